@@ -1,0 +1,85 @@
+# Everything runs in .venv/, which is made on first use. Needed before: Python 3.11 or newer with pip, and make.
+#
+#   make PYTHON=python3.12 test              another interpreter (after `make clean`)
+#   make test ARGS='-k scope -x'             anything more for the program that the target runs
+
+PYTHON ?= python3
+VENV   := .venv
+PY     := $(VENV)/bin/python
+READY  := $(VENV)/.ready
+ARGS   ?=
+DATA   ?=
+
+# What ruff, mypy and the tests look at; bench/ is there only in a full checkout.
+CODE := src tests $(wildcard bench)
+BENCHMARKS := $(notdir $(basename $(wildcard bench/bench_*.py)))
+
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check format crash bench bench-recall clean
+
+help: ## show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: $(READY) ## see what jiyi does: a short story on a temporary directory
+	@$(VENV)/bin/jiyi demo $(ARGS)
+
+# The cheap checks come first: a wrong type or import is told in seconds, before the tests have run. They belong to
+# `test` because the direction of imports and the types are promises like any other, and one command keeps them all.
+test: check ## run `check`, then the whole test suite
+	@echo '== tests'
+	@$(PY) -m pytest $(ARGS)
+
+check: $(READY) ## lint, formatting, strict types, and which part may import which
+	@echo '== lint'
+	@$(PY) -m ruff check $(CODE)
+	@echo '== formatting'
+	@$(PY) -m ruff format --check $(CODE)
+	@echo '== types'
+	@$(PY) -m mypy $(CODE)
+	@echo '== imports'
+	@$(VENV)/bin/lint-imports --no-logo
+
+format: $(READY) ## apply the formatting and the fixes that are safe
+	@$(PY) -m ruff check --fix $(CODE)
+	@$(PY) -m ruff format $(CODE)
+
+crash: $(READY) ## kill a working process again and again; nothing acknowledged may be lost
+	@echo '== crash tests'
+	@$(PY) -m pytest -m crash $(ARGS)
+
+bench: $(READY) ## run every benchmark, bench/bench_*.py (results: bench/results)
+	@test -n '$(BENCHMARKS)' || { echo 'There is no bench/bench_*.py here.' >&2; exit 1; }
+	@set -e; for name in $(BENCHMARKS); do echo "== $$name"; $(PY) -m "bench.$$name" $(ARGS); done
+
+bench-recall: $(READY) ## measure recall on a question set: make bench-recall DATA=questions.jsonl
+	@test -n '$(DATA)' || { echo 'Say which set: make bench-recall DATA=path/to/questions.jsonl' >&2; exit 2; }
+	@$(PY) -m bench.recall --data '$(DATA)' $(ARGS)
+
+clean: ## remove .venv/ and everything else that was generated here
+	rm -rf $(VENV) build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	find $(CODE) -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# The environment is complete when the last step has written its place into the stamp. A tree that was moved or copied
+# gets a new one: an editable installation would go on running the code at the old place.
+INSTALLED_AT := $(shell cat $(READY) 2>/dev/null)
+ifneq ($(INSTALLED_AT),$(CURDIR))
+$(READY): FORCE
+endif
+FORCE:
+
+$(READY): pyproject.toml
+	@command -v $(PYTHON) >/dev/null || { \
+	  echo 'There is no $(PYTHON) here. Name a Python 3.11 or newer: make PYTHON=python3.12 ...' >&2; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "jiyi needs Python 3.11 or newer, and $(PYTHON) is $$($(PYTHON) --version 2>&1)." >&2; \
+	  echo 'Name another one: make PYTHON=python3.12 ...' >&2; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
+	  echo '$(PYTHON) cannot make virtual environments: its venv or ensurepip module is missing.' >&2; \
+	  echo 'On Debian and Ubuntu install the package python3-venv; or name another Python: make PYTHON=...' >&2; \
+	  exit 1; }
+	@echo '== installing into $(VENV)/ (only on the first run, or when pyproject.toml has changed)'
+	@{ test '$(INSTALLED_AT)' = '$(CURDIR)' && $(PY) -c ''; } 2>/dev/null || $(PYTHON) -m venv --clear $(VENV)
+	@$(PY) -m pip install --quiet --quiet --editable '.[dev]'
+	@echo '$(CURDIR)' > $@

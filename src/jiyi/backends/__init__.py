@@ -1,0 +1,1 @@
+"""One module or folder for each engine. Only `jiyi.wiring` imports them."""

@@ -1,0 +1,81 @@
+"""Versioned migrations: an old store is brought up to date, a newer one is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib.metadata import version as package_version
+
+import sqlalchemy as sa
+
+from jiyi.backends.sql import schema
+from jiyi.errors import StoreDamagedError, StoreTooNewError
+from jiyi.model import clock
+from jiyi.model.identity import new_id
+
+
+@dataclass(frozen=True, slots=True)
+class Migration:
+    """One step from the version before. Applied once, inside the transaction that records it.
+
+    A step must not use the tables of `schema`: they show the newest state, the step knows only its own.
+    """
+
+    version: int
+    name: str
+    apply: Callable[[sa.Connection], None]
+
+
+def _first_version(_connection: sa.Connection) -> None:
+    """Nothing to do: version 1 is the state in which the first stores were made."""
+
+
+MIGRATIONS: tuple[Migration, ...] = (Migration(1, "first tables", _first_version),)
+
+
+def current_version(connection: sa.Connection) -> int:
+    """The schema version of the store; 0 for an empty database."""
+    tables = set(sa.inspect(connection).get_table_names())
+    if schema.schema_migrations.name not in tables:
+        if tables:
+            raise StoreDamagedError(
+                f"the database holds tables ({', '.join(sorted(tables)[:5])}) but is not a jiyi store; "
+                "point jiyi at an empty directory or at one it has made"
+            )
+        return 0
+    return connection.execute(sa.select(sa.func.max(schema.schema_migrations.c.version))).scalar() or 0
+
+
+def refuse_newer(found: int, where: str, migrations: Sequence[Migration] = MIGRATIONS) -> None:
+    """Refuse a store that this version of jiyi does not know."""
+    known = migrations[-1].version
+    if found > known:
+        raise StoreTooNewError(
+            f"{where} has schema version {found}, and jiyi {package_version('jiyi')} knows versions up to {known}; "
+            "upgrade jiyi (nothing was changed)"
+        )
+
+
+def migrate(connection: sa.Connection, where: str, migrations: Sequence[Migration] = MIGRATIONS) -> list[str]:
+    """Apply what is missing, inside the caller's transaction; returns the names of the applied steps."""
+    found = current_version(connection)
+    refuse_newer(found, where, migrations)
+    if found == 0:
+        # A new store is made in the newest state at once; the steps are only for stores that exist.
+        schema.metadata.create_all(connection)
+        connection.execute(schema.store_meta.insert().values(name="store_id", value=new_id()))
+    applied = []
+    for migration in migrations:
+        if migration.version > found:
+            if found:
+                migration.apply(connection)
+            connection.execute(
+                schema.schema_migrations.insert().values(
+                    version=migration.version,
+                    name=migration.name,
+                    applied_at=clock.utc_now(),
+                    applied_by=package_version("jiyi"),
+                )
+            )
+            applied.append(migration.name)
+    return applied

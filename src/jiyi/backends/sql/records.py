@@ -1,0 +1,417 @@
+"""SqlRecordStore: the truth, in one transaction for each change."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import replace
+from datetime import datetime
+from typing import Any, Protocol
+
+import sqlalchemy as sa
+
+from jiyi.backends.sql import history, transfer
+from jiyi.backends.sql.rows import ENTRY_COLUMNS, changed_fields, conditions, entry_of, entry_values, to_json
+from jiyi.backends.sql.schema import memory_changes, memory_records, memory_tag_rel, memory_tags, store_meta
+from jiyi.model import clock
+from jiyi.model.entry import EntryVersion, MemoryEntry
+from jiyi.model.filters import Filters
+from jiyi.model.message import Message
+from jiyi.ports import START, Change, Draft, ImportCounts, Mark
+
+# SQLite takes at most 32,766 parameters in a statement; smaller chunks are as fast.
+CHUNK = 500
+
+
+class Database(Protocol):
+    """What the record store needs of an engine."""
+
+    def read(self) -> AbstractContextManager[sa.Connection]: ...
+    def write(self) -> AbstractContextManager[sa.Connection]: ...
+    def maintain(self) -> None: ...
+    def describe(self) -> dict[str, Any]: ...
+    def check(self) -> list[str]: ...
+    def close(self) -> None: ...
+
+
+_SELECT = sa.select(*ENTRY_COLUMNS)
+_BY_KEY = _SELECT.where(
+    memory_records.c.scope == sa.bindparam("scope_"), memory_records.c.key == sa.bindparam("key_")
+)
+_INSERT_ENTRY = memory_records.insert()
+_UPDATE_ENTRY = memory_records.update().where(memory_records.c.id == sa.bindparam("id_"))
+_INSERT_CHANGE = memory_changes.insert()
+_HEAD = (
+    sa.select(memory_changes.c.sequence, memory_changes.c.entry_id, memory_changes.c.version)
+    .order_by(memory_changes.c.sequence.desc())
+    .limit(1)
+)
+
+
+class SqlRecordStore:
+    """Entries, their versions, conversations and the change log in one SQL database."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        with database.read() as connection:
+            self._store_id = str(
+                connection.execute(
+                    sa.select(store_meta.c.value).where(store_meta.c.name == "store_id")
+                ).scalar_one()
+            )
+
+    @property
+    def store_id(self) -> str:
+        """Which store this is, so that an index of another one is recognised."""
+        return self._store_id
+
+    def put(self, drafts: Sequence[Draft], *, actor: str) -> list[MemoryEntry]:
+        """Insert or update by (scope, key) in one transaction."""
+        with self._database.write() as connection:
+            stored: list[MemoryEntry] = []
+            for group in _groups_without_repeated_keys(drafts):
+                stored.extend(self._put_group(connection, group, actor))
+        return stored
+
+    def _put_group(self, connection: sa.Connection, drafts: list[Draft], actor: str) -> list[MemoryEntry]:
+        existing = _existing_by_key(connection, [draft.entry for draft in drafts])
+        stored: list[MemoryEntry] = []
+        inserts: list[dict[str, Any]] = []
+        updates: list[dict[str, Any]] = []
+        changes: list[dict[str, Any]] = []
+        for draft in drafts:
+            entry = draft.entry
+            before = existing.get((entry.scope, entry.key)) if entry.key is not None else None
+            if before is None:
+                inserts.append(entry_values(entry))
+                changes.append(change_values(entry, "create", actor, [], None))
+                stored.append(entry)
+            else:
+                after = _updated(before, draft)
+                updates.append({**entry_values(after), "id_": after.id})
+                changes.append(change_values(after, "update", actor, changed_fields(before, after), before))
+                stored.append(after)
+        if inserts:
+            connection.execute(_INSERT_ENTRY, inserts)
+        for values in updates:
+            connection.execute(_UPDATE_ENTRY, values)
+        connection.execute(_INSERT_CHANGE, changes)
+        retagged = [
+            entry
+            for entry, change in zip(stored, changes, strict=True)
+            if (entry.tags if change["operation"] == "create" else "tags" in change["changed"])
+        ]
+        if retagged:
+            write_tags(connection, retagged)
+        return stored
+
+    def forget(self, scope: str, key: str, *, actor: str, erase: bool = False) -> bool:
+        """Remove the entry with this key; its versions stay in the change log unless `erase`."""
+        with self._database.write() as connection:
+            row = connection.execute(_BY_KEY, {"scope_": scope, "key_": key}).one_or_none()
+            if row is None:
+                if not erase:
+                    return False
+                return _erase_versions(connection, scope, key) > 0
+            before = entry_of(row)
+            remove_entry(connection, before, actor, "erase" if erase else "forget")
+            if erase:
+                _erase_versions(connection, scope, key)
+            return True
+
+    def get(self, scopes: Sequence[str], key: str) -> MemoryEntry | None:
+        """The entry with this key in the first of `scopes` that has it."""
+        with self._database.read() as connection:
+            for scope in scopes:
+                row = connection.execute(_BY_KEY, {"scope_": scope, "key_": key}).one_or_none()
+                if row is not None and row.is_active:
+                    return entry_of(row)
+        return None
+
+    def fetch(self, ids: Sequence[str], filters: Filters | None) -> dict[str, MemoryEntry]:
+        """Entries by id; with filters only those they admit."""
+        extra = conditions(filters) if filters is not None else []
+        found: dict[str, MemoryEntry] = {}
+        with self._database.read() as connection:
+            for start in range(0, len(ids), CHUNK):
+                chunk = list(ids[start : start + CHUNK])
+                for row in connection.execute(_SELECT.where(memory_records.c.id.in_(chunk), *extra)):
+                    entry = entry_of(row)
+                    found[entry.id] = entry
+        return found
+
+    def matching_ids(self, filters: Filters) -> list[str]:
+        """Ids of all entries that the filters admit."""
+        with self._database.read() as connection:
+            return list(
+                connection.execute(sa.select(memory_records.c.id).where(*conditions(filters))).scalars()
+            )
+
+    def count(self, filters: Filters) -> int:
+        """How many entries the filters admit."""
+        with self._database.read() as connection:
+            statement = sa.select(sa.func.count()).select_from(memory_records).where(*conditions(filters))
+            return int(connection.execute(statement).scalar_one())
+
+    def page(self, filters: Filters, *, limit: int, offset: int) -> list[MemoryEntry]:
+        """Entries newest first."""
+        statement = (
+            _SELECT.where(*conditions(filters))
+            .order_by(memory_records.c.created_at.desc(), memory_records.c.id.desc())
+            .limit(limit)
+            .offset(offset)
+        )
+        with self._database.read() as connection:
+            return [entry_of(row) for row in connection.execute(statement)]
+
+    def versions(self, scope: str, key: str) -> list[EntryVersion]:
+        """All versions of the entries that had this key, oldest first."""
+        statement = (
+            sa.select(memory_changes)
+            .where(memory_changes.c.scope == scope, memory_changes.c.key == key)
+            .order_by(memory_changes.c.sequence)
+        )
+        with self._database.read() as connection:
+            changes = connection.execute(statement).all()
+            row = connection.execute(_BY_KEY, {"scope_": scope, "key_": key}).one_or_none()
+        # Each change keeps the state before it, so the state after it stands in the next change of the same entry.
+        after: dict[str, MemoryEntry | None] = {}
+        if row is not None:
+            current = entry_of(row)
+            after[current.id] = current
+        found = []
+        for change in reversed(changes):
+            gone = change.operation in {"forget", "erase"}
+            found.append(
+                EntryVersion(
+                    version=change.version,
+                    operation=change.operation,
+                    changed_at=change.changed_at,
+                    changed_by=change.changed_by,
+                    changed=tuple(json.loads(change.changed)),
+                    entry=None if gone else after.get(change.entry_id),
+                )
+            )
+            after[change.entry_id] = (
+                MemoryEntry.from_dict(json.loads(change.before)) if change.before else None
+            )
+        return found[::-1]
+
+    def touch(self, ids: Sequence[str], at: datetime) -> None:
+        """Count an access to each of these entries; no new version, nothing to re-index."""
+        statement = (
+            memory_records.update()
+            .where(memory_records.c.id == sa.bindparam("id_"))
+            .values(access_count=memory_records.c.access_count + 1, last_accessed_at=sa.bindparam("at_"))
+        )
+        if ids:
+            with self._database.write() as connection:
+                connection.execute(statement, [{"id_": entry_id, "at_": at} for entry_id in ids])
+
+    def head(self) -> Mark:
+        """The last place of the change log."""
+        with self._database.read() as connection:
+            row = connection.execute(_HEAD).one_or_none()
+        return _mark(row) if row is not None else START
+
+    def mark_at(self, sequence: int) -> Mark | None:
+        """The mark of one place of the change log; `None` when there is no such place."""
+        if sequence == 0:
+            return START
+        statement = sa.select(memory_changes.c.sequence, memory_changes.c.entry_id, memory_changes.c.version)
+        with self._database.read() as connection:
+            row = connection.execute(statement.where(memory_changes.c.sequence == sequence)).one_or_none()
+        return _mark(row) if row is not None else None
+
+    def changes_after(self, sequence: int, *, limit: int) -> list[Change]:
+        """What follows this place of the change log."""
+        columns = memory_changes.c
+        statement = (
+            sa.select(columns.sequence, columns.entry_id, columns.scope, columns.version)
+            .where(columns.sequence > sequence)
+            .order_by(columns.sequence)
+            .limit(limit)
+        )
+        with self._database.read() as connection:
+            return [Change(*row) for row in connection.execute(statement)]
+
+    def pending(self, sequence: int, scopes: Sequence[str] | None = None) -> int:
+        """How many changes follow this place."""
+        statement = (
+            sa.select(sa.func.count()).select_from(memory_changes).where(memory_changes.c.sequence > sequence)
+        )
+        if scopes is not None:
+            statement = statement.where(memory_changes.c.scope.in_(scopes))
+        with self._database.read() as connection:
+            return int(connection.execute(statement).scalar_one())
+
+    def scan(self, *, after_id: str = "", limit: int) -> list[MemoryEntry]:
+        """All active entries of all scopes in id order."""
+        statement = (
+            _SELECT.where(memory_records.c.is_active.is_(True), memory_records.c.id > after_id)
+            .order_by(memory_records.c.id)
+            .limit(limit)
+        )
+        with self._database.read() as connection:
+            return [entry_of(row) for row in connection.execute(statement)]
+
+    def save_history(self, scope: str, session_id: str, messages: Sequence[Message], *, actor: str) -> int:
+        """Make `messages` the record of the session, in one transaction."""
+        del actor
+        with self._database.write() as connection:
+            return history.save(connection, scope, session_id, messages)
+
+    def load_history(self, scope: str, session_id: str) -> list[Message]:
+        """The record of the session, exactly as saved."""
+        with self._database.read() as connection:
+            return history.load(connection, scope, session_id)
+
+    def sessions(self, scope: str) -> list[str]:
+        """Ids of the sessions of this scope, the one last written to first."""
+        with self._database.read() as connection:
+            return history.sessions(connection, scope)
+
+    def export_rows(self, scope: str | None) -> Iterator[dict[str, Any]]:
+        """Everything, or everything of one scope, as JSON-ready rows from one snapshot."""
+        with self._database.read() as connection:
+            yield from transfer.export_rows(connection, scope)
+
+    def import_rows(self, rows: Iterable[Mapping[str, Any]], *, actor: str) -> ImportCounts:
+        """Take exported rows in, in one transaction: a bad row means that nothing was changed."""
+        with self._database.write() as connection:
+            return transfer.import_rows(connection, rows, actor)
+
+    def describe(self) -> dict[str, Any]:
+        """Facts for `doctor`."""
+        return {"store_id": self._store_id, **self._database.describe()}
+
+    def check(self) -> list[str]:
+        """Problems of the store itself, in words."""
+        return self._database.check()
+
+    def maintain(self) -> None:
+        """Checkpoint and the like."""
+        self._database.maintain()
+
+    def close(self) -> None:
+        """Give the connections back."""
+        self._database.close()
+
+
+def change_values(
+    entry: MemoryEntry, operation: str, actor: str, changed: list[str], before: MemoryEntry | None
+) -> dict[str, Any]:
+    """A row of the change log."""
+    return {
+        "entry_id": entry.id,
+        "scope": entry.scope,
+        "key": entry.key,
+        "version": entry.version,
+        "operation": operation,
+        "changed_at": entry.updated_at,
+        "changed_by": actor,
+        "changed": to_json(changed),
+        "before": to_json(before.to_dict()) if before is not None else None,
+    }
+
+
+def remove_entry(connection: sa.Connection, entry: MemoryEntry, actor: str, operation: str) -> None:
+    """Take an entry out of the records; the change log keeps it."""
+    gone = replace(entry, version=entry.version + 1, updated_at=clock.utc_now())
+    connection.execute(memory_records.delete().where(memory_records.c.id == entry.id))
+    connection.execute(_INSERT_CHANGE, [change_values(gone, operation, actor, [], entry)])
+
+
+def write_tags(connection: sa.Connection, entries: Sequence[MemoryEntry]) -> None:
+    """Rebuild the tag relations of these entries. Tags without entries stay until garbage collection."""
+    connection.execute(memory_tag_rel.delete().where(memory_tag_rel.c.memory_id.in_([e.id for e in entries])))
+    names = sorted({tag for entry in entries for tag in entry.tags})
+    ids: dict[str, int] = {}
+    by_name = sa.select(memory_tags.c.name, memory_tags.c.id)
+    for start in range(0, len(names), CHUNK):
+        chunk = names[start : start + CHUNK]
+        ids.update(
+            {row.name: row.id for row in connection.execute(by_name.where(memory_tags.c.name.in_(chunk)))}
+        )
+        missing = [name for name in chunk if name not in ids]
+        if missing:
+            connection.execute(memory_tags.insert(), [{"name": name} for name in missing])
+            ids.update(
+                {
+                    row.name: row.id
+                    for row in connection.execute(by_name.where(memory_tags.c.name.in_(missing)))
+                }
+            )
+    relations = [{"memory_id": entry.id, "tag_id": ids[tag]} for entry in entries for tag in entry.tags]
+    if relations:
+        connection.execute(memory_tag_rel.insert(), relations)
+
+
+def _updated(before: MemoryEntry, draft: Draft) -> MemoryEntry:
+    """The next version of an entry: identity, creation time and access counts are kept."""
+    new = draft.entry
+    return replace(
+        new,
+        **{name: getattr(before, name) for name in draft.keep},
+        id=before.id,
+        created_at=before.created_at,
+        updated_at=max(new.updated_at, before.updated_at),
+        last_accessed_at=before.last_accessed_at,
+        access_count=before.access_count,
+        pinned=before.pinned or new.pinned,
+        version=before.version + 1,
+    )
+
+
+def _groups_without_repeated_keys(drafts: Sequence[Draft]) -> Iterator[list[Draft]]:
+    """Split where a key repeats, so that each of its versions is written after the one before."""
+    group: list[Draft] = []
+    seen: set[tuple[str, str]] = set()
+    for draft in drafts:
+        if draft.entry.key is not None:
+            identity = (draft.entry.scope, draft.entry.key)
+            if identity in seen:
+                yield group
+                group, seen = [], set()
+            seen.add(identity)
+        group.append(draft)
+    if group:
+        yield group
+
+
+def _existing_by_key(
+    connection: sa.Connection, entries: Sequence[MemoryEntry]
+) -> dict[tuple[str, str | None], MemoryEntry]:
+    keyed = [entry for entry in entries if entry.key is not None]
+    if len(keyed) == 1:
+        row = connection.execute(_BY_KEY, {"scope_": keyed[0].scope, "key_": keyed[0].key}).one_or_none()
+        return {} if row is None else {(row.scope, row.key): entry_of(row)}
+    by_scope: dict[str, list[str]] = {}
+    for entry in keyed:
+        assert entry.key is not None
+        by_scope.setdefault(entry.scope, []).append(entry.key)
+    found: dict[tuple[str, str | None], MemoryEntry] = {}
+    for scope, keys in by_scope.items():
+        for start in range(0, len(keys), CHUNK):
+            statement = _SELECT.where(
+                memory_records.c.scope == scope, memory_records.c.key.in_(keys[start : start + CHUNK])
+            )
+            for row in connection.execute(statement):
+                found[(row.scope, row.key)] = entry_of(row)
+    return found
+
+
+def _erase_versions(connection: sa.Connection, scope: str, key: str) -> int:
+    statement = (
+        memory_changes.update()
+        .where(
+            memory_changes.c.scope == scope, memory_changes.c.key == key, memory_changes.c.before.is_not(None)
+        )
+        .values(before=None, changed="[]")
+    )
+    return connection.execute(statement).rowcount
+
+
+def _mark(row: sa.Row[Any]) -> Mark:
+    return Mark(row.sequence, f"{row.entry_id}:{row.version}")

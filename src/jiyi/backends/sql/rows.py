@@ -1,0 +1,112 @@
+"""Between rows and values."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import sqlalchemy as sa
+
+from jiyi.backends.sql.schema import memory_records, memory_tag_rel, memory_tags
+from jiyi.model.category import MemoryCategory
+from jiyi.model.entry import MemoryEntry, Source
+from jiyi.model.filters import Filters
+
+ENTRY_COLUMNS = tuple(column for column in memory_records.c if column.name != "event_time")
+
+# Fields whose change is a new version that people want to see; the rest is bookkeeping.
+VERSIONED_FIELDS = (
+    "content",
+    "reasoning",
+    "category",
+    "memory_type",
+    "domain",
+    "importance_score",
+    "strength",
+    "tags",
+    "conversation_id",
+    "position",
+    "source",
+    "occurred_at",
+    "is_active",
+    "pinned",
+)
+
+
+def to_json(value: Any) -> str:
+    """Compact JSON that keeps Chinese readable."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def entry_values(entry: MemoryEntry) -> dict[str, Any]:
+    """An entry as column values."""
+    return {
+        "id": entry.id,
+        "scope": entry.scope,
+        "key": entry.key,
+        "content": entry.content,
+        "reasoning": entry.reasoning,
+        "category": str(entry.category),
+        "memory_type": entry.memory_type,
+        "domain": entry.domain,
+        "importance_score": entry.importance_score,
+        "strength": entry.strength,
+        "tags": to_json(entry.tags),
+        "conversation_id": entry.conversation_id,
+        "position": entry.position,
+        "source": to_json(entry.source.to_dict()),
+        "occurred_at": entry.occurred_at,
+        "event_time": entry.event_time,
+        "created_at": entry.created_at,
+        "updated_at": entry.updated_at,
+        "last_accessed_at": entry.last_accessed_at,
+        "access_count": entry.access_count,
+        "is_active": entry.is_active,
+        "pinned": entry.pinned,
+        "version": entry.version,
+    }
+
+
+def entry_of(row: sa.Row[Any]) -> MemoryEntry:
+    """A row of `ENTRY_COLUMNS` as an entry."""
+    values: Mapping[str, Any] = row._mapping
+    return MemoryEntry(
+        **{
+            **values,
+            "category": MemoryCategory(values["category"]),
+            "tags": tuple(json.loads(values["tags"])),
+            "source": Source.from_dict(json.loads(values["source"])),
+        }
+    )
+
+
+def changed_fields(before: MemoryEntry, after: MemoryEntry) -> list[str]:
+    """Names of the fields in which two versions differ."""
+    return [name for name in VERSIONED_FIELDS if getattr(before, name) != getattr(after, name)]
+
+
+def conditions(filters: Filters) -> list[sa.ColumnElement[bool]]:
+    """The filters as SQL; the same meaning as `Filters.admits`."""
+    record = memory_records.c
+    found: list[sa.ColumnElement[bool]] = [record.is_active.is_(True), record.scope.in_(filters.scopes)]
+    if filters.categories:
+        found.append(record.category.in_(filters.categories))
+    if filters.memory_types:
+        found.append(record.memory_type.in_(filters.memory_types))
+    if filters.without_types:
+        found.append(record.memory_type.not_in(filters.without_types))
+    if filters.domains:
+        found.append(record.domain.in_(filters.domains))
+    if filters.since is not None:
+        found.append(record.event_time >= filters.since)
+    if filters.until is not None:
+        found.append(record.event_time < filters.until)
+    for tag in filters.tags:
+        tagged = (
+            sa.select(memory_tag_rel.c.memory_id)
+            .join(memory_tags, memory_tags.c.id == memory_tag_rel.c.tag_id)
+            .where(memory_tag_rel.c.memory_id == record.id, memory_tags.c.name == tag)
+        )
+        found.append(sa.exists(tagged))
+    return found

@@ -1,0 +1,297 @@
+"""Settings: the only reader of the environment and of memory.yaml.
+
+Later wins: the defaults below, the file, the environment, the arguments.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import os
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, tzinfo
+from pathlib import Path
+from typing import Any
+
+from jiyi.errors import ConfigError, InvalidScopeError
+from jiyi.model.limits import Limits
+from jiyi.model.scope import check_scope
+
+ROOT_KEY = "memory"
+PREFIX = "JIYI_"
+CONFIG_VARIABLE = "JIYI_CONFIG"
+HOME_VARIABLE = "JIYI_HOME"
+DEFAULT_HOME = "~/.jiyi/data"
+FILE_NAME = "memory.yaml"
+
+Parse = Callable[[Any], Any]
+
+
+def _whole(least: int, most: int) -> Parse:
+    def parse(value: Any) -> int:
+        if isinstance(value, str) and re.fullmatch(r"[+-]?\d{1,18}", value.strip()):
+            value = int(value)
+        if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+            raise ValueError(f"a whole number from {least} to {most} is needed")
+        return value
+
+    return parse
+
+
+def _number(least: float, most: float) -> Parse:
+    def parse(value: Any) -> float:
+        if isinstance(value, str):
+            value = float(value)
+        if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= most:
+            raise ValueError(f"a number from {least:g} to {most:g} is needed")
+        return float(value)
+
+    return parse
+
+
+def _flag(value: Any) -> bool:
+    if isinstance(value, bool):
+        return value
+    known = {
+        "true": True,
+        "yes": True,
+        "on": True,
+        "1": True,
+        "false": False,
+        "no": False,
+        "off": False,
+        "0": False,
+    }
+    if isinstance(value, str) and value.strip().lower() in known:
+        return known[value.strip().lower()]
+    raise ValueError("true or false is needed")
+
+
+def _choice(*allowed: str) -> Parse:
+    def parse(value: Any) -> str:
+        # YAML reads a bare `none` as text but `null` and an empty value as nothing; both mean "without".
+        word = "none" if value is None and "none" in allowed else value
+        if word not in allowed:
+            raise ValueError(f"one of {', '.join(allowed)} is needed")
+        return str(word)
+
+    return parse
+
+
+def _path(value: Any) -> Path:
+    if not isinstance(value, str | os.PathLike) or not os.fspath(value):
+        raise ValueError("a path is needed")
+    return Path(value).expanduser()
+
+
+def _optional_path(value: Any) -> Path | None:
+    return None if value is None or value == "" else _path(value)
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str) or not value.strip():
+        raise ValueError("some text is needed")
+    return value
+
+
+def _zone(value: Any) -> str | None:
+    if value is None or value == "":
+        return None
+    from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+    try:
+        ZoneInfo(value)
+    except (ZoneInfoNotFoundError, TypeError, ValueError, OSError):
+        raise ValueError("a time zone such as Asia/Shanghai or UTC is needed") from None
+    return str(value)
+
+
+def _scope(value: Any) -> str:
+    try:
+        return check_scope(value)
+    except InvalidScopeError as error:
+        raise ValueError(str(error)) from None
+
+
+def _setting(default: Any, parse: Parse, about: str) -> Any:
+    return field(default=default, metadata={"parse": parse, "about": about})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """Everything that can be set. Made by `load_settings`; frozen."""
+
+    path: Path = _setting(Path(DEFAULT_HOME).expanduser(), _path, "the data directory")
+    scope: str = _setting("main", _scope, "the scope that is meant when a call names none")
+    actor: str = _setting("user", _text, "who is named in the change log")
+    storage: str = _setting("embedded", _choice("embedded"), "the profile: embedded")
+    embedder: str = _setting("bundled", _choice("bundled", "none"), "the embedder: bundled or none")
+    llm: str = _setting("none", _choice("none"), "the chat model: none means rules")
+    background_indexing: bool = _setting(True, _flag, "keep the indexes up to date in a thread")
+    freshness_seconds: float = _setting(10.0, _number(0, 3600), "how long a recall waits for the indexes")
+    busy_timeout: float = _setting(
+        30.0, _number(0.001, 3600), "how long to wait for another process, in seconds"
+    )
+    vector_cache_mb: int = _setting(512, _whole(1, 1 << 20), "memory for vectors of scopes in use")
+    user_dictionary: Path | None = _setting(
+        None, _optional_path, "a file of words for the segmenter, one a line"
+    )
+    time_zone: str | None = _setting(None, _zone, "the user's time zone; the machine's when not set")
+    max_content_bytes: int = _setting(64 * 1024, _whole(1, 1 << 30), "the longest content, in bytes of UTF-8")
+    max_key_characters: int = _setting(512, _whole(1, 10_000), "the longest key")
+    max_query_characters: int = _setting(32_768, _whole(1, 1 << 24), "the longest query")
+    max_results: int = _setting(1_000, _whole(1, 1_000_000), "the largest limit of a recall")
+
+    @property
+    def limits(self) -> Limits:
+        """The limits of what callers may pass in."""
+        return Limits(
+            max_content_bytes=self.max_content_bytes,
+            max_key_characters=self.max_key_characters,
+            max_query_characters=self.max_query_characters,
+            max_results=self.max_results,
+        )
+
+    @property
+    def zone(self) -> tzinfo:
+        """The user's time zone."""
+        if self.time_zone is not None:
+            from zoneinfo import ZoneInfo
+
+            return ZoneInfo(self.time_zone)
+        return datetime.now(UTC).astimezone().tzinfo or UTC
+
+    def user_words(self) -> list[str]:
+        """The words of the user dictionary: one a line; `#` begins a comment; what follows a blank is ignored."""
+        if self.user_dictionary is None:
+            return []
+        try:
+            lines = self.user_dictionary.read_text("utf-8").splitlines()
+        except (OSError, UnicodeDecodeError) as error:
+            raise ConfigError(f"user_dictionary {self.user_dictionary} cannot be read: {error}") from error
+        return [line.split()[0] for line in lines if line.strip() and not line.lstrip().startswith("#")]
+
+
+_FIELDS = {f.name: f for f in dataclasses.fields(Settings)}
+
+
+def load_settings(
+    path: str | os.PathLike[str] | None = None,
+    *,
+    config: str | os.PathLike[str] | None = None,
+    environment: Mapping[str, str] | None = None,
+    **arguments: Any,
+) -> Settings:
+    """Settings from the file, the environment and the arguments.
+
+    The file is `config`, or what JIYI_CONFIG names, or memory.yaml in the data directory if there is one.
+    """
+    env = os.environ if environment is None else environment
+    values: dict[str, Any] = {}
+    from_environment = _from_environment(env)
+    if path is not None:
+        arguments["path"] = path
+    given = _checked(arguments, "argument {}")
+    home = given.get("path") or from_environment.get("path")
+    named = config if config is not None else env.get(CONFIG_VARIABLE)
+    if named is not None:
+        values.update(_from_file(Path(named).expanduser()))
+        home = home or values.get("path")
+    else:
+        beside = (home or _FIELDS["path"].default) / FILE_NAME
+        if beside.is_file():
+            values.update(_from_file(beside))
+    return Settings(**{**values, **from_environment, **given})
+
+
+def load_memory_config(config_path: str | os.PathLike[str] = "configs/memory.yaml") -> dict[str, Any]:
+    """The settings of a memory.yaml as a dictionary, checked; what the file leaves out is left out."""
+    return _from_file(Path(config_path).expanduser())
+
+
+def _from_environment(env: Mapping[str, str]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for variable, value in env.items():
+        if variable == HOME_VARIABLE:
+            found["path"] = value
+        elif variable.startswith(PREFIX) and variable != CONFIG_VARIABLE:
+            found[variable.removeprefix(PREFIX).lower()] = value
+    return _checked(
+        found,
+        "environment variable {}",
+        name_of=lambda key: HOME_VARIABLE if key == "path" else PREFIX + key.upper(),
+    )
+
+
+def _from_file(path: Path) -> dict[str, Any]:
+    import yaml
+
+    try:
+        text = path.read_text("utf-8")
+    except FileNotFoundError:
+        raise ConfigError(f"{path} does not exist; create it with the root key '{ROOT_KEY}:'") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path} cannot be read: {error}") from error
+    try:
+        node = yaml.compose(text, Loader=yaml.SafeLoader)
+        data = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise ConfigError(f"{path} is not valid YAML: {error}") from error
+    if data is None:
+        return {}
+    if not isinstance(data, dict):
+        raise ConfigError(f"{path}, line 1: the root key '{ROOT_KEY}:' is needed")
+    lines = _lines(node)
+    for key in data:
+        if key != ROOT_KEY:
+            raise ConfigError(
+                f"{path}, line {lines.get((str(key),), 1)}: unknown key {key!r}; the root key is '{ROOT_KEY}'"
+            )
+    section = data[ROOT_KEY]
+    if section is None:
+        return {}
+    if not isinstance(section, dict):
+        raise ConfigError(
+            f"{path}, line {lines[(ROOT_KEY,)]}: '{ROOT_KEY}' must hold settings, not {type(section).__name__}"
+        )
+    settings = {str(key): value for key, value in section.items()}
+    where = {key: f"{path}, line {lines.get((ROOT_KEY, key), 1)}: {key}" for key in settings}
+    return _checked(settings, "{}", name_of=where.__getitem__)
+
+
+def _lines(node: Any, above: tuple[str, ...] = ()) -> dict[tuple[str, ...], int]:
+    """Line numbers of the keys of a composed YAML document."""
+    found: dict[tuple[str, ...], int] = {}
+    if type(node).__name__ == "MappingNode":
+        for key, value in node.value:
+            place = (*above, str(key.value))
+            found[place] = key.start_mark.line + 1
+            found.update(_lines(value, place))
+    return found
+
+
+def _checked(
+    values: Mapping[str, Any], place: str, name_of: Callable[[str], str] = lambda key: key
+) -> dict[str, Any]:
+    found = {}
+    for key, value in values.items():
+        if key not in _FIELDS:
+            near = difflib.get_close_matches(key, _FIELDS, n=1)
+            hint = f"; did you mean {near[0]!r}?" if near else f"; known are {', '.join(sorted(_FIELDS))}"
+            raise ConfigError(f"{place.format(name_of(key))}: unknown setting {key!r}{hint}")
+        try:
+            found[key] = _FIELDS[key].metadata["parse"](value)
+        except ValueError as error:
+            raise ConfigError(
+                f"{place.format(name_of(key))}: {masked(value)!r} will not do: {error}"
+            ) from None
+    return found
+
+
+def masked(value: Any) -> Any:
+    """A value fit for a message: the password of an address is not shown."""
+    if isinstance(value, str):
+        return re.sub(r"(?<=://)([^/@:]*):[^@]*@", r"\1:***@", value)
+    return value

@@ -1,0 +1,110 @@
+"""Every error jiyi raises, in one tree.
+
+JiyiError
+├── InvalidInputError (also a ValueError)   an argument is wrong; nothing was changed
+│   └── InvalidScopeError                   a scope is empty or malformed; it is never guessed
+├── ConfigError                             memory.yaml, the environment or an option is wrong
+├── MissingDependencyError                  an optional package is not installed; says which to install
+├── MemoryClosedError                       the memory was used after close()
+├── StorageError                            the record store could not do it
+│   ├── StoreBusyError                      another process holds the write lock; retrying can help
+│   ├── StoreTooNewError                    the data was written by a newer jiyi
+│   ├── StoreDamagedError                   the database file cannot be read as a jiyi store
+│   └── HistoryUnreadableError              rows of a conversation cannot be decoded
+├── IndexingError                           a derived index failed; the records are safe
+│   └── IndexDamagedError                   the index's files are broken; a rebuild mends it
+└── ImportFormatError                       a line of an import file is not what export writes
+
+Each message says what is known (the value, the place) and what to do about it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from jiyi.model.message import Message
+
+__all__ = [
+    "ConfigError",
+    "HistoryUnreadableError",
+    "ImportFormatError",
+    "IndexDamagedError",
+    "IndexingError",
+    "InvalidInputError",
+    "InvalidScopeError",
+    "JiyiError",
+    "MemoryClosedError",
+    "MissingDependencyError",
+    "StorageError",
+    "StoreBusyError",
+    "StoreDamagedError",
+    "StoreTooNewError",
+]
+
+
+class JiyiError(Exception):
+    """The root of everything jiyi raises on purpose."""
+
+
+class InvalidInputError(JiyiError, ValueError):
+    """An argument is wrong. Nothing was changed."""
+
+
+class InvalidScopeError(InvalidInputError):
+    """A scope is empty or malformed. Scopes are never guessed or repaired."""
+
+
+class ConfigError(JiyiError):
+    """A setting is unknown or has a wrong value."""
+
+
+class MissingDependencyError(JiyiError):
+    """An optional package is needed and not installed."""
+
+
+class MemoryClosedError(JiyiError):
+    """The memory was used after it had been closed."""
+
+
+class StorageError(JiyiError):
+    """The record store could not do what was asked."""
+
+
+class StoreBusyError(StorageError):
+    """Another process held the write lock for too long. Retrying can help."""
+
+
+class StoreTooNewError(StorageError):
+    """The data directory was written by a newer version of jiyi."""
+
+
+class StoreDamagedError(StorageError):
+    """The database file cannot be read as a jiyi store."""
+
+
+class HistoryUnreadableError(StorageError):
+    """Some rows of a conversation cannot be decoded; the readable ones are kept in `readable`."""
+
+    def __init__(
+        self, message: str, *, readable: Sequence[tuple[int, Message]], unreadable: Sequence[tuple[int, str]]
+    ) -> None:
+        super().__init__(message)
+        self.readable = tuple(readable)
+        """(position, message) of every row that could be decoded."""
+        self.unreadable = tuple(unreadable)
+        """(position, reason) of every row that could not."""
+
+
+class IndexingError(JiyiError):
+    """A derived index failed. The records themselves are safe."""
+
+
+class IndexDamagedError(IndexingError):
+    """An index's files are broken. A rebuild from the records mends it."""
+
+
+class ImportFormatError(JiyiError):
+    """A line of an import file is not in the export format."""

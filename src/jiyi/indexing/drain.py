@@ -1,0 +1,123 @@
+"""Drainer: moves changes from the log into an index, in batches, as often as you like."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from jiyi.errors import IndexDamagedError, StoreBusyError
+from jiyi.ports import Change, DerivedIndex, IndexBatch, Mark, Progress, RecordStore
+
+_log = logging.getLogger("jiyi.index")
+
+
+@dataclass(frozen=True, slots=True)
+class IndexState:
+    """How an index stands against the change log."""
+
+    name: str
+    usable: bool
+    """Whether it can be asked at all; if not, it waits for a rebuild."""
+    behind: int
+    """Changes that it has not taken in."""
+
+
+class Drainer:
+    """Feeds indexes from the change log. Applying the current state of an entry twice does no harm, so a crash between
+    two steps costs nothing but the repetition.
+    """
+
+    def __init__(self, store: RecordStore) -> None:
+        self._store = store
+        self._validated: dict[str, Mark] = {}
+
+    def state(self, index: DerivedIndex, scopes: Sequence[str] | None = None) -> IndexState:
+        """How far the index is behind, in these scopes or in all."""
+        mark = self._valid_mark(index)
+        if mark is None:
+            return IndexState(index.name, usable=False, behind=self._store.pending(0, scopes))
+        if mark.sequence >= self._store.head().sequence:
+            return IndexState(index.name, usable=True, behind=0)
+        return IndexState(index.name, usable=True, behind=self._store.pending(mark.sequence, scopes))
+
+    def drain(self, index: DerivedIndex, *, progress: Progress | None = None) -> int:
+        """Take in everything that was committed before this call; returns how many changes that were."""
+        target = self._store.head().sequence
+        done = 0
+        while (step := self._step(index, target, None, progress)) is not None:
+            done += step
+            if progress is not None:
+                progress(done, None)
+        return done
+
+    def advance(self, index: DerivedIndex) -> int | None:
+        """Take in one batch; `None` when the index is up to date."""
+        target = self._store.head().sequence
+        state = self.state(index)
+        return None if state.usable and not state.behind else self._step(index, target, None, None)
+
+    def catch_up(self, index: DerivedIndex, scopes: Sequence[str], *, seconds: float) -> IndexState:
+        """Take in what these scopes wrote before this call, but wait no longer than `seconds`."""
+        state = self.state(index, scopes)
+        deadline = time.monotonic() + seconds
+        target = self._store.head().sequence
+        while not state.usable or state.behind:
+            left = deadline - time.monotonic()
+            if left <= 0:
+                break
+            try:
+                if self._step(index, target, left, None) is None:
+                    return IndexState(index.name, usable=True, behind=0)
+            except StoreBusyError:
+                # Another process is draining and has not come to an end in time: say how far it is.
+                break
+            state = self.state(index, scopes)
+        return state
+
+    def _step(
+        self, index: DerivedIndex, target: int, timeout: float | None, progress: Progress | None
+    ) -> int | None:
+        """Apply one batch under the index's lock; `None` when nothing up to `target` is left."""
+        with index.exclusive(timeout):
+            mark = self._valid_mark(index)
+            if mark is None:
+                index.rebuild(self._store, progress=progress)
+                return 0
+            if mark.sequence >= target:
+                return None
+            changes = self._store.changes_after(mark.sequence, limit=index.batch_size)
+            if not changes:
+                return None
+            try:
+                index.apply(self._batch(changes))
+            except IndexDamagedError as error:
+                _log.warning("index %s is rebuilt: %s", index.name, error)
+                index.rebuild(self._store, progress=progress)
+            return len(changes)
+
+    def _batch(self, changes: Sequence[Change]) -> IndexBatch:
+        last = changes[-1]
+        scopes = {change.entry_id: change.scope for change in changes}
+        present = self._store.fetch(list(scopes), None)
+        upserts = [entry for entry in present.values() if entry.is_active]
+        kept = {entry.id for entry in upserts}
+        removals = [(scope, entry_id) for entry_id, scope in scopes.items() if entry_id not in kept]
+        return IndexBatch(upserts, removals, Mark(last.sequence, f"{last.entry_id}:{last.version}"))
+
+    def _valid_mark(self, index: DerivedIndex) -> Mark | None:
+        """The index's mark if it is a place of this very change log; otherwise the index belongs to another history
+        (a restored backup, a copied folder) and has to be rebuilt.
+        """
+        mark = index.mark()
+        if mark is None:
+            return None
+        if self._validated.get(index.name) != mark:
+            if self._store.mark_at(mark.sequence) != mark:
+                _log.warning(
+                    "index %s does not belong to this state of the records and is rebuilt", index.name
+                )
+                return None
+            self._validated[index.name] = mark
+        return mark

@@ -1,0 +1,115 @@
+"""Verify and repair: does every index hold exactly what the records say?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from jiyi.errors import IndexDamagedError
+from jiyi.indexing.drain import Drainer
+from jiyi.ports import DerivedIndex, Progress, RecordStore
+
+_PAGE = 2_000
+_SHOWN = 20
+
+
+@dataclass(frozen=True, slots=True)
+class IndexReport:
+    """What the comparison of one index with the records found."""
+
+    index: str
+    records: int
+    held: int
+    behind: int
+    missing: tuple[str, ...] = ()
+    """Ids of records that the index does not hold (the first few)."""
+    stale: tuple[str, ...] = ()
+    """Ids that it holds in another state."""
+    surplus: tuple[str, ...] = ()
+    """Ids that it holds and the records do not have, or that it holds twice."""
+    problems: tuple[str, ...] = ()
+    counts: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def sound(self) -> bool:
+        """Whether the index agrees with the records."""
+        return not (self.missing or self.stale or self.surplus or self.problems or self.behind)
+
+    def to_dict(self) -> dict[str, Any]:
+        """A JSON-ready mapping."""
+        return {
+            "index": self.index,
+            "sound": self.sound,
+            "records": self.records,
+            "held": self.held,
+            "behind": self.behind,
+            "counts": self.counts,
+            "missing": list(self.missing),
+            "stale": list(self.stale),
+            "surplus": list(self.surplus),
+            "problems": list(self.problems),
+        }
+
+
+def verify(
+    store: RecordStore, drainer: Drainer, index: DerivedIndex, *, progress: Progress | None = None
+) -> IndexReport:
+    """Compare ids and hashes of all records with everything the index holds. Changes nothing."""
+    with index.exclusive():
+        state = drainer.state(index)
+        problems = list(index.check())
+        held: dict[str, str] = {}
+        twice: list[str] = []
+        count = 0
+        try:
+            for entry_id, fingerprint in index.contents():
+                count += 1
+                if entry_id in held:
+                    twice.append(entry_id)
+                held[entry_id] = fingerprint
+        except IndexDamagedError as error:
+            problems.append(str(error))
+        if not state.usable:
+            problems.append("the index is missing, damaged, or made by other rules")
+        records, missing, stale = 0, [], []
+        after = ""
+        while page := store.scan(after_id=after, limit=_PAGE):
+            records += len(page)
+            after = page[-1].id
+            for entry in page:
+                fingerprint = held.pop(entry.id, None)
+                if fingerprint is None:
+                    missing.append(entry.id)
+                elif fingerprint != index.fingerprint(entry):
+                    stale.append(entry.id)
+            if progress is not None:
+                progress(records, None)
+    surplus = [*twice, *held]
+    return IndexReport(
+        index=index.name,
+        records=records,
+        held=count,
+        behind=state.behind if state.usable else 0,
+        missing=tuple(missing[:_SHOWN]),
+        stale=tuple(stale[:_SHOWN]),
+        surplus=tuple(surplus[:_SHOWN]),
+        problems=tuple(problems),
+        counts={"missing": len(missing), "stale": len(stale), "surplus": len(surplus)},
+    )
+
+
+def repair(
+    store: RecordStore, drainer: Drainer, indexes: Sequence[DerivedIndex], *, progress: Progress | None = None
+) -> list[IndexReport]:
+    """Bring every index up to date; one that still disagrees is rebuilt. Returns the reports afterwards."""
+    reports = []
+    for index in indexes:
+        drainer.drain(index, progress=progress)
+        report = verify(store, drainer, index)
+        if not report.sound:
+            index.rebuild(store, progress=progress)
+            drainer.drain(index, progress=progress)
+            report = verify(store, drainer, index)
+        reports.append(report)
+    return reports

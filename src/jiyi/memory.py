@@ -1,0 +1,474 @@
+"""AgentMemory: the front hall. The only place where rooms meet."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import os
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar
+
+from jiyi.errors import InvalidInputError, MemoryClosedError
+from jiyi.model import clock
+from jiyi.model.category import MemoryCategory, check_word
+from jiyi.model.entry import DEFAULT_IMPORTANCE, DEFAULT_MEMORY_TYPE, EntryVersion, MemoryEntry
+from jiyi.model.filters import Filters, make_filters
+from jiyi.model.identity import new_id
+from jiyi.model.limits import check_importance
+from jiyi.model.message import Message, MessageLike, check_messages
+from jiyi.model.scope import check_scope, visible_scopes
+from jiyi.ports import DerivedIndex, Draft, ImportCounts, Progress, RecordStore
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from jiyi.config import Settings
+    from jiyi.indexing import BackgroundIndexer, Drainer, IndexReport
+    from jiyi.recall import RecallEngine
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+_BULK = 2_000
+_STORE_ARGUMENTS = (
+    "key",
+    "content",
+    "category",
+    "scope",
+    "tags",
+    "importance",
+    "memory_type",
+    "domain",
+    "conversation_id",
+    "occurred_at",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Components:
+    """What `wiring` puts together for a memory."""
+
+    settings: Settings
+    store: RecordStore
+    indexes: tuple[DerivedIndex, ...]
+    drainer: Drainer
+    indexer: BackgroundIndexer | None
+    engine: RecallEngine
+
+
+class AgentMemory:
+    """A memory in one data directory. One instance may be shared by any number of tasks and threads.
+
+    Get one with `await create_memory(path)` or `async with AgentMemory.open(path) as memory`. Every method takes `scope`;
+    `None` means the scope the memory was opened with. A scope reads itself and `public`, and writes only to itself.
+    """
+
+    def __init__(self, components: Components) -> None:
+        self._parts = components
+        self._settings = components.settings
+        self._limits = components.settings.limits
+        self._store = components.store
+        self._threads = ThreadPoolExecutor(max_workers=8, thread_name_prefix="jiyi")
+        self._closed = False
+
+    @classmethod
+    def open(
+        cls,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        config: str | os.PathLike[str] | None = None,
+        **settings: Any,
+    ) -> Opening:
+        """Open (and create) a data directory: `async with AgentMemory.open("./data") as memory`, or `await` it."""
+        return Opening(cls, path, config, settings)
+
+    @property
+    def settings(self) -> Settings:
+        """The settings in force."""
+        return self._settings
+
+    # --- keyed memory ---------------------------------------------------------------------------------------------
+
+    async def store(
+        self,
+        key: str,
+        content: str,
+        category: str = MemoryCategory.CORE,
+        *,
+        scope: str | None = None,
+        tags: Iterable[str] = (),
+        importance: float | None = None,
+        memory_type: str | None = None,
+        domain: str | None = None,
+        conversation_id: str | None = None,
+        occurred_at: datetime | None = None,
+    ) -> MemoryEntry:
+        """Remember `content` under `key`; on disk when this returns.
+
+        A key that exists in the scope gets a new version: `created_at` stays, `updated_at` moves, what was left `None`
+        is kept, and the version before stays in `history`.
+        """
+        draft = self._draft(
+            key=key,
+            content=content,
+            category=category,
+            scope=scope,
+            tags=tags,
+            importance=importance,
+            memory_type=memory_type,
+            domain=domain,
+            conversation_id=conversation_id,
+            occurred_at=occurred_at,
+        )
+        stored = await self._run(self._put, [draft])
+        return stored[0]
+
+    async def store_many(
+        self, entries: Iterable[Mapping[str, Any]], progress: Progress | None = None
+    ) -> list[MemoryEntry]:
+        """Remember many at once: mappings with the argument names of `store`.
+
+        All are checked before the first is written. They are written in transactions of 2,000; `progress(done, total)`
+        is called when each is on disk.
+        """
+        drafts = await self._run(self._drafts, entries)
+        stored: list[MemoryEntry] = []
+        for start in range(0, len(drafts), _BULK):
+            stored += await self._run(self._put, drafts[start : start + _BULK])
+            if progress is not None:
+                progress(len(stored), len(drafts))
+        return stored
+
+    async def recall(
+        self,
+        query: str,
+        limit: int = 10,
+        *,
+        scope: str | None = None,
+        mode: str = "hybrid",
+        category: str | Iterable[str] | None = None,
+        memory_types: str | Iterable[str] | None = None,
+        domains: str | Iterable[str] | None = None,
+        tags: Iterable[str] | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+    ) -> list[MemoryEntry]:
+        """The entries that answer the query best, best first, each with `relevance_score` and its parts.
+
+        Sees every write that was acknowledged before it, from any process. Any text is a legal query.
+        """
+        text = self._limits.check_query(query)
+        count = self._limits.check_limit(limit)
+        filters = make_filters(
+            visible_scopes(self._scope(scope)),
+            category=category,
+            memory_types=memory_types,
+            domains=domains,
+            tags=self._limits.check_tags(tags),
+            since=since,
+            until=until,
+        )
+        return await self._run(self._parts.engine.recall, text, filters, limit=count, mode=mode)
+
+    async def get(self, key: str, *, scope: str | None = None) -> MemoryEntry | None:
+        """The entry with this key in the scope, or else in `public`; `None` when there is none."""
+        checked = self._limits.check_key(key)
+        return await self._run(self._store.get, visible_scopes(self._scope(scope)), checked)
+
+    async def forget(self, key: str, *, scope: str | None = None, erase: bool = False) -> bool:
+        """Remove the entry with this key from recall; `False` when there is none.
+
+        Its versions stay readable in `history`; with `erase` their texts are deleted as well, for good.
+        """
+        checked = self._limits.check_key(key)
+        own = self._scope(scope)
+        gone = await self._run(self._store.forget, own, checked, actor=self._settings.actor, erase=erase)
+        self._written()
+        return gone
+
+    async def count(self, *, scope: str | None = None, category: str | Iterable[str] | None = None) -> int:
+        """How many entries the scope sees: its own and the public ones."""
+        return await self._run(self._store.count, self._visible(scope, category))
+
+    async def list(
+        self,
+        *,
+        scope: str | None = None,
+        category: str | Iterable[str] | None = None,
+        limit: int = 100,
+        offset: int = 0,
+    ) -> list[MemoryEntry]:
+        """The entries the scope sees, newest first."""
+        most = self._limits.check_limit(limit)
+        if isinstance(offset, bool) or not isinstance(offset, int) or offset < 0:
+            raise InvalidInputError(f"offset {offset!r} must be a whole number from 0 on")
+        return await self._run(self._store.page, self._visible(scope, category), limit=most, offset=offset)
+
+    async def history(self, key: str, *, scope: str | None = None) -> Sequence[EntryVersion]:
+        """Every version of the entries that had this key, oldest first: what changed, when, by whom."""
+        checked = self._limits.check_key(key)
+        for readable in visible_scopes(self._scope(scope)):
+            found = await self._run(self._store.versions, readable, checked)
+            if found:
+                return found
+        return []
+
+    # --- conversation history -------------------------------------------------------------------------------------
+
+    async def save_conversation_history(
+        self, session_id: str | None, messages: Sequence[MessageLike], *, scope: str | None = None
+    ) -> str:
+        """Make `messages` the record of the session, in one transaction; returns the session id.
+
+        `None` as id means today's date in the user's time zone.
+        """
+        session = self._session(session_id)
+        checked = check_messages(messages)
+        own = self._scope(scope)
+        await self._run(self._store.save_history, own, session, checked, actor=self._settings.actor)
+        self._written()
+        return session
+
+    async def load_conversation_history(
+        self, session_id: str | None = None, *, scope: str | None = None
+    ) -> Sequence[Message]:
+        """The record of the session exactly as it was saved; empty when there is none."""
+        return await self._run(self._store.load_history, self._scope(scope), self._session(session_id))
+
+    async def list_sessions(self, *, scope: str | None = None) -> Sequence[str]:
+        """Ids of the scope's sessions, the one last written to first."""
+        return await self._run(self._store.sessions, self._scope(scope))
+
+    # --- upkeep ---------------------------------------------------------------------------------------------------
+
+    async def drain(self, *, progress: Progress | None = None) -> int:
+        """Bring every index up to date now; returns how many changes were taken in."""
+        done = 0
+        for index in self._parts.indexes:
+            done += await self._run(self._parts.drainer.drain, index, progress=progress)
+        return done
+
+    async def verify(self, *, progress: Progress | None = None) -> Sequence[IndexReport]:
+        """Compare ids and hashes of records and indexes; changes nothing."""
+        from jiyi.indexing import verify
+
+        return [
+            await self._run(verify, self._store, self._parts.drainer, index, progress=progress)
+            for index in self._parts.indexes
+        ]
+
+    async def repair(self, *, progress: Progress | None = None) -> Sequence[IndexReport]:
+        """Bring indexes up to date and rebuild those that disagree with the records."""
+        from jiyi.indexing import repair
+
+        return await self._run(
+            repair, self._store, self._parts.drainer, self._parts.indexes, progress=progress
+        )
+
+    async def rebuild(self, *, progress: Progress | None = None) -> None:
+        """Build every index anew from the records, beside the old one, and swap."""
+        for index in self._parts.indexes:
+            await self._run(index.rebuild, self._store, progress=progress)
+
+    async def doctor(self) -> dict[str, Any]:
+        """Versions, sizes, index lag and what to do about what is wrong."""
+        from jiyi.indexing.doctor import examine
+
+        return await self._run(
+            examine, self._store, self._parts.drainer, self._parts.indexes, self._parts.indexer
+        )
+
+    async def export_jsonl(
+        self, path: str | os.PathLike[str], *, scope: str | None = None, progress: Progress | None = None
+    ) -> int:
+        """Write everything (or one scope) to a JSON Lines file; returns how many lines. Nothing is left out."""
+        from jiyi.transfer import export_file
+
+        own = check_scope(scope) if scope is not None else None
+        return await self._run(export_file, self._store, path, own, progress)
+
+    async def import_jsonl(
+        self, path: str | os.PathLike[str], *, progress: Progress | None = None
+    ) -> ImportCounts:
+        """Take in a file written by `export_jsonl`, all or nothing. What is there already is left alone."""
+        from jiyi.transfer import import_file
+
+        counts = await self._run(import_file, self._store, path, self._settings.actor, progress)
+        self._written()
+        return counts
+
+    # --- opening and closing --------------------------------------------------------------------------------------
+
+    async def close(self) -> None:
+        """Let go of files and threads. Everything acknowledged is on disk; indexes catch up at the next opening."""
+        if self._closed:
+            return
+        self._closed = True
+        await asyncio.get_running_loop().run_in_executor(None, self._close)
+
+    def _close(self) -> None:
+        if self._parts.indexer is not None:
+            self._parts.indexer.stop()
+        self._threads.shutdown(wait=True)
+        for index in self._parts.indexes:
+            index.close()
+        self._store.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    def __repr__(self) -> str:
+        state = "closed" if self._closed else "open"
+        return f"<AgentMemory {self._settings.path} scope={self._settings.scope!r} {state}>"
+
+    # --- inside ---------------------------------------------------------------------------------------------------
+
+    async def _run(self, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+        if self._closed:
+            raise MemoryClosedError(
+                "this memory is closed; open it again with create_memory or AgentMemory.open"
+            )
+        call = functools.partial(copy_context().run, function, *args, **kwargs)
+        return await asyncio.get_running_loop().run_in_executor(self._threads, call)
+
+    def _put(self, drafts: Sequence[Draft]) -> list[MemoryEntry]:
+        stored = self._store.put(drafts, actor=self._settings.actor)
+        self._written()
+        return stored
+
+    def _written(self) -> None:
+        if self._parts.indexer is not None:
+            self._parts.indexer.notify()
+
+    def _scope(self, scope: str | None) -> str:
+        return self._settings.scope if scope is None else check_scope(scope)
+
+    def _session(self, session_id: str | None) -> str:
+        if session_id is None:
+            return datetime.now(self._settings.zone).date().isoformat()
+        return self._limits.check_session_id(session_id)
+
+    def _visible(self, scope: str | None, category: str | Iterable[str] | None) -> Filters:
+        return make_filters(visible_scopes(self._scope(scope)), category=category)
+
+    def _drafts(self, entries: Iterable[Mapping[str, Any]]) -> list[Draft]:
+        if isinstance(entries, str | bytes | Mapping):
+            raise InvalidInputError(f"entries must be a list of mappings, not {type(entries).__name__}")
+        drafts = []
+        for index, entry in enumerate(entries):
+            if not isinstance(entry, Mapping):
+                raise InvalidInputError(
+                    f"entries[{index}] is a {type(entry).__name__}; pass a mapping with key and content"
+                )
+            unknown = [str(name) for name in entry if name not in _STORE_ARGUMENTS]
+            missing = [name for name in ("key", "content") if name not in entry]
+            if unknown or missing:
+                what = f"unknown {', '.join(unknown)}" if unknown else f"without {', '.join(missing)}"
+                raise InvalidInputError(
+                    f"entries[{index}] is {what}; known names are {', '.join(_STORE_ARGUMENTS)}"
+                )
+            try:
+                drafts.append(self._draft(**entry))
+            except InvalidInputError as error:
+                raise type(error)(f"entries[{index}]: {error}") from None
+        return drafts
+
+    def _draft(
+        self,
+        key: object,
+        content: object,
+        category: object = MemoryCategory.CORE,
+        scope: str | None = None,
+        tags: object = (),
+        importance: object = None,
+        memory_type: object = None,
+        domain: object = None,
+        conversation_id: object = None,
+        occurred_at: object = None,
+    ) -> Draft:
+        if not isinstance(category, str):
+            raise InvalidInputError(f"category must be a word, not {type(category).__name__}: {category!r}")
+        now = clock.utc_now()
+        limits = self._limits
+        entry = MemoryEntry(
+            id=new_id(),
+            scope=self._scope(scope),
+            key=limits.check_key(key),
+            content=limits.check_content(content),
+            category=MemoryCategory(category),
+            memory_type=DEFAULT_MEMORY_TYPE
+            if memory_type is None
+            else check_word(memory_type, "memory_type"),
+            domain=None if domain is None else check_word(domain, "domain"),
+            importance_score=DEFAULT_IMPORTANCE if importance is None else check_importance(importance),
+            tags=limits.check_tags(tags),
+            conversation_id=None if conversation_id is None else limits.check_session_id(conversation_id),
+            occurred_at=None if occurred_at is None else clock.require_aware(occurred_at, "occurred_at"),
+            created_at=now,
+            updated_at=now,
+            last_accessed_at=now,
+        )
+        unsaid = {
+            "importance_score": importance,
+            "memory_type": memory_type,
+            "domain": domain,
+            "conversation_id": conversation_id,
+            "occurred_at": occurred_at,
+        }
+        return Draft(entry, frozenset(name for name, value in unsaid.items() if value is None))
+
+
+class Opening:
+    """A memory about to be opened: await it, or use it with `async with`."""
+
+    def __init__(
+        self,
+        kind: type[AgentMemory],
+        path: str | os.PathLike[str] | None,
+        config: str | os.PathLike[str] | None,
+        settings: dict[str, Any],
+    ) -> None:
+        self._kind = kind
+        self._path = path
+        self._config = config
+        self._settings = settings
+        self._memory: AgentMemory | None = None
+
+    def __await__(self) -> Generator[Any, None, AgentMemory]:
+        return self._open().__await__()
+
+    async def __aenter__(self) -> AgentMemory:
+        self._memory = await self._open()
+        return self._memory
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._memory is not None:
+            await self._memory.close()
+
+    async def _open(self) -> AgentMemory:
+        # The one way up: wiring knows the engines, and opening a memory has to reach it.
+        from jiyi.wiring import build
+
+        call = functools.partial(build, self._path, config=self._config, **self._settings)
+        return self._kind(await asyncio.get_running_loop().run_in_executor(None, call))
+
+
+async def create_memory(
+    path: str | os.PathLike[str] | None = None,
+    *,
+    config: str | os.PathLike[str] | None = None,
+    **settings: Any,
+) -> AgentMemory:
+    """Open the memory in `path` (JIYI_HOME or ~/.jiyi/data when not given). Any setting may be given as a keyword."""
+    return await AgentMemory.open(path, config=config, **settings)

@@ -1,0 +1,1 @@
+"""Values and formulas of the memory: standard library only, no I/O."""

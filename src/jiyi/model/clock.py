@@ -1,0 +1,39 @@
+"""UTC times with microseconds, and the one text form in which they are written down."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from jiyi.errors import InvalidInputError
+
+
+def utc_now() -> datetime:
+    """The current time in UTC."""
+    return datetime.now(UTC)
+
+
+def require_aware(value: object, name: str) -> datetime:
+    """Return `value` in UTC; a naive time or another type is refused, because guessing its zone skews every decay."""
+    if not isinstance(value, datetime):
+        raise InvalidInputError(f"{name} must be a datetime, not {type(value).__name__}: {value!r}")
+    if value.tzinfo is None or value.utcoffset() is None:
+        raise InvalidInputError(
+            f"{name} {value.isoformat()} has no time zone; pass an aware datetime, e.g. datetime.now(timezone.utc)"
+        )
+    try:
+        return value.astimezone(UTC)
+    except OverflowError:
+        raise InvalidInputError(f"{name} {value.isoformat()} is outside the years 1 to 9999 in UTC") from None
+
+
+def to_text(value: datetime) -> str:
+    """Fixed-width ISO 8601 in UTC, so that text order is time order."""
+    return value.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%f").rjust(26, "0") + "Z"
+
+
+def from_text(text: str) -> datetime:
+    """The inverse of `to_text`; any ISO 8601 time with an offset is read."""
+    value = datetime.fromisoformat(text)
+    if value.tzinfo is None:
+        raise ValueError(f"time {text!r} has no offset")
+    return value.astimezone(UTC)

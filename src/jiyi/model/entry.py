@@ -1,0 +1,200 @@
+"""MemoryEntry: one remembered thing, and what comes with it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from datetime import datetime
+from typing import Any, Self
+
+from jiyi.model import clock
+from jiyi.model.category import MemoryCategory
+from jiyi.model.identity import text_hash
+
+DEFAULT_MEMORY_TYPE = "fact"
+DEFAULT_IMPORTANCE = 0.5
+TRUST_LEVELS = ("user", "agent", "tool", "import")
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where an entry came from, and how far that origin is trusted."""
+
+    kind: str = "stored"
+    """What made it: `stored`, `message`, `note`, `reflection`, `merge`, `rules`, `import`, ..."""
+    trust: str = "user"
+    """`user`, `agent`, `tool` or `import`."""
+    references: tuple[str, ...] = ()
+    """Message ids, `path:line-line`, or the ids of the entries it was made from."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """A JSON-ready mapping."""
+        return {"kind": self.kind, "trust": self.trust, "references": list(self.references)}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Self:
+        """The inverse of `to_dict`."""
+        return cls(kind=data["kind"], trust=data["trust"], references=tuple(data["references"]))
+
+
+@dataclass(frozen=True, slots=True)
+class IndexCoverage:
+    """What one derived index contributed to an answer."""
+
+    index: str
+    answered: bool
+    behind: int = 0
+    """Changes that the index had not yet taken in when it answered."""
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Why a hit stands where it stands."""
+
+    parts: Mapping[str, float] = field(default_factory=dict)
+    """Every part of the score by name."""
+    matched_terms: tuple[str, ...] = ()
+    coverage: tuple[IndexCoverage, ...] = ()
+    highlights: tuple[tuple[int, int], ...] = ()
+    """Character ranges of `content` that match the question's words."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """A JSON-ready mapping."""
+        return {
+            "parts": dict(self.parts),
+            "matched_terms": list(self.matched_terms),
+            "highlights": [list(pair) for pair in self.highlights],
+            "coverage": [
+                {"index": c.index, "answered": c.answered, "behind": c.behind, "note": c.note}
+                for c in self.coverage
+            ],
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryEntry:
+    """One remembered thing. Immutable: a change is a new version with the same id."""
+
+    id: str
+    scope: str
+    key: str | None
+    content: str
+    category: MemoryCategory = MemoryCategory.CORE
+    memory_type: str = DEFAULT_MEMORY_TYPE
+    domain: str | None = None
+    reasoning: str = ""
+    importance_score: float = DEFAULT_IMPORTANCE
+    strength: int = 1
+    tags: tuple[str, ...] = ()
+    conversation_id: str | None = None
+    position: int | None = None
+    """Order inside the conversation."""
+    source: Source = Source()
+    occurred_at: datetime | None = None
+    """When it happened, if that is known and is not when it was written."""
+    created_at: datetime
+    updated_at: datetime
+    last_accessed_at: datetime
+    access_count: int = 0
+    is_active: bool = True
+    pinned: bool = False
+    version: int = 1
+
+    relevance_score: float | None = None
+    """On a hit: 0..1, comparable with the other hits of the same answer."""
+    explanation: Explanation | None = None
+    """On a hit: the parts of the score, the matched terms and what each index contributed."""
+
+    @property
+    def score_parts(self) -> Mapping[str, float]:
+        """On a hit: every part of `relevance_score` by name; otherwise empty."""
+        return self.explanation.parts if self.explanation is not None else {}
+
+    @property
+    def event_time(self) -> datetime:
+        """When it happened, as far as known."""
+        return self.occurred_at or self.created_at
+
+    def as_hit(self, relevance_score: float, explanation: Explanation) -> MemoryEntry:
+        """This entry as an answer to a question."""
+        return replace(self, relevance_score=relevance_score, explanation=explanation)
+
+    def as_record(self) -> MemoryEntry:
+        """This entry without what only a hit carries."""
+        return replace(self, relevance_score=None, explanation=None)
+
+    def index_hash(self) -> str:
+        """Digest of everything that a derived index holds of this entry."""
+        return text_hash(
+            self.scope,
+            self.key or "",
+            self.content,
+            self.category,
+            self.memory_type,
+            self.domain or "",
+            "\x1f".join(self.tags),
+            self.conversation_id or "",
+            "" if self.position is None else str(self.position),
+            clock.to_text(self.event_time),
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """A JSON-ready mapping; `from_dict` gives back an equal record."""
+        data: dict[str, Any] = {}
+        for f in fields(self):
+            value = getattr(self, f.name)
+            if f.name in {"relevance_score", "explanation"}:
+                if value is not None:
+                    data[f.name] = value.to_dict() if isinstance(value, Explanation) else value
+            elif isinstance(value, datetime):
+                data[f.name] = clock.to_text(value)
+            elif isinstance(value, Source):
+                data[f.name] = value.to_dict()
+            elif isinstance(value, tuple):
+                data[f.name] = list(value)
+            else:
+                data[f.name] = str(value) if isinstance(value, MemoryCategory) else value
+        return data
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> MemoryEntry:
+        """The inverse of `to_dict` for records; unknown names raise `KeyError`."""
+        known = {f.name for f in fields(cls)} - {"relevance_score", "explanation"}
+        unknown = set(data) - known - {"relevance_score", "explanation"}
+        if unknown:
+            raise KeyError(f"unknown fields: {', '.join(sorted(unknown))}")
+        values = {name: data[name] for name in known if name in data}
+        for name in ("occurred_at", "created_at", "updated_at", "last_accessed_at"):
+            if values.get(name) is not None:
+                values[name] = clock.from_text(values[name])
+        values["category"] = MemoryCategory(values["category"])
+        values["source"] = Source.from_dict(values["source"])
+        values["tags"] = tuple(values["tags"])
+        return cls(**values)
+
+
+@dataclass(frozen=True, slots=True)
+class EntryVersion:
+    """One version in the life of an entry: what changed, when, by whom."""
+
+    version: int
+    operation: str
+    """`create`, `update`, `forget`, `restore`, `erase` or `import`."""
+    changed_at: datetime
+    changed_by: str
+    changed: tuple[str, ...]
+    """Names of the fields that this version changed."""
+    entry: MemoryEntry | None
+    """The entry as this version left it; `None` after it was forgotten or erased."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """A JSON-ready mapping."""
+        return {
+            "version": self.version,
+            "operation": self.operation,
+            "changed_at": clock.to_text(self.changed_at),
+            "changed_by": self.changed_by,
+            "changed": list(self.changed),
+            "entry": self.entry.to_dict() if self.entry is not None else None,
+        }

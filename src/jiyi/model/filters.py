@@ -1,0 +1,103 @@
+"""Filters: a closed set of conditions that every store and index understands the same way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+
+from jiyi.errors import InvalidInputError
+from jiyi.model import clock
+from jiyi.model.category import check_word
+from jiyi.model.entry import MemoryEntry
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """Conditions on entries; an empty tuple means no condition. Built by `make_filters` only."""
+
+    scopes: tuple[str, ...]
+    """The visible scopes; never empty."""
+    categories: tuple[str, ...] = ()
+    memory_types: tuple[str, ...] = ()
+    without_types: tuple[str, ...] = ()
+    domains: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    """All of these."""
+    since: datetime | None = None
+    until: datetime | None = None
+    """`since <= event_time < until`."""
+
+    def __post_init__(self) -> None:
+        if not self.scopes:
+            raise InvalidInputError(
+                "a filter without scopes would see nothing or everything; pass the visible scopes"
+            )
+
+    @property
+    def only_scopes(self) -> bool:
+        """Whether the scopes are the only condition."""
+        return not (
+            self.categories
+            or self.memory_types
+            or self.without_types
+            or self.domains
+            or self.tags
+            or self.since
+            or self.until
+        )
+
+    def admits(self, entry: MemoryEntry) -> bool:
+        """Whether the entry is active and meets every condition. The last word of every recall."""
+        return (
+            entry.is_active
+            and entry.scope in self.scopes
+            and (not self.categories or entry.category in self.categories)
+            and (not self.memory_types or entry.memory_type in self.memory_types)
+            and entry.memory_type not in self.without_types
+            and (not self.domains or entry.domain in self.domains)
+            and all(tag in entry.tags for tag in self.tags)
+            and (self.since is None or entry.event_time >= self.since)
+            and (self.until is None or entry.event_time < self.until)
+        )
+
+
+def words(value: object, name: str) -> tuple[str, ...]:
+    """One word or several, checked, without repetition."""
+    if value is None:
+        return ()
+    if isinstance(value, str):
+        return (check_word(value, name),)
+    if not isinstance(value, Iterable):
+        raise InvalidInputError(
+            f"{name} must be a word or a list of words, not {type(value).__name__}: {value!r}"
+        )
+    return tuple(dict.fromkeys(check_word(item, name) for item in value))
+
+
+def make_filters(
+    scopes: tuple[str, ...],
+    *,
+    category: object = None,
+    memory_types: object = None,
+    without_types: tuple[str, ...] = (),
+    domains: object = None,
+    tags: tuple[str, ...] = (),
+    since: object = None,
+    until: object = None,
+) -> Filters:
+    """Check the caller's conditions and freeze them."""
+    start = clock.require_aware(since, "since") if since is not None else None
+    end = clock.require_aware(until, "until") if until is not None else None
+    if start is not None and end is not None and start >= end:
+        raise InvalidInputError(f"since {start.isoformat()} is not before until {end.isoformat()}; swap them")
+    return Filters(
+        scopes=scopes,
+        categories=words(category, "category"),
+        memory_types=words(memory_types, "memory_types"),
+        without_types=without_types,
+        domains=words(domains, "domains"),
+        tags=tags,
+        since=start,
+        until=end,
+    )

@@ -1,0 +1,108 @@
+"""Checks of what callers pass in: each names the value and the remedy, and changes nothing."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from jiyi.errors import InvalidInputError
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How much text and how many hits are taken."""
+
+    max_content_bytes: int = 64 * 1024
+    max_key_characters: int = 512
+    max_query_characters: int = 32_768
+    max_results: int = 1_000
+    max_tags: int = 256
+    max_tag_characters: int = 1_000
+
+    def check_key(self, key: object) -> str:
+        """A key: some visible text within the limit."""
+        return self._text(key, "key", self.max_key_characters)
+
+    def check_session_id(self, session_id: object) -> str:
+        """A session or conversation id: like a key."""
+        return self._text(session_id, "session_id", self.max_key_characters)
+
+    def check_content(self, content: object, name: str = "content") -> str:
+        """Content: some visible text within the limit of bytes in UTF-8."""
+        text = self._text(content, name, None)
+        size = len(text) if text.isascii() else len(text.encode("utf-8"))
+        if size > self.max_content_bytes:
+            raise InvalidInputError(
+                f"{name} has {size:,} bytes and the limit is {self.max_content_bytes:,}; "
+                "split it, or raise the setting max_content_bytes"
+            )
+        return text
+
+    def check_query(self, query: object) -> str:
+        """A query: any text at all within the limit, but not empty."""
+        text = self._text(query, "query", None)
+        if len(text) > self.max_query_characters:
+            raise InvalidInputError(
+                f"query has {len(text):,} characters and the limit is {self.max_query_characters:,}; "
+                "shorten it, or raise the setting max_query_characters"
+            )
+        return text
+
+    def check_limit(self, limit: object) -> int:
+        """How many hits: a whole number from 1 to `max_results`."""
+        if isinstance(limit, bool) or not isinstance(limit, int):
+            raise InvalidInputError(f"limit must be a whole number, not {type(limit).__name__}: {limit!r}")
+        if not 1 <= limit <= self.max_results:
+            raise InvalidInputError(
+                f"limit {limit} is not between 1 and {self.max_results} (the setting max_results)"
+            )
+        return limit
+
+    def check_tags(self, tags: object) -> tuple[str, ...]:
+        """Tags: visible texts, repetitions removed, order kept."""
+        if tags is None:
+            return ()
+        if isinstance(tags, str | bytes) or not isinstance(tags, Iterable):
+            raise InvalidInputError(f"tags must be a list of texts, not {type(tags).__name__}: {tags!r}")
+        checked = tuple(dict.fromkeys(self._text(tag, "tag", self.max_tag_characters) for tag in tags))
+        if len(checked) > self.max_tags:
+            raise InvalidInputError(f"{len(checked)} tags are more than the limit of {self.max_tags}")
+        return checked
+
+    @staticmethod
+    def _text(value: object, name: str, most: int | None) -> str:
+        if not isinstance(value, str):
+            raise InvalidInputError(f"{name} must be text, not {type(value).__name__}: {ascii(value)[:80]}")
+        if not value or value.isspace():
+            raise InvalidInputError(
+                f"{name} is {'empty' if not value else 'only white space'}; pass some text"
+            )
+        if "\x00" in value:
+            raise InvalidInputError(f"{name} contains a NUL character at {value.index(chr(0))}; remove it")
+        if not value.isascii():
+            try:
+                value.encode("utf-8")
+            except UnicodeEncodeError as error:
+                raise InvalidInputError(
+                    f"{name} contains the lone surrogate U+{ord(value[error.start]):04X} at {error.start}; "
+                    "decode the text with errors='replace' first"
+                ) from None
+        if most is not None and len(value) > most:
+            raise InvalidInputError(
+                f"{name} has {len(value):,} characters and the limit is {most:,}; shorten it"
+            )
+        return value
+
+
+def check_importance(value: object) -> float:
+    """An importance score: a number from 0 to 1."""
+    return _number(value, "importance")
+
+
+def _number(value: object, name: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise InvalidInputError(f"{name} must be a number from 0 to 1, not {type(value).__name__}: {value!r}")
+    if not math.isfinite(value) or not 0.0 <= value <= 1.0:
+        raise InvalidInputError(f"{name} {value} is not between 0 and 1")
+    return float(value)

@@ -1,0 +1,106 @@
+"""Message: one turn of a conversation, kept exactly as it was given."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from jiyi.errors import InvalidInputError
+
+MessageLike: TypeAlias = "Message | Mapping[str, Any]"
+_NAMED = ("role", "content", "tool_calls", "tool_call_id", "name")
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """A message in the OpenAI form; `extra` keeps every other field it came with."""
+
+    role: str
+    content: str | list[Any] | None = None
+    tool_calls: list[Any] | None = None
+    tool_call_id: str | None = None
+    name: str | None = None
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The OpenAI-style dictionary; what was `None` is left out, except `content`."""
+        data: dict[str, Any] = {"role": self.role, "content": self.content}
+        for name in ("tool_calls", "tool_call_id", "name"):
+            value = getattr(self, name)
+            if value is not None:
+                data[name] = value
+        data.update(self.extra)
+        return data
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Message:
+        """Read an OpenAI-style dictionary; unknown fields are kept in `extra`."""
+        return cls(
+            role=data.get("role", ""),
+            content=data.get("content"),
+            tool_calls=data.get("tool_calls"),
+            tool_call_id=data.get("tool_call_id"),
+            name=data.get("name"),
+            extra={name: value for name, value in data.items() if name not in _NAMED},
+        )
+
+    @property
+    def text(self) -> str:
+        """The words of the message: its content, or the text parts of structured content."""
+        if isinstance(self.content, str):
+            return self.content
+        if isinstance(self.content, list):
+            parts = [part.get("text") for part in self.content if isinstance(part, Mapping)]
+            return "\n".join(part for part in parts if isinstance(part, str))
+        return ""
+
+
+def encode_message(message: Message) -> str:
+    """ASCII JSON, so that NUL and lone surrogates survive any database."""
+    return json.dumps(message.to_dict(), ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+
+
+def decode_message(text: str) -> Message:
+    """The inverse of `encode_message`; raises `ValueError` when the text is not a message."""
+    data = json.loads(text)
+    if not isinstance(data, dict) or not isinstance(data.get("role"), str) or not data["role"]:
+        raise ValueError("not a message: an object with a role is needed")
+    return Message.from_dict(data)
+
+
+def check_messages(messages: object) -> list[Message]:
+    """Messages and dictionaries as `Message` values; the first wrong one is named and nothing is taken."""
+    if isinstance(messages, str | bytes | Mapping | Message) or not isinstance(messages, Sequence):
+        raise InvalidInputError(f"messages must be a list of messages, not {type(messages).__name__}")
+    return [check_message(message, f"messages[{index}]") for index, message in enumerate(messages)]
+
+
+def check_message(value: object, where: str) -> Message:
+    """One message, checked to survive a round trip unchanged."""
+    if isinstance(value, Mapping):
+        if not all(isinstance(name, str) for name in value):
+            raise InvalidInputError(f"{where} has a field name that is not text")
+        message = Message.from_dict(value)
+    elif isinstance(value, Message):
+        message = value
+    else:
+        raise InvalidInputError(
+            f"{where} is a {type(value).__name__}; pass a Message or a dict with role and content"
+        )
+    if not isinstance(message.role, str) or not message.role.strip():
+        raise InvalidInputError(f"{where} has no role; use 'user', 'assistant', 'system' or 'tool'")
+    if not isinstance(message.content, str | list | None):
+        raise InvalidInputError(
+            f"{where}.content is a {type(message.content).__name__}; use text, a list of parts or None"
+        )
+    try:
+        survives = decode_message(encode_message(message)) == message
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidInputError(f"{where} cannot be written as JSON: {error}") from None
+    if not survives:
+        raise InvalidInputError(
+            f"{where} would not come back unchanged; use only JSON types (lists, not tuples; text keys)"
+        )
+    return message

@@ -1,0 +1,52 @@
+"""Scopes: who may see a memory. Compared exactly; look-alikes are different scopes."""
+
+from __future__ import annotations
+
+import logging
+import unicodedata
+
+from jiyi.errors import InvalidScopeError
+
+PUBLIC = "public"
+MAX_SCOPE_CHARACTERS = 256
+
+_log = logging.getLogger("jiyi.scope")
+
+
+def check_scope(scope: object) -> str:
+    """Return `scope` unchanged, or refuse it with a log line."""
+    problem = _problem(scope)
+    if problem is not None:
+        _log.error("refused a scope: %s", problem)
+        raise InvalidScopeError(
+            f"scope {_shown(scope)} {problem}; pass a non-empty name such as 'main' or a user id"
+        )
+    assert isinstance(scope, str)
+    return scope
+
+
+def visible_scopes(scope: str) -> tuple[str, ...]:
+    """The scopes whose memories `scope` may read: itself and `public`."""
+    checked = check_scope(scope)
+    return (PUBLIC,) if checked == PUBLIC else (checked, PUBLIC)
+
+
+def _problem(scope: object) -> str | None:
+    if not isinstance(scope, str):
+        return f"is a {type(scope).__name__}, not text"
+    if not scope:
+        return "is empty"
+    if len(scope) > MAX_SCOPE_CHARACTERS:
+        return f"has {len(scope)} characters (at most {MAX_SCOPE_CHARACTERS})"
+    if scope != scope.strip():
+        return "begins or ends with white space"
+    for character in scope:
+        # Controls, format characters (zero width, bidi), surrogates: invisible, so two such scopes look the same.
+        if unicodedata.category(character) in {"Cc", "Cf", "Cs", "Zl", "Zp"}:
+            return f"contains the invisible character U+{ord(character):04X}"
+    return None
+
+
+def _shown(scope: object) -> str:
+    shown = ascii(scope)
+    return shown if len(shown) <= 80 else shown[:77] + "..."

