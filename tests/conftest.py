@@ -1,10 +1,19 @@
-"""What every test stands on: hypothesis profiles, and no sight of the developer's own memories and keys."""
+"""What every test stands on: hypothesis profiles, no sight of the developer's own memories and keys, and memories
+that are closed again.
+"""
 
 import os
 import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, TypeAlias
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from jiyi.ports import Embedder
+from jiyi.sync import AgentMemory
+from tests.support import QUICK
 
 # `ci` draws the same examples every time: a red run is red again on the next machine. `thorough` searches for
 # new ones (make test ARGS=--hypothesis-profile=thorough). Neither has a deadline: slow is not wrong.
@@ -22,6 +31,8 @@ settings.load_profile("ci")
 
 _SETTING_PREFIXES = ("JIYI_", "MEMORY_", "MILVUS_", "OPENAI_", "QWEN_", "DEEPSEEK_")
 
+OpenMemory: TypeAlias = Callable[..., AgentMemory]
+
 
 def pytest_configure(config: pytest.Config) -> None:
     """Give the run an empty home and no settings, so that it never touches what is not its own.
@@ -37,3 +48,36 @@ def pytest_configure(config: pytest.Config) -> None:
             patch.delenv(name)
     patch.setenv("HOME", home.name)
     patch.setenv("USERPROFILE", home.name)
+
+
+@pytest.fixture
+def open_memory(tmp_path: Path) -> Iterator[OpenMemory]:
+    """Opens memories that are closed when the test ends: `open_memory("folder", embedder=..., scope=...)`.
+
+    The folder is one below `tmp_path` (the same one again when none is named). Without other words there is no
+    embedder and no background thread: recall brings the indexes up to date itself.
+    """
+    opened: list[AgentMemory] = []
+
+    def open_one(folder: str = "data", **settings: Any) -> AgentMemory:
+        memory = AgentMemory.open(tmp_path / folder, **{**QUICK, **settings})
+        opened.append(memory)
+        return memory
+
+    yield open_one
+    for memory in opened:
+        memory.close()
+
+
+@pytest.fixture
+def memory(open_memory: OpenMemory) -> AgentMemory:
+    """An empty memory without an embedder."""
+    return open_memory()
+
+
+@pytest.fixture(scope="session")
+def bundled_embedder() -> Embedder:
+    """The real embedder; it takes seconds to load, so every test of meaning shares this one."""
+    from jiyi.providers.bundled import BundledEmbedder
+
+    return BundledEmbedder()

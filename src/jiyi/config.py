@@ -17,7 +17,7 @@ from typing import Any
 
 from jiyi.errors import ConfigError, InvalidScopeError
 from jiyi.model.limits import Limits
-from jiyi.model.scope import check_scope
+from jiyi.model.scope import check_scope, scope_problem
 
 ROOT_KEY = "memory"
 PREFIX = "JIYI_"
@@ -27,6 +27,10 @@ DEFAULT_HOME = "~/.jiyi/data"
 FILE_NAME = "memory.yaml"
 
 Parse = Callable[[Any], Any]
+
+# Two letters at least: one letter is a drive of Windows. One slash is left of two when an address was made a Path.
+_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
+_PASSWORD = re.compile(r"(:/{1,2}[^/@:\s]*):\S*@")
 
 
 def _whole(least: int, most: int) -> Parse:
@@ -42,7 +46,7 @@ def _whole(least: int, most: int) -> Parse:
 
 def _number(least: float, most: float) -> Parse:
     def parse(value: Any) -> float:
-        if isinstance(value, str):
+        if isinstance(value, str) and re.fullmatch(r"[+-]?(\d+\.?\d*|\.\d+)", value.strip()):
             value = float(value)
         if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= most:
             raise ValueError(f"a number from {least:g} to {most:g} is needed")
@@ -83,6 +87,8 @@ def _choice(*allowed: str) -> Parse:
 def _path(value: Any) -> Path:
     if not isinstance(value, str | os.PathLike) or not os.fspath(value):
         raise ValueError("a path is needed")
+    if _ADDRESS.match(os.fspath(value)):
+        raise ValueError("a path of this machine is needed, not an address: a file or a directory")
     return Path(value).expanduser()
 
 
@@ -111,19 +117,19 @@ def _zone(value: Any) -> str | None:
 def _scope(value: Any) -> str:
     try:
         return check_scope(value)
-    except InvalidScopeError as error:
-        raise ValueError(str(error)) from None
+    except InvalidScopeError:
+        raise ValueError(f"a scope {scope_problem(value)}; a name such as main is needed") from None
 
 
 def _setting(default: Any, parse: Parse, about: str) -> Any:
     return field(default=default, metadata={"parse": parse, "about": about})
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Settings:
     """Everything that can be set. Made by `load_settings`; frozen."""
 
-    path: Path = _setting(Path(DEFAULT_HOME).expanduser(), _path, "the data directory")
+    path: Path = _setting(Path(DEFAULT_HOME), _path, "the data directory")
     scope: str = _setting("main", _scope, "the scope that is meant when a call names none")
     actor: str = _setting("user", _text, "who is named in the change log")
     storage: str = _setting("embedded", _choice("embedded"), "the profile: embedded")
@@ -131,18 +137,23 @@ class Settings:
     llm: str = _setting("none", _choice("none"), "the chat model: none means rules")
     background_indexing: bool = _setting(True, _flag, "keep the indexes up to date in a thread")
     freshness_seconds: float = _setting(10.0, _number(0, 3600), "how long a recall waits for the indexes")
-    busy_timeout: float = _setting(
-        30.0, _number(0.001, 3600), "how long to wait for another process, in seconds"
-    )
+    recall_messages: bool = _setting(True, _flag, "what is said in conversations can be recalled")
+    word_candidates: int = _setting(50, _whole(1, 10_000), "candidates by words")
+    bigram_candidates: int = _setting(20, _whole(1, 10_000), "candidates by character pairs")
+    dense_candidates: int = _setting(50, _whole(1, 10_000), "candidates by meaning")
+    dated_candidates: int = _setting(30, _whole(1, 10_000), "candidates inside the dates a question names")
+    busy_timeout: float = _setting(30.0, _number(0.001, 3600), "how long to wait for another process, in seconds")
     vector_cache_mb: int = _setting(512, _whole(1, 1 << 20), "memory for vectors of scopes in use")
-    user_dictionary: Path | None = _setting(
-        None, _optional_path, "a file of words for the segmenter, one a line"
-    )
+    user_dictionary: Path | None = _setting(None, _optional_path, "a file of words for the segmenter, one a line")
     time_zone: str | None = _setting(None, _zone, "the user's time zone; the machine's when not set")
     max_content_bytes: int = _setting(64 * 1024, _whole(1, 1 << 30), "the longest content, in bytes of UTF-8")
     max_key_characters: int = _setting(512, _whole(1, 10_000), "the longest key")
     max_query_characters: int = _setting(32_768, _whole(1, 1 << 24), "the longest query")
     max_results: int = _setting(1_000, _whole(1, 1_000_000), "the largest limit of a recall")
+
+    def __repr__(self) -> str:
+        shown = (f"{f.name}={masked(repr(getattr(self, f.name)))}" for f in dataclasses.fields(self))
+        return f"Settings({', '.join(shown)})"
 
     @property
     def limits(self) -> Limits:
@@ -200,10 +211,10 @@ def load_settings(
         values.update(_from_file(Path(named).expanduser()))
         home = home or values.get("path")
     else:
-        beside = (home or _FIELDS["path"].default) / FILE_NAME
+        beside = (home or _path(DEFAULT_HOME)) / FILE_NAME
         if beside.is_file():
             values.update(_from_file(beside))
-    return Settings(**{**values, **from_environment, **given})
+    return Settings(**{"path": _path(DEFAULT_HOME), **values, **from_environment, **given})
 
 
 def load_memory_config(config_path: str | os.PathLike[str] = "configs/memory.yaml") -> dict[str, Any]:
@@ -238,7 +249,11 @@ def _from_file(path: Path) -> dict[str, Any]:
         node = yaml.compose(text, Loader=yaml.SafeLoader)
         data = yaml.safe_load(text)
     except yaml.YAMLError as error:
-        raise ConfigError(f"{path} is not valid YAML: {error}") from error
+        # Not the error's own text: it quotes the file, and there may be a password in it.
+        mark = getattr(error, "problem_mark", None)
+        line = f", line {mark.line + 1}" if mark is not None else ""
+        reason = getattr(error, "problem", None) or getattr(error, "reason", None) or "it cannot be read"
+        raise ConfigError(f"{path}{line}: not valid YAML: {masked(reason)}") from None
     if data is None:
         return {}
     if not isinstance(data, dict):
@@ -272,9 +287,7 @@ def _lines(node: Any, above: tuple[str, ...] = ()) -> dict[tuple[str, ...], int]
     return found
 
 
-def _checked(
-    values: Mapping[str, Any], place: str, name_of: Callable[[str], str] = lambda key: key
-) -> dict[str, Any]:
+def _checked(values: Mapping[str, Any], place: str, name_of: Callable[[str], str] = lambda key: key) -> dict[str, Any]:
     found = {}
     for key, value in values.items():
         if key not in _FIELDS:
@@ -284,14 +297,10 @@ def _checked(
         try:
             found[key] = _FIELDS[key].metadata["parse"](value)
         except ValueError as error:
-            raise ConfigError(
-                f"{place.format(name_of(key))}: {masked(value)!r} will not do: {error}"
-            ) from None
+            raise ConfigError(f"{place.format(name_of(key))}: {masked(repr(value))} will not do: {error}") from None
     return found
 
 
-def masked(value: Any) -> Any:
-    """A value fit for a message: the password of an address is not shown."""
-    if isinstance(value, str):
-        return re.sub(r"(?<=://)([^/@:]*):[^@]*@", r"\1:***@", value)
-    return value
+def masked(text: str) -> str:
+    """A text fit for a message: the passwords of addresses in it are not shown."""
+    return _PASSWORD.sub(r"\1:***@", text)

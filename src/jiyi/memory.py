@@ -12,16 +12,18 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar
 
-from jiyi.errors import InvalidInputError, MemoryClosedError
+from jiyi.errors import IndexDamagedError, InvalidInputError, MemoryClosedError
 from jiyi.model import clock
 from jiyi.model.category import MemoryCategory, check_word
-from jiyi.model.entry import DEFAULT_IMPORTANCE, DEFAULT_MEMORY_TYPE, EntryVersion, MemoryEntry
+from jiyi.model.entry import DEFAULT_IMPORTANCE, DEFAULT_MEMORY_TYPE, MESSAGE_TYPE, EntryVersion, MemoryEntry
 from jiyi.model.filters import Filters, make_filters
 from jiyi.model.identity import new_id
-from jiyi.model.limits import check_importance
+from jiyi.model.limits import check_importance, check_whole
 from jiyi.model.message import Message, MessageLike, check_messages
+from jiyi.model.scoring import final_weights
 from jiyi.model.scope import check_scope, visible_scopes
 from jiyi.ports import DerivedIndex, Draft, ImportCounts, Progress, RecordStore
+from jiyi.recall.engine import Request
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -45,6 +47,7 @@ _STORE_ARGUMENTS = (
     "domain",
     "conversation_id",
     "occurred_at",
+    "position",
 )
 
 
@@ -106,6 +109,7 @@ class AgentMemory:
         domain: str | None = None,
         conversation_id: str | None = None,
         occurred_at: datetime | None = None,
+        position: int | None = None,
     ) -> MemoryEntry:
         """Remember `content` under `key`; on disk when this returns.
 
@@ -123,6 +127,7 @@ class AgentMemory:
             domain=domain,
             conversation_id=conversation_id,
             occurred_at=occurred_at,
+            position=position,
         )
         stored = await self._run(self._put, [draft])
         return stored[0]
@@ -156,10 +161,19 @@ class AgentMemory:
         tags: Iterable[str] | None = None,
         since: datetime | None = None,
         until: datetime | None = None,
+        weights: tuple[float, float, float] | None = None,
+        decay_rate: float = 0.99,
+        context: int = 0,
+        now: datetime | None = None,
+        highlights: bool = False,
     ) -> list[MemoryEntry]:
         """The entries that answer the query best, best first, each with `relevance_score` and its parts.
 
-        Sees every write that was acknowledged before it, from any process. Any text is a legal query.
+        Sees every write that was acknowledged before it, from any process. Any text is a legal query. Dates in it
+        (昨天, last Tuesday, 去年春节) are read against `now` in the user's time zone and prefer what happened then;
+        `since` and `until` are hard limits. With `weights` (α, β, γ) the order is α·relevance + β·decay + γ·importance.
+        With `context` each hit brings that many entries before and after it in its conversation; with `highlights` its
+        explanation says where in the content the matched words stand.
         """
         text = self._limits.check_query(query)
         count = self._limits.check_limit(limit)
@@ -172,7 +186,17 @@ class AgentMemory:
             since=since,
             until=until,
         )
-        return await self._run(self._parts.engine.recall, text, filters, limit=count, mode=mode)
+        request = Request(
+            query=text,
+            filters=filters,
+            limit=count,
+            mode=mode,
+            weights=None if weights is None else final_weights(weights, decay_rate),
+            context=check_whole(context, "context", 0, 50),
+            now=None if now is None else clock.require_aware(now, "now"),
+            highlights=bool(highlights),
+        )
+        return await self._run(_recall, self._parts.engine, request)
 
     async def get(self, key: str, *, scope: str | None = None) -> MemoryEntry | None:
         """The entry with this key in the scope, or else in `public`; `None` when there is none."""
@@ -190,23 +214,31 @@ class AgentMemory:
         self._written()
         return gone
 
-    async def count(self, *, scope: str | None = None, category: str | Iterable[str] | None = None) -> int:
-        """How many entries the scope sees: its own and the public ones."""
-        return await self._run(self._store.count, self._visible(scope, category))
+    async def count(
+        self,
+        *,
+        scope: str | None = None,
+        category: str | Iterable[str] | None = None,
+        memory_types: str | Iterable[str] | None = None,
+    ) -> int:
+        """How many entries the scope sees: its own and the public ones. Messages count only if asked for."""
+        return await self._run(self._store.count, self._visible(scope, category, memory_types))
 
     async def list(
         self,
         *,
         scope: str | None = None,
         category: str | Iterable[str] | None = None,
+        memory_types: str | Iterable[str] | None = None,
         limit: int = 100,
         offset: int = 0,
     ) -> list[MemoryEntry]:
-        """The entries the scope sees, newest first."""
+        """The entries the scope sees, newest first. Messages of conversations are listed only if asked for."""
         most = self._limits.check_limit(limit)
-        if isinstance(offset, bool) or not isinstance(offset, int) or offset < 0:
-            raise InvalidInputError(f"offset {offset!r} must be a whole number from 0 on")
-        return await self._run(self._store.page, self._visible(scope, category), limit=most, offset=offset)
+        check_whole(offset, "offset", 0, 2**31 - 1)
+        return await self._run(
+            self._store.page, self._visible(scope, category, memory_types), limit=most, offset=offset
+        )
 
     async def history(self, key: str, *, scope: str | None = None) -> Sequence[EntryVersion]:
         """Every version of the entries that had this key, oldest first: what changed, when, by whom."""
@@ -229,7 +261,14 @@ class AgentMemory:
         session = self._session(session_id)
         checked = check_messages(messages)
         own = self._scope(scope)
-        await self._run(self._store.save_history, own, session, checked, actor=self._settings.actor)
+        await self._run(
+            self._store.save_history,
+            own,
+            session,
+            checked,
+            actor=self._settings.actor,
+            recallable=self._settings.recall_messages,
+        )
         self._written()
         return session
 
@@ -265,9 +304,7 @@ class AgentMemory:
         """Bring indexes up to date and rebuild those that disagree with the records."""
         from jiyi.indexing import repair
 
-        return await self._run(
-            repair, self._store, self._parts.drainer, self._parts.indexes, progress=progress
-        )
+        return await self._run(repair, self._store, self._parts.drainer, self._parts.indexes, progress=progress)
 
     async def rebuild(self, *, progress: Progress | None = None) -> None:
         """Build every index anew from the records, beside the old one, and swap."""
@@ -278,9 +315,7 @@ class AgentMemory:
         """Versions, sizes, index lag and what to do about what is wrong."""
         from jiyi.indexing.doctor import examine
 
-        return await self._run(
-            examine, self._store, self._parts.drainer, self._parts.indexes, self._parts.indexer
-        )
+        return await self._run(examine, self._store, self._parts.drainer, self._parts.indexes, self._parts.indexer)
 
     async def export_jsonl(
         self, path: str | os.PathLike[str], *, scope: str | None = None, progress: Progress | None = None
@@ -291,9 +326,7 @@ class AgentMemory:
         own = check_scope(scope) if scope is not None else None
         return await self._run(export_file, self._store, path, own, progress)
 
-    async def import_jsonl(
-        self, path: str | os.PathLike[str], *, progress: Progress | None = None
-    ) -> ImportCounts:
+    async def import_jsonl(self, path: str | os.PathLike[str], *, progress: Progress | None = None) -> ImportCounts:
         """Take in a file written by `export_jsonl`, all or nothing. What is there already is left alone."""
         from jiyi.transfer import import_file
 
@@ -334,13 +367,11 @@ class AgentMemory:
 
     async def _run(self, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
         if self._closed:
-            raise MemoryClosedError(
-                "this memory is closed; open it again with create_memory or AgentMemory.open"
-            )
+            raise MemoryClosedError("this memory is closed; open it again with create_memory or AgentMemory.open")
         call = functools.partial(copy_context().run, function, *args, **kwargs)
         return await asyncio.get_running_loop().run_in_executor(self._threads, call)
 
-    def _put(self, drafts: Sequence[Draft]) -> list[MemoryEntry]:
+    def _put(self, drafts: Sequence[Draft]) -> Sequence[MemoryEntry]:
         stored = self._store.put(drafts, actor=self._settings.actor)
         self._written()
         return stored
@@ -357,11 +388,22 @@ class AgentMemory:
             return datetime.now(self._settings.zone).date().isoformat()
         return self._limits.check_session_id(session_id)
 
-    def _visible(self, scope: str | None, category: str | Iterable[str] | None) -> Filters:
-        return make_filters(visible_scopes(self._scope(scope)), category=category)
+    def _visible(
+        self,
+        scope: str | None,
+        category: str | Iterable[str] | None,
+        memory_types: str | Iterable[str] | None,
+    ) -> Filters:
+        unasked = (MESSAGE_TYPE,) if memory_types is None else ()
+        return make_filters(
+            visible_scopes(self._scope(scope)),
+            category=category,
+            memory_types=memory_types,
+            without_types=unasked,
+        )
 
-    def _drafts(self, entries: Iterable[Mapping[str, Any]]) -> list[Draft]:
-        if isinstance(entries, str | bytes | Mapping):
+    def _drafts(self, entries: Iterable[Mapping[str, Any]]) -> Sequence[Draft]:
+        if isinstance(entries, str | bytes | Mapping) or not isinstance(entries, Iterable):
             raise InvalidInputError(f"entries must be a list of mappings, not {type(entries).__name__}")
         drafts = []
         for index, entry in enumerate(entries):
@@ -373,9 +415,7 @@ class AgentMemory:
             missing = [name for name in ("key", "content") if name not in entry]
             if unknown or missing:
                 what = f"unknown {', '.join(unknown)}" if unknown else f"without {', '.join(missing)}"
-                raise InvalidInputError(
-                    f"entries[{index}] is {what}; known names are {', '.join(_STORE_ARGUMENTS)}"
-                )
+                raise InvalidInputError(f"entries[{index}] is {what}; known names are {', '.join(_STORE_ARGUMENTS)}")
             try:
                 drafts.append(self._draft(**entry))
             except InvalidInputError as error:
@@ -394,6 +434,7 @@ class AgentMemory:
         domain: object = None,
         conversation_id: object = None,
         occurred_at: object = None,
+        position: object = None,
     ) -> Draft:
         if not isinstance(category, str):
             raise InvalidInputError(f"category must be a word, not {type(category).__name__}: {category!r}")
@@ -405,13 +446,14 @@ class AgentMemory:
             key=limits.check_key(key),
             content=limits.check_content(content),
             category=MemoryCategory(category),
-            memory_type=DEFAULT_MEMORY_TYPE
-            if memory_type is None
-            else check_word(memory_type, "memory_type"),
+            memory_type=DEFAULT_MEMORY_TYPE if memory_type is None else check_word(memory_type, "memory_type"),
             domain=None if domain is None else check_word(domain, "domain"),
             importance_score=DEFAULT_IMPORTANCE if importance is None else check_importance(importance),
             tags=limits.check_tags(tags),
-            conversation_id=None if conversation_id is None else limits.check_session_id(conversation_id),
+            conversation_id=None
+            if conversation_id is None
+            else limits.check_session_id(conversation_id, "conversation_id"),
+            position=None if position is None else check_whole(position, "position", 0, 2**31 - 1),
             occurred_at=None if occurred_at is None else clock.require_aware(occurred_at, "occurred_at"),
             created_at=now,
             updated_at=now,
@@ -423,8 +465,17 @@ class AgentMemory:
             "domain": domain,
             "conversation_id": conversation_id,
             "occurred_at": occurred_at,
+            "position": position,
         }
         return Draft(entry, frozenset(name for name, value in unsaid.items() if value is None))
+
+
+def _recall(engine: RecallEngine, request: Request) -> list[MemoryEntry]:
+    try:
+        return engine.recall(request)
+    except IndexDamagedError:
+        # An index was deleted or turned out to be broken while it was asked: it is rebuilt for the second answer.
+        return engine.recall(request)
 
 
 class Opening:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from typing import Any, Self
 
 from jiyi.model import clock
 from jiyi.model.category import MemoryCategory
-from jiyi.model.entry import EntryVersion, MemoryEntry
+from jiyi.model.entry import DEFAULT_IMPORTANCE, DEFAULT_MEMORY_TYPE, EntryVersion, MemoryEntry
 from jiyi.model.identity import new_id
 from jiyi.model.message import Message, MessageLike
 
@@ -16,26 +17,43 @@ class NoopMemory:
     """Drops what is stored and finds nothing."""
 
     async def store(
-        self, key: str, content: str, category: str = MemoryCategory.CORE, **_: Any
+        self,
+        key: str,
+        content: str,
+        category: str = MemoryCategory.CORE,
+        *,
+        scope: str | None = None,
+        tags: Iterable[str] = (),
+        importance: float | None = None,
+        memory_type: str | None = None,
+        domain: str | None = None,
+        conversation_id: str | None = None,
+        occurred_at: datetime | None = None,
+        position: int | None = None,
     ) -> MemoryEntry:
         """Drop it; the entry that would have been stored is returned."""
         now = clock.utc_now()
         return MemoryEntry(
             id=new_id(),
-            scope="main",
+            scope="main" if scope is None else scope,
             key=key,
             content=content,
             category=MemoryCategory(category),
+            memory_type=DEFAULT_MEMORY_TYPE if memory_type is None else memory_type,
+            domain=domain,
+            importance_score=DEFAULT_IMPORTANCE if importance is None else importance,
+            tags=tuple(dict.fromkeys(tags)),
+            conversation_id=conversation_id,
+            occurred_at=occurred_at,
+            position=position,
             created_at=now,
             updated_at=now,
             last_accessed_at=now,
         )
 
-    async def store_many(
-        self, entries: Iterable[Mapping[str, Any]], progress: Any = None
-    ) -> list[MemoryEntry]:
+    async def store_many(self, entries: Iterable[Mapping[str, Any]], progress: Any = None) -> Sequence[MemoryEntry]:
         """Drop them all."""
-        return [await self.store(entry["key"], entry["content"]) for entry in entries]
+        return [await self.store(**entry) for entry in entries]
 
     async def recall(self, query: str, limit: int = 10, **_: Any) -> Sequence[MemoryEntry]:
         """Nothing."""
@@ -61,13 +79,15 @@ class NoopMemory:
         """Nothing."""
         return []
 
-    async def save_conversation_history(
-        self, session_id: str | None, messages: Sequence[MessageLike], **_: Any
-    ) -> str:
+    async def save_conversation_history(self, session_id: str | None, messages: Sequence[MessageLike], **_: Any) -> str:
         """Drop it."""
         return session_id or ""
 
     async def load_conversation_history(self, session_id: str | None = None, **_: Any) -> Sequence[Message]:
+        """Nothing."""
+        return []
+
+    async def list_sessions(self, **_: Any) -> Sequence[str]:
         """Nothing."""
         return []
 

@@ -45,6 +45,12 @@ class Change:
     entry_id: str
     scope: str
     version: int
+    fingerprint: str
+
+    @property
+    def mark(self) -> Mark:
+        """This place of the log."""
+        return Mark(self.sequence, self.fingerprint)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +100,18 @@ class RecordStore(Protocol):
         """All versions of the entries that had this key, oldest first."""
         ...
 
+    def time_range(self, scopes: Sequence[str]) -> tuple[datetime, datetime] | None:
+        """When the first and the last of these scopes' entries happened; `None` when there are none."""
+        ...
+
+    def tag_names(self, scopes: Sequence[str]) -> list[str]:
+        """Every tag that an entry of these scopes has."""
+        ...
+
+    def tagged(self, names: Sequence[str], filters: Filters, *, limit: int) -> list[tuple[MemoryEntry, int]]:
+        """Entries with any of these tags and how many of them: most first, then newer day, strength, newest."""
+        ...
+
     def touch(self, ids: Sequence[str], at: datetime) -> None:
         """Count an access to each of these entries."""
         ...
@@ -115,8 +133,10 @@ class RecordStore(Protocol):
         ...
 
     def save_history(
-        self, scope: str, session_id: str, messages: Sequence[Message], *, actor: str
-    ) -> int: ...
+        self, scope: str, session_id: str, messages: Sequence[Message], *, actor: str, recallable: bool = True
+    ) -> int:
+        """Make `messages` the record of the session; with `recallable` what was said becomes entries as well."""
+        ...
 
     def load_history(self, scope: str, session_id: str) -> list[Message]: ...
 
@@ -187,7 +207,10 @@ class DerivedIndex(Protocol):
         ...
 
     def apply(self, batch: IndexBatch) -> None:
-        """Take the batch in, durably and idempotently, mark included."""
+        """Take the batch in, durably and idempotently, mark included.
+
+        `IndexDamagedError` when there is no mark: an index that knows only this batch would claim to know everything.
+        """
         ...
 
     def rebuild(self, store: RecordStore, *, progress: Progress | None = None) -> None:
@@ -216,25 +239,109 @@ class DerivedIndex(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Proposal:
-    """An id that an index proposes, with the index's own score."""
+class TermStatistics:
+    """Numbers about the visible texts together; the tuples follow the question's terms."""
 
+    entries: int
+    mean_length: float
+    mean_bigram_length: float
+    word_df: tuple[int, ...]
+    bigram_df: tuple[int, ...]
+    conversations: int
+    mean_conversation_length: float
+    conversation_df: tuple[int, ...]
+
+
+CONVERSATION, TIMED, ALONE = "c:", "t:", "e:"
+"""How the name of a thread begins: a conversation, records in order of time, an entry by itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class TermRow:
+    """What the scorer knows of one text: 32-bit term ids (little-endian) with a count of one byte each, and its place."""
+
+    scope: str
+    thread: str
+    """What it stands in line with: entries of one thread are neighbours."""
+    event_time: int
+    """Microseconds since 1970 in UTC."""
     entry_id: str
-    score: float
+    length: int
+    bigram_length: int
+    question_share: float
+    words: bytes
+    word_counts: bytes
+    bigrams: bytes
+    bigram_counts: bytes
+
+    @property
+    def in_conversation(self) -> bool:
+        """Whether its thread is a conversation."""
+        return self.thread.startswith(CONVERSATION)
 
 
 class TextIndex(DerivedIndex, Protocol):
-    """Finds entries by their words."""
+    """Finds entries by their words, and knows the numbers by which texts are compared."""
 
-    def search(self, query: Analysis, filters: Filters, *, limit: int) -> list[Proposal]: ...
+    def propose(
+        self, field: str, terms: Sequence[str], filters: Filters, *, limit: int, labels: bool = False
+    ) -> list[str]:
+        """Ids of the best matches in `words` or `bigrams`, best first; with `labels` also by keys and tags."""
+        ...
+
+    def statistics(self, scopes: Sequence[str], words: Sequence[str], bigrams: Sequence[str]) -> TermStatistics:
+        """Numbers of these scopes together."""
+        ...
+
+    def windows(self, ids: Sequence[str], *, reach: int) -> list[TermRow]:
+        """Texts by id with up to `reach` others before and after each in its conversation, in order."""
+        ...
+
+    def conversations(
+        self, threads: Iterable[tuple[str, str]], words: Sequence[str]
+    ) -> dict[tuple[str, str], tuple[int, tuple[int, ...]]]:
+        """For each (scope, thread) of a conversation its length and how often each word stands in it."""
+        ...
+
+    def term_ids(self, terms: Sequence[str]) -> list[int]:
+        """The numbers under which `windows` shows these terms."""
+        ...
+
+
+class VectorScan(Protocol):
+    """The similarities of one question to every text of the visible scopes."""
+
+    @property
+    def count(self) -> int:
+        """How many texts were compared."""
+        ...
+
+    @property
+    def mean(self) -> float:
+        """The mean similarity."""
+        ...
+
+    def best(
+        self,
+        limit: int,
+        *,
+        allowed: Sequence[str] | None = None,
+        periods: Sequence[tuple[datetime, datetime]] = (),
+    ) -> list[str]:
+        """Ids of the most similar, best first; only the allowed ones, and inside one of the periods if any."""
+        ...
+
+    def of(self, ids: Sequence[str]) -> Vectors:
+        """The similarity of each of these; NaN where there is no vector."""
+        ...
 
 
 class VectorIndex(DerivedIndex, Protocol):
     """Finds entries by meaning, exactly, inside the visible scopes."""
 
-    def search(
-        self, vector: Vectors, scopes: Sequence[str], *, limit: int, allowed: Sequence[str] | None = None
-    ) -> list[Proposal]: ...
+    def scan(self, vector: Vectors, scopes: Sequence[str]) -> VectorScan:
+        """Compare a question with every text of these scopes."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,6 +356,7 @@ class ModelIdentity:
         return f"{self.name}@{self.revision}/{self.dimension}"
 
 
+@runtime_checkable
 class Embedder(Protocol):
     """Turns texts into unit vectors."""
 

@@ -15,10 +15,12 @@ import inspect
 import os
 import threading
 from collections.abc import Callable, Coroutine
+from contextlib import suppress
 from typing import Any, Self
 
 from jiyi import memory as asynchronous
 from jiyi import noop
+from jiyi.errors import InvalidInputError, MemoryClosedError
 
 __all__ = ["AgentMemory", "NoopMemory", "create_memory"]
 
@@ -28,20 +30,41 @@ class _Portal:
 
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
+        self._guard = threading.Lock()
+        self._stopped = False
         self._thread = threading.Thread(target=self._loop.run_forever, name="jiyi-portal", daemon=True)
         self._thread.start()
 
     def call(self, coroutine: Coroutine[Any, Any, Any]) -> Any:
-        return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result()
+        if threading.current_thread() is self._thread:
+            coroutine.close()
+            raise InvalidInputError(
+                "a callback of jiyi.sync was about to wait for the memory that waits for it; "
+                "note what you need and call the memory after the callback has returned"
+            )
+        with self._guard:
+            if self._stopped:
+                coroutine.close()
+                raise MemoryClosedError("this memory is closed; open it again with create_memory or AgentMemory.open")
+            waiting = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
+        return waiting.result()
 
     def stop(self) -> None:
-        if self._loop.is_closed():
-            return
-        # The loop's own executor threads must end before the loop may be closed.
-        self.call(self._loop.shutdown_default_executor())
+        with self._guard:
+            if self._stopped:
+                return
+            self._stopped = True
+            last = asyncio.run_coroutine_threadsafe(self._finish(), self._loop)
+        last.result()
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()
+
+    async def _finish(self) -> None:
+        """Answer every thread that still waits; the loop's executor threads must end before it may be closed."""
+        others = asyncio.all_tasks() - {asyncio.current_task()}
+        await asyncio.gather(*others, return_exceptions=True)
+        await self._loop.shutdown_default_executor()
 
 
 class _Blocking:
@@ -94,8 +117,9 @@ class AgentMemory(_Blocking):
         return cls(target, portal)
 
     def close(self) -> None:
-        """Let go of files and threads."""
-        self._portal.call(self._target.close())
+        """Let go of files and threads; closing again does nothing."""
+        with suppress(MemoryClosedError):
+            self._portal.call(self._target.close())
         self._portal.stop()
 
     def __enter__(self) -> Self:

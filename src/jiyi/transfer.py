@@ -14,11 +14,11 @@ from jiyi.ports import ImportCounts, Progress, RecordStore
 FORMAT = 1
 
 
-def export_file(
-    store: RecordStore, path: str | os.PathLike[str], scope: str | None, progress: Progress | None
-) -> int:
+def export_file(store: RecordStore, path: str | os.PathLike[str], scope: str | None, progress: Progress | None) -> int:
     """Write all rows to `path`; the file appears under its name only when it is complete."""
     target = Path(path)
+    if target.is_dir() or not target.name:
+        raise InvalidInputError(f"{target} cannot be written: it is a directory; name a file in it")
     partial = target.with_name(f"{target.name}.{os.getpid()}.partial")
     lines = 0
     try:
@@ -30,7 +30,7 @@ def export_file(
                     progress(lines, None)
             file.flush()
             os.fsync(file.fileno())
-        os.replace(partial, target)
+        partial.replace(target)
     except OSError as error:
         raise InvalidInputError(f"{target} cannot be written: {error.strerror}") from error
     finally:
@@ -42,37 +42,54 @@ def import_file(
     store: RecordStore, path: str | os.PathLike[str], actor: str, progress: Progress | None
 ) -> ImportCounts:
     """Take all rows of the file in, in one transaction."""
-    return store.import_rows(_rows(Path(path), progress), actor=actor)
-
-
-def _rows(path: Path, progress: Progress | None) -> Iterator[dict[str, Any]]:
+    lines = _Lines(Path(path), progress)
     try:
-        file = path.open("r", encoding="utf-8")
-    except OSError as error:
-        raise InvalidInputError(f"{path} cannot be read: {error.strerror}") from error
-    with file:
-        number = 0
+        return store.import_rows(lines, actor=actor)
+    except ImportFormatError as error:
+        raise ImportFormatError(f"{path}, line {lines.number}: {error}; nothing was imported") from error
+
+
+class _Lines:
+    """The rows of an export file. Knows the number of the line last read, so that an error can name it."""
+
+    def __init__(self, path: Path, progress: Progress | None) -> None:
+        self.number = 0
+        self._path = path
+        self._progress = progress
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
         try:
-            for number, line in enumerate(file, start=1):
-                if line.strip():
-                    row = json.loads(line)
-                    if not isinstance(row, dict):
-                        raise ImportFormatError(f"{path}, line {number}: not an object")
-                    _check_header(row, number, path)
-                    yield row
-                if progress is not None and number % 1_000 == 0:
-                    progress(number, None)
-        except UnicodeDecodeError as error:
-            raise ImportFormatError(f"{path}, after line {number}: not UTF-8: {error}") from error
-        except json.JSONDecodeError as error:
-            raise ImportFormatError(f"{path}, line {number}: not JSON: {error}") from error
+            with self._path.open("rb") as file:
+                begun = False
+                for self.number, line in enumerate(file, start=1):
+                    if line.strip():
+                        row = _read(line)
+                        if not begun:
+                            _check_header(row)
+                        begun = True
+                        yield row
+                    if self._progress is not None and self.number % 1_000 == 0:
+                        self._progress(self.number, None)
+        except OSError as error:
+            raise InvalidInputError(f"{self._path} cannot be read: {error.strerror}") from error
+        if not begun:
+            raise ImportFormatError("the file is empty; an export has a header at least")
 
 
-def _check_header(row: dict[str, Any], number: int, path: Path) -> None:
-    if number == 1:
-        if row.get("kind") != "jiyi-export":
-            raise ImportFormatError(f"{path} does not begin with the header of a jiyi export")
-        if row.get("format") != FORMAT:
-            raise ImportFormatError(
-                f"{path} has format {row.get('format')!r}; this version reads {FORMAT}; upgrade jiyi"
-            )
+def _read(line: bytes) -> dict[str, Any]:
+    try:
+        row = json.loads(line.decode("utf-8"))
+    except UnicodeDecodeError as error:
+        raise ImportFormatError(f"not UTF-8: {error}") from error
+    except (json.JSONDecodeError, RecursionError) as error:
+        raise ImportFormatError(f"not JSON: {error}") from error
+    if not isinstance(row, dict):
+        raise ImportFormatError(f"an object is needed, not {type(row).__name__}")
+    return row
+
+
+def _check_header(row: dict[str, Any]) -> None:
+    if row.get("kind") != "jiyi-export":
+        raise ImportFormatError("the file does not begin with the header of a jiyi export")
+    if row.get("format") != FORMAT:
+        raise ImportFormatError(f"format {row.get('format')!r} is unknown; this version reads {FORMAT}; upgrade jiyi")

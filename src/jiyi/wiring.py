@@ -3,40 +3,53 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from jiyi.config import Settings, load_settings
+from jiyi.ports import Embedder
 
 if TYPE_CHECKING:
     from jiyi.memory import Components
-    from jiyi.ports import DerivedIndex, Embedder, VectorIndex
+    from jiyi.ports import DerivedIndex, VectorIndex
 
 
 def build(
     path: str | os.PathLike[str] | None = None,
     *,
     config: str | os.PathLike[str] | None = None,
+    embedder: str | Embedder | None = None,
     **settings: Any,
 ) -> Components:
-    """Read the settings and open everything they name. Opening twice, in one process or several, is fine."""
+    """Read the settings and open everything they name. Opening twice, in one process or several, is fine.
+
+    `embedder` is the setting, or an embedder of the caller's own.
+    """
+    if isinstance(embedder, Embedder):
+        return assemble(load_settings(path, config=config, **settings), embedder=embedder)
+    if embedder is not None:
+        settings["embedder"] = embedder
     return assemble(load_settings(path, config=config, **settings))
 
 
-def assemble(settings: Settings) -> Components:
-    """Open everything for settings that are already read."""
+def assemble(settings: Settings, *, embedder: Embedder | None = None) -> Components:
+    """Open everything for settings that are already read; a given embedder takes the place of the one they name."""
     from jiyi.backends.sql.records import SqlRecordStore
     from jiyi.backends.sql.sqlite import SqliteDatabase
     from jiyi.backends.tantivy_index import TantivyIndex
     from jiyi.indexing import BackgroundIndexer, Drainer
     from jiyi.memory import Components
-    from jiyi.recall import RecallEngine
+    from jiyi.recall import RecallEngine, RecallSettings
     from jiyi.text import Analyzer
 
+    if embedder is not None:
+        settings = replace(settings, embedder=str(embedder.identity))
+    else:
+        embedder = _embedder(settings)
     analyzer = Analyzer(settings.user_words())
     store = SqlRecordStore(SqliteDatabase(settings.path / "memory.db", busy_timeout=settings.busy_timeout))
     root = settings.path / "search_index"
     text = TantivyIndex(root, analyzer, store.store_id, lock_timeout=settings.busy_timeout)
-    embedder = _embedder(settings)
     vectors: VectorIndex | None = None
     indexes: tuple[DerivedIndex, ...] = (text,)
     if embedder is not None:
@@ -55,7 +68,14 @@ def assemble(settings: Settings) -> Components:
     if settings.background_indexing:
         indexer = BackgroundIndexer(store, drainer, indexes)
         indexer.start()
-    engine = RecallEngine(store, text, vectors, embedder, analyzer, drainer, settings.freshness_seconds)
+    recall = RecallSettings(
+        word_candidates=settings.word_candidates,
+        bigram_candidates=settings.bigram_candidates,
+        dense_candidates=settings.dense_candidates,
+        dated_candidates=settings.dated_candidates,
+        freshness_seconds=settings.freshness_seconds,
+    )
+    engine = RecallEngine(store, text, vectors, embedder, analyzer, drainer, recall, settings.zone)
     return Components(settings, store, indexes, drainer, indexer, engine)
 
 

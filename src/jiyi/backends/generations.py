@@ -7,9 +7,15 @@ import shutil
 import uuid
 from pathlib import Path
 
+_UNFINISHED = "-unfinished"
+
 
 class Generations:
-    """A pointer file `<name>.current` that names the folder in use."""
+    """A pointer file `<name>.current` that names the folder in use.
+
+    A folder that was ever in use never comes back under its name, so a process that has one open knows by the name
+    alone whether it is still the current one.
+    """
 
     def __init__(self, root: Path, name: str) -> None:
         self._root = root
@@ -18,47 +24,57 @@ class Generations:
 
     def current(self) -> Path | None:
         """The folder in use; `None` when there is none (any more)."""
-        try:
-            named = self._pointer.read_text("utf-8").strip()
-        except (FileNotFoundError, NotADirectoryError, UnicodeDecodeError):
-            return None
-        folder = self._root / named
-        # Only names of our own making count: a damaged pointer must not lead elsewhere.
-        if not named.startswith(f"{self._name}-") or folder.parent != self._root or not folder.is_dir():
-            return None
-        return folder
+        named = self._named()
+        while named is not None:
+            folder = self._root / named
+            if folder.is_dir():
+                return folder
+            # Deleted, or has another process put the next one in its place since?
+            before, named = named, self._named()
+            if named == before:
+                break
+        return None
+
+    def folders(self) -> list[Path]:
+        """Every folder there is, in use or left over: what they hold may save work."""
+        return [folder for folder in sorted(self._root.glob(f"{self._name}-*")) if folder.is_dir()]
 
     def create(self) -> Path:
         """A new empty folder beside the current one."""
-        folder = self._root / f"{self._name}-{uuid.uuid4().hex}"
+        folder = self._unused()
         folder.mkdir(parents=True)
         return folder
 
     def resumable(self, digest: str) -> Path:
-        """A folder beside the current one that a run which broke off is continued in, for the same digest."""
-        current = self.current()
-        names = [f"{self._name}-{digest[:16]}-{letter}" for letter in "ab"]
-        folder = next(self._root / name for name in names if current is None or current.name != name)
+        """A folder beside the current one in which a run that broke off is continued, for the same digest."""
+        folder = self._root / f"{self._name}-{digest[:16]}{_UNFINISHED}"
         folder.mkdir(parents=True, exist_ok=True)
         return folder
 
-    def discard(self) -> None:
-        """Let go of the current folder without putting another in its place."""
-        folder = self.current()
-        self._pointer.unlink(missing_ok=True)
-        if folder is not None:
-            shutil.rmtree(folder, ignore_errors=True)
-
     def publish(self, folder: Path) -> None:
         """Make this folder the current one, and delete the others."""
+        if folder.name.endswith(_UNFINISHED):
+            folder = folder.rename(self._unused())
         partial = self._root / f"{self._name}.{uuid.uuid4().hex}.partial"
         with partial.open("w", encoding="utf-8") as file:
             file.write(folder.name)
             file.flush()
             os.fsync(file.fileno())
-        os.replace(partial, self._pointer)
-        for other in self._root.glob(f"{self._name}-*"):
+        partial.replace(self._pointer)
+        for other in self.folders():
             if other != folder:
                 shutil.rmtree(other, ignore_errors=True)
         for leftover in self._root.glob(f"{self._name}.*.partial"):
             leftover.unlink(missing_ok=True)
+
+    def _named(self) -> str | None:
+        try:
+            named = self._pointer.read_text("utf-8").strip()
+        except (FileNotFoundError, NotADirectoryError, UnicodeDecodeError):
+            return None
+        # Only names of our own making count: a damaged pointer must not lead elsewhere.
+        own = named.startswith(f"{self._name}-") and (self._root / named).parent == self._root
+        return named if own else None
+
+    def _unused(self) -> Path:
+        return self._root / f"{self._name}-{uuid.uuid4().hex}"

@@ -7,24 +7,27 @@ The file is derived: it may be deleted at any moment, so its commits need not wa
 from __future__ import annotations
 
 import logging
+import shutil
 import sqlite3
 import threading
 import zlib
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from jiyi.backends.derived_file import FileIdentity, file_identity, means_damage
 from jiyi.backends.generations import Generations
 from jiyi.backends.locks import ProcessLock
-from jiyi.backends.vector_matrix import Floats, ScopeMatrix
+from jiyi.backends.vector_matrix import Floats, MatrixScan, ScopeMatrix, microseconds
 from jiyi.errors import IndexDamagedError, IndexingError
+from jiyi.model import clock
 from jiyi.model.entry import MemoryEntry
 from jiyi.model.identity import text_hash
-from jiyi.ports import Embedder, IndexBatch, Mark, Progress, Proposal, RecordStore
+from jiyi.ports import Embedder, IndexBatch, Mark, Progress, RecordStore
 from jiyi.text import split_chunks
 
 _log = logging.getLogger("jiyi.index")
@@ -38,6 +41,7 @@ CREATE TABLE IF NOT EXISTS memory_vectors (
     scope TEXT NOT NULL,
     entry_id TEXT NOT NULL,
     sequence INTEGER NOT NULL,
+    event_time INTEGER NOT NULL,
     hash TEXT,
     checksum INTEGER,
     data BLOB,               -- NULL: the entry is gone (kept so that caches of other processes hear of it)
@@ -47,10 +51,16 @@ CREATE INDEX IF NOT EXISTS ix_memory_vectors_sequence ON memory_vectors (scope, 
 CREATE TABLE IF NOT EXISTS vector_meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 """
 _UPSERT = (
-    "INSERT INTO memory_vectors (scope, entry_id, sequence, hash, checksum, data) VALUES (?, ?, ?, ?, ?, ?) "
-    "ON CONFLICT (scope, entry_id) DO UPDATE SET sequence = excluded.sequence, hash = excluded.hash, "
+    "INSERT INTO memory_vectors (scope, entry_id, sequence, event_time, hash, checksum, data) "
+    "VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (scope, entry_id) DO UPDATE SET sequence = excluded.sequence, "
+    "event_time = excluded.event_time, hash = excluded.hash, "
     "checksum = excluded.checksum, data = excluded.data"
 )
+
+
+_ALL = "SELECT entry_id, sequence, event_time, checksum, data FROM memory_vectors WHERE scope = ? AND +sequence > ?"
+_SINCE = _ALL.replace("+sequence", "sequence")
+"""A scope is read for the first time in the order of the table, later by the index on the sequence."""
 
 
 class SqliteVectors:
@@ -59,9 +69,7 @@ class SqliteVectors:
     name = "vectors"
     batch_size = 256
 
-    def __init__(
-        self, root: Path, embedder: Embedder, store_id: str, *, cache_bytes: int, lock_timeout: float
-    ) -> None:
+    def __init__(self, root: Path, embedder: Embedder, store_id: str, *, cache_bytes: int, lock_timeout: float) -> None:
         self._generations = Generations(root, "vectors")
         self._embedder = embedder
         self._store_id = store_id
@@ -69,8 +77,10 @@ class SqliteVectors:
         self._cache_bytes = cache_bytes
         self._cache: OrderedDict[str, ScopeMatrix] = OrderedDict()
         self._guard = threading.RLock()
-        self._folder: Path | None = None
+        self._opened: tuple[Path, FileIdentity] | None = None
         self._connection: sqlite3.Connection | None = None
+        self._damaged: Path | None = None
+        self._damage = ""
 
     @property
     def identity(self) -> str:
@@ -81,18 +91,15 @@ class SqliteVectors:
 
     def mark(self) -> Mark | None:
         """How far the index has come; `None` when it has to be rebuilt."""
-        with self._guard:
-            connection = self._open()
-            if connection is None:
-                return None
-            try:
-                meta = dict(connection.execute("SELECT name, value FROM vector_meta"))
-            except sqlite3.DatabaseError as error:
-                self._condemn(error)
-                return None
-        if meta.get("identity") != self.identity or "sequence" not in meta:
+        try:
+            with self._using() as connection:
+                meta = {} if connection is None else dict(connection.execute("SELECT name, value FROM vector_meta"))
+        except IndexDamagedError:
             return None
-        return Mark(int(meta["sequence"]), meta["fingerprint"])
+        sequence, fingerprint = str(meta.get("sequence")), meta.get("fingerprint")
+        if meta.get("identity") != self.identity or not sequence.isdecimal() or fingerprint is None:
+            return None
+        return Mark(int(sequence), str(fingerprint))
 
     # --- writing --------------------------------------------------------------------------------------------------
 
@@ -102,63 +109,73 @@ class SqliteVectors:
 
     def fingerprint(self, entry: MemoryEntry) -> str:
         """What the index keeps to recognise the text it has a vector of."""
-        return text_hash(entry.content)
+        return text_hash(entry.content, clock.to_text(entry.event_time))
 
     def apply(self, batch: IndexBatch) -> None:
         """Embed what is new and write it with the mark in one transaction."""
         with self.exclusive():
-            with self._guard:
-                connection = self._open()
-                if connection is None:
-                    raise IndexDamagedError("the vector index is missing")
-                known = self._hashes(connection, [entry.id for entry in batch.upserts])
+            if self.mark() is None:
+                raise IndexDamagedError("the vector index is missing or made by other rules")
+            with self._using() as connection:
+                known = _hashes(connection, batch.upserts) if connection is not None else {}
             fresh = [entry for entry in batch.upserts if known.get(entry.id) != self.fingerprint(entry)]
             vectors = self._embed(fresh)
             sequence = batch.mark.sequence
             rows = [self._row(entry, sequence, block) for entry, block in zip(fresh, vectors, strict=True)]
-            rows += [(scope, entry_id, sequence, None, None, None) for scope, entry_id in batch.removals]
-            with self._guard, self._translated():
+            rows += [(scope, entry_id, sequence, 0, None, None, None) for scope, entry_id in batch.removals]
+            with self._using() as connection:
+                if connection is None:
+                    raise IndexDamagedError("the vector index was removed while it was written")
                 self._write(connection, rows, batch.mark)
 
     def rebuild(self, store: RecordStore, *, progress: Progress | None = None) -> None:
-        """Build anew beside the old index, then swap. What was embedded before, even by a run that broke off, is used."""
+        """Build anew beside the old index, then swap. Vectors made before, even by a run that broke off, are used."""
         with self.exclusive():
             head = store.head()
-            current = self._generations.current()
             folder = self._generations.resumable(text_hash(self.identity))
-            sources = [path for path in (current, folder) if path is not None and (path / _FILE).exists()]
-            connection = _connect(folder / _FILE)
             try:
-                done, after = 0, ""
-                while entries := store.scan(after_id=after, limit=self.batch_size):
-                    reused = self._reusable(sources, entries)
-                    fresh = [entry for entry in entries if entry.id not in reused]
-                    blocks = (
-                        dict(zip([entry.id for entry in fresh], self._embed(fresh), strict=True)) | reused
-                    )
-                    rows = [self._row(entry, head.sequence, blocks[entry.id]) for entry in entries]
-                    self._write(connection, rows, None)
-                    done, after = done + len(entries), entries[-1].id
-                    if progress is not None:
-                        progress(done, None)
-                _drop_others(connection, store, self.batch_size)
-                self._write(connection, (), head)
-                connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+                with closing(_connect(folder / _FILE, create=True)) as connection:
+                    self._fill(connection, store, head, progress)
+                with self._guard:
+                    self._close_connection()
+                    self._generations.publish(folder)
+            except FileNotFoundError as error:
+                raise IndexDamagedError("the vector index was removed while it was built") from error
             except sqlite3.DatabaseError as error:
-                raise IndexingError(f"the vector index cannot be written: {error}") from error
-            finally:
-                connection.close()
-            with self._guard:
-                self._close_connection()
-                self._generations.publish(folder)
+                if not means_damage(error):
+                    raise IndexingError(f"the vector index cannot be written: {error}") from error
+                # What a run that broke off has left is no use: begin with nothing the next time.
+                shutil.rmtree(folder, ignore_errors=True)
+                raise IndexDamagedError(f"the vector index could not be continued: {error}") from error
+
+    def _fill(self, connection: sqlite3.Connection, store: RecordStore, head: Mark, progress: Progress | None) -> None:
+        sources = [folder / _FILE for folder in self._generations.folders() if (folder / _FILE).exists()]
+        done, after = 0, ""
+        while entries := store.scan(after_id=after, limit=self.batch_size):
+            reused = self._reusable(sources, entries)
+            fresh = [entry for entry in entries if entry.id not in reused]
+            blocks = dict(zip([entry.id for entry in fresh], self._embed(fresh), strict=True)) | reused
+            self._write(connection, [self._row(entry, head.sequence, blocks[entry.id]) for entry in entries], None)
+            done, after = done + len(entries), entries[-1].id
+            if progress is not None:
+                progress(done, None)
+        _drop_others(connection, store, self.batch_size)
+        self._write(connection, (), head)
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def _row(self, entry: MemoryEntry, sequence: int, block: Floats) -> tuple[Any, ...]:
         data = block.astype(np.float16).tobytes()
-        return (entry.scope, entry.id, sequence, self.fingerprint(entry), zlib.crc32(data), data)
+        return (
+            entry.scope,
+            entry.id,
+            sequence,
+            microseconds(entry.event_time),
+            self.fingerprint(entry),
+            zlib.crc32(data),
+            data,
+        )
 
-    def _write(
-        self, connection: sqlite3.Connection, rows: Iterable[tuple[Any, ...]], mark: Mark | None
-    ) -> None:
+    def _write(self, connection: sqlite3.Connection, rows: Iterable[tuple[Any, ...]], mark: Mark | None) -> None:
         connection.execute("BEGIN IMMEDIATE")
         try:
             connection.executemany(_UPSERT, rows)
@@ -168,7 +185,8 @@ class SqliteVectors:
             connection.executemany("INSERT OR REPLACE INTO vector_meta VALUES (?, ?)", meta.items())
             connection.execute("COMMIT")
         except BaseException:
-            connection.execute("ROLLBACK")
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
             raise
 
     def _embed(self, entries: Sequence[MemoryEntry]) -> list[Floats]:
@@ -187,81 +205,67 @@ class SqliteVectors:
         """Vectors of the same texts by the same model whose checksum is right."""
         found: dict[str, Floats] = {}
         wanted = {entry.id: self.fingerprint(entry) for entry in entries}
-        for folder in sources:
+        for file in sources:
             try:
-                connection = _connect(folder / _FILE)
-                try:
-                    identity = connection.execute(
-                        "SELECT value FROM vector_meta WHERE name = 'identity'"
-                    ).fetchone()
-                    if identity is None or identity[0] != self.identity:
+                with closing(_connect(file)) as connection:
+                    if _identity(connection) != self.identity:
                         continue
-                    pairs = [(entry.scope, entry.id) for entry in entries]
-                    for entry_id, digest, checksum, data in _rows_of(connection, pairs):
-                        if data is not None and wanted[entry_id] == digest and zlib.crc32(data) == checksum:
+                    for entry_id, digest, checksum, data in _rows_of(connection, entries):
+                        if data is not None and wanted[entry_id] == digest and self._intact(data, checksum):
                             found[entry_id] = self._decode(data)
-                finally:
-                    connection.close()
             except sqlite3.DatabaseError as error:
                 _log.warning("vectors of a damaged index are made anew: %s", error)
         return found
 
     # --- reading --------------------------------------------------------------------------------------------------
 
-    def search(
-        self, vector: Floats, scopes: Sequence[str], *, limit: int, allowed: Sequence[str] | None = None
-    ) -> list[Proposal]:
-        """The nearest entries of these scopes by cosine similarity, exactly."""
-        found: list[Proposal] = []
-        permitted = set(allowed) if allowed is not None else None
-        for scope in scopes:
-            with self._guard:
-                matrix = self._matrix(scope)
-                if matrix is None or not len(matrix):
-                    continue
-                similarities = matrix.similarities(vector)
-                ids = matrix.ids
-                if permitted is not None:
-                    mask = np.zeros(len(ids), dtype=np.bool_)
-                    mask[[matrix.ordinals[i] for i in permitted if i in matrix.ordinals]] = True
-                    similarities = np.where(mask, similarities, np.float32(-np.inf))
-                most = min(limit, len(similarities))
-                best = np.argpartition(-similarities, most - 1)[:most]
-                found.extend(
-                    Proposal(ids[i], float(similarities[i])) for i in best if np.isfinite(similarities[i])
-                )
-        found.sort(key=lambda proposal: (-proposal.score, proposal.entry_id))
-        return found[:limit]
+    def scan(self, vector: Floats, scopes: Sequence[str]) -> MatrixScan:
+        """Compare a question with every text of these scopes, exactly."""
+        try:
+            return self._scan(vector, scopes)
+        except IndexDamagedError:
+            if self._generations.current() in {None, self._damaged}:
+                raise
+            # It was not broken, another process has put a new one in its place.
+            return self._scan(vector, scopes)
+
+    def _scan(self, vector: Floats, scopes: Sequence[str]) -> MatrixScan:
+        parts = []
+        with self._using() as connection:
+            if connection is None or _identity(connection) != self.identity:
+                raise IndexDamagedError(self._damage or "the vector index is missing or made by another model")
+            for scope in scopes:
+                matrix = self._matrix(connection, scope)
+                if len(matrix):
+                    parts.append((matrix, matrix.similarities(vector)))
+            return MatrixScan(parts)
 
     def contents(self) -> Iterator[tuple[str, str]]:
-        """(id, hash) of every vector whose checksum is right."""
-        with self._guard:
-            connection = self._open()
+        """(id, hash) of every vector; the hash is another where its checksum is wrong."""
+        with self._using() as connection:
             if connection is None:
                 return
-            with self._translated():
-                cursor = connection.execute(
-                    "SELECT entry_id, hash, checksum, data FROM memory_vectors WHERE data IS NOT NULL"
-                )
-                for entry_id, digest, checksum, data in cursor:
-                    yield entry_id, digest if zlib.crc32(data) == checksum else "damaged"
+            cursor = connection.execute(
+                "SELECT entry_id, hash, checksum, data FROM memory_vectors WHERE data IS NOT NULL"
+            )
+            for entry_id, digest, checksum, data in cursor:
+                yield str(entry_id), str(digest) if self._intact(data, checksum) else "damaged"
 
     def check(self) -> list[str]:
         """SQLite's own opinion of the file."""
-        with self._guard:
-            connection = self._open()
-            if connection is None:
-                return ["there is no vector index; run: jiyi rebuild"]
-            try:
+        try:
+            with self._using() as connection:
+                if connection is None:
+                    return [self._damage or "there is no vector index; run: jiyi rebuild"]
                 found = [str(row[0]) for row in connection.execute("PRAGMA integrity_check(20)")]
-            except sqlite3.DatabaseError as error:
-                return [str(error)]
+        except IndexDamagedError as error:
+            return [str(error)]
         return [problem for problem in found if problem != "ok"]
 
     def describe(self) -> dict[str, Any]:
         """Facts for `doctor`."""
         folder = self._generations.current()
-        size = sum(file.stat().st_size for file in folder.iterdir()) if folder is not None else 0
+        size = sum(_size(file) for file in folder.glob("*")) if folder is not None else 0
         return {
             "engine": "sqlite, exact scan",
             "model": str(self._embedder.identity),
@@ -276,20 +280,10 @@ class SqliteVectors:
             self._close_connection()
         self._lock.close()
 
-    def _matrix(self, scope: str) -> ScopeMatrix | None:
+    def _matrix(self, connection: sqlite3.Connection, scope: str) -> ScopeMatrix:
         """The scope's vectors, up to date with the file."""
-        connection = self._open()
-        if connection is None:
-            return None
-        with self._translated():
-            identity = connection.execute("SELECT value FROM vector_meta WHERE name = 'identity'").fetchone()
-            if identity is None or identity[0] != self.identity:
-                return None
-            matrix = self._cache.pop(scope, None) or ScopeMatrix(self._embedder.identity.dimension)
-            rows = connection.execute(
-                "SELECT entry_id, sequence, data FROM memory_vectors WHERE scope = ? AND sequence > ?",
-                (scope, matrix.sequence),
-            ).fetchall()
+        matrix = self._cache.pop(scope, None) or ScopeMatrix(self._embedder.identity.dimension)
+        rows = connection.execute(_SINCE if matrix.sequence else _ALL, (scope, matrix.sequence)).fetchall()
         if rows:
             matrix.update(self._decoded(rows))
         self._cache[scope] = matrix
@@ -298,94 +292,127 @@ class SqliteVectors:
         return matrix
 
     def _decoded(
-        self, rows: Sequence[tuple[str, int, bytes | None]]
-    ) -> Iterator[tuple[str, int, Floats | None]]:
-        joined = self._decode(b"".join(data for _, _, data in rows if data is not None))
+        self, rows: Sequence[tuple[Any, Any, Any, Any, bytes | None]]
+    ) -> Iterator[tuple[str, int, int, Floats | None]]:
+        for entry_id, sequence, event_time, checksum, data in rows:
+            # SQLite reads some flipped bytes without complaint.
+            sane = isinstance(entry_id, str) and isinstance(sequence, int) and isinstance(event_time, int)
+            if not sane or (data is not None and not self._intact(data, checksum)):
+                raise IndexDamagedError(f"the vector of entry {entry_id!r} is not what was written")
+        joined = self._decode(b"".join(row[4] for row in rows if row[4] is not None))
         width, start = 2 * self._embedder.identity.dimension, 0
-        for entry_id, sequence, data in rows:
+        for entry_id, sequence, event_time, _, data in rows:
             if data is None:
-                yield entry_id, sequence, None
+                yield entry_id, sequence, event_time, None
             else:
                 count = len(data) // width
-                yield entry_id, sequence, joined[start : start + count]
+                yield entry_id, sequence, event_time, joined[start : start + count]
                 start += count
+
+    def _intact(self, data: object, checksum: object) -> bool:
+        return (
+            isinstance(data, bytes)
+            and len(data) % (2 * self._embedder.identity.dimension) == 0
+            and zlib.crc32(data) == checksum
+        )
 
     def _decode(self, data: bytes) -> Floats:
         values = np.frombuffer(data, dtype=np.float16).astype(np.float32)
         return values.reshape(-1, self._embedder.identity.dimension)
 
-    @staticmethod
-    def _hashes(connection: sqlite3.Connection, ids: Sequence[str]) -> dict[str, str]:
-        found: dict[str, str] = {}
-        for start in range(0, len(ids), 500):
-            chunk = ids[start : start + 500]
-            marks = ",".join("?" * len(chunk))
-            found.update(
-                connection.execute(
-                    f"SELECT entry_id, hash FROM memory_vectors WHERE data IS NOT NULL AND entry_id IN ({marks})",
-                    chunk,
-                ).fetchall()
-            )
-        return found
-
     # --- opening --------------------------------------------------------------------------------------------------
 
+    @contextmanager
+    def _using(self) -> Iterator[sqlite3.Connection | None]:
+        """The file in use, for one thread at a time; what turns out to be broken is not asked again."""
+        with self._guard:
+            try:
+                yield self._open()
+            except IndexDamagedError as error:
+                self._condemn(str(error))
+                raise
+            except sqlite3.DatabaseError as error:
+                if not means_damage(error):
+                    raise IndexingError(f"the vector index failed: {error}") from error
+                self._condemn(f"the vector index is damaged: {error}")
+                raise IndexDamagedError(self._damage) from error
+
     def _open(self) -> sqlite3.Connection | None:
-        folder = self._generations.current()
-        if folder is None or not (folder / _FILE).exists():
-            self._close_connection()
-            return None
-        if folder != self._folder:
+        while True:
+            folder = self._generations.current()
+            if folder is None or folder == self._damaged:
+                self._close_connection()
+                return None
+            file = file_identity(folder / _FILE)
+            if file is not None and self._opened == (folder, file):
+                return self._connection
             self._close_connection()
             try:
-                self._connection = _connect(folder / _FILE)
-            except sqlite3.DatabaseError as error:
-                self._condemn(error)
-                return None
-            self._folder = folder
-        return self._connection
+                if file is not None:
+                    self._opened = (folder, file)
+                    self._connection = _connect(folder / _FILE)
+            except sqlite3.DatabaseError:
+                if self._generations.current() == folder:
+                    raise
+            # Whoever replaces a generation first says so and then deletes it: if it is still the current one,
+            # it was whole when it was opened.
+            if self._generations.current() == folder:
+                return self._connection
 
     def _close_connection(self) -> None:
         if self._connection is not None:
             self._connection.close()
-        self._connection, self._folder = None, None
+        self._connection, self._opened = None, None
         self._cache.clear()
 
-    def _condemn(self, error: sqlite3.DatabaseError) -> None:
-        _log.warning("the vector index is damaged and will be rebuilt from the records: %s", error)
+    def _condemn(self, reason: str) -> None:
+        """Remember that this generation is broken. It stays until the next one takes over: most rows may be of use."""
+        if self._opened is not None:
+            _log.warning("the vector index will be rebuilt from the records: %s", reason)
+            self._damaged, self._damage = self._opened[0], reason
         self._close_connection()
-        self._generations.discard()
-
-    @contextmanager
-    def _translated(self) -> Iterator[None]:
-        try:
-            yield
-        except sqlite3.OperationalError as error:
-            raise IndexingError(f"the vector index failed: {error}") from error
-        except sqlite3.DatabaseError as error:
-            self._condemn(error)
-            raise IndexDamagedError(f"the vector index is damaged: {error}") from error
 
 
-def _connect(path: Path) -> sqlite3.Connection:
-    connection = sqlite3.connect(path, timeout=30, isolation_level=None, check_same_thread=False)
+def _connect(path: Path, *, create: bool = False) -> sqlite3.Connection:
+    mode = "rwc" if create else "rw"
+    address = f"{path.absolute().as_uri()}?mode={mode}"
+    connection = sqlite3.connect(address, uri=True, timeout=30, isolation_level=None, check_same_thread=False)
     try:
-        connection.execute("PRAGMA journal_mode=WAL")
         connection.execute("PRAGMA synchronous=OFF")
-        connection.executescript(_CREATE)
+        if create:
+            connection.execute("PRAGMA journal_mode=WAL")
+            connection.executescript(_CREATE)
+        # The first touch: from here on the file and its log are open, whatever becomes of their names.
+        connection.execute("SELECT name FROM vector_meta LIMIT 1").fetchone()
     except sqlite3.DatabaseError:
         connection.close()
         raise
     return connection
 
 
+def _identity(connection: sqlite3.Connection) -> str | None:
+    row = connection.execute("SELECT value FROM vector_meta WHERE name = 'identity'").fetchone()
+    return None if row is None else str(row[0])
+
+
+def _hashes(connection: sqlite3.Connection, entries: Sequence[MemoryEntry]) -> dict[str, str]:
+    return {entry_id: digest for entry_id, digest, _, data in _rows_of(connection, entries) if data is not None}
+
+
+def _size(file: Path) -> int:
+    try:
+        return file.stat().st_size
+    except FileNotFoundError:
+        return 0
+
+
 def _rows_of(
-    connection: sqlite3.Connection, pairs: Sequence[tuple[str, str]]
+    connection: sqlite3.Connection, entries: Sequence[MemoryEntry]
 ) -> Iterator[tuple[str, str, int, bytes | None]]:
-    for scope, entry_id in pairs:
+    for entry in entries:
         row = connection.execute(
             "SELECT entry_id, hash, checksum, data FROM memory_vectors WHERE scope = ? AND entry_id = ?",
-            (scope, entry_id),
+            (entry.scope, entry.id),
         ).fetchone()
         if row is not None:
             yield row
@@ -393,18 +420,20 @@ def _rows_of(
 
 def _drop_others(connection: sqlite3.Connection, store: RecordStore, size: int) -> None:
     """Take out what a broken-off run left behind and no record has any more."""
-    after = ""
+    after = ("", "")
     while True:
-        ids = [
-            row[0]
-            for row in connection.execute(
-                "SELECT DISTINCT entry_id FROM memory_vectors WHERE entry_id > ? ORDER BY entry_id LIMIT ?",
-                (after, size),
-            )
-        ]
-        if not ids:
+        rows = connection.execute(
+            "SELECT scope, entry_id FROM memory_vectors WHERE (scope, entry_id) > (?, ?) "
+            "ORDER BY scope, entry_id LIMIT ?",
+            (*after, size),
+        ).fetchall()
+        if not rows:
             return
-        present = store.fetch(ids, None)
-        gone = [(entry_id,) for entry_id in ids if entry_id not in present or not present[entry_id].is_active]
-        connection.executemany("DELETE FROM memory_vectors WHERE entry_id = ?", gone)
-        after = ids[-1]
+        present = store.fetch([entry_id for _, entry_id in rows], None)
+        gone = [
+            (scope, entry_id)
+            for scope, entry_id in rows
+            if (entry := present.get(entry_id)) is None or not entry.is_active or entry.scope != scope
+        ]
+        connection.executemany("DELETE FROM memory_vectors WHERE scope = ? AND entry_id = ?", gone)
+        after = rows[-1]

@@ -1,44 +1,51 @@
-"""TantivyIndex: finds entries by their words.
+"""TantivyIndex: finds entries by their words, with a `TermStore` beside it for the scorer.
 
 The text is segmented before it comes here, and queries are built from terms: nothing a person types is ever parsed.
-The mark of the change log is a document of the index itself, so data and mark are committed together.
+The mark of the change log is a document of the index itself, so data and mark are committed together; the term store is
+written before it and does not mind being written twice.
 """
 
 from __future__ import annotations
 
 import json
 import logging
+import shutil
+import sqlite3
 import struct
 import threading
 import zlib
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, closing, contextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime
+from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import tantivy
 from tantivy import Occur, Query
 
+from jiyi.backends.derived_file import FileIdentity, file_identity, means_damage
 from jiyi.backends.generations import Generations
 from jiyi.backends.locks import ProcessLock
+from jiyi.backends.term_store import Analysed, TermStore, term_id
 from jiyi.errors import IndexDamagedError, IndexingError
 from jiyi.model.entry import MemoryEntry
 from jiyi.model.filters import Filters
-from jiyi.ports import START, IndexBatch, Mark, Progress, Proposal, RecordStore
+from jiyi.ports import START, IndexBatch, Mark, Progress, RecordStore, TermRow, TermStatistics
 
 if TYPE_CHECKING:
-    from jiyi.text import Analysis, Analyzer
+    from jiyi.text import Analyzer
 
+R = TypeVar("R")
 _log = logging.getLogger("jiyi.index")
 
 SCHEMA_VERSION = 1
+_TANTIVY = "tantivy"
+_TERMS = "terms.db"
 _META_ID = "#mark"
 _HEAP_BYTES = 64_000_000
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-# Words of the key and the tags count beside those of the text; bigrams help where the segmentation differs.
-_LABEL_WEIGHT = 1.0
-_BIGRAM_WEIGHT = 0.4
 # Checking the checksums of a small index at opening costs little; a large one is checked by `verify`.
 _CHECK_AT_OPENING_BYTES = 64 << 20
 
@@ -56,6 +63,16 @@ def _schema() -> tantivy.Schema:
     return builder.build()
 
 
+@dataclass(frozen=True, slots=True)
+class _Opened:
+    """A generation in use."""
+
+    folder: Path
+    index: tantivy.Index
+    terms: TermStore
+    terms_file: FileIdentity
+
+
 class TantivyIndex:
     """The text index of one data directory, shared by several processes."""
 
@@ -68,26 +85,43 @@ class TantivyIndex:
         self._store_id = store_id
         self._lock = ProcessLock(root.parent / "text-index.lock", timeout=lock_timeout, purpose="the lock")
         self._opening = threading.Lock()
-        self._folder: Path | None = None
-        self._index: tantivy.Index | None = None
+        self._reading_terms = threading.Lock()
+        self._writing = threading.Lock()
+        self._opened: _Opened | None = None
         self._damaged: Path | None = None
+        self._damage = ""
 
     # --- the mark -------------------------------------------------------------------------------------------------
 
     def mark(self) -> Mark | None:
         """How far the index has come; `None` when it has to be rebuilt."""
+        if self._open() is None:
+            return None
         try:
-            index = self._open()
-            if index is None:
-                return None
-            with _guarded("read"):
-                meta = _read_meta(index)
-        except IndexDamagedError as error:
-            self._condemn(error)
+            meta = self._ask(self._read_meta)
+        except IndexDamagedError:
             return None
         if meta is None or meta["identity"] != self._identity():
             return None
         return Mark(meta["sequence"], meta["fingerprint"])
+
+    def _read_meta(self, opened: _Opened) -> dict[str, Any] | None:
+        index = opened.index
+        index.reload()
+        searcher = index.searcher()
+        hits = searcher.search(Query.term_query(index.schema, "id", _META_ID, "basic"), 1, count=False).hits
+        if not hits:
+            return None
+        meta = json.loads(_first(searcher.doc(hits[0][1]), "mark"))
+        known = {"identity": str, "sequence": int, "fingerprint": str}
+        if not isinstance(meta, dict) or not all(isinstance(meta.get(name), kind) for name, kind in known.items()):
+            raise IndexDamagedError("the text index does not say how far it has come")
+        with self._reading_terms:
+            reached = opened.terms.sequence()
+        # The terms are written first: they may be ahead of the index, never behind it.
+        if reached < meta["sequence"]:
+            raise IndexDamagedError("the terms are older than the text index")
+        return meta
 
     def _identity(self) -> str:
         return f"{self._store_id}/{SCHEMA_VERSION}/{self._analyzer.identity}"
@@ -105,34 +139,40 @@ class TantivyIndex:
     def apply(self, batch: IndexBatch) -> None:
         """Take the batch in with one commit. The writer is held only for that long."""
         with self.exclusive():
-            index = self._open()
-            if index is None:
-                folder = self._generations.create()
-                self._generations.publish(folder)
-                index = self._open()
-                assert index is not None
-            with _guarded("write"):
-                self._write(index, batch)
-                index.reload()
+            opened = self._open()
+            if opened is None or self.mark() is None:
+                raise IndexDamagedError("the text index is missing or made by other rules")
+            with self._writing, _guarded("write"):
+                self._write(opened.index, opened.terms, batch)
+                opened.index.reload()
 
     def rebuild(self, store: RecordStore, *, progress: Progress | None = None) -> None:
         """Build a new index beside the old one from all records, then swap."""
         with self.exclusive():
             head = store.head()
             folder = self._generations.create()
-            with _guarded("rebuild"):
-                index = self._register(tantivy.Index(_schema(), path=str(folder)))
-                done, after = 0, ""
-                while entries := store.scan(after_id=after, limit=self.batch_size):
-                    self._write(index, IndexBatch(entries, (), START), new=True)
-                    done, after = done + len(entries), entries[-1].id
-                    if progress is not None:
-                        progress(done, None)
-                self._write(index, IndexBatch((), (), head))
-            self._generations.publish(folder)
-            self._damaged = None
+            try:
+                with _guarded("rebuild"):
+                    self._fill(folder, store, head, progress)
+                    self._generations.publish(folder)
+            except BaseException:
+                shutil.rmtree(folder, ignore_errors=True)
+                raise
 
-    def _write(self, index: tantivy.Index, batch: IndexBatch, *, new: bool = False) -> None:
+    def _fill(self, folder: Path, store: RecordStore, head: Mark, progress: Progress | None) -> None:
+        with closing(TermStore(folder / _TERMS, create=True)) as terms:
+            index = _made(folder)
+            done, after = 0, ""
+            while entries := store.scan(after_id=after, limit=self.batch_size):
+                self._write(index, terms, IndexBatch(entries, (), START), new=True)
+                done, after = done + len(entries), entries[-1].id
+                if progress is not None:
+                    progress(done, None)
+            self._write(index, terms, IndexBatch((), (), head))
+
+    def _write(self, index: tantivy.Index, terms: TermStore, batch: IndexBatch, *, new: bool = False) -> None:
+        analysed = [self._analysed(entry) for entry in batch.upserts]
+        terms.apply(analysed, [entry_id for _, entry_id in batch.removals], batch.mark.sequence)
         writer = index.writer(_HEAP_BYTES, 1)
         try:
             if not new:
@@ -140,8 +180,8 @@ class TantivyIndex:
                     writer.delete_documents_by_term("id", entry_id)
                 for entry in batch.upserts:
                     writer.delete_documents_by_term("id", entry.id)
-            for entry in batch.upserts:
-                writer.add_document(self._document(entry))
+            for each in analysed:
+                writer.add_document(_document(each))
             writer.delete_documents_by_term("id", _META_ID)
             meta = {
                 "identity": self._identity(),
@@ -157,86 +197,89 @@ class TantivyIndex:
             # Gives the writer lock of the folder back, also when something failed before the commit.
             writer.wait_merging_threads()
 
-    def _document(self, entry: MemoryEntry) -> tantivy.Document:
-        analysis = self._analyzer.analyze(entry.content)
-        document = tantivy.Document()
-        document.add_text("id", entry.id)
-        document.add_text("scope", entry.scope)
-        document.add_text("category", str(entry.category))
-        document.add_text("memory_type", entry.memory_type)
-        if entry.domain is not None:
-            document.add_text("domain", entry.domain)
-        for tag in entry.tags:
-            document.add_text("tags", tag)
-        if entry.key is not None:
-            document.add_text("key", entry.key)
-        document.add_text("words", " ".join(analysis.words))
-        document.add_text("bigrams", " ".join(analysis.bigrams))
-        labels = [entry.key, *entry.tags] if entry.key is not None else list(entry.tags)
-        if labels:
-            label_words = (word for label in labels for word in self._analyzer.analyze(label).words)
-            document.add_text("labels", " ".join(label_words))
-        document.add_integer("event_time", _microseconds(entry.event_time))
-        document.add_text("hash", self.fingerprint(entry))
-        return document
+    def _analysed(self, entry: MemoryEntry) -> Analysed:
+        labels = entry.tags if entry.key is None else (entry.key, *entry.tags)
+        terms = (word for label in labels for word in self._analyzer.analyze(label).words)
+        return Analysed(entry, self._analyzer.analyze(entry.content), tuple(terms), self.fingerprint(entry))
 
     # --- reading --------------------------------------------------------------------------------------------------
 
-    def search(self, query: Analysis, filters: Filters, *, limit: int) -> list[Proposal]:
-        """The best matches by BM25, filters applied inside the index."""
-        index = self._open()
-        if index is None or not (query.words or query.bigrams):
+    def propose(
+        self, field: str, terms: Sequence[str], filters: Filters, *, limit: int, labels: bool = False
+    ) -> list[str]:
+        """Ids of the best matches by BM25, filters applied inside the index."""
+        if not terms:
             return []
-        schema = index.schema
-        terms: list[tuple[Occur, Query]] = []
-        for word in dict.fromkeys(query.words):
-            terms.append((Occur.Should, Query.term_query(schema, "words", word, "freq")))
-            label = Query.term_query(schema, "labels", word, "freq")
-            terms.append((Occur.Should, Query.boost_query(label, _LABEL_WEIGHT)))
-        if query.has_han or not query.words:
-            for bigram in dict.fromkeys(query.bigrams):
-                term = Query.term_query(schema, "bigrams", bigram, "freq")
-                terms.append((Occur.Should, Query.boost_query(term, _BIGRAM_WEIGHT)))
-        clauses = [(Occur.Must, Query.boolean_query(terms)), *_filter_clauses(schema, filters)]
-        with _guarded("search"):
-            index.reload()
-            searcher = index.searcher()
-            hits = searcher.search(Query.boolean_query(clauses), limit, count=False).hits
-            return [Proposal(_first(searcher.doc(address), "id"), float(score)) for score, address in hits]
+
+        def search(opened: _Opened) -> list[str]:
+            schema = opened.index.schema
+            wanted = [Query.term_query(schema, field, term, "freq") for term in terms]
+            if labels:
+                wanted += [Query.term_query(schema, "labels", term, "freq") for term in terms]
+            should = Query.boolean_query([(Occur.Should, query) for query in wanted])
+            query = Query.boolean_query([(Occur.Must, should), *_filter_clauses(schema, filters)])
+            opened.index.reload()
+            searcher = opened.index.searcher()
+            hits = searcher.search(query, limit, count=False).hits
+            return [_first(searcher.doc(address), "id") for _, address in hits]
+
+        return self._ask(search)
+
+    def statistics(self, scopes: Sequence[str], words: Sequence[str], bigrams: Sequence[str]) -> TermStatistics:
+        """Numbers of these scopes together."""
+        return self._ask_terms(lambda terms: terms.statistics(scopes, words, bigrams))
+
+    def windows(self, ids: Sequence[str], *, reach: int) -> list[TermRow]:
+        """Texts by id with up to `reach` others before and after each in its conversation, in order."""
+        return self._ask_terms(lambda terms: terms.windows(ids, reach=reach))
+
+    def conversations(
+        self, threads: Iterable[tuple[str, str]], words: Sequence[str]
+    ) -> dict[tuple[str, str], tuple[int, tuple[int, ...]]]:
+        """For each (scope, conversation) its length and how often each word stands in it."""
+        pairs = list(threads)
+        return self._ask_terms(lambda terms: terms.conversations(pairs, words))
+
+    def term_ids(self, terms: Sequence[str]) -> list[int]:
+        """The numbers under which `windows` shows these terms."""
+        return [term_id(term) for term in terms]
 
     def contents(self) -> Iterator[tuple[str, str]]:
-        """(id, hash) of every document."""
-        index = self._open()
-        if index is None:
+        """(id, hash) of every document; the hash is another where the term store does not agree."""
+        opened = self._open()
+        if opened is None:
             return
+        counted = self._ask_terms(lambda terms: dict(terms.contents()))
         with _guarded("read"):
-            index.reload()
-            searcher = index.searcher()
+            opened.index.reload()
+            searcher = opened.index.searcher()
             everything = searcher.search(Query.all_query(), max(1, searcher.num_docs), count=False).hits
             for _, address in everything:
                 document = searcher.doc(address)
                 entry_id = _first(document, "id")
                 if entry_id != _META_ID:
-                    yield entry_id, _first(document, "hash")
+                    digest = _first(document, "hash")
+                    yield entry_id, digest if counted.pop(entry_id, None) == digest else "disagrees"
+        yield from ((entry_id, "only in the term store") for entry_id in counted)
 
     def check(self) -> list[str]:
         """Compare every file with the checksum that tantivy wrote at its end."""
         folder = self._generations.current()
         if folder is None:
             return ["there is no text index; run: jiyi rebuild"]
-        return _checksum_problems(folder)
+        problems = _checksum_problems(folder / _TANTIVY)
+        try:
+            return problems + self._ask_terms(TermStore.check)
+        except IndexDamagedError as error:
+            return [*problems, str(error)]
 
     def describe(self) -> dict[str, Any]:
         """Facts for `doctor`."""
         folder = self._generations.current()
-        size = (
-            sum(file.stat().st_size for file in folder.iterdir() if file.is_file())
-            if folder is not None
-            else 0
-        )
+        size = _tree_bytes(folder) + _tree_bytes(folder / _TANTIVY) if folder is not None else 0
         return {
             "engine": "tantivy",
-            "engine_version": tantivy.__version__,
+            "engine_version": version("tantivy"),
             "bytes": size,
             "analyzer": self._analyzer.identity,
         }
@@ -244,45 +287,112 @@ class TantivyIndex:
     def close(self) -> None:
         """Let go of the files."""
         with self._opening:
-            self._index = None
-            self._folder = None
+            self._let_go()
         self._lock.close()
 
     # --- opening --------------------------------------------------------------------------------------------------
 
-    def _open(self) -> tantivy.Index | None:
-        """The current generation, reopened when another process has swapped it."""
-        folder = self._generations.current()
+    def _ask(self, question: Callable[[_Opened], R]) -> R:
+        """Ask the generation in use, or the one that another process has put in its place meanwhile."""
+        while True:
+            opened = self._open()
+            if opened is None:
+                raise IndexDamagedError(self._damage or "there is no text index")
+            try:
+                with _guarded("read"):
+                    return question(opened)
+            except IndexDamagedError as error:
+                if self._generations.current() == opened.folder:
+                    self._condemn(opened.folder, error)
+                    raise
+
+    def _ask_terms(self, question: Callable[[TermStore], R]) -> R:
+        def ask(opened: _Opened) -> R:
+            with self._reading_terms:
+                return question(opened.terms)
+
+        return self._ask(ask)
+
+    def _open(self) -> _Opened | None:
+        """The current generation, reopened when another process has swapped it; `None` when it has to be rebuilt."""
         with self._opening:
-            if folder is None or folder == self._damaged:
-                self._index, self._folder = None, None
-            elif folder != self._folder:
-                self._index, self._folder = None, None
-                with _guarded("open"):
-                    if _tree_bytes(folder) <= _CHECK_AT_OPENING_BYTES and (
-                        problems := _checksum_problems(folder)
-                    ):
-                        raise IndexDamagedError("; ".join(problems))
-                    empty = not (folder / "meta.json").exists()
-                    index = (
-                        tantivy.Index(_schema(), path=str(folder))
-                        if empty
-                        else tantivy.Index.open(str(folder))
-                    )
-                    self._index = self._register(index)
-                self._folder = folder
-            return self._index
+            while True:
+                folder = self._generations.current()
+                if folder is None or folder == self._damaged:
+                    self._let_go()
+                    return None
+                opened = self._opened
+                if opened is not None and (opened.folder, opened.terms_file) == (
+                    folder,
+                    file_identity(folder / _TERMS),
+                ):
+                    return opened
+                self._let_go()
+                try:
+                    with _guarded("open"):
+                        self._opened = _opened(folder)
+                except IndexingError as error:
+                    # If it is not the current one any more, it was not damaged but deleted: take the next.
+                    if self._generations.current() == folder:
+                        if not isinstance(error, IndexDamagedError):
+                            raise
+                        self._condemn(folder, error)
 
-    def _condemn(self, error: IndexDamagedError) -> None:
-        """Remember that the current generation is broken, so that it is rebuilt and not tried again."""
+    def _let_go(self) -> None:
+        if self._opened is not None:
+            # A connection must not be closed under the hands of another thread.
+            with self._writing, self._reading_terms:
+                self._opened.terms.close()
+                self._opened = None
+
+    def _condemn(self, folder: Path, error: IndexDamagedError) -> None:
+        """Remember that this generation is broken, so that it is rebuilt and not asked again."""
         _log.warning("the text index is damaged and will be rebuilt from the records: %s", error)
-        self._damaged = self._generations.current()
+        self._damaged, self._damage = folder, str(error)
 
-    @staticmethod
-    def _register(index: tantivy.Index) -> tantivy.Index:
-        index.register_tokenizer("terms", tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.whitespace()).build())
-        index.config_reader("manual", 0)
-        return index
+
+def _opened(folder: Path) -> _Opened:
+    data = folder / _TANTIVY
+    if _tree_bytes(data) <= _CHECK_AT_OPENING_BYTES and (problems := _checksum_problems(data)):
+        raise IndexDamagedError("; ".join(problems))
+    terms_file = file_identity(folder / _TERMS)
+    if terms_file is None or not (data / _META).is_file():
+        raise IndexDamagedError(f"{_TERMS if terms_file is None else _META} is missing")
+    index = _registered(tantivy.Index(_schema(), path=str(data), reuse=True))
+    return _Opened(folder, index, TermStore(folder / _TERMS), terms_file)
+
+
+def _made(folder: Path) -> tantivy.Index:
+    (folder / _TANTIVY).mkdir()
+    return _registered(tantivy.Index(_schema(), path=str(folder / _TANTIVY)))
+
+
+def _registered(index: tantivy.Index) -> tantivy.Index:
+    index.register_tokenizer("terms", tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.whitespace()).build())
+    index.config_reader("manual", 0)
+    return index
+
+
+def _document(analysed: Analysed) -> tantivy.Document:
+    entry, analysis = analysed.entry, analysed.analysis
+    document = tantivy.Document()
+    document.add_text("id", entry.id)
+    document.add_text("scope", entry.scope)
+    document.add_text("category", str(entry.category))
+    document.add_text("memory_type", entry.memory_type)
+    if entry.domain is not None:
+        document.add_text("domain", entry.domain)
+    for tag in entry.tags:
+        document.add_text("tags", tag)
+    if entry.key is not None:
+        document.add_text("key", entry.key)
+    document.add_text("words", " ".join(analysis.words))
+    document.add_text("bigrams", " ".join(analysis.bigrams))
+    if analysed.labels:
+        document.add_text("labels", " ".join(analysed.labels))
+    document.add_integer("event_time", _microseconds(entry.event_time))
+    document.add_text("hash", analysed.digest)
+    return document
 
 
 def _filter_clauses(schema: tantivy.Schema, filters: Filters) -> list[tuple[Occur, Query]]:
@@ -303,36 +413,28 @@ def _filter_clauses(schema: tantivy.Schema, filters: Filters) -> list[tuple[Occu
     for tag in filters.tags:
         must(Query.term_query(schema, "tags", tag, "basic"))
     if filters.without_types:
-        clauses.append(
-            (Occur.MustNot, Query.term_set_query(schema, "memory_type", list(filters.without_types)))
-        )
+        clauses.append((Occur.MustNot, Query.term_set_query(schema, "memory_type", list(filters.without_types))))
     if filters.since is not None or filters.until is not None:
-        must(
-            Query.range_query(
-                schema,
-                "event_time",
-                tantivy.FieldType.Integer,
-                _microseconds(filters.since) if filters.since is not None else None,
-                _microseconds(filters.until) if filters.until is not None else None,
-                include_upper=False,
-            )
-        )
+        must(_between(schema, filters.since, filters.until))
+    if filters.periods:
+        must(Query.boolean_query([(Occur.Should, _between(schema, *period)) for period in filters.periods]))
     return clauses
+
+
+def _between(schema: tantivy.Schema, start: datetime | None, end: datetime | None) -> Query:
+    return Query.range_query(
+        schema,
+        "event_time",
+        tantivy.FieldType.Integer,
+        _microseconds(start) if start is not None else None,
+        _microseconds(end) if end is not None else None,
+        include_upper=end is None,  # the engine calls an open side inclusive
+    )
 
 
 def _microseconds(moment: datetime) -> int:
     elapsed = moment - _EPOCH
     return (elapsed.days * 86_400 + elapsed.seconds) * 1_000_000 + elapsed.microseconds
-
-
-def _read_meta(index: tantivy.Index) -> dict[str, Any] | None:
-    index.reload()
-    searcher = index.searcher()
-    hits = searcher.search(Query.term_query(index.schema, "id", _META_ID, "basic"), 1, count=False).hits
-    if not hits:
-        return None
-    meta: dict[str, Any] = json.loads(_first(searcher.doc(hits[0][1]), "mark"))
-    return meta
 
 
 def _first(document: tantivy.Document, name: str) -> str:
@@ -349,7 +451,10 @@ def _guarded(action: str) -> Iterator[None]:
         yield
     except IndexingError:
         raise
-    except (OSError, ValueError, KeyError) as error:
+    except sqlite3.DatabaseError as error:
+        kind = IndexDamagedError if means_damage(error) else IndexingError
+        raise kind(f"the text index failed to {action}: {error}") from error
+    except (OSError, ValueError, KeyError, TypeError) as error:
         raise IndexDamagedError(f"the text index failed to {action}: {error}") from error
     except BaseException as error:
         # A panic in the engine arrives as a BaseException of a type that cannot be imported.
@@ -358,37 +463,59 @@ def _guarded(action: str) -> Iterator[None]:
         raise
 
 
+_META = "meta.json"
+_SEGMENT_SUFFIXES = ("fast", "fieldnorm", "idx", "pos", "store", "term")
 _FOOTER_MAGIC = 1337
 
 
 def _tree_bytes(folder: Path) -> int:
-    return sum(file.stat().st_size for file in folder.iterdir() if file.is_file())
+    return sum(_size(file) for file in folder.glob("*"))
+
+
+def _size(file: Path) -> int:
+    try:
+        return file.stat().st_size
+    except FileNotFoundError:
+        return 0
+
+
+def _committed_files(folder: Path) -> list[str]:
+    """The files that belong to the last commit; what else lies there is being written or was left by a crash."""
+    names = []
+    for segment in json.loads((folder / _META).read_text("utf-8"))["segments"]:
+        stem = segment["segment_id"].replace("-", "")
+        names += [f"{stem}.{suffix}" for suffix in _SEGMENT_SUFFIXES]
+        if segment["deletes"] is not None:
+            names.append(f"{stem}.{segment['deletes']['opstamp']}.del")
+    return names
 
 
 def _checksum_problems(folder: Path) -> list[str]:
     """Each data file ends with a JSON footer that holds the CRC-32 of what stands before it."""
-    problems = []
-    for file in sorted(folder.iterdir()):
-        if file.name.startswith(".") or file.suffix in {".json", ".lock"} or not file.is_file():
-            continue
-        try:
-            data = file.read_bytes()
-        except FileNotFoundError:
-            # A merge of another process has removed it since.
-            continue
-        if len(data) < 8:
-            problems.append(f"{file.name} is cut short")
-            continue
-        length, magic = struct.unpack("<II", data[-8:])
-        body_end = len(data) - 8 - length
-        if magic != _FOOTER_MAGIC or body_end < 0:
-            problems.append(f"{file.name} has no readable footer")
-            continue
-        try:
-            expected = json.loads(data[body_end:-8])["crc"]
-        except (ValueError, KeyError, TypeError):
-            problems.append(f"{file.name} has a broken footer")
-            continue
-        if zlib.crc32(data[:body_end]) != expected:
-            problems.append(f"{file.name} does not match its checksum")
-    return problems
+    try:
+        found = {name: _file_problem(folder / name) for name in _committed_files(folder)}
+        if any(found.values()):
+            # A merge of another process may have removed the file since: then it is not listed any more.
+            listed = set(_committed_files(folder))
+            found = {name: problem for name, problem in found.items() if name in listed}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        return [f"{_META} cannot be read: {error}"]
+    return [f"{name} {problem}" for name, problem in found.items() if problem]
+
+
+def _file_problem(file: Path) -> str:
+    try:
+        data = file.read_bytes()
+    except FileNotFoundError:
+        return "is missing"
+    if len(data) < 8:
+        return "is cut short"
+    length, magic = struct.unpack("<II", data[-8:])
+    body_end = len(data) - 8 - length
+    if magic != _FOOTER_MAGIC or body_end < 0:
+        return "has no readable footer"
+    try:
+        expected = json.loads(data[body_end:-8])["crc"]
+    except (ValueError, KeyError, TypeError):
+        return "has a broken footer"
+    return "" if zlib.crc32(data[:body_end]) == expected else "does not match its checksum"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from datetime import datetime
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +26,7 @@ class ScopeMatrix:
         self.ordinals: dict[str, int] = {}
         self._starts: NDArray[np.int64] = np.empty(0, dtype=np.int64)
         self._alive: NDArray[np.bool_] = np.empty(0, dtype=np.bool_)
+        self.times: NDArray[np.int64] = np.empty(0, dtype=np.int64)
         self._single = True
         self.sequence = 0
         """The last change that this matrix has taken in."""
@@ -37,20 +39,22 @@ class ScopeMatrix:
     def __len__(self) -> int:
         return len(self.ordinals)
 
-    def update(self, changes: Iterable[tuple[str, int, Floats | None]]) -> None:
-        """Take in (id, sequence, rows or None when it is gone) in any order."""
+    def update(self, changes: Iterable[tuple[str, int, int, Floats | None]]) -> None:
+        """Take in (id, sequence, event time, rows or None when it is gone) in any order."""
         ids: list[str] = []
+        times: list[int] = []
         blocks: list[Floats] = []
-        for entry_id, sequence, rows in changes:
+        for entry_id, sequence, event_time, rows in changes:
             self.sequence = max(self.sequence, sequence)
             old = self.ordinals.pop(entry_id, None)
             if old is not None:
                 self._alive[old] = False
             if rows is not None and len(rows):
                 ids.append(entry_id)
+                times.append(event_time)
                 blocks.append(rows)
         if ids:
-            self._append(ids, blocks)
+            self._append(ids, times, blocks)
         if len(self.ids) > 64 and len(self.ordinals) < 0.7 * len(self.ids):
             self._pack()
 
@@ -70,12 +74,10 @@ class ScopeMatrix:
             found = np.where(self._alive, found, np.float32(-np.inf))
         return found
 
-    def _append(self, ids: Sequence[str], blocks: Sequence[Floats]) -> None:
+    def _append(self, ids: Sequence[str], times: Sequence[int], blocks: Sequence[Floats]) -> None:
         added = sum(len(block) for block in blocks)
         if self._rows + added > len(self._matrix):
-            grown = np.empty(
-                (max(self._rows + added, int(1.5 * len(self._matrix))), self._dimension), np.float32
-            )
+            grown = np.empty((max(self._rows + added, int(1.5 * len(self._matrix))), self._dimension), np.float32)
             grown[: self._rows] = self._matrix[: self._rows]
             self._matrix = grown
         lengths = np.fromiter((len(block) for block in blocks), np.int64, len(blocks))
@@ -86,6 +88,7 @@ class ScopeMatrix:
         self.ids.extend(ids)
         self.ordinals.update(zip(ids, range(first, len(self.ids)), strict=True))
         self._starts = np.concatenate((self._starts, starts.astype(np.int64)))
+        self.times = np.concatenate((self.times, np.asarray(times, dtype=np.int64)))
         self._alive = np.concatenate((self._alive, np.ones(len(ids), dtype=np.bool_)))
         self._single = self._single and bool((lengths == 1).all())
 
@@ -94,11 +97,68 @@ class ScopeMatrix:
         ends = np.append(self._starts[1:], self._rows)
         blocks = [self._matrix[self._starts[i] : ends[i]].copy() for i in keep]
         ids = [self.ids[i] for i in keep]
+        times = self.times[keep].tolist()
         self._matrix = np.empty((0, self._dimension), dtype=np.float32)
         self._rows = 0
         self.ids, self.ordinals = [], {}
         self._starts = np.empty(0, dtype=np.int64)
         self._alive = np.empty(0, dtype=np.bool_)
+        self.times = np.empty(0, dtype=np.int64)
         self._single = True
         if ids:
-            self._append(ids, blocks)
+            self._append(ids, times, blocks)
+
+
+class MatrixScan:
+    """The similarities of one question to everything in one or more scopes."""
+
+    def __init__(self, parts: Sequence[tuple[ScopeMatrix, Floats]]) -> None:
+        # The lists of a matrix are replaced, never reordered, so what is taken here stays true for this scan.
+        self._parts = [(matrix.ids, matrix.ordinals, matrix.times, similarities) for matrix, similarities in parts]
+        values = [similarities[np.isfinite(similarities)] for _, similarities in parts]
+        joined = np.concatenate(values) if values else np.empty(0, dtype=np.float32)
+        self.count = len(joined)
+        self.mean = float(joined.mean()) if len(joined) else 0.0
+
+    def best(
+        self,
+        limit: int,
+        *,
+        allowed: Sequence[str] | None = None,
+        periods: Sequence[tuple[datetime, datetime]] = (),
+    ) -> list[str]:
+        """Ids of the most similar, best first; ties by id."""
+        found: list[tuple[float, str]] = []
+        for ids, ordinals, times, similarities in self._parts:
+            usable = similarities
+            if allowed is not None:
+                places = [ordinals[entry_id] for entry_id in allowed if entry_id in ordinals]
+                mask = np.zeros(len(similarities), dtype=np.bool_)
+                mask[[place for place in places if place < len(similarities)]] = True
+                usable = np.where(mask, usable, np.float32(-np.inf))
+            if periods:
+                inside = np.zeros(len(similarities), dtype=np.bool_)
+                for start, end in periods:
+                    inside |= (times >= microseconds(start)) & (times < microseconds(end))
+                usable = np.where(inside, usable, np.float32(-np.inf))
+            most = min(limit, len(usable))
+            if most:
+                places = np.argpartition(-usable, most - 1)[:most].tolist()
+                found += [(float(usable[place]), ids[place]) for place in places if np.isfinite(usable[place])]
+        found.sort(key=lambda pair: (-pair[0], pair[1]))
+        return [entry_id for _, entry_id in found[:limit]]
+
+    def of(self, ids: Sequence[str]) -> Floats:
+        """The similarity of each of these; NaN where there is no vector."""
+        found = np.full(len(ids), np.nan, dtype=np.float32)
+        for _, ordinals, _, similarities in self._parts:
+            for row, entry_id in enumerate(ids):
+                place = ordinals.get(entry_id)
+                if place is not None and place < len(similarities) and np.isfinite(similarities[place]):
+                    found[row] = similarities[place]
+        return found
+
+
+def microseconds(moment: datetime) -> int:
+    """Microseconds since 1970 in UTC."""
+    return int(moment.timestamp()) * 1_000_000 + moment.microsecond

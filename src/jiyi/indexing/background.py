@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections.abc import Sequence
 
-from jiyi.errors import JiyiError
+from jiyi.errors import IndexingError
 from jiyi.indexing.drain import Drainer
 from jiyi.ports import DerivedIndex, RecordStore
 
 _log = logging.getLogger("jiyi.index")
 
-# Writes that come in a burst are taken in together: a commit costs the same for one as for thousands.
-_GATHER_SECONDS = 0.05
+# Writes that come in a burst are taken in together: a commit costs the same for one as for thousands, and indexing in
+# the middle of the burst would slow it down. No recall waits for this: it catches up by itself.
+_QUIET_SECONDS = 0.05
+_GATHER_SECONDS = 1.0
 _RETRY_SECONDS = (0.5, 2.0, 10.0, 60.0)
 
 
@@ -49,14 +52,15 @@ class BackgroundIndexer:
         failures = 0
         while True:
             self._wake.wait()
-            if self._stop.wait(_GATHER_SECONDS):
+            if self._stopped_while_gathering():
                 return
-            self._wake.clear()
             try:
                 for index in self._indexes:
                     self._drain(index)
                 self._store.maintain()
-            except (JiyiError, OSError) as error:
+            except Exception as error:  # noqa: BLE001 - whatever a backend or an embedder raises, the thread lives on
+                if self._stop.is_set():
+                    return
                 pause = _RETRY_SECONDS[min(failures, len(_RETRY_SECONDS) - 1)]
                 failures += 1
                 self.last_error = f"{type(error).__name__}: {error}"
@@ -68,7 +72,25 @@ class BackgroundIndexer:
                 failures = 0
                 self.last_error = None
 
+    def _stopped_while_gathering(self) -> bool:
+        """Wait until the writes pause, but not for long."""
+        deadline = time.monotonic() + _GATHER_SECONDS
+        while True:
+            self._wake.clear()
+            if self._stop.wait(_QUIET_SECONDS):
+                return True
+            if not self._wake.is_set() or time.monotonic() >= deadline:
+                return False
+
     def _drain(self, index: DerivedIndex) -> None:
         while not self._stop.is_set():
-            if self._drainer.advance(index) is None:
+            taken = self._drainer.advance(index, progress=self._go_on)
+            # After a batch that was not full only newer writes can be left: they have announced themselves and are
+            # gathered next. A rebuild takes in nothing (0) and goes on with what came meanwhile.
+            if taken is None or 0 < taken < index.batch_size:
                 return
+
+    def _go_on(self, _done: int, _total: int | None) -> None:
+        """Building an index anew can take minutes, and nobody wants to wait for that when closing."""
+        if self._stop.is_set():
+            raise IndexingError("building the index broke off, because the memory was closed")

@@ -21,44 +21,44 @@ def examine(
     """Facts and advice as JSON-ready data; `healthy` is false when something needs doing."""
     facts = store.describe()
     advice: list[str] = []
+    notes: list[str] = []
     problems = store.check()
     if problems:
         advice.append("the database is damaged: restore it from a backup or from an export")
     states = []
     for index in indexes:
         state = drainer.state(index)
+        description = index.describe()
+        # Deleting an index is allowed at any time, and a new store has none yet: nothing is wrong then.
+        built = bool(description.get("bytes"))
         file_problems = index.check() if state.usable else []
-        if not state.usable:
-            advice.append(
-                f"index {index.name} is missing or damaged: run 'jiyi repair' (recall also rebuilds it)"
-            )
+        if not built:
+            notes.append(f"index {index.name} is not built: the next recall builds it, or 'jiyi repair' now")
+        elif not state.usable:
+            advice.append(f"index {index.name} is damaged or made by other rules: run 'jiyi repair' (recall also does)")
         elif file_problems:
             advice.append(f"index {index.name} has damaged files: run 'jiyi repair'")
         elif state.behind:
-            advice.append(
-                f"index {index.name} is {state.behind} changes behind: the next recall takes them in"
-            )
+            notes.append(f"index {index.name} is {state.behind} changes behind: the next recall takes them in")
         states.append(
             {
                 "index": index.name,
+                "built": built,
                 "usable": state.usable,
                 "behind": state.behind,
                 "problems": file_problems,
-                **index.describe(),
+                **description,
             }
         )
     last_error = indexer.last_error if indexer is not None else None
     if last_error is not None:
         advice.append(f"indexing failed and is being retried: {last_error}")
-    notes = []
     if facts.get("wal_reset_fixed") is False:
         notes.append(
             f"SQLite {facts['engine_version']} has the WAL-reset bug (fixed in 3.51.3); jiyi keeps writes and "
             "checkpoints apart, so do not write to memory.db with other programs"
         )
-    healthy = (
-        not problems and all(state["usable"] and not state["problems"] for state in states) and not last_error
-    )
+    healthy = not problems and not any(_ailing(state) for state in states) and not last_error
     return {
         "healthy": healthy,
         "python": sys.version.split()[0],
@@ -71,6 +71,10 @@ def examine(
         "advice": advice,
         "notes": notes,
     }
+
+
+def _ailing(state: dict[str, Any]) -> bool:
+    return bool(state["problems"]) or (state["built"] and not state["usable"])
 
 
 def _version(package: str) -> str:

@@ -52,11 +52,11 @@ class Drainer:
                 progress(done, None)
         return done
 
-    def advance(self, index: DerivedIndex) -> int | None:
+    def advance(self, index: DerivedIndex, *, progress: Progress | None = None) -> int | None:
         """Take in one batch; `None` when the index is up to date."""
         target = self._store.head().sequence
         state = self.state(index)
-        return None if state.usable and not state.behind else self._step(index, target, None, None)
+        return None if state.usable and not state.behind else self._step(index, target, None, progress)
 
     def catch_up(self, index: DerivedIndex, scopes: Sequence[str], *, seconds: float) -> IndexState:
         """Take in what these scopes wrote before this call, but wait no longer than `seconds`."""
@@ -76,14 +76,12 @@ class Drainer:
             state = self.state(index, scopes)
         return state
 
-    def _step(
-        self, index: DerivedIndex, target: int, timeout: float | None, progress: Progress | None
-    ) -> int | None:
+    def _step(self, index: DerivedIndex, target: int, timeout: float | None, progress: Progress | None) -> int | None:
         """Apply one batch under the index's lock; `None` when nothing up to `target` is left."""
         with index.exclusive(timeout):
             mark = self._valid_mark(index)
             if mark is None:
-                index.rebuild(self._store, progress=progress)
+                self.rebuild(index, progress=progress)
                 return 0
             if mark.sequence >= target:
                 return None
@@ -94,17 +92,24 @@ class Drainer:
                 index.apply(self._batch(changes))
             except IndexDamagedError as error:
                 _log.warning("index %s is rebuilt: %s", index.name, error)
-                index.rebuild(self._store, progress=progress)
+                self.rebuild(index, progress=progress)
             return len(changes)
 
+    def rebuild(self, index: DerivedIndex, *, progress: Progress | None = None) -> None:
+        """Build the index anew; once more when its files are taken away or turn out to be broken meanwhile."""
+        try:
+            index.rebuild(self._store, progress=progress)
+        except IndexDamagedError as error:
+            _log.warning("building index %s begins again: %s", index.name, error)
+            index.rebuild(self._store, progress=progress)
+
     def _batch(self, changes: Sequence[Change]) -> IndexBatch:
-        last = changes[-1]
         scopes = {change.entry_id: change.scope for change in changes}
         present = self._store.fetch(list(scopes), None)
         upserts = [entry for entry in present.values() if entry.is_active]
         kept = {entry.id for entry in upserts}
         removals = [(scope, entry_id) for entry_id, scope in scopes.items() if entry_id not in kept]
-        return IndexBatch(upserts, removals, Mark(last.sequence, f"{last.entry_id}:{last.version}"))
+        return IndexBatch(upserts, removals, changes[-1].mark)
 
     def _valid_mark(self, index: DerivedIndex) -> Mark | None:
         """The index's mark if it is a place of this very change log; otherwise the index belongs to another history
@@ -115,9 +120,7 @@ class Drainer:
             return None
         if self._validated.get(index.name) != mark:
             if self._store.mark_at(mark.sequence) != mark:
-                _log.warning(
-                    "index %s does not belong to this state of the records and is rebuilt", index.name
-                )
+                _log.warning("index %s does not belong to this state of the records and is rebuilt", index.name)
                 return None
             self._validated[index.name] = mark
         return mark

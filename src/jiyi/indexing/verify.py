@@ -8,7 +8,7 @@ from typing import Any
 
 from jiyi.errors import IndexDamagedError
 from jiyi.indexing.drain import Drainer
-from jiyi.ports import DerivedIndex, Progress, RecordStore
+from jiyi.ports import DerivedIndex, Mark, Progress, RecordStore
 
 _PAGE = 2_000
 _SHOWN = 20
@@ -32,9 +32,14 @@ class IndexReport:
     counts: dict[str, int] = field(default_factory=dict)
 
     @property
+    def agrees(self) -> bool:
+        """Whether the index holds what the records said at the place of the change log that it has come to."""
+        return not (self.missing or self.stale or self.surplus or self.problems)
+
+    @property
     def sound(self) -> bool:
-        """Whether the index agrees with the records."""
-        return not (self.missing or self.stale or self.surplus or self.problems or self.behind)
+        """Whether the index agrees with the records as they are now."""
+        return self.agrees and not self.behind
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON-ready mapping."""
@@ -58,6 +63,7 @@ def verify(
     """Compare ids and hashes of all records with everything the index holds. Changes nothing."""
     with index.exclusive():
         state = drainer.state(index)
+        mark = index.mark()
         problems = list(index.check())
         held: dict[str, str] = {}
         twice: list[str] = []
@@ -78,25 +84,37 @@ def verify(
             records += len(page)
             after = page[-1].id
             for entry in page:
-                fingerprint = held.pop(entry.id, None)
-                if fingerprint is None:
+                shown = held.pop(entry.id, "")
+                if not shown:
                     missing.append(entry.id)
-                elif fingerprint != index.fingerprint(entry):
+                elif shown != index.fingerprint(entry):
                     stale.append(entry.id)
             if progress is not None:
                 progress(records, None)
-    surplus = [*twice, *held]
+        changed = _changed_since(store, mark) if state.usable and mark is not None else []
+    # What was written in the meantime is not wrong in the index, only not there yet.
+    pending = set(changed)
+    missing, stale, surplus = ([i for i in ids if i not in pending] for ids in (missing, stale, [*twice, *held]))
     return IndexReport(
         index=index.name,
         records=records,
         held=count,
-        behind=state.behind if state.usable else 0,
+        behind=len(changed),
         missing=tuple(missing[:_SHOWN]),
         stale=tuple(stale[:_SHOWN]),
         surplus=tuple(surplus[:_SHOWN]),
         problems=tuple(problems),
         counts={"missing": len(missing), "stale": len(stale), "surplus": len(surplus)},
     )
+
+
+def _changed_since(store: RecordStore, mark: Mark) -> list[str]:
+    found: list[str] = []
+    sequence = mark.sequence
+    while changes := store.changes_after(sequence, limit=_PAGE):
+        found += [change.entry_id for change in changes]
+        sequence = changes[-1].sequence
+    return found
 
 
 def repair(
@@ -107,8 +125,8 @@ def repair(
     for index in indexes:
         drainer.drain(index, progress=progress)
         report = verify(store, drainer, index)
-        if not report.sound:
-            index.rebuild(store, progress=progress)
+        if not report.agrees:
+            drainer.rebuild(index, progress=progress)
             drainer.drain(index, progress=progress)
             report = verify(store, drainer, index)
         reports.append(report)

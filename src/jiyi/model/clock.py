@@ -28,7 +28,7 @@ def require_aware(value: object, name: str) -> datetime:
 
 def to_text(value: datetime) -> str:
     """Fixed-width ISO 8601 in UTC, so that text order is time order."""
-    return value.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%f").rjust(26, "0") + "Z"
+    return value.astimezone(UTC).isoformat(timespec="microseconds")[:26] + "Z"
 
 
 def from_text(text: str) -> datetime:

@@ -14,6 +14,10 @@ from jiyi.model.identity import text_hash
 DEFAULT_MEMORY_TYPE = "fact"
 DEFAULT_IMPORTANCE = 0.5
 TRUST_LEVELS = ("user", "agent", "tool", "import")
+MESSAGE_TYPE = "message"
+"""The memory type of what was said in conversations."""
+
+_OF_A_HIT = frozenset({"relevance_score", "explanation", "context"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +70,7 @@ class Explanation:
             "matched_terms": list(self.matched_terms),
             "highlights": [list(pair) for pair in self.highlights],
             "coverage": [
-                {"index": c.index, "answered": c.answered, "behind": c.behind, "note": c.note}
-                for c in self.coverage
+                {"index": c.index, "answered": c.answered, "behind": c.behind, "note": c.note} for c in self.coverage
             ],
         }
 
@@ -105,6 +108,8 @@ class MemoryEntry:
     """On a hit: 0..1, comparable with the other hits of the same answer."""
     explanation: Explanation | None = None
     """On a hit: the parts of the score, the matched terms and what each index contributed."""
+    context: tuple[MemoryEntry, ...] = ()
+    """On a hit, when asked for: the entries around it in its conversation, in order."""
 
     @property
     def score_parts(self) -> Mapping[str, float]:
@@ -122,7 +127,7 @@ class MemoryEntry:
 
     def as_record(self) -> MemoryEntry:
         """This entry without what only a hit carries."""
-        return replace(self, relevance_score=None, explanation=None)
+        return replace(self, relevance_score=None, explanation=None, context=())
 
     def index_hash(self) -> str:
         """Digest of everything that a derived index holds of this entry."""
@@ -144,9 +149,13 @@ class MemoryEntry:
         data: dict[str, Any] = {}
         for f in fields(self):
             value = getattr(self, f.name)
-            if f.name in {"relevance_score", "explanation"}:
-                if value is not None:
-                    data[f.name] = value.to_dict() if isinstance(value, Explanation) else value
+            if f.name in _OF_A_HIT:
+                if isinstance(value, Explanation):
+                    data[f.name] = value.to_dict()
+                elif isinstance(value, tuple):
+                    data.update({f.name: [entry.to_dict() for entry in value]} if value else {})
+                elif value is not None:
+                    data[f.name] = value
             elif isinstance(value, datetime):
                 data[f.name] = clock.to_text(value)
             elif isinstance(value, Source):
@@ -160,8 +169,8 @@ class MemoryEntry:
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> MemoryEntry:
         """The inverse of `to_dict` for records; unknown names raise `KeyError`."""
-        known = {f.name for f in fields(cls)} - {"relevance_score", "explanation"}
-        unknown = set(data) - known - {"relevance_score", "explanation"}
+        known = {f.name for f in fields(cls)} - _OF_A_HIT
+        unknown = set(data) - known - _OF_A_HIT
         if unknown:
             raise KeyError(f"unknown fields: {', '.join(sorted(unknown))}")
         values = {name: data[name] for name in known if name in data}

@@ -27,12 +27,12 @@ class Filters:
     since: datetime | None = None
     until: datetime | None = None
     """`since <= event_time < until`."""
+    periods: tuple[tuple[datetime, datetime], ...] = ()
+    """Inside any of these: start included, end not."""
 
     def __post_init__(self) -> None:
         if not self.scopes:
-            raise InvalidInputError(
-                "a filter without scopes would see nothing or everything; pass the visible scopes"
-            )
+            raise InvalidInputError("a filter without scopes would see nothing or everything; pass the visible scopes")
 
     @property
     def only_scopes(self) -> bool:
@@ -45,6 +45,7 @@ class Filters:
             or self.tags
             or self.since
             or self.until
+            or self.periods
         )
 
     def admits(self, entry: MemoryEntry) -> bool:
@@ -59,6 +60,7 @@ class Filters:
             and all(tag in entry.tags for tag in self.tags)
             and (self.since is None or entry.event_time >= self.since)
             and (self.until is None or entry.event_time < self.until)
+            and (not self.periods or any(start <= entry.event_time < end for start, end in self.periods))
         )
 
 
@@ -69,9 +71,7 @@ def words(value: object, name: str) -> tuple[str, ...]:
     if isinstance(value, str):
         return (check_word(value, name),)
     if not isinstance(value, Iterable):
-        raise InvalidInputError(
-            f"{name} must be a word or a list of words, not {type(value).__name__}: {value!r}"
-        )
+        raise InvalidInputError(f"{name} must be a word or a list of words, not {type(value).__name__}: {value!r}")
     return tuple(dict.fromkeys(check_word(item, name) for item in value))
 
 

@@ -24,9 +24,9 @@ class Limits:
         """A key: some visible text within the limit."""
         return self._text(key, "key", self.max_key_characters)
 
-    def check_session_id(self, session_id: object) -> str:
+    def check_session_id(self, session_id: object, name: str = "session_id") -> str:
         """A session or conversation id: like a key."""
-        return self._text(session_id, "session_id", self.max_key_characters)
+        return self._text(session_id, name, self.max_key_characters)
 
     def check_content(self, content: object, name: str = "content") -> str:
         """Content: some visible text within the limit of bytes in UTF-8."""
@@ -54,9 +54,7 @@ class Limits:
         if isinstance(limit, bool) or not isinstance(limit, int):
             raise InvalidInputError(f"limit must be a whole number, not {type(limit).__name__}: {limit!r}")
         if not 1 <= limit <= self.max_results:
-            raise InvalidInputError(
-                f"limit {limit} is not between 1 and {self.max_results} (the setting max_results)"
-            )
+            raise InvalidInputError(f"limit {limit} is not between 1 and {self.max_results} (the setting max_results)")
         return limit
 
     def check_tags(self, tags: object) -> tuple[str, ...]:
@@ -75,9 +73,7 @@ class Limits:
         if not isinstance(value, str):
             raise InvalidInputError(f"{name} must be text, not {type(value).__name__}: {ascii(value)[:80]}")
         if not value or value.isspace():
-            raise InvalidInputError(
-                f"{name} is {'empty' if not value else 'only white space'}; pass some text"
-            )
+            raise InvalidInputError(f"{name} is {'empty' if not value else 'only white space'}; pass some text")
         if "\x00" in value:
             raise InvalidInputError(f"{name} contains a NUL character at {value.index(chr(0))}; remove it")
         if not value.isascii():
@@ -89,10 +85,17 @@ class Limits:
                     "decode the text with errors='replace' first"
                 ) from None
         if most is not None and len(value) > most:
-            raise InvalidInputError(
-                f"{name} has {len(value):,} characters and the limit is {most:,}; shorten it"
-            )
+            raise InvalidInputError(f"{name} has {len(value):,} characters and the limit is {most:,}; shorten it")
         return value
+
+
+def check_whole(value: object, name: str, least: int, most: int) -> int:
+    """A whole number in a range."""
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise InvalidInputError(f"{name} must be a whole number, not {type(value).__name__}: {value!r}")
+    if not least <= value <= most:
+        raise InvalidInputError(f"{name} {value} is not between {least} and {most}")
+    return value
 
 
 def check_importance(value: object) -> float:

@@ -15,12 +15,10 @@ _log = logging.getLogger("jiyi.scope")
 
 def check_scope(scope: object) -> str:
     """Return `scope` unchanged, or refuse it with a log line."""
-    problem = _problem(scope)
+    problem = scope_problem(scope)
     if problem is not None:
         _log.error("refused a scope: %s", problem)
-        raise InvalidScopeError(
-            f"scope {_shown(scope)} {problem}; pass a non-empty name such as 'main' or a user id"
-        )
+        raise InvalidScopeError(f"scope {_shown(scope)} {problem}; pass a non-empty name such as 'main' or a user id")
     assert isinstance(scope, str)
     return scope
 
@@ -31,7 +29,8 @@ def visible_scopes(scope: str) -> tuple[str, ...]:
     return (PUBLIC,) if checked == PUBLIC else (checked, PUBLIC)
 
 
-def _problem(scope: object) -> str | None:
+def scope_problem(scope: object) -> str | None:
+    """What is wrong with a scope, in words; `None` when nothing is."""
     if not isinstance(scope, str):
         return f"is a {type(scope).__name__}, not text"
     if not scope:

@@ -1,0 +1,18 @@
+"""Chinese and English text: one spelling for comparing, terms for searching, sentences and chunks."""
+
+from jiyi.text.analysis import Analysis, Analyzer
+from jiyi.text.highlight import highlight
+from jiyi.text.language import detect_language
+from jiyi.text.normalize import fold
+from jiyi.text.sentences import question_share, sentences, split_chunks
+
+__all__ = [
+    "Analysis",
+    "Analyzer",
+    "detect_language",
+    "fold",
+    "highlight",
+    "question_share",
+    "sentences",
+    "split_chunks",
+]

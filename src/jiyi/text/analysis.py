@@ -4,9 +4,9 @@ Two fields. `words`: Chinese by dictionary words (and the words inside them), ot
 identifiers. `bigrams`: overlapping pairs of the characters of unspaced scripts, and again the stems. Words rank,
 pairs catch what the dictionary cuts differently.
 
-What must be findable but must not weigh on the ranking follows the counted terms in a document: stop words in
-`words`, single characters in `bigrams`. So a query of one character finds it inside any word, and a query of stop
-words alone finds them; every other query ignores both.
+What must be findable but must not weigh on the ranking follows the counted terms of a document: stop words in
+`words`, single characters and pairs across scripts (`c盘`) in `bigrams`. So a query of one character finds it
+inside any word, and a query of stop words alone finds them; every other query ignores both.
 """
 
 from __future__ import annotations
@@ -14,42 +14,33 @@ from __future__ import annotations
 import re
 import threading
 from dataclasses import dataclass
-from hashlib import blake2b
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from jiyi.errors import InvalidInputError
 from jiyi.text.normalize import fold
 from jiyi.text.stopwords import CHINESE
 from jiyi.text.tokens import (
+    HAN_OR_KANA,
     IDEOGRAPHS,
     KANA,
     MAX_TERM_LENGTH,
     PICTOGRAPH,
-    RUN,
     WORD,
     PlacedTerm,
     place_word_terms,
+    runs,
     word_terms,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-__all__ = ["Analysis", "Analyzer"]
+    from jiyi.text.tokens import Role
+
+__all__ = ["RULES_VERSION", "Analysis", "Analyzer"]
 
 RULES_VERSION: Final = "text1"
 """Raise this whenever the same text gives other terms than before: indexes made by other rules are rebuilt."""
-
-
-_HAN_OR_KANA: Final = re.compile(f"{KANA.pattern}|{KANA.pattern.replace('[', '[^')}")
-
-
-class _Segmenter(Protocol):
-    """The part of `rjieba.Jieba` used here."""
-
-    def cut_for_search(self, text: str) -> list[str]: ...
-
-    def tokenize(self, text: str, mode: str) -> list[tuple[str, int, int]]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +50,7 @@ class Analysis:
     words: tuple[str, ...]
     """The counted terms with repetitions (a query: without), then in a document its stop words."""
     bigrams: tuple[str, ...]
-    """The counted terms with repetitions (a query: without), then in a document its single characters."""
+    """The counted terms with repetitions (a query: without), then in a document what is only findable."""
     has_han: bool
     """Whether the text has Han, or another script that is searched by character pairs as well as by words."""
     length: int
@@ -73,19 +64,12 @@ class Analyzer:
 
     def __init__(self, user_words: Iterable[str] = ()) -> None:
         """`user_words` are taken as words wherever they stand, whatever the dictionary says."""
-        folded = sorted({" ".join(fold(word).split()) for word in user_words} - {""})
-        for word in folded:
-            if not RUN.search(word) or len(word) > MAX_TERM_LENGTH or not _is_encodable(word):
-                raise InvalidInputError(
-                    f"the user word {word[:50]!r} cannot be indexed: give words with letters or digits, "
-                    f"of at most {MAX_TERM_LENGTH} characters"
-                )
-        self._dictionary = [word for word in folded if _is_one_run(word)]
-        mixed = [word for word in folded if not _is_one_run(word)]
-        self._phrases = _phrase_pattern(mixed) if mixed else None
+        folded = sorted({_fold_user_word(word) for word in user_words})
+        self._dictionary = tuple(word for word in folded if _is_plain_han(word))
+        phrases = [word for word in folded if not _is_plain_han(word)]
+        self._phrases = _phrase_pattern(phrases) if phrases else None
         self._stop_words = CHINESE.difference(folded)
-        digest = blake2b("\n".join(folded).encode(), digest_size=6).hexdigest()
-        self._identity = f"{RULES_VERSION}-{digest}" if folded else RULES_VERSION
+        self._identity = f"{RULES_VERSION}-{_digest(folded)}" if folded else RULES_VERSION
         self._segmenter: _Segmenter | None = None
         self._loading = threading.Lock()
 
@@ -96,83 +80,96 @@ class Analyzer:
 
     def analyze(self, text: str) -> Analysis:
         """The terms of a text that is stored."""
-        words, stop_words, bigrams, characters, has_han = self._terms(fold(text))
+        terms = self._terms(fold(text))
         return Analysis(
-            words=(*words, *stop_words),
-            bigrams=(*bigrams, *characters),
-            has_han=has_han,
-            length=len(words),
-            bigram_length=len(bigrams),
+            words=(*terms.words, *terms.stop_words),
+            bigrams=(*terms.bigrams, *terms.mixed_pairs, *terms.characters),
+            has_han=terms.has_han,
+            length=len(terms.words),
+            bigram_length=len(terms.bigrams),
         )
 
     def query(self, text: str) -> Analysis:
-        """The terms to look for. Stop words are dropped unless there is nothing else."""
-        words, stop_words, bigrams, _, has_han = self._terms(fold(text))
-        asked = tuple(dict.fromkeys(words or stop_words))
-        pairs = tuple(dict.fromkeys(bigrams))
-        return Analysis(asked, pairs, has_han, len(asked), len(pairs))
+        """The terms to look for, each once. Stop words are dropped unless there is nothing else."""
+        terms = self._terms(fold(text))
+        words = tuple(dict.fromkeys(terms.words or terms.stop_words))
+        bigrams = tuple(dict.fromkeys(terms.bigrams + terms.mixed_pairs))
+        return Analysis(words, bigrams, terms.has_han, len(words), len(bigrams))
 
     def place(self, folded: str) -> Iterator[PlacedTerm]:
-        """Every term of a folded text with its place, single characters included. Slower than `analyze`."""
-        for match in RUN.finditer(folded):
+        """Every term that `analyze` gives for the folded text, with its place. For marking matches; slower."""
+        word_before: re.Match[str] | None = None
+        for match in runs().finditer(folded):
             run, kind, start = match[0], match.lastgroup, match.start()
             if kind == WORD:
-                yield from (_moved(term, start) for term in place_word_terms(run))
+                for term in place_word_terms(run):
+                    yield term._replace(start=start + term.start, end=start + term.end)
             elif kind == PICTOGRAPH:
                 yield PlacedTerm(run, start, match.end())
             else:
-                words = (
-                    self._place_words(run) if kind == IDEOGRAPHS else [(run[:MAX_TERM_LENGTH], 0, len(run))]
-                )
-                for word, begin, end in words:
-                    yield PlacedTerm(word, start + begin, start + end, word in self._stop_words)
-                for i in range(len(run)):
-                    yield PlacedTerm(run[i], start + i, start + i + 1)
-                    yield PlacedTerm(run[i : i + 2], start + i, min(start + i + 2, match.end()))
+                if kind == IDEOGRAPHS and word_before and (pair := _mixed_pair(word_before, match)):
+                    yield PlacedTerm(pair, word_before.start(), start + 1)
+                for word, begin, end in self._place_words(run, kind):
+                    role: Role = "stop word" if word in self._stop_words else "content"
+                    yield PlacedTerm(word, start + begin, start + end, role)
+                for i in range(start, match.end()):
+                    yield PlacedTerm(folded[i], i, i + 1, "character" if len(run) > 1 else "content")
+                for i in range(start, match.end() - 1):
+                    yield PlacedTerm(folded[i : i + 2], i, i + 2)
+            word_before = match if kind == WORD else None
         for match in self._phrases.finditer(folded) if self._phrases else ():
             yield PlacedTerm(_as_term(match[0]), match.start(), match.end())
 
-    def _terms(self, folded: str) -> tuple[list[str], list[str], list[str], list[str], bool]:
+    def _terms(self, folded: str) -> _Terms:
         words: list[str] = []
         stop_words: list[str] = []
         bigrams: list[str] = []
+        mixed_pairs: list[str] = []
         characters: list[str] = []
         has_han = False
-        for match in RUN.finditer(folded):
+        word_before: re.Match[str] | None = None
+        for match in runs().finditer(folded):
             run, kind = match[0], match.lastgroup
             if kind == WORD:
                 content, stop = word_terms(run)
                 words += content
                 bigrams += content
                 stop_words += stop
-            elif kind == PICTOGRAPH:
+                word_before = match
+                continue
+            if kind == PICTOGRAPH:
                 words.append(run)
                 bigrams.append(run)
             else:
                 has_han = True
-                for word in self._cut(run) if kind == IDEOGRAPHS else (run[:MAX_TERM_LENGTH],):
+                if kind == IDEOGRAPHS and word_before and (pair := _mixed_pair(word_before, match)):
+                    mixed_pairs.append(pair)
+                for word in self._cut(run, kind):
                     (stop_words if word in self._stop_words else words).append(word)
                 if len(run) == 1:
                     bigrams.append(run)
                 else:
                     bigrams += map(str.__add__, run, run[1:])
                     characters += run
-        for match in self._phrases.finditer(folded) if self._phrases else ():
-            words.append(_as_term(match[0]))
-        return words, stop_words, bigrams, characters, has_han
+            word_before = None
+        if self._phrases:
+            words += [_as_term(match[0]) for match in self._phrases.finditer(folded)]
+        return _Terms(words, stop_words, bigrams, mixed_pairs, characters, has_han)
 
-    def _cut(self, run: str) -> list[str]:
+    def _cut(self, run: str, kind: str | None) -> list[str]:
+        if kind != IDEOGRAPHS:
+            return [run[:MAX_TERM_LENGTH]]
         segmenter = self._segmenter or self._load_segmenter()
         if not KANA.search(run):
             return segmenter.cut_for_search(run)
-        words: list[str] = []
-        for piece in _HAN_OR_KANA.findall(run):
-            words += [piece[:MAX_TERM_LENGTH]] if KANA.match(piece) else segmenter.cut_for_search(piece)
-        return words
+        return [word for word, _, _ in self._place_words(run, kind)]
 
-    def _place_words(self, run: str) -> Iterator[tuple[str, int, int]]:
+    def _place_words(self, run: str, kind: str | None) -> Iterator[tuple[str, int, int]]:
+        if kind != IDEOGRAPHS:
+            yield run[:MAX_TERM_LENGTH], 0, len(run)
+            return
         segmenter = self._segmenter or self._load_segmenter()
-        for piece in _HAN_OR_KANA.finditer(run):
+        for piece in HAN_OR_KANA.finditer(run):
             if KANA.match(piece[0]):
                 yield piece[0][:MAX_TERM_LENGTH], piece.start(), piece.end()
             else:
@@ -180,45 +177,80 @@ class Analyzer:
                     yield word, piece.start() + begin, piece.start() + end
 
     def _load_segmenter(self) -> _Segmenter:
-        """The dictionary takes a tenth of a second to load: only when the first Han text comes."""
+        """Loading the dictionary takes a tenth of a second and waits for the first Han text."""
         with self._loading:
             if self._segmenter is None:
                 import rjieba
 
-                segmenter = rjieba.Jieba() if self._dictionary else rjieba._DEFAULT_JIEBA
-                for word in self._dictionary:
-                    segmenter.add_word(word, None, None)
-                self._segmenter = segmenter
+                if self._dictionary:
+                    own = rjieba.Jieba()
+                    for word in self._dictionary:
+                        own.add_word(word, None, None)
+                    self._segmenter = own
+                else:
+                    self._segmenter = rjieba
             return self._segmenter
 
 
-def _moved(term: PlacedTerm, by: int) -> PlacedTerm:
-    return PlacedTerm(term.term, term.start + by, term.end + by, term.is_stop_word)
+class _Terms(NamedTuple):
+    words: list[str]
+    stop_words: list[str]
+    bigrams: list[str]
+    mixed_pairs: list[str]
+    characters: list[str]
+    has_han: bool
 
 
-def _is_one_run(word: str) -> bool:
-    match = RUN.fullmatch(word)
+class _Segmenter(Protocol):
+    """The part of `rjieba.Jieba` used here."""
+
+    def cut_for_search(self, text: str, /) -> list[str]: ...
+
+    def tokenize(self, text: str, mode: str, /) -> list[tuple[str, int, int]]: ...
+
+
+_LONGEST_MIXED_WORD: Final = 4
+
+
+def _mixed_pair(word: re.Match[str], ideographs: re.Match[str]) -> str | None:
+    """C盘, A股, 5月: a short word and the ideograph after it, whether or not a space is typed between them."""
+    gap = ideographs.start() - word.end()
+    if gap > 1 or (gap == 1 and word.string[word.end()] != " "):
+        return None
+    short = word[0]
+    return short + ideographs[0][0] if len(short) <= _LONGEST_MIXED_WORD and short.isalnum() else None
+
+
+def _fold_user_word(word: str) -> str:
+    folded = " ".join(fold(word).split())
+    if not runs().search(folded) or len(folded) > MAX_TERM_LENGTH or re.search("[\ud800-\udfff]", folded):
+        raise InvalidInputError(
+            f"the user word {word[:50]!r} cannot be indexed: give words that have letters or digits "
+            f"and at most {MAX_TERM_LENGTH} characters"
+        )
+    return folded
+
+
+def _digest(words: list[str]) -> str:
+    from hashlib import blake2b
+
+    return blake2b("\n".join(words).encode(), digest_size=6).hexdigest()
+
+
+def _is_plain_han(word: str) -> bool:
+    match = runs().fullmatch(word)
     return match is not None and match.lastgroup == IDEOGRAPHS and not KANA.search(word)
+
+
+def _phrase_pattern(words: Iterable[str]) -> re.Pattern[str]:
+    """Finds user words that are not plain Han, the longest first, and not inside longer Latin words."""
+    patterns = []
+    for word in sorted(words, key=lambda word: (-len(word), word)):
+        before = "(?<![a-z0-9])" if word[0].isascii() and word[0].isalnum() else ""
+        after = "(?![a-z0-9])" if word[-1].isascii() and word[-1].isalnum() else ""
+        patterns.append(before + r"\s+".join(map(re.escape, word.split())) + after)
+    return re.compile("|".join(patterns))
 
 
 def _as_term(phrase: str) -> str:
     return "_".join(phrase.split())
-
-
-def _phrase_pattern(words: Iterable[str]) -> re.Pattern[str]:
-    """Finds user words that are no plain Han, the longest first, not inside longer Latin words."""
-    patterns = []
-    for word in sorted(words, key=len, reverse=True):
-        body = r"\s+".join(map(re.escape, word.split()))
-        before = "(?<![a-z0-9])" if word[0].isascii() and word[0].isalnum() else ""
-        after = "(?![a-z0-9])" if word[-1].isascii() and word[-1].isalnum() else ""
-        patterns.append(before + body + after)
-    return re.compile("|".join(patterns))
-
-
-def _is_encodable(word: str) -> bool:
-    try:
-        word.encode()
-    except UnicodeEncodeError:
-        return False
-    return True

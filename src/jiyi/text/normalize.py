@@ -30,8 +30,7 @@ _SPELLINGS: Final[dict[int, str]] = {
 # Characters without a shape of their own: soft hyphens, joiners, direction marks, variation selectors, tags.
 # They go before NFKC, so that what they separated can compose.
 _INVISIBLE: Final = re.compile(
-    "[\u00ad\u034f\u061c\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff"
-    "\U000e0000-\U000e0fff]+"
+    "[\u00ad\u034f\u061c\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\U000e0000-\U000e0fff]+"
 )
 
 
@@ -93,8 +92,4 @@ def _continues(character: str) -> bool:
     if character.isascii():
         return False
     first = normalize("NFKD", character)[0]
-    return (
-        category(first).startswith("M")
-        or "\u1160" <= first <= "\u11ff"
-        or _INVISIBLE.match(character) is not None
-    )
+    return category(first).startswith("M") or "\u1160" <= first <= "\u11ff" or _INVISIBLE.match(character) is not None

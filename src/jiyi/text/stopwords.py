@@ -8,7 +8,12 @@ from typing import Final
 
 __all__ = ["CHINESE", "CONTRACTION_TAILS", "ENGLISH"]
 
-ENGLISH: Final[frozenset[str]] = frozenset(
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+ENGLISH: Final = _words(
     """
     a an the this that these those such same other another each every either neither both all any some no none
     many much more most few fewer less least several enough own
@@ -35,22 +40,19 @@ ENGLISH: Final[frozenset[str]] = frozenset(
     not only just also too very really quite rather almost even ever never still already always often sometimes
     maybe perhaps then there here now once well else instead therefore thus hence otherwise anyway indeed
 
-    get gets got getting gotten go goes going went gone make makes made making let lets say says said saying tell
-    tells told telling know knows knew known like likes seem seems seemed
-
     yes yeah yep ok okay oh hey hi hello hmm um uh wow please thanks thank
     etc eg ie vs
-    """.split()
+    """
 )
 
 CONTRACTION_TAILS: Final[frozenset[str]] = frozenset({"s", "t", "d", "m", "re", "ve", "ll"})
 """What may follow the apostrophe of an English word without meaning anything of its own."""
 
-CHINESE: Final[frozenset[str]] = frozenset(
+CHINESE: Final = _words(
     """
     的 了 着 过 得 地 之 和 与 及 或 而 且 但 是 在 有 也 都 就 还 又 很 把 被 给 对 从 向 到 于 以 为 因 所
     这 那 哪 个 些 我 你 您 他 她 它 我们 你们 他们 她们 它们 咱们 自己 这个 那个 这些 那些 这样 那样 这里 那里
     什么 怎么 怎样 如何 哪个 哪些 哪里 谁 几 多少 为什么 吗 呢 吧 啊 呀 嘛 哦 嗯
     一个 一下 一些 没有 不 没 要 会 能 可以 如果 因为 所以 但是 而且 或者 以及 还是 就是 不是
-    """.split()
+    """
 )

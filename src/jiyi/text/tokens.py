@@ -9,29 +9,29 @@ from __future__ import annotations
 
 import re
 import threading
-from functools import lru_cache
-from typing import TYPE_CHECKING, Final, NamedTuple
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, Protocol, TypeAlias
 from unicodedata import category, normalize
 
+from jiyi.text.irregular import BASE_FORMS
 from jiyi.text.stopwords import CONTRACTION_TAILS, ENGLISH
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from Stemmer import Stemmer
-
 __all__ = [
+    "HAN_OR_KANA",
     "IDEOGRAPHS",
     "KANA",
     "MAX_TERM_LENGTH",
     "PICTOGRAPH",
-    "RUN",
     "UNSPACED",
     "WORD",
     "PlacedTerm",
+    "Role",
     "WordTerms",
-    "has_unspaced",
     "place_word_terms",
+    "runs",
     "word_terms",
 ]
 
@@ -76,21 +76,27 @@ UNSPACED: Final = "unspaced"
 WORD: Final = "word"
 PICTOGRAPH: Final = "pictograph"
 
-RUN: Final = re.compile(
-    rf"(?P<{WORD}>{_WORD})|(?P<{IDEOGRAPHS}>[{_HAN}{_KANA}]+)|(?P<{UNSPACED}>[{_OTHER_UNSPACED}]+)"
-    rf"|(?P<{PICTOGRAPH}>{_PICTOGRAPH})"
-)
-"""Finds the runs of folded text; `lastgroup` names the kind."""
+
+@cache
+def runs() -> re.Pattern[str]:
+    """Finds the runs of folded text; `lastgroup` names the kind. Compiled late, because it takes some milliseconds."""
+    return re.compile(
+        rf"(?P<{WORD}>{_WORD})|(?P<{IDEOGRAPHS}>[{_HAN}{_KANA}]+)|(?P<{UNSPACED}>[{_OTHER_UNSPACED}]+)"
+        rf"|(?P<{PICTOGRAPH}>{_PICTOGRAPH})"
+    )
+
 
 KANA: Final = re.compile(f"[{_KANA}]+")
-_UNSPACED_LETTER: Final = re.compile(f"[{_HAN}{_KANA}{_OTHER_UNSPACED}]")
+HAN_OR_KANA: Final = re.compile(f"[{_KANA}]+|[^{_KANA}]+")
+"""Cuts a run of ideographs where Han and kana meet."""
+
 _PART: Final = re.compile(r"[^-._@&:,+#]+")
 _DECIMAL: Final = re.compile(r"[0-9][0-9,]*\.[0-9]+")
+_CLOCK: Final = re.compile(r"0?(?P<minute>[0-9]{1,2}:[0-9]{2})(?::[0-9]{2})?")
 
 
-def has_unspaced(text: str) -> bool:
-    """Whether folded text has letters of a script that is searched by character pairs."""
-    return not text.isascii() and _UNSPACED_LETTER.search(text) is not None
+Role: TypeAlias = Literal["content", "stop word", "character"]
+"""What a term is to its text: it says something, it says nothing, or it is one character of a longer run."""
 
 
 class PlacedTerm(NamedTuple):
@@ -99,7 +105,7 @@ class PlacedTerm(NamedTuple):
     term: str
     start: int
     end: int
-    is_stop_word: bool = False
+    role: Role = "content"
 
 
 class WordTerms(NamedTuple):
@@ -120,8 +126,8 @@ def word_terms(word: str) -> WordTerms:
 def _word_terms(word: str) -> WordTerms:
     placed = place_word_terms(word)
     return WordTerms(
-        tuple(term.term for term in placed if not term.is_stop_word),
-        tuple(term.term for term in placed if term.is_stop_word),
+        tuple(term.term for term in placed if term.role == "content"),
+        tuple(term.term for term in placed if term.role == "stop word"),
     )
 
 
@@ -137,10 +143,12 @@ def place_word_terms(word: str) -> list[PlacedTerm]:
     whole = [PlacedTerm(_cut(bare.replace(",", "")), 0, len(bare))]
     if _DECIMAL.fullmatch(bare) or "," in bare:
         return whole
+    if clock := _CLOCK.fullmatch(bare):  # 08:20:15 is found by 8:20; its numbers alone mean nothing
+        return [PlacedTerm(clock["minute"], clock.start("minute"), clock.end("minute")), *whole]
     mailbox, at, host = bare.partition("@")
     if at and _PART.sub("", host):
         whole.append(PlacedTerm(_cut(host), len(mailbox) + 1, len(bare)))
-    if len(parts) == 2 and bare[parts[0].end()] == "-" and parts[1].end() == len(word):  # noqa: PLR2004
+    if len(parts) == 2 and bare[parts[0].end()] == "-" and parts[1].end() == len(word):
         # Wi-Fi and wifi, e-mail and email: people write both.
         whole.append(PlacedTerm(_cut(_stem(bare.replace("-", ""))), 0, len(bare)))
     for part in parts:
@@ -152,14 +160,14 @@ def _plain_terms(word: str, offset: int) -> Iterator[PlacedTerm]:
     """The terms of a word without joints other than apostrophes."""
     end = offset + len(word)
     if word in ENGLISH:
-        yield PlacedTerm(word, offset, end, is_stop_word=True)
+        yield PlacedTerm(word, offset, end, "stop word")
         return
     if "'" not in word:
         yield from _spellings(word, offset)
         return
     closed = word.replace("'", "")
     if closed in ENGLISH:  # don't, it's
-        yield PlacedTerm(closed, offset, end, is_stop_word=True)
+        yield PlacedTerm(closed, offset, end, "stop word")
         return
     bare = _without_tail(word)
     pieces = bare.split("'")
@@ -167,7 +175,7 @@ def _plain_terms(word: str, offset: int) -> Iterator[PlacedTerm]:
         yield PlacedTerm(_cut(bare), offset, offset + len(bare))
     for piece in pieces:
         if piece in ENGLISH:
-            yield PlacedTerm(piece, offset, offset + len(piece), is_stop_word=True)
+            yield PlacedTerm(piece, offset, offset + len(piece), "stop word")
         else:
             yield from _spellings(piece, offset)
         offset += len(piece) + 1
@@ -193,16 +201,21 @@ def _cut(term: str) -> str:
     return term[:MAX_TERM_LENGTH]
 
 
+class _Stemmer(Protocol):
+    """The part of `Stemmer.Stemmer` used here; the package has no types."""
+
+    def stemWord(self, word: str, /) -> str: ...  # noqa: N802
+
+
 _stemmers = threading.local()  # a Snowball stemmer has state and must not be shared between threads
 
 
 def _stem(word: str) -> str:
-    if len(word) < 3 or len(word) > MAX_TERM_LENGTH or not (word.isascii() and word.isalpha()):  # noqa: PLR2004
+    if len(word) < 3 or len(word) > MAX_TERM_LENGTH or not (word.isascii() and word.isalpha()):
         return word
-    stemmer: Stemmer | None = getattr(_stemmers, "english", None)
+    stemmer: _Stemmer | None = getattr(_stemmers, "english", None)
     if stemmer is None:
-        from Stemmer import Stemmer as SnowballStemmer
+        from Stemmer import Stemmer
 
-        stemmer = SnowballStemmer("english", 0)  # word_terms remembers already
-        _stemmers.english = stemmer
-    return stemmer.stemWord(word)
+        stemmer = _stemmers.english = Stemmer("english", 0)  # without its cache: word_terms remembers already
+    return stemmer.stemWord(BASE_FORMS.get(word, word))

@@ -2,43 +2,56 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import sqlalchemy as sa
 
 from jiyi.backends.sql.schema import conversation_history
 from jiyi.errors import HistoryUnreadableError
 from jiyi.model import clock
+from jiyi.model.category import MemoryCategory
+from jiyi.model.entry import MESSAGE_TYPE, MemoryEntry, Source
 from jiyi.model.identity import new_id
 from jiyi.model.message import Message, decode_message, encode_message
 
 _columns = conversation_history.c
+_TRUST = {"user": "user", "assistant": "agent"}
 
 
 def _live(scope: str, session_id: str) -> tuple[sa.ColumnElement[bool], ...]:
     return (_columns.scope == scope, _columns.session_id == session_id, _columns.replaced_at.is_(None))
 
 
-def save(connection: sa.Connection, scope: str, session_id: str, messages: Sequence[Message]) -> int:
-    """Replace what differs and keep what is the same; returns how many rows were written.
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """What a save did."""
+
+    written: list[MemoryEntry | None]
+    """One for each row written: the message as an entry, `None` where there is nothing to recall."""
+    replaced: list[str]
+    """Message ids of the rows that are no longer part of the record."""
+
+
+def save(connection: sa.Connection, scope: str, session_id: str, messages: Sequence[Message]) -> Saved:
+    """Replace what differs and keep what is the same.
 
     A conversation that only grew costs its new messages, and a row that is replaced stays in the table, marked.
     """
-    statement = sa.select(_columns.id, _columns.position, _columns.content).where(*_live(scope, session_id))
+    statement = sa.select(
+        _columns.id, _columns.message_id, _columns.position, _columns.content, _columns.created_at
+    ).where(*_live(scope, session_id))
     present = {row.position: row for row in connection.execute(statement)}
     now = clock.utc_now()
     encoded = [encode_message(message) for message in messages]
     replaced = [
-        row.id
-        for position, row in present.items()
-        if position >= len(encoded) or row.content != encoded[position]
+        row for position, row in present.items() if position >= len(encoded) or row.content != encoded[position]
     ]
     for start in range(0, len(replaced), 500):
-        chunk = replaced[start : start + 500]
-        connection.execute(
-            conversation_history.update().where(_columns.id.in_(chunk)).values(replaced_at=now)
-        )
-    rows = [
+        ids = [row.id for row in replaced[start : start + 500]]
+        connection.execute(conversation_history.update().where(_columns.id.in_(ids)).values(replaced_at=now))
+    rows: list[dict[str, Any]] = [
         {
             "scope": scope,
             "session_id": session_id,
@@ -46,14 +59,37 @@ def save(connection: sa.Connection, scope: str, session_id: str, messages: Seque
             "message_id": new_id(),
             "role": messages[position].role,
             "content": content,
-            "created_at": now,
+            # A message that was only reworded was still said when it was said.
+            "created_at": present[position].created_at if position in present else now,
         }
         for position, content in enumerate(encoded)
         if position not in present or present[position].content != content
     ]
     if rows:
         connection.execute(conversation_history.insert(), rows)
-    return len(rows)
+    return Saved([_entry(row, messages[row["position"]]) for row in rows], [row.message_id for row in replaced])
+
+
+def _entry(row: Mapping[str, Any], message: Message) -> MemoryEntry | None:
+    """What was said, as an entry that recall can find. System prompts and tool traffic are not said by anybody."""
+    text = message.text.replace("\x00", " ").encode("utf-8", "replace").decode("utf-8").strip()
+    if message.role not in _TRUST or not text:
+        return None
+    moment = row["created_at"]
+    return MemoryEntry(
+        id=row["message_id"],
+        scope=row["scope"],
+        key=None,
+        content=f"{message.name}: {text}" if message.name else text,
+        category=MemoryCategory.CONVERSATION,
+        memory_type=MESSAGE_TYPE,
+        conversation_id=row["session_id"],
+        position=row["position"],
+        source=Source("message", _TRUST[message.role], (row["message_id"],)),
+        created_at=moment,
+        updated_at=moment,
+        last_accessed_at=moment,
+    )
 
 
 def load(connection: sa.Connection, scope: str, session_id: str) -> list[Message]:

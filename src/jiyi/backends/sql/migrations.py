@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.metadata import version as package_version
 
@@ -33,22 +33,22 @@ def _first_version(_connection: sa.Connection) -> None:
 MIGRATIONS: tuple[Migration, ...] = (Migration(1, "first tables", _first_version),)
 
 
-def current_version(connection: sa.Connection) -> int:
+def current_version(connection: sa.Connection, where: str = "the database") -> int:
     """The schema version of the store; 0 for an empty database."""
     tables = set(sa.inspect(connection).get_table_names())
     if schema.schema_migrations.name not in tables:
         if tables:
             raise StoreDamagedError(
-                f"the database holds tables ({', '.join(sorted(tables)[:5])}) but is not a jiyi store; "
+                f"{where} holds tables ({', '.join(sorted(tables)[:5])}) but is not a jiyi store; "
                 "point jiyi at an empty directory or at one it has made"
             )
         return 0
     return connection.execute(sa.select(sa.func.max(schema.schema_migrations.c.version))).scalar() or 0
 
 
-def refuse_newer(found: int, where: str, migrations: Sequence[Migration] = MIGRATIONS) -> None:
+def refuse_newer(found: int, where: str) -> None:
     """Refuse a store that this version of jiyi does not know."""
-    known = migrations[-1].version
+    known = MIGRATIONS[-1].version
     if found > known:
         raise StoreTooNewError(
             f"{where} has schema version {found}, and jiyi {package_version('jiyi')} knows versions up to {known}; "
@@ -56,16 +56,16 @@ def refuse_newer(found: int, where: str, migrations: Sequence[Migration] = MIGRA
         )
 
 
-def migrate(connection: sa.Connection, where: str, migrations: Sequence[Migration] = MIGRATIONS) -> list[str]:
+def migrate(connection: sa.Connection, where: str) -> list[str]:
     """Apply what is missing, inside the caller's transaction; returns the names of the applied steps."""
-    found = current_version(connection)
-    refuse_newer(found, where, migrations)
+    found = current_version(connection, where)
+    refuse_newer(found, where)
     if found == 0:
         # A new store is made in the newest state at once; the steps are only for stores that exist.
         schema.metadata.create_all(connection)
         connection.execute(schema.store_meta.insert().values(name="store_id", value=new_id()))
     applied = []
-    for migration in migrations:
+    for migration in MIGRATIONS:
         if migration.version > found:
             if found:
                 migration.apply(connection)

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 import sqlalchemy as sa
 
 from jiyi.backends.sql import history, transfer
+from jiyi.backends.sql.prepared import Prepared
 from jiyi.backends.sql.rows import ENTRY_COLUMNS, changed_fields, conditions, entry_of, entry_values, to_json
 from jiyi.backends.sql.schema import memory_changes, memory_records, memory_tag_rel, memory_tags, store_meta
 from jiyi.model import clock
@@ -36,17 +37,24 @@ class Database(Protocol):
 
 
 _SELECT = sa.select(*ENTRY_COLUMNS)
-_BY_KEY = _SELECT.where(
-    memory_records.c.scope == sa.bindparam("scope_"), memory_records.c.key == sa.bindparam("key_")
-)
-_INSERT_ENTRY = memory_records.insert()
+_HAS_KEY = (memory_records.c.scope == sa.bindparam("scope_"), memory_records.c.key == sa.bindparam("key_"))
+_BY_KEY = _SELECT.where(*_HAS_KEY)
+_BY_IDS = _SELECT.where(memory_records.c.id.in_(sa.bindparam("ids_", expanding=True)))
+_BY_IDS_AND_SCOPES = _BY_IDS.where(memory_records.c.scope.in_(sa.bindparam("scopes_", expanding=True)))
+_ID_BY_KEY = Prepared(sa.select(memory_records.c.id).where(*_HAS_KEY))
+_INSERT_ENTRY = Prepared(memory_records.insert().inline(), memory_records.c.keys())
 _UPDATE_ENTRY = memory_records.update().where(memory_records.c.id == sa.bindparam("id_"))
-_INSERT_CHANGE = memory_changes.insert()
-_HEAD = (
-    sa.select(memory_changes.c.sequence, memory_changes.c.entry_id, memory_changes.c.version)
-    .order_by(memory_changes.c.sequence.desc())
-    .limit(1)
+_INSERT_CHANGE = Prepared(
+    memory_changes.insert().inline(), [column.name for column in memory_changes.c if column.name != "sequence"]
 )
+_PLACES = sa.select(
+    memory_changes.c.sequence,
+    memory_changes.c.entry_id,
+    memory_changes.c.scope,
+    memory_changes.c.version,
+    memory_changes.c.changed_at,
+)
+_HEAD = _PLACES.order_by(memory_changes.c.sequence.desc()).limit(1)
 
 
 class SqlRecordStore:
@@ -56,9 +64,7 @@ class SqlRecordStore:
         self._database = database
         with database.read() as connection:
             self._store_id = str(
-                connection.execute(
-                    sa.select(store_meta.c.value).where(store_meta.c.name == "store_id")
-                ).scalar_one()
+                connection.execute(sa.select(store_meta.c.value).where(store_meta.c.name == "store_id")).scalar_one()
             )
 
     @property
@@ -93,10 +99,10 @@ class SqlRecordStore:
                 changes.append(change_values(after, "update", actor, changed_fields(before, after), before))
                 stored.append(after)
         if inserts:
-            connection.execute(_INSERT_ENTRY, inserts)
+            _INSERT_ENTRY.run(connection, *inserts)
         for values in updates:
             connection.execute(_UPDATE_ENTRY, values)
-        connection.execute(_INSERT_CHANGE, changes)
+        _INSERT_CHANGE.run(connection, *changes)
         retagged = [
             entry
             for entry, change in zip(stored, changes, strict=True)
@@ -111,9 +117,7 @@ class SqlRecordStore:
         with self._database.write() as connection:
             row = connection.execute(_BY_KEY, {"scope_": scope, "key_": key}).one_or_none()
             if row is None:
-                if not erase:
-                    return False
-                return _erase_versions(connection, scope, key) > 0
+                return erase and _erase_versions(connection, scope, key) > 0
             before = entry_of(row)
             remove_entry(connection, before, actor, "erase" if erase else "forget")
             if erase:
@@ -131,22 +135,22 @@ class SqlRecordStore:
 
     def fetch(self, ids: Sequence[str], filters: Filters | None) -> dict[str, MemoryEntry]:
         """Entries by id; with filters only those they admit."""
-        extra = conditions(filters) if filters is not None else []
+        statement = _BY_IDS if filters is None else _BY_IDS_AND_SCOPES
+        scopes = {} if filters is None else {"scopes_": filters.scopes}
         found: dict[str, MemoryEntry] = {}
         with self._database.read() as connection:
             for start in range(0, len(ids), CHUNK):
-                chunk = list(ids[start : start + CHUNK])
-                for row in connection.execute(_SELECT.where(memory_records.c.id.in_(chunk), *extra)):
+                for row in connection.execute(statement, {"ids_": ids[start : start + CHUNK], **scopes}):
                     entry = entry_of(row)
-                    found[entry.id] = entry
+                    # Scopes are the fence and stand in the statement; the rest is cheaper to decide here.
+                    if filters is None or filters.admits(entry):
+                        found[entry.id] = entry
         return found
 
     def matching_ids(self, filters: Filters) -> list[str]:
         """Ids of all entries that the filters admit."""
         with self._database.read() as connection:
-            return list(
-                connection.execute(sa.select(memory_records.c.id).where(*conditions(filters))).scalars()
-            )
+            return list(connection.execute(sa.select(memory_records.c.id).where(*conditions(filters))).scalars())
 
     def count(self, filters: Filters) -> int:
         """How many entries the filters admit."""
@@ -193,10 +197,54 @@ class SqlRecordStore:
                     entry=None if gone else after.get(change.entry_id),
                 )
             )
-            after[change.entry_id] = (
-                MemoryEntry.from_dict(json.loads(change.before)) if change.before else None
-            )
+            after[change.entry_id] = MemoryEntry.from_dict(json.loads(change.before)) if change.before else None
         return found[::-1]
+
+    def time_range(self, scopes: Sequence[str]) -> tuple[datetime, datetime] | None:
+        """When the first and the last of these scopes' entries happened."""
+        found: list[datetime] = []
+        event = memory_records.c.event_time
+        with self._database.read() as connection:
+            for scope in scopes:
+                # Two questions, each answered by one end of the index.
+                for edge in (sa.func.min(event), sa.func.max(event)):
+                    value = connection.execute(sa.select(edge).where(memory_records.c.scope == scope)).scalar()
+                    if value is not None:
+                        found.append(value)
+        return (min(found), max(found)) if found else None
+
+    def tag_names(self, scopes: Sequence[str]) -> list[str]:
+        """Every tag that an active entry of these scopes has."""
+        statement = (
+            sa.select(memory_tags.c.name)
+            .join(memory_tag_rel, memory_tag_rel.c.tag_id == memory_tags.c.id)
+            .join(memory_records, memory_records.c.id == memory_tag_rel.c.memory_id)
+            .where(memory_records.c.is_active.is_(True), memory_records.c.scope.in_(scopes))
+            .distinct()
+        )
+        with self._database.read() as connection:
+            return list(connection.execute(statement).scalars())
+
+    def tagged(self, names: Sequence[str], filters: Filters, *, limit: int) -> list[tuple[MemoryEntry, int]]:
+        """Entries with any of these tags and how many: most first, then newer day, strength, newest."""
+        hits = sa.func.count().label("hits")
+        statement = (
+            sa.select(*ENTRY_COLUMNS, hits)
+            .join(memory_tag_rel, memory_tag_rel.c.memory_id == memory_records.c.id)
+            .join(memory_tags, memory_tags.c.id == memory_tag_rel.c.tag_id)
+            .where(memory_tags.c.name.in_(names), *conditions(filters))
+            .group_by(memory_records.c.id)
+            .order_by(
+                hits.desc(),
+                sa.func.substr(sa.cast(memory_records.c.created_at, sa.Text), 1, 10).desc(),
+                memory_records.c.strength.desc(),
+                memory_records.c.created_at.desc(),
+                memory_records.c.id.desc(),
+            )
+            .limit(limit)
+        )
+        with self._database.read() as connection:
+            return [(entry_of(row), int(row.hits)) for row in connection.execute(statement)]
 
     def touch(self, ids: Sequence[str], at: datetime) -> None:
         """Count an access to each of these entries; no new version, nothing to re-index."""
@@ -213,34 +261,26 @@ class SqlRecordStore:
         """The last place of the change log."""
         with self._database.read() as connection:
             row = connection.execute(_HEAD).one_or_none()
-        return _mark(row) if row is not None else START
+        return _change(row).mark if row is not None else START
 
     def mark_at(self, sequence: int) -> Mark | None:
         """The mark of one place of the change log; `None` when there is no such place."""
         if sequence == 0:
             return START
-        statement = sa.select(memory_changes.c.sequence, memory_changes.c.entry_id, memory_changes.c.version)
         with self._database.read() as connection:
-            row = connection.execute(statement.where(memory_changes.c.sequence == sequence)).one_or_none()
-        return _mark(row) if row is not None else None
+            row = connection.execute(_PLACES.where(memory_changes.c.sequence == sequence)).one_or_none()
+        return _change(row).mark if row is not None else None
 
     def changes_after(self, sequence: int, *, limit: int) -> list[Change]:
         """What follows this place of the change log."""
-        columns = memory_changes.c
-        statement = (
-            sa.select(columns.sequence, columns.entry_id, columns.scope, columns.version)
-            .where(columns.sequence > sequence)
-            .order_by(columns.sequence)
-            .limit(limit)
-        )
+        order = memory_changes.c.sequence
+        statement = _PLACES.where(order > sequence).order_by(order).limit(limit)
         with self._database.read() as connection:
-            return [Change(*row) for row in connection.execute(statement)]
+            return [_change(row) for row in connection.execute(statement)]
 
     def pending(self, sequence: int, scopes: Sequence[str] | None = None) -> int:
         """How many changes follow this place."""
-        statement = (
-            sa.select(sa.func.count()).select_from(memory_changes).where(memory_changes.c.sequence > sequence)
-        )
+        statement = sa.select(sa.func.count()).select_from(memory_changes).where(memory_changes.c.sequence > sequence)
         if scopes is not None:
             statement = statement.where(memory_changes.c.scope.in_(scopes))
         with self._database.read() as connection:
@@ -256,11 +296,27 @@ class SqlRecordStore:
         with self._database.read() as connection:
             return [entry_of(row) for row in connection.execute(statement)]
 
-    def save_history(self, scope: str, session_id: str, messages: Sequence[Message], *, actor: str) -> int:
+    def save_history(
+        self, scope: str, session_id: str, messages: Sequence[Message], *, actor: str, recallable: bool = True
+    ) -> int:
         """Make `messages` the record of the session, in one transaction."""
-        del actor
         with self._database.write() as connection:
-            return history.save(connection, scope, session_id, messages)
+            saved = history.save(connection, scope, session_id, messages)
+            if recallable:
+                self._remember_messages(connection, saved, actor)
+            return len(saved.written)
+
+    @staticmethod
+    def _remember_messages(connection: sa.Connection, saved: history.Saved, actor: str) -> None:
+        """What was said becomes entries, and what is no longer in the record leaves recall."""
+        for start in range(0, len(saved.replaced), CHUNK):
+            chunk = saved.replaced[start : start + CHUNK]
+            for row in connection.execute(_SELECT.where(memory_records.c.id.in_(chunk))).all():
+                remove_entry(connection, entry_of(row), actor, "forget")
+        entries = [entry for entry in saved.written if entry is not None]
+        if entries:
+            _INSERT_ENTRY.run(connection, *(entry_values(entry) for entry in entries))
+            _INSERT_CHANGE.run(connection, *(change_values(entry, "create", actor, [], None) for entry in entries))
 
     def load_history(self, scope: str, session_id: str) -> list[Message]:
         """The record of the session, exactly as saved."""
@@ -320,7 +376,7 @@ def remove_entry(connection: sa.Connection, entry: MemoryEntry, actor: str, oper
     """Take an entry out of the records; the change log keeps it."""
     gone = replace(entry, version=entry.version + 1, updated_at=clock.utc_now())
     connection.execute(memory_records.delete().where(memory_records.c.id == entry.id))
-    connection.execute(_INSERT_CHANGE, [change_values(gone, operation, actor, [], entry)])
+    _INSERT_CHANGE.run(connection, change_values(gone, operation, actor, [], entry))
 
 
 def write_tags(connection: sa.Connection, entries: Sequence[MemoryEntry]) -> None:
@@ -331,18 +387,11 @@ def write_tags(connection: sa.Connection, entries: Sequence[MemoryEntry]) -> Non
     by_name = sa.select(memory_tags.c.name, memory_tags.c.id)
     for start in range(0, len(names), CHUNK):
         chunk = names[start : start + CHUNK]
-        ids.update(
-            {row.name: row.id for row in connection.execute(by_name.where(memory_tags.c.name.in_(chunk)))}
-        )
+        ids.update({row.name: row.id for row in connection.execute(by_name.where(memory_tags.c.name.in_(chunk)))})
         missing = [name for name in chunk if name not in ids]
         if missing:
             connection.execute(memory_tags.insert(), [{"name": name} for name in missing])
-            ids.update(
-                {
-                    row.name: row.id
-                    for row in connection.execute(by_name.where(memory_tags.c.name.in_(missing)))
-                }
-            )
+            ids.update({row.name: row.id for row in connection.execute(by_name.where(memory_tags.c.name.in_(missing)))})
     relations = [{"memory_id": entry.id, "tag_id": ids[tag]} for entry in entries for tag in entry.tags]
     if relations:
         connection.execute(memory_tag_rel.insert(), relations)
@@ -385,8 +434,12 @@ def _existing_by_key(
 ) -> dict[tuple[str, str | None], MemoryEntry]:
     keyed = [entry for entry in entries if entry.key is not None]
     if len(keyed) == 1:
-        row = connection.execute(_BY_KEY, {"scope_": keyed[0].scope, "key_": keyed[0].key}).one_or_none()
-        return {} if row is None else {(row.scope, row.key): entry_of(row)}
+        wanted = {"scope_": keyed[0].scope, "key_": keyed[0].key}
+        # Mostly there is none, and this way of asking is the quickest.
+        if _ID_BY_KEY.run(connection, wanted).fetchone() is None:
+            return {}
+        row = connection.execute(_BY_KEY, wanted).one()
+        return {(row.scope, row.key): entry_of(row)}
     by_scope: dict[str, list[str]] = {}
     for entry in keyed:
         assert entry.key is not None
@@ -403,15 +456,19 @@ def _existing_by_key(
 
 
 def _erase_versions(connection: sa.Connection, scope: str, key: str) -> int:
+    """Delete the texts of all versions, and the tags that nothing else has; returns how many versions had one."""
     statement = (
         memory_changes.update()
-        .where(
-            memory_changes.c.scope == scope, memory_changes.c.key == key, memory_changes.c.before.is_not(None)
-        )
+        .where(memory_changes.c.scope == scope, memory_changes.c.key == key, memory_changes.c.before.is_not(None))
         .values(before=None, changed="[]")
     )
-    return connection.execute(statement).rowcount
+    erased = connection.execute(statement).rowcount
+    used = sa.select(memory_tag_rel.c.tag_id).where(memory_tag_rel.c.tag_id == memory_tags.c.id)
+    connection.execute(memory_tags.delete().where(~sa.exists(used)))
+    return erased
 
 
-def _mark(row: sa.Row[Any]) -> Mark:
-    return Mark(row.sequence, f"{row.entry_id}:{row.version}")
+def _change(row: sa.Row[Any]) -> Change:
+    # Without the time, version 2 of an entry in a restored backup would pass for the version 2 that was lost.
+    fingerprint = f"{row.entry_id}:{row.version}:{clock.to_text(row.changed_at)}"
+    return Change(row.sequence, row.entry_id, row.scope, row.version, fingerprint)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 import sqlalchemy as sa
@@ -14,6 +14,7 @@ from jiyi.model.entry import MemoryEntry, Source
 from jiyi.model.filters import Filters
 
 ENTRY_COLUMNS = tuple(column for column in memory_records.c if column.name != "event_time")
+_NAMES = tuple(column.name for column in ENTRY_COLUMNS)
 
 # Fields whose change is a new version that people want to see; the rest is bookkeeping.
 VERSIONED_FIELDS = (
@@ -69,16 +70,23 @@ def entry_values(entry: MemoryEntry) -> dict[str, Any]:
 
 
 def entry_of(row: sa.Row[Any]) -> MemoryEntry:
-    """A row of `ENTRY_COLUMNS` as an entry."""
-    values: Mapping[str, Any] = row._mapping
-    return MemoryEntry(
-        **{
-            **values,
-            "category": MemoryCategory(values["category"]),
-            "tags": tuple(json.loads(values["tags"])),
-            "source": Source.from_dict(json.loads(values["source"])),
-        }
-    )
+    """A row that begins with `ENTRY_COLUMNS` as an entry."""
+    values: dict[str, Any] = dict(zip(_NAMES, row, strict=False))
+    values["category"] = MemoryCategory(values["category"])
+    values["tags"] = _tags(values["tags"])
+    values["source"] = _source(values["source"])
+    return MemoryEntry(**values)
+
+
+# Most entries have one of a few: reading each of them again would be a large part of reading the entry.
+@lru_cache(maxsize=1_000)
+def _tags(text: str) -> tuple[str, ...]:
+    return tuple(json.loads(text))
+
+
+@lru_cache(maxsize=1_000)
+def _source(text: str) -> Source:
+    return Source.from_dict(json.loads(text))
 
 
 def changed_fields(before: MemoryEntry, after: MemoryEntry) -> list[str]:
@@ -102,6 +110,9 @@ def conditions(filters: Filters) -> list[sa.ColumnElement[bool]]:
         found.append(record.event_time >= filters.since)
     if filters.until is not None:
         found.append(record.event_time < filters.until)
+    if filters.periods:
+        event = record.event_time
+        found.append(sa.or_(*(sa.and_(event >= start, event < end) for start, end in filters.periods)))
     for tag in filters.tags:
         tagged = (
             sa.select(memory_tag_rel.c.memory_id)

@@ -66,7 +66,14 @@ memory_records = sa.Table(
     sa.Index("ix_memory_records_scope_created", "scope", "created_at"),
     sa.Index("ix_memory_records_active_strength", "is_active", "strength"),
     sa.Index("ix_memory_records_scope_event", "scope", "event_time"),
-    sa.Index("ix_memory_records_conversation", "scope", "conversation_id", "position"),
+    sa.Index(
+        "ix_memory_records_conversation",
+        "scope",
+        "conversation_id",
+        "position",
+        sqlite_where=sa.text("conversation_id IS NOT NULL"),
+        postgresql_where=sa.text("conversation_id IS NOT NULL"),
+    ),
 )
 
 memory_tags = sa.Table(

@@ -1,12 +1,12 @@
 """SQLite as the engine of the record store: one file, several processes, every commit on disk.
 
 Writes, checkpoints and closing connections take one lock between processes. It queues writers fairly, and it keeps a
-checkpoint of one process from overlapping a write of another (SQLite before 3.51.3 can damage the file then).
+checkpoint of one process from overlapping a write of another (SQLite before 3.51.3 can damage the file then). SQLite's
+automatic checkpoints are part of a commit, so they happen under that lock.
 """
 
 from __future__ import annotations
 
-import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -23,8 +23,10 @@ from jiyi.backends.sql import migrations
 from jiyi.errors import StorageError, StoreBusyError, StoreDamagedError
 
 FIXED_WAL_RESET = (3, 51, 3)
-_CHECKPOINT_BYTES = 1 << 20
-_CHECKPOINT_NOW_BYTES = 64 << 20
+# SQLite begins the log anew after a checkpoint: its file grows once and is then written over, which is the quickest way
+# to have a commit on disk.
+_CHECKPOINT_PAGES = 1_000
+_LARGE_LOG_BYTES = 64 << 20
 
 
 class SqliteDatabase:
@@ -37,23 +39,29 @@ class SqliteDatabase:
         self._lock = ProcessLock(path.with_suffix(".lock"), timeout=busy_timeout, purpose="the write lock")
         self._wal = Path(f"{path}-wal")
         self._closed = False
+        self._busy_timeout = busy_timeout
+        # Writers take turns anyway. One connection for all of them keeps its statements and pages at hand.
+        self._writer: sa.Connection | None = None
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise StorageError(
-                f"the data directory {path.parent} cannot be made: {error.strerror}"
-            ) from error
+            raise StorageError(f"the data directory {path.parent} cannot be made: {error.strerror}") from error
         self._engine = sa.create_engine(
             sa.URL.create("sqlite", database=str(path)),
             poolclass=QueuePool,
             pool_size=8,
             max_overflow=24,
             pool_timeout=busy_timeout,
+            pool_use_lifo=True,  # the connection used last has the most pages at hand
             connect_args={"check_same_thread": False, "timeout": busy_timeout, "isolation_level": None},
         )
         event.listen(self._engine, "connect", self._configure)
         event.listen(self._engine, "begin", _begin)
-        self._prepare()
+        try:
+            self._prepare()
+        except BaseException:
+            self.close()
+            raise
 
     @contextmanager
     def read(self) -> Iterator[sa.Connection]:
@@ -65,18 +73,21 @@ class SqliteDatabase:
     def write(self) -> Iterator[sa.Connection]:
         """One transaction; durable when the block has ended without an error."""
         with self._lock.hold(), _translated(self.path):
-            with self._engine.connect() as connection:
-                connection = connection.execution_options(jiyi_write=True)
-                with connection.begin():
-                    yield connection
-            if _size(self._wal) > _CHECKPOINT_NOW_BYTES:
-                self._checkpoint()
+            if self._writer is None:
+                self._writer = self._engine.connect().execution_options(jiyi_write=True)
+            try:
+                with self._writer.begin():
+                    yield self._writer
+            except BaseException:
+                # Whatever state it is in, the next write begins with another.
+                self._close_writer()
+                raise
 
     def maintain(self) -> None:
-        """Move the write-ahead log into the file when it has grown."""
-        if _size(self._wal) > _CHECKPOINT_BYTES:
+        """Give the disk back what a very large transaction has left in the write-ahead log."""
+        if _size(self._wal) > _LARGE_LOG_BYTES:
             with self._lock.hold(), _translated(self.path):
-                self._checkpoint()
+                self._empty_log()
 
     def describe(self) -> dict[str, Any]:
         """Facts for `doctor`."""
@@ -110,21 +121,27 @@ class SqliteDatabase:
             return
         self._closed = True
         with self._lock.hold():
+            self._close_writer()
             self._engine.dispose()
         self._lock.close()
 
+    def _close_writer(self) -> None:
+        if self._writer is not None:
+            self._writer.close()
+            self._writer = None
+
     def _prepare(self) -> None:
         with self._lock.hold(), _translated(self.path):
-            existed = _size(self.path) > 0
+            # Looked at before anything is changed: a file that is newer than this jiyi, or not its own, stays as it is.
+            with self.read() as connection:
+                found = migrations.current_version(connection, str(self.path))
+                migrations.refuse_newer(found, str(self.path))
             with closing(sqlite3.connect(self.path)) as plain:
                 mode = plain.execute("PRAGMA journal_mode=WAL").fetchone()[0]
                 if mode != "wal":
                     raise StorageError(f"{self.path} cannot use a write-ahead log (journal mode is {mode!r})")
-            with self.read() as connection:
-                found = migrations.current_version(connection)
-                migrations.refuse_newer(found, str(self.path))
             if found < migrations.MIGRATIONS[-1].version:
-                if existed and found:
+                if found:
                     self._backup(found)
                 with self.write() as connection:
                     migrations.migrate(connection, str(self.path))
@@ -137,13 +154,17 @@ class SqliteDatabase:
         partial = target.with_suffix(".partial")
         with closing(sqlite3.connect(self.path)) as source, closing(sqlite3.connect(partial)) as copy:
             source.backup(copy)
-        os.replace(partial, target)
+        partial.replace(target)
 
-    def _checkpoint(self) -> None:
+    def _empty_log(self) -> None:
         with closing(self._engine.raw_connection()) as raw:
-            raw.cursor().execute("PRAGMA wal_checkpoint(PASSIVE)")
-            if _size(self._wal) > _CHECKPOINT_NOW_BYTES:
-                raw.cursor().execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            cursor = raw.cursor()
+            # Not while somebody reads an old state, and writers do not wait for that: there will be another occasion.
+            cursor.execute("PRAGMA busy_timeout=0")
+            try:
+                cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            finally:
+                cursor.execute(f"PRAGMA busy_timeout={int(1_000 * self._busy_timeout)}")
 
     @staticmethod
     def _configure(connection: sqlite3.Connection, _record: object) -> None:
@@ -152,9 +173,11 @@ class SqliteDatabase:
             "synchronous=FULL",
             "fullfsync=ON",
             "foreign_keys=ON",
-            "wal_autocheckpoint=0",
+            f"wal_autocheckpoint={_CHECKPOINT_PAGES}",
             "cache_size=-16000",
             "temp_store=MEMORY",
+            # What was erased must not stay readable in free space of the file.
+            "secure_delete=ON",
         ):
             cursor.execute(f"PRAGMA {pragma}")
         cursor.close()
@@ -162,7 +185,8 @@ class SqliteDatabase:
 
 def _begin(connection: sa.Connection) -> None:
     write = connection.get_execution_options().get("jiyi_write", False)
-    connection.exec_driver_sql("BEGIN IMMEDIATE" if write else "BEGIN")
+    # Straight to the driver: through SQLAlchemy it takes longer than the small statements that follow.
+    connection.connection.cursor().execute("BEGIN IMMEDIATE" if write else "BEGIN")
 
 
 @contextmanager

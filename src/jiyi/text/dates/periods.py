@@ -128,7 +128,7 @@ class Found(NamedTuple):
     when: When
 
 
-# --- arithmetic that stays inside the calendar --------------------------------------------------------------------
+# --- arithmetic that stays inside the calendar --------------------------------------------------------------
 
 
 def add_days(day: date, count: int) -> date:
@@ -165,7 +165,7 @@ def step(day: date, count: int, unit: Unit) -> date:
     return add_months(day, count * {"month": 1, "half": 6, "year": 12}[unit])
 
 
-# --- rules: the days of a year ------------------------------------------------------------------------------------
+# --- rules: the days of a year ------------------------------------------------------------------------------
 
 
 def month_day(year: int, month: int, day: int) -> Days | None:
@@ -200,7 +200,7 @@ def shaped(year: int, base: Yearly, shape: Shape, *args: Hashable) -> Days | Non
     return None if days is None else shape(days, *args)
 
 
-# --- shapes: days made of other days ------------------------------------------------------------------------------
+# --- shapes: days made of other days ------------------------------------------------------------------------
 
 
 def third(days: Days, number: int) -> Days:
@@ -209,7 +209,7 @@ def third(days: Days, number: int) -> Days:
         size = round(days.length / 30.4) // 3
         start = add_months(days.start, size * (number - 1))
         return Days(start, days.end if number == 3 else add_days(add_months(start, size), -1))
-    size = max(days.length // 3, 1)
+    size = 10 if 28 <= days.length <= 31 else max(days.length // 3, 1)
     start = min(add_days(days.start, size * (number - 1)), days.end)
     return Days(start, days.end if number == 3 else min(add_days(start, size - 1), days.end))
 
@@ -225,9 +225,7 @@ def edge(days: Days, number: int) -> Days:
 def half(days: Days, number: int) -> Days:
     """The first or second half: of a month up to the 15th, of longer periods in whole months."""
     months_in_half = round(days.length / 30.4) // 2 if days.start.day == 1 else 0
-    middle = (
-        add_months(days.start, months_in_half) if months_in_half else add_days(days.start, days.length // 2)
-    )
+    middle = add_months(days.start, months_in_half) if months_in_half else add_days(days.start, days.length // 2)
     return Days(days.start, add_days(middle, -1)) if number == 1 else Days(middle, days.end)
 
 
@@ -328,7 +326,32 @@ def with_weekend(days: Days) -> Days:
     return Days(min(days.start, add_days(days.start, 5 - weekday)), add_days(days.start, 6 - weekday))
 
 
-# --- combinations -------------------------------------------------------------------------------------------------
+# --- days and months ----------------------------------------------------------------------------------------
+
+_LONGEST: Final = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
+
+
+def any_day(month: int, day: int) -> When | None:
+    """A month and day of any year, if there is such a day."""
+    return When(Yearly(month_day, (month, day)), "day") if 1 <= day <= _LONGEST[month - 1] else None
+
+
+def any_days(month: int, first: int, last: int) -> When | None:
+    """Some days of a month of any year, if there are such days."""
+    if not 1 <= first < last <= _LONGEST[month - 1]:
+        return None
+    return When(Yearly(day_range, ((month, first), (month, last))), "days")
+
+
+def known_day(year: int, month: int, day: int) -> When | None:
+    """A day of a known year, if there is such a day."""
+    if not 1000 <= year <= 9000 or not 1 <= month <= 12 or day < 1:
+        return None
+    days = month_day(year, month, day)
+    return None if days is None else When(days, "day")
+
+
+# --- combinations -------------------------------------------------------------------------------------------
 
 
 def from_to(first: When, last: When) -> When | None:
@@ -349,6 +372,9 @@ def from_to(first: When, last: When) -> When | None:
         return None
     begin = start.start if isinstance(start, Days) else found.start
     finish = end.end if isinstance(end, Days) else found.end
+    if first.relative and last.relative and 0 < (begin - finish).days < 7:
+        # Two weekdays, each the nearest in the past: Monday to Friday on a Wednesday.
+        begin = add_days(begin, -7)
     return When(Days(begin, finish), "days", relative=relative) if begin <= finish else None
 
 
@@ -364,10 +390,6 @@ def before_or_after(when: When, direction: int) -> When | None:
     """Everything before (-1) or after (1) a month or more of a known year; else a short time next to it."""
     days = when.days
     if isinstance(days, Days) and days.length >= 28:
-        open_end = (
-            Days(date.min, add_days(days.start, -1))
-            if direction < 0
-            else Days(add_days(days.end, 1), date.max)
-        )
+        open_end = Days(date.min, add_days(days.start, -1)) if direction < 0 else Days(add_days(days.end, 1), date.max)
         return replace(when, days=open_end, kind="days", hours=None)
     return when.shaped(shortly_before if direction < 0 else shortly_after, kind="days")

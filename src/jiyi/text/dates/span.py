@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
+from functools import lru_cache
 from math import inf
 from typing import TYPE_CHECKING, Final
 
@@ -80,6 +81,10 @@ class DateSpan:
         clipped = ((max(start, first), min(end, after_last)) for start, end in self._moments(years, tz))
         return [(start, end) for start, end in clipped if start < end]
 
+    def whole_days(self) -> DateSpan:
+        """The same without the part of the day: what belongs to an evening is often written down at another hour."""
+        return replace(self, start_time=None, end_time=None)
+
     def _near(self, moment: datetime, tz: tzinfo) -> list[tuple[datetime, datetime]]:
         """The occurrences among which the nearest is."""
         near = list(self._moments(range(moment.year - 1, moment.year + 2), tz))
@@ -89,22 +94,16 @@ class DateSpan:
         return list(self._moments(range(moment.year - _YEARS_AROUND, moment.year + _YEARS_AROUND + 1), tz))
 
     def _moments(self, years: Iterable[int], tz: tzinfo) -> Iterator[tuple[datetime, datetime]]:
+        """The occurrences of some years (of a span of one year, itself) in UTC, from and up to."""
         for days in self._days(years):
-            start = _instant(days.start, self.start_time or time.min, tz)
-            if self.end_time is None:
-                end = _instant_after(days.end, time.min, tz)
-            elif self.start_time is not None and self.end_time <= self.start_time:
-                end = _instant_after(days.end, self.end_time, tz)
-            else:
-                end = _instant(days.end, self.end_time, tz)
-            yield start, end
+            yield _moments(days.start, days.end, self.start_time, self.end_time, tz)
 
     def _days(self, years: Iterable[int]) -> Iterator[Days]:
         if self.start is not None and self.end is not None:
             yield Days(self.start, self.end)
         elif self.yearly is not None:
             for year in years:
-                days = self.yearly.occurrence(year)
+                days = _occurrence(self.yearly, year)
                 if days is not None:
                     yield days
 
@@ -112,10 +111,26 @@ class DateSpan:
 def _aware(moment: datetime) -> datetime:
     """The moment in UTC, which is compared without regard to clocks being put back."""
     if moment.tzinfo is None:
-        raise InvalidInputError(
-            f"moment {moment.isoformat()} has no time zone: give it one, such as datetime.UTC"
-        )
+        raise InvalidInputError(f"moment {moment.isoformat()} has no time zone: give it one, such as datetime.UTC")
     return moment.astimezone(UTC)
+
+
+# Scoring asks for the same few years again for every memory.
+@lru_cache(maxsize=1024)
+def _occurrence(yearly: Yearly, year: int) -> Days | None:
+    return yearly.occurrence(year)
+
+
+@lru_cache(maxsize=1024)
+def _moments(
+    start: date, end: date, start_time: time | None, end_time: time | None, tz: tzinfo
+) -> tuple[datetime, datetime]:
+    """Local days, or hours of them, in UTC."""
+    begins = _instant(start, start_time or time.min, tz)
+    if end_time is None:
+        return begins, _instant_after(end, time.min, tz)
+    passes_midnight = start_time is not None and end_time <= start_time
+    return begins, (_instant_after if passes_midnight else _instant)(end, end_time, tz)
 
 
 def _instant(day: date, clock: time, tz: tzinfo) -> datetime:

@@ -11,12 +11,13 @@ from jiyi.text.dates.periods import (
     Days,
     When,
     Yearly,
-    day_range,
+    any_day,
+    any_days,
     edge,
     first_days,
     half,
+    known_day,
     last_days,
-    month_day,
     months,
     nth_day,
     nth_week,
@@ -34,42 +35,42 @@ if TYPE_CHECKING:
     from jiyi.text.dates.english.reader import Hit, Reader
 
 _THROUGH: Final = frozenset({"-", "~", "to", "through", "thru", "until", "till"})
-_LONGEST: Final = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
+_OFFSETS: Final = {"last": -1, "this": 0, "next": 1}
 _DECADE: Final = re.compile(r"((?:19|20)?)(\d0)s")
+_STRICT_PREPOSITIONS: Final = words.TIME_PREPOSITIONS - {"last", "next", "past", "each"}
+_POSSESSIVES: Final = frozenset({"the", "my", "our", "your", "his", "her", "their"})
 _WHOLE_YEAR: Final = When(Yearly(months, (1, 12)), "year")
 
 
-def on_day(month: int, day: int) -> When | None:
-    """A month and day of any year, if there is such a day."""
-    return When(Yearly(month_day, (month, day)), "day") if 1 <= day <= _LONGEST[month - 1] else None
-
-
-def digits(reader: Reader, index: int, sure: bool) -> Hit | None:  # noqa: ARG001, FBT001
+def digits(reader: Reader, index: int) -> Hit | None:
     """2025-01-25, 2025/1/25, 2025.01.25, 2025-01, and 1/25/2025 where only one order makes sense."""
-    parts = re.split("[-/.]", reader.tokens[index].raw)
-    if reader.tokens[index].number is not None or not all(
-        part.isdigit() and len(part) <= 4 for part in parts
-    ):
+    raw = reader.tokens[index].raw
+    parts = re.split("[-/.]", raw)
+    # 2024.1.2 is a version.
+    if not all(part.isdigit() and len(part) <= 4 for part in parts) or ("." in raw and len(raw) != 10):
         return None
-    numbers = [int(part) for part in parts]
-    if len(numbers) == 2:
-        if len(parts[0]) != 4 or not 1900 <= numbers[0] <= 2100 or "-" not in reader.tokens[index].raw:
-            return None
-        return When(months(numbers[0], numbers[1], numbers[1]), "month"), index + 1
-    if len(numbers) != 3:
+    if len(parts) == 3:
+        numbers = _year_month_day(parts)
+        when = None if numbers is None else known_day(*numbers)
+    else:
+        when = _month_of_year(parts) if "-" in raw else None
+    return None if when is None else (when, index + 1)
+
+
+def _year_month_day(parts: list[str]) -> tuple[int, int, int] | None:
+    """The order is clear where the year comes first, or where only one of the others can be the month."""
+    first, second, third_part = map(int, parts)
+    if len(parts[0]) == 4:
+        return first, second, third_part
+    if len(parts[2]) != 4 or (first <= 12 and second <= 12 and first != second):
         return None
-    if len(parts[2]) == 4:
-        first, second, year = numbers
-        if first <= 12 and second <= 12 and first != second:
-            return None
-        numbers = [year, first, second] if first <= 12 else [year, second, first]
-    elif len(parts[0]) != 4:
+    return (third_part, first, second) if first <= 12 else (third_part, second, first)
+
+
+def _month_of_year(parts: list[str]) -> When | None:
+    if len(parts) != 2 or not 1900 <= int(parts[0]) <= 2100 or not 1 <= int(parts[1]) <= 12:
         return None
-    year, month, day = numbers
-    if not 1000 <= year <= 9000 or not 1 <= month <= 12 or day < 1:
-        return None
-    days = month_day(year, month, day)
-    return None if days is None else (When(days, "day"), index + 1)
+    return When(months(int(parts[0]), int(parts[1]), int(parts[1])), "month")
 
 
 def month_name(reader: Reader, index: int) -> tuple[int, int] | None:
@@ -90,17 +91,11 @@ def day_number(reader: Reader, index: int) -> tuple[int, int] | None:
     if found is None or not 1 <= found[0] <= 31:
         return None
     after = reader.word(found[1])
-    if (
-        reader.counted(found[1])
-        or after in words.UNITS
-        or after in {"%", ":"}
-        or (after, reader.word(found[1] + 1)) == ("of", "us")
-    ):
-        return None
-    return found
+    count = reader.counted(found[1]) or after in words.UNITS or after == ":" or reader.phrase(found[1], "of", "us")
+    return None if count else found
 
 
-def day_month(reader: Reader, index: int, sure: bool) -> Hit | None:  # noqa: FBT001
+def day_month(reader: Reader, index: int) -> Hit | None:
     """8 May, the 8th of May 2023, 3-5 March, 3rd of last month."""
     day = reader.ordinal(index) or reader.number(index)
     if day is None or not 1 <= day[0] <= 31:
@@ -113,27 +108,21 @@ def day_month(reader: Reader, index: int, sure: bool) -> Hit | None:  # noqa: FB
         if other is None or not first < other[0] <= 31:
             return None
         last, after = other
-    of_month = reader.word(after) == "of"
-    after += of_month
-    if (
-        of_month
-        and first == last
-        and reader.word(after) in {"last", "this", "next"}
-        and reader.word(after + 1) == "month"
-    ):
-        offset = {"last": -1, "this": 0, "next": 1}[reader.word(after)]
-        found = reader.clock.month(offset).shaped(nth_day, first, kind="day")
-        return None if found is None else (found, after + 2)
+    return _of_month(reader, index, after, first, last)
+
+
+def _of_month(reader: Reader, index: int, after: int, first: int, last: int) -> Hit | None:
+    """The days `first` to `last`, read from `index` on, of the month that comes next."""
+    of = reader.word(after) == "of"
+    after += of
+    if of and reader.word(after) in _OFFSETS and reader.word(after + 1) == "month":
+        found = reader.clock.month(_OFFSETS[reader.word(after)]).shaped(nth_day, first, kind="day")
+        return None if found is None or first != last else (found, after + 2)
     month = month_name(reader, after)
-    if month is None:
+    if month is None or not (reader.sure or of or _certain(reader, after, index, month[1])):
         return None
-    if not (sure or of_month or _certain(reader, after, index, month[1])):
-        return None
-    start, end = on_day(month[0], first), on_day(month[0], last)
-    if start is None or end is None:
-        return None
-    when = start if first == last else When(Yearly(day_range, ((month[0], first), (month[0], last))), "days")
-    return reader.dated(when, month[1])
+    when = any_day(month[0], first) if first == last else any_days(month[0], first, last)
+    return None if when is None else reader.dated(when, month[1])
 
 
 def _certain(reader: Reader, name: int, begin: int, after: int) -> bool:
@@ -145,54 +134,64 @@ def _certain(reader: Reader, name: int, begin: int, after: int) -> bool:
     return begin == 0 or reader.word(begin - 1) in prepositions or reader.year(after) is not None
 
 
-def month(reader: Reader, index: int, sure: bool) -> Hit | None:  # noqa: FBT001
+def month(reader: Reader, index: int) -> Hit | None:
     """May 8, May 8-10, May 8, 2023, May 2023, in May."""
     found = month_name(reader, index)
     if found is None:
         return None
     number, after = found
     day = day_number(reader, after)
-    if day is not None and (sure or _certain(reader, index, index, day[1])):
+    if day is not None and (reader.sure or _certain(reader, index, index, day[1])):
         return _month_and_day(reader, number, *day)
     when = When(Yearly(months, (number, number)), "month")
     dated = reader.dated(when, after)
     if dated is None or dated[1] > after:
         return dated
-    return (when, after) if _month_is_meant(reader, index, after, sure=sure) else None
+    return (when, after) if _month_is_meant(reader, index, after) else None
 
 
 def _month_and_day(reader: Reader, number: int, day: int, after: int) -> Hit | None:
-    when = on_day(number, day)
+    when = any_day(number, day)
     if when is None:
         return None
     if reader.word(after) in _THROUGH:
         last = day_number(reader, after + 1)
         # Not where the second number belongs to another month ("May 30 - 2 June") or is a year.
-        if last and last[0] > day and month_name(reader, last[1]) is None and on_day(number, last[0]):
-            when, after = When(Yearly(day_range, ((number, day), (number, last[0]))), "days"), last[1]
+        days = any_days(number, day, last[0]) if last and last[0] > day else None
+        if last and days and month_name(reader, last[1]) is None:
+            when, after = days, last[1]
     return reader.dated(when, after)
 
 
-def _month_is_meant(reader: Reader, index: int, after: int, *, sure: bool) -> bool:
+def _month_is_meant(reader: Reader, index: int, after: int) -> bool:
     """Whether a lone name of a month is one, and not a verb or a person."""
     token = reader.tokens[index]
     if token.base == "may" and reader.word(after) in words.AFTER_MODAL:
         return False
-    if sure or token.base not in words.DOUBTFUL_MONTHS:
+    if reader.sure or token.base not in words.DOUBTFUL_MONTHS:
         return True
     before = reader.word(index - 1)
     if token.base in words.VERBS_LIKE_MONTHS and not token.capital:
-        return (
-            before in words.TIME_PREPOSITIONS
-            and before not in {"last", "next", "past", "each"}
-            and reader.closed(after)
-        )
+        return before in _STRICT_PREPOSITIONS and reader.closed(after)
     if token.possessive:
         return False
+    if token.capital and (_joins_months(reader, after) or _describes(reader, index, after)):
+        return True
     return before in words.TIME_PREPOSITIONS or (before in words.LOOSE_PREPOSITIONS and reader.ends(after))
 
 
-def season(reader: Reader, index: int, sure: bool) -> Hit | None:  # noqa: FBT001
+def _joins_months(reader: Reader, after: int) -> bool:
+    """May-June."""
+    return reader.word(after) in _THROUGH and month_name(reader, after + 1) is not None
+
+
+def _describes(reader: Reader, index: int, after: int) -> bool:
+    """The March trip, my June budget."""
+    following = reader.tokens[after].raw if after < len(reader.tokens) else ""
+    return reader.word(index - 1) in _POSSESSIVES and following.islower() and following not in words.FUNCTION_WORDS
+
+
+def season(reader: Reader, index: int) -> Hit | None:
     """Summer 2021, in the winter; not spring water or to fall."""
     when = words.SEASONS[reader.word(index)]
     dated = reader.dated(when, index + 1)
@@ -200,12 +199,12 @@ def season(reader: Reader, index: int, sure: bool) -> Hit | None:  # noqa: FBT00
         return dated
     after = index + 1 + (reader.word(index + 1) in {"vacation", "break", "holiday", "holidays"})
     compound = reader.word(after) == "of" or not reader.closed(after)
-    if compound or not (sure or reader.preceded(index, words.SEASON_PREPOSITIONS)):
+    if compound or not (reader.sure or reader.preceded(index, words.SEASON_PREPOSITIONS)):
         return None
     return reader.dated(when, after)
 
 
-def quarter(reader: Reader, index: int, sure: bool) -> Hit | None:  # noqa: FBT001
+def quarter(reader: Reader, index: int) -> Hit | None:
     """Q3, Q3 2024, H1 2024; not the third question or a car."""
     when = words.QUARTERS[reader.word(index)]
     dated = reader.dated(when, index + 1)
@@ -213,25 +212,27 @@ def quarter(reader: Reader, index: int, sure: bool) -> Hit | None:  # noqa: FBT0
         return dated
     before = reader.word(index - 1)
     free = before in words.FUNCTION_WORDS or not before.isascii() or not before[:1].isalpha()
-    return dated if reader.tokens[index].capital and (sure or (free and when.kind == "quarter")) else None
+    meant = reader.sure or (free and when.kind == "quarter")
+    return dated if meant and reader.tokens[index].capital else None
 
 
-def holiday(reader: Reader, index: int, sure: bool) -> Hit | None:  # noqa: FBT001
+def holiday(reader: Reader, index: int) -> Hit | None:
     """Christmas, New Year's Eve 2024, Thanksgiving weekend; not a Christmas tree."""
     for phrase, when in words.HOLIDAY_PHRASES.get(reader.word(index), ()):
-        if all(reader.word(index + offset) == word for offset, word in enumerate(phrase)):
-            return _holiday(reader, index, phrase, when, sure=sure)
+        if reader.phrase(index, *phrase):
+            return _holiday(reader, index, phrase, when)
     return None
 
 
-def _holiday(reader: Reader, index: int, phrase: tuple[str, ...], when: When, *, sure: bool) -> Hit | None:
+def _holiday(reader: Reader, index: int, phrase: tuple[str, ...], when: When) -> Hit | None:
     after = index + len(phrase)
     dated = reader.dated(when, after)
     if dated is None or reader.word(after) in words.HOLIDAY_THINGS:
         return None
     if phrase in {("may", "day"), ("good", "friday")} and not reader.tokens[index].capital:
         return None
-    if phrase == ("new", "year") and not (sure or dated[1] > after or _new_year_is_meant(reader, index)):
+    clear = reader.sure or dated[1] > after
+    if phrase == ("new", "year") and not (clear or _new_year_is_meant(reader, index)):
         return None
     word = reader.word(after)
     if word in {"weekend", "week", "break", "holiday", "holidays", "season", "time"}:
@@ -248,7 +249,7 @@ def _new_year_is_meant(reader: Reader, index: int) -> bool:
     return reader.tokens[index + 1].possessive or reader.preceded(index, prepositions)
 
 
-def year(reader: Reader, index: int, sure: bool) -> Hit | None:  # noqa: FBT001
+def year(reader: Reader, index: int) -> Hit | None:
     """In 2023, 2019-2021, 2023 Christmas, the 1990s; not Cyberpunk 2077 or 2000 words."""
     token = reader.tokens[index]
     if token.number is None:
@@ -261,14 +262,21 @@ def year(reader: Reader, index: int, sure: bool) -> Hit | None:  # noqa: FBT001
         found = hit[0].in_year(token.number) if hit else None
         if hit is not None and found is not None:
             return found, hit[1]
-    last = reader.tokens[index + 2] if index + 2 < len(reader.tokens) else None
-    if what in {"-", "~"} and last is not None and last.number is not None and not reader.counted(index + 3):
-        end = last.number if len(last.raw) == 4 else token.number // 100 * 100 + last.number
-        if token.number < end <= 2100 and len(last.raw) in {2, 4}:
-            return When(Days(date(token.number, 1, 1), date(end, 12, 31)), "days"), index + 3
-    if not (sure or reader.word(index - 1) in words.YEAR_PREPOSITIONS):
+    last = _last_year(reader, index + 2, token.number) if what in {"-", "~"} else None
+    if last is not None:
+        return When(Days(date(token.number, 1, 1), date(last, 12, 31)), "days"), index + 3
+    if not (reader.sure or reader.word(index - 1) in words.YEAR_PREPOSITIONS):
         return None
     return When(months(token.number, 1, 12), "year"), index + 1
+
+
+def _last_year(reader: Reader, index: int, first: int) -> int | None:
+    """The second year of 2019-2021 or 2019-21."""
+    number = reader.tokens[index].number if index < len(reader.tokens) else None
+    if number is None or len(reader.tokens[index].raw) not in {2, 4} or reader.counted(index + 1):
+        return None
+    last = number if number >= 100 else first // 100 * 100 + number
+    return last if first < last <= 2100 else None
 
 
 def _decade(reader: Reader, index: int) -> Hit | None:
@@ -280,15 +288,15 @@ def _decade(reader: Reader, index: int) -> Hit | None:
     return When(Days(date(first, 1, 1), date(first + 9, 12, 31)), "days"), index + 1
 
 
-def whole_year(reader: Reader, index: int, sure: bool) -> Hit | None:  # noqa: FBT001
+def whole_year(reader: Reader, index: int) -> Hit | None:
     """The year 2023; and, as a part of something else, "the year", which is any."""
     found = reader.year(index + 1) if reader.word(index + 1).isdigit() else None
     if found is not None:
         return When(months(found[0], 1, 12), "year"), found[1]
-    return (_WHOLE_YEAR, index + 1) if sure else None
+    return (_WHOLE_YEAR, index + 1) if reader.sure else None
 
 
-def thirds(reader: Reader, index: int, sure: bool) -> Hit | None:  # noqa: ARG001, FBT001
+def thirds(reader: Reader, index: int) -> Hit | None:
     """Early March, mid-2023, late last year."""
     number = words.THIRDS[reader.word(index)]
     after = index + 1 + (reader.word(index + 1) == "-")
@@ -296,12 +304,15 @@ def thirds(reader: Reader, index: int, sure: bool) -> Hit | None:  # noqa: ARG00
     return None if hit is None else _part(hit, third, number)
 
 
-def edges(reader: Reader, index: int, sure: bool) -> Hit | None:  # noqa: ARG001, FBT001
+def edges(reader: Reader, index: int) -> Hit | None:
     """The beginning of May, the end of last year."""
-    if reader.word(index + 1) != "of":
-        return None
-    hit = reader.after_the(index + 2)
-    return None if hit is None else _part(hit, edge, words.EDGES[reader.word(index)])
+    number = words.EDGES[reader.word(index)]
+    if reader.phrase(index + 1, "of", "the", "month"):
+        return _part((reader.clock.month(0), index + 4), edge, number)
+    if reader.phrase(index + 1, "of", "the", "week"):
+        return _part((reader.clock.week(0), index + 4), edge, number)
+    hit = reader.after_the(index + 2) if reader.word(index + 1) == "of" else None
+    return None if hit is None else _part(hit, edge, number)
 
 
 def _part(hit: Hit, shape: Callable[[Days, int], Days], number: int) -> Hit | None:
@@ -316,7 +327,7 @@ def _long(when: When) -> bool:
     return isinstance(when.days, Days) and when.kind == "days" and when.days.length >= 300
 
 
-def nth(reader: Reader, index: int, sure: bool) -> Hit | None:  # noqa: ARG001, FBT001
+def nth(reader: Reader, index: int) -> Hit | None:
     """The first week of March, the last two weeks of August, the second Sunday in May, the third quarter."""
     number = (-1, index + 1) if reader.word(index) in {"last", "final"} else reader.ordinal(index)
     if number is None or number[0] > 31:
@@ -342,19 +353,22 @@ def _nth_of(when: When, what: str, number: int, count: int | None) -> When | Non
         return when.shaped(nth_weekday, words.WEEKDAYS[what], number, kind="day")
     if what == "weekend":
         return when.shaped(nth_weekend, number, kind="weekend")
-    if what == "half" and number in {1, 2}:
-        return when.shaped(half, number, kind="part")
-    if what not in {"day", "days", "week", "weeks"} or (count is not None and number not in {1, -1}):
-        return None
-    size = 7 if what.startswith("week") else 1
+    if what == "half":
+        return when.shaped(half, number, kind="part") if number in {1, 2} else None
+    size = {"day": 1, "days": 1, "week": 7, "weeks": 7}.get(what)
+    return None if size is None else _nth_days(when, size, number, count)
+
+
+def _nth_days(when: When, size: int, number: int, count: int | None) -> When | None:
     if count is not None:
-        return when.shaped(first_days if number == 1 else last_days, size * count, kind="part")
+        shape = {1: first_days, -1: last_days}.get(number)
+        return None if shape is None else when.shaped(shape, size * count, kind="part")
     if size == 7:
         return when.shaped(nth_week, number, kind="week")
     return when.shaped(last_days, 1, kind="day") if number < 0 else when.shaped(nth_day, number, kind="day")
 
 
-def ordinal_day(reader: Reader, index: int, sure: bool) -> Hit | None:  # noqa: ARG001, FBT001
+def ordinal_day(reader: Reader, index: int) -> Hit | None:
     """On the 15th."""
     token = reader.tokens[index]
     if not token.ordinal or token.number is None or not reader.ends(index + 1):

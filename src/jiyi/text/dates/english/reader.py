@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 Hit: TypeAlias = tuple[When, int]
 """What was read, and the index of the token after it."""
 
-Rule: TypeAlias = Callable[["Reader", int, bool], Hit | None]
-"""Reads an expression at a token. The flag says that a time is expected there, so that no other sign is needed."""
+Rule: TypeAlias = Callable[["Reader", int], Hit | None]
+"""Reads an expression at a token."""
 
 # "The day before the day before the day before …": deeper than anybody asks, shallow enough to stay linear.
 _DEEPEST = 4
@@ -26,14 +26,14 @@ _DEEPEST = 4
 class Reader:
     """The tokens of a text, with the rules to read dates from them."""
 
-    def __init__(
-        self, text: str, clock: Clock, rules: Mapping[str, Sequence[Rule]], digits: Sequence[Rule]
-    ) -> None:
+    def __init__(self, text: str, clock: Clock, rules: Mapping[str, Sequence[Rule]], digits: Sequence[Rule]) -> None:
         self.tokens = words.tokenize(text)
         self.clock = clock
         self._rules = rules
         self._digits = digits
         self._depth = 0
+        self.sure = False
+        """Whether the words before promise a time, so that a rule needs no other sign of it."""
 
     def atom(self, index: int, *, sure: bool = False) -> Hit | None:
         """One expression at a token; `sure` where the words before it promise one."""
@@ -41,15 +41,18 @@ class Reader:
             return None
         token = self.tokens[index]
         rules = self._digits if token.raw[0].isdigit() else self._rules.get(token.base, ())
+        outer = self.sure
         self._depth += 1
-        try:
-            for rule in rules:
-                hit = rule(self, index, sure)
-                if hit is not None:
-                    return self._with_hours(hit)
-        finally:
-            self._depth -= 1
-        return None
+        for rule in rules:
+            self.sure = sure
+            hit = rule(self, index)
+            if hit is not None:
+                break
+        else:
+            hit = None
+        self._depth -= 1
+        self.sure = outer
+        return None if hit is None else self._with_hours(hit)
 
     def after_the(self, index: int) -> Hit | None:
         """The expression that must come next, perhaps after "the"."""
@@ -58,6 +61,10 @@ class Reader:
     def word(self, index: int) -> str:
         """The word at an index in lower case, "" beyond the ends."""
         return self.tokens[index].base if 0 <= index < len(self.tokens) else ""
+
+    def phrase(self, index: int, *phrase: str) -> bool:
+        """Whether these words stand at an index."""
+        return all(self.word(index + offset) == word for offset, word in enumerate(phrase))
 
     def number(self, index: int) -> tuple[int, int] | None:
         """A number in digits or words, and the index after it."""
@@ -110,7 +117,7 @@ class Reader:
         return None
 
     def dated(self, when: When, index: int) -> Hit | None:
-        """The expression in the year that follows it, if one does; None if that year does not have such a day."""
+        """The expression in the year that follows it, if any; None if that year does not have such a day."""
         year = self.year(index)
         if year is None:
             return when, index
@@ -153,6 +160,6 @@ class Reader:
         if self.word(index) == "in" and self.word(index + 1) == "the":
             part = index + 2
         else:
-            part = index + (self.word(index) == "at" and self.word(index + 1) == "night")
+            part = index + (self.word(index) == "at" and self.word(index + 1) in {"night", "noon", "lunchtime"})
         hours = words.PARTS_OF_DAY.get(self.word(part))
         return hit if hours is None else (when.at(hours), part + 1)

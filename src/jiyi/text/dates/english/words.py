@@ -1,4 +1,4 @@
-"""The English words that dates are made of, and the words around them that tell a date from something else."""
+"""The English words that dates are made of, and those around them that tell a date from something else."""
 
 from __future__ import annotations
 
@@ -11,6 +11,11 @@ from jiyi.text.dates.periods import When, Yearly, months
 
 if TYPE_CHECKING:
     from jiyi.text.dates.periods import Hours, Unit
+
+
+def _set(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
 
 MONTHS: Final = {
     name: number
@@ -35,9 +40,7 @@ MONTHS: Final = {
 }
 
 # Also people, verbs or other words: a month only where something next to it says so.
-DOUBTFUL_MONTHS: Final = frozenset(
-    {"march", "april", "may", "june", "august"} | {n for n in MONTHS if len(n) < 5}
-)
+DOUBTFUL_MONTHS: Final = frozenset({"march", "april", "may", "june", "august"} | {n for n in MONTHS if len(n) < 5})
 
 # In lower case these are something else much more often.
 VERBS_LIKE_MONTHS: Final = frozenset({"march", "may", "mar"})
@@ -71,23 +74,34 @@ QUARTERS: Final = {f"q{n}": When(Yearly(months, (3 * n - 2, 3 * n)), "quarter") 
     "h2": When(Yearly(months, (7, 12)), "part"),
 }
 
-_SMALL_NUMBERS: Final = (
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
-    "eighteen nineteen"
-).split()
 TENS: Final = {"twenty": 20, "thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "ninety": 90}
-NUMBERS: Final = {word: number for number, word in enumerate(_SMALL_NUMBERS)} | TENS
 
-ORDINALS: Final = {
-    word: number
-    for number, word in enumerate(
-        (
-            "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth "
-            "fifteenth sixteenth seventeenth eighteenth nineteenth twentieth"
-        ).split(),
-        start=1,
-    )
-} | {"thirtieth": 30}
+_TO_NINETEEN: Final = (
+    ("one", "first"),
+    ("two", "second"),
+    ("three", "third"),
+    ("four", "fourth"),
+    ("five", "fifth"),
+    ("six", "sixth"),
+    ("seven", "seventh"),
+    ("eight", "eighth"),
+    ("nine", "ninth"),
+    ("ten", "tenth"),
+    ("eleven", "eleventh"),
+    ("twelve", "twelfth"),
+    ("thirteen", "thirteenth"),
+    ("fourteen", "fourteenth"),
+    ("fifteen", "fifteenth"),
+    ("sixteen", "sixteenth"),
+    ("seventeen", "seventeenth"),
+    ("eighteen", "eighteenth"),
+    ("nineteen", "nineteenth"),
+)
+NUMBERS: Final = {word: number for number, (word, _) in enumerate(_TO_NINETEEN, start=1)} | TENS
+ORDINALS: Final = {word: number for number, (_, word) in enumerate(_TO_NINETEEN, start=1)} | {
+    "twentieth": 20,
+    "thirtieth": 30,
+}
 
 UNITS: Final[dict[str, tuple[int, Unit]]] = {
     "day": (1, "day"),
@@ -117,45 +131,38 @@ THIRDS: Final = {"early": 1, "mid": 2, "late": 3}
 EDGES: Final = {"beginning": 1, "start": 1, "middle": 2, "end": 3}
 
 # "In" and the like: what follows is a time. After the second group it may also be a person ("before June left").
-TIME_PREPOSITIONS: Final = frozenset(
-    "in during since until till throughout around early mid late last next past every each between month".split()
+TIME_PREPOSITIONS: Final = _set(
+    "in during since until till throughout around early mid late last next past every each between month"
 )
-LOOSE_PREPOSITIONS: Final = frozenset("of by from to for before after through about on".split())
-YEAR_PREPOSITIONS: Final = frozenset(
-    "in during since until till by of from for before after year around about through throughout early mid late "
-    "between".split()
+LOOSE_PREPOSITIONS: Final = _set("of by from to for before after through about on")
+YEAR_PREPOSITIONS: Final = _set(
+    "in during since until till by of from for before after year around about through throughout early mid late between"
 )
-SEASON_PREPOSITIONS: Final = frozenset(
-    "in during over since until till throughout around before after".split()
-)
-DETERMINERS: Final = frozenset("the my our his her their your this that whole entire".split())
+SEASON_PREPOSITIONS: Final = _set("in during over since until till throughout around before after")
+DETERMINERS: Final = _set("the my our his her their your this that whole entire")
 
 # What may follow a season or a year that stands for a time: "in spring we …", not "in spring water".
-FUNCTION_WORDS: Final = frozenset(
-    "a about after all also an and any are as at because been before being both but by can could did do does during "
-    "for from had has have he her his how i if in into is it its me my near no not of on or our over she should so "
-    "than that the their them then there they this to together too until up us was we were what when where which "
-    "while who whom whose why will with without would you your".split()
+FUNCTION_WORDS: Final = _set(
+    "a about after all also an and any are as at because been before being both but by can could did "
+    "do does during for from had has have he her his how i if in into is it its me my near no not of "
+    "on or our over she should so than that the their them then there they this to together too until "
+    "up us was we were what when where which while who whom whose why will with without would you "
+    "your"
 )
 
 # Numbers before these are counts.
-COUNTED: Final = frozenset(
-    "people percent men women children kids km kg mg ml am pm usd eur rmb yuan x".split()
-)
+COUNTED: Final = _set("people percent men women children kids km kg mg ml am pm usd eur rmb yuan x")
 # After "May" these make it a verb.
-AFTER_MODAL: Final = frozenset(
-    "be have not also seem sound help take cause look well i we you he she they it the".split()
-)
-NOT_PLURAL: Final = frozenset(
-    "was is has does this us as his its yes across always sometimes besides".split()
-)
+AFTER_MODAL: Final = _set("be have not also seem sound help take cause look well i we you he she they it the")
+NOT_PLURAL: Final = _set("was is has does this us as his its yes across always sometimes besides")
 
 # Things that carry the name of a holiday and are found all year.
-HOLIDAY_THINGS: Final = frozenset(
-    "tree trees carol carols song songs movie movies film films card cards light lights decoration decorations "
-    "ornament ornaments sweater sweaters jumper stocking stockings gift gifts present presents shopping market markets "
-    "costume costumes candy pie pudding turkey cookie cookies cake island bunny egg eggs story music list wish spirit "
-    "wreath themed theme special recipe recipes".split()
+HOLIDAY_THINGS: Final = _set(
+    "tree trees carol carols song songs movie movies film films card cards light lights decoration "
+    "decorations ornament ornaments sweater sweaters jumper stocking stockings gift gifts present "
+    "presents shopping market markets costume costumes candy pie pudding turkey cookie cookies cake "
+    "island bunny egg eggs story music list wish spirit wreath themed theme special recipe recipes "
+    "resolution resolutions"
 )
 
 _SUFFIXED: Final = {
@@ -288,7 +295,7 @@ _TOKEN: Final = re.compile(
       (?<![\w./-])\d{4}(?:-\d{1,2}-|/\d{1,2}/|\.\d{2}\.)\d{1,2}(?!(?!T\d)\w|[-/.]\d)
     | (?<![\w./-])\d{1,2}/\d{1,2}/\d{4}(?!\w|[-/.]\d)
     | (?<![\w./-])\d{4}-(?:0[1-9]|1[0-2])(?!\w|[-/.]\d)
-    | \d+(?:[.:]\d+)+ | \d{1,3}(?:,\d{3})+(?!\d)
+    | \d+(?:[.:]\d+)+ | \d{1,3}(?:,\d{3}){1,4}(?!\d)
     | [A-Za-z0-9_\u00C0-\u024F]+(?:'[A-Za-z]*)?
     | \S
     """,

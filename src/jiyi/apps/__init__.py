@@ -1,0 +1,1 @@
+"""The programs: they parse, call `AgentMemory`, and render. Nothing else."""

@@ -1,0 +1,9 @@
+"""The application with all its commands, in the order of the help."""
+
+from __future__ import annotations
+
+from jiyi.apps.cli import commands_memory, commands_upkeep, demo
+from jiyi.apps.cli.framework import app
+
+# Importing a module of commands registers them.
+__all__ = ["app", "commands_memory", "commands_upkeep", "demo"]

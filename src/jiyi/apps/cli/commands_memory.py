@@ -1,0 +1,236 @@
+"""Commands that store, find and show memories."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from jiyi.apps.cli import views
+from jiyi.apps.cli.blocks import text
+from jiyi.apps.cli.exits import Code
+from jiyi.apps.cli.framework import command
+from jiyi.apps.cli.moments import first_moment, last_moment
+from jiyi.apps.cli.output import is_terminal
+from jiyi.apps.cli.session import Session
+from jiyi.apps.cli.visible import visible
+from jiyi.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from jiyi.config import Settings
+    from jiyi.memory import AgentMemory
+    from jiyi.model.entry import EntryVersion, MemoryEntry
+
+_MODES_WITHOUT_MEANING = ("keyword", "tags")
+
+KeyArgument = Annotated[str, typer.Argument(metavar="KEY", help="The name of the memory in its scope.")]
+CategoryFilter = Annotated[
+    list[str] | None,
+    typer.Option("--category", "-c", metavar="WORD", help="Only this category; may be repeated."),
+]
+FullOption = Annotated[bool, typer.Option("--full", help="Show long contents whole.")]
+
+
+@command(
+    "store",
+    examples=[
+        "jiyi store pet 我家的猫叫年糕",
+        "jiyi store standup 'Stand-up moved to 9:30' --category daily --tag work --tag meeting",
+        "jiyi store allergy 'no peanuts' --importance 0.9 --scope alice",
+    ],
+)
+def store(
+    session: Session,
+    *,
+    key: KeyArgument,
+    content: Annotated[
+        str, typer.Argument(metavar="CONTENT", help="The text to remember; '-' reads it from standard input.")
+    ],
+    category: Annotated[
+        str, typer.Option("--category", "-c", metavar="WORD", help="core, daily, conversation, or your own.")
+    ] = "core",
+    tag: Annotated[list[str] | None, typer.Option("--tag", "-t", metavar="TAG", help="A tag; may be repeated.")] = None,
+    importance: Annotated[
+        float | None,
+        typer.Option("--importance", metavar="0..1", help="How much it matters.", show_default=False),
+    ] = None,
+    occurred_at: Annotated[
+        str | None,
+        typer.Option("--occurred-at", metavar="TIME", help="When it happened, if not now.", show_default=False),
+    ] = None,
+) -> Code:
+    """Remember CONTENT under KEY. A key that exists gets a new version; the one before stays in its history."""
+    body = _standard_input() if content == "-" else content
+
+    async def action(memory: AgentMemory) -> MemoryEntry:
+        happened = None
+        if occurred_at is not None:
+            happened = first_moment(occurred_at, "--occurred-at", memory.settings.zone)
+        return await memory.store(key, body, category, tags=tag or (), importance=importance, occurred_at=happened)
+
+    entry = session.run_with_words(action)
+    what = "stored" if entry.version == 1 else f"stored version {entry.version} of"
+    session.output.result(
+        entry.to_dict(), lambda: [text(f"{what} {visible(entry.key or '')} in scope {visible(entry.scope)}", "good")]
+    )
+    return Code.OK
+
+
+@command(
+    "recall",
+    examples=[
+        "jiyi recall 猫叫什么名字",
+        "jiyi recall 'when is the stand-up' --explain",
+        "jiyi recall 年糕 --mode keyword --limit 3 --json",
+        "jiyi recall meeting --category daily --tag work --since 2020-01-01",
+    ],
+)
+def recall(
+    session: Session,
+    *,
+    query: Annotated[str, typer.Argument(metavar="QUERY", help="A question or words; any text at all.")],
+    limit: Annotated[int, typer.Option("--limit", "-n", metavar="N", help="How many hits at most.")] = 10,
+    mode: Annotated[
+        str,
+        typer.Option(
+            "--mode",
+            "-m",
+            metavar="MODE",
+            help="hybrid (words and meaning), keyword (words only, starts fastest), semantic (meaning only), or tags.",
+        ),
+    ] = "hybrid",
+    category: CategoryFilter = None,
+    tag: Annotated[
+        list[str] | None,
+        typer.Option("--tag", "-t", metavar="TAG", help="Only with this tag; repeated: with all of them."),
+    ] = None,
+    since: Annotated[
+        str | None,
+        typer.Option("--since", metavar="TIME", help="Not before this day or time.", show_default=False),
+    ] = None,
+    until: Annotated[
+        str | None,
+        typer.Option(
+            "--until",
+            metavar="TIME",
+            help="Before this time; a day alone counts as a whole.",
+            show_default=False,
+        ),
+    ] = None,
+    memory_type: Annotated[
+        list[str] | None,
+        typer.Option("--type", metavar="WORD", help="Only this memory type, e.g. fact or message; may be repeated."),
+    ] = None,
+    context: Annotated[int, typer.Option("--context", metavar="N", help="Show N messages before and after a hit.")] = 0,
+    explain: Annotated[
+        bool, typer.Option("--explain", "-e", help="Show each part of the score and what matched.")
+    ] = False,
+    full: FullOption = False,
+) -> Code:
+    """Find the memories that answer QUERY best, best first. Exit code 1 when there is none."""
+
+    async def action(memory: AgentMemory) -> tuple[Sequence[MemoryEntry], int, Settings]:
+        zone = memory.settings.zone
+        found = await memory.recall(
+            query,
+            limit,
+            mode=mode,
+            category=category or None,
+            memory_types=memory_type or None,
+            tags=tag or None,
+            context=context,
+            highlights=explain or (not session.output.json and is_terminal(sys.stdout)),
+            since=first_moment(since, "--since", zone) if since is not None else None,
+            until=last_moment(until, "--until", zone) if until is not None else None,
+        )
+        return found, 0 if found else await memory.count(), memory.settings
+
+    run = session.run_with_words if mode in _MODES_WITHOUT_MEANING else session.run
+    found, among, settings = run(action)
+    data = {
+        "query": query,
+        "mode": mode,
+        "scope": settings.scope,
+        "hits": [hit.to_dict() for hit in found],
+    }
+    if not found:
+        said = f"nothing found among {among:,} memories of scope {visible(settings.scope)} in {settings.path}"
+        session.output.result(data, lambda: [text(said, "dim")])
+        return Code.NOTHING
+    draw = views.explained if explain else views.hits
+    session.output.result(data, lambda: draw(found, settings.zone, full=full))
+    return Code.OK
+
+
+@command("forget", examples=["jiyi forget standup", "jiyi forget pet --erase"])
+def forget(
+    session: Session,
+    key: KeyArgument,
+    erase: Annotated[bool, typer.Option("--erase", help="Delete the texts of its versions as well, for good.")] = False,
+) -> Code:
+    """Take a memory out of recall; its history stays readable unless erased. Exit code 1 when there is none."""
+    gone = session.run_with_words(lambda memory: memory.forget(key, erase=erase))
+    shown = visible(key)
+    done = "erased" if erase else "forgot"
+    said = text(f"{done} {shown}", "good") if gone else text(f"there is no memory with the key {shown}", "warn")
+    session.output.result({"key": key, "forgotten": gone, "erased": gone and erase}, lambda: [said])
+    return Code.OK if gone else Code.NOTHING
+
+
+@command("count", examples=["jiyi count", "jiyi count --category daily --json"])
+def count(session: Session, category: CategoryFilter = None) -> Code:
+    """Say how many memories the scope sees."""
+    number = session.run_with_words(lambda memory: memory.count(category=category or None))
+    session.output.result({"count": number}, lambda: [text(str(number))])
+    return Code.OK
+
+
+@command("list", examples=["jiyi list", "jiyi list --category daily --limit 5 --full"])
+def list_(
+    session: Session,
+    category: CategoryFilter = None,
+    limit: Annotated[int, typer.Option("--limit", "-n", metavar="N", help="How many at most.")] = 20,
+    offset: Annotated[int, typer.Option("--offset", metavar="N", help="How many to skip.")] = 0,
+    full: FullOption = False,
+) -> Code:
+    """Show the memories the scope sees, newest first."""
+
+    async def action(memory: AgentMemory) -> tuple[Sequence[MemoryEntry], int, Settings]:
+        page = await memory.list(category=category or None, limit=limit, offset=offset)
+        return page, await memory.count(category=category or None), memory.settings
+
+    page, total, settings = session.run_with_words(action)
+    data = {"entries": [entry.to_dict() for entry in page], "total": total, "offset": offset}
+    session.output.result(data, lambda: views.entries(page, settings.zone, total=total, offset=offset, full=full))
+    return Code.OK
+
+
+@command("history", examples=["jiyi history pet", "jiyi history standup --json"])
+def history(session: Session, key: KeyArgument) -> Code:
+    """Show every version of a memory: what changed, when, by whom. Exit code 1 when there never was one."""
+
+    async def action(memory: AgentMemory) -> tuple[Sequence[EntryVersion], Settings]:
+        return await memory.history(key), memory.settings
+
+    found, settings = session.run_with_words(action)
+    data = {"key": key, "versions": [version.to_dict() for version in found]}
+    if not found:
+        said = f"there never was a memory with the key {visible(key)}"
+        session.output.result(data, lambda: [text(said, "warn")])
+        return Code.NOTHING
+    session.output.result(data, lambda: views.versions(found, settings.zone))
+    return Code.OK
+
+
+def _standard_input() -> str:
+    """All of standard input without its last line end."""
+    try:
+        body = sys.stdin.buffer.read().decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InvalidInputError(
+            f"standard input is not UTF-8 (byte {error.object[error.start]:#04x} at {error.start}); convert it first"
+        ) from None
+    return body.removesuffix("\n").removesuffix("\r")

@@ -1,0 +1,52 @@
+"""Exit codes: the one table that `--help` shows and scripts rely on."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+from jiyi.errors import (
+    ConfigError,
+    ImportFormatError,
+    IndexingError,
+    InvalidInputError,
+    JiyiError,
+    MissingDependencyError,
+)
+
+
+class Code(IntEnum):
+    """How a command ended."""
+
+    OK = 0
+    NOTHING = 1
+    BAD_INPUT = 2
+    STORAGE = 3
+    INDEX = 4
+    INTERRUPTED = 130
+    READER_GONE = 141
+
+
+MEANINGS = {
+    Code.OK: "done",
+    Code.NOTHING: "nothing found (recall, forget, history); a step of demo failed",
+    Code.BAD_INPUT: "wrong usage, input, file or settings; nothing was changed",
+    Code.STORAGE: "the record store failed, is locked, damaged, or too new",
+    Code.INDEX: "an index failed or differs; the records are safe: jiyi repair",
+    Code.INTERRUPTED: "interrupted with Ctrl-C",
+    Code.READER_GONE: "the program that read the output went away",
+}
+
+
+def code_of(error: JiyiError | OSError) -> Code:
+    """The exit code that tells a script what kind of error this is."""
+    if isinstance(error, InvalidInputError | ConfigError | ImportFormatError | MissingDependencyError):
+        return Code.BAD_INPUT
+    if isinstance(error, IndexingError):
+        return Code.INDEX
+    return Code.STORAGE
+
+
+def table() -> str:
+    """The exit codes for the end of `--help`."""
+    lines = [f"{int(code):>3}  {meaning}" for code, meaning in MEANINGS.items()]
+    return "\n".join(["Exit codes:", *lines])

@@ -1,0 +1,68 @@
+"""Ctrl-C: long work stops at its next safe place, everything else at once.
+
+The store survives a kill at any moment, so ending at once loses nothing that was acknowledged; stopping at a safe place
+also clears away what the work had half written.
+"""
+
+from __future__ import annotations
+
+import json as json_module
+import os
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+from jiyi.apps.cli.exits import Code
+
+_MESSAGE = "interrupted; everything acknowledged before is kept"
+_requested = threading.Event()
+_patient = threading.Event()
+
+
+class Interrupted(Exception):  # noqa: N818 - not a failure: the user asked for it
+    """Raised inside long work at a safe place after Ctrl-C."""
+
+    def __str__(self) -> str:
+        return _MESSAGE
+
+
+def install(*, json: bool) -> None:
+    """Answer Ctrl-C for this process from now on."""
+
+    def answer(_number: int, _frame: FrameType | None) -> None:
+        if _patient.is_set() and not _requested.is_set():
+            _requested.set()
+            if not json:
+                _tell("stopping at the next safe place; press Ctrl-C again to stop at once")
+            return
+        _tell(json_module.dumps({"error": "Interrupted", "message": _MESSAGE}) if json else _MESSAGE)
+        os._exit(Code.INTERRUPTED)
+
+    signal.signal(signal.SIGINT, answer)
+
+
+@contextmanager
+def stoppable() -> Iterator[None]:
+    """For work that calls `check` often."""
+    _patient.set()
+    try:
+        yield
+    finally:
+        _patient.clear()
+        _requested.clear()
+
+
+def check() -> None:
+    """Raise `Interrupted` when Ctrl-C was pressed."""
+    if _requested.is_set():
+        raise Interrupted
+
+
+def _tell(text: str) -> None:
+    # A progress bar hides the cursor; nobody would bring it back after os._exit.
+    cursor = "\x1b[?25h" if sys.stderr.isatty() else ""
+    sys.stderr.write(f"{cursor}\n{text}\n")
+    sys.stderr.flush()

@@ -1,0 +1,90 @@
+"""Session: one command's view of the memory: opened for it, closed after it."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import logging
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from jiyi.apps.cli.output import Output
+
+if TYPE_CHECKING:
+    from jiyi.memory import AgentMemory
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """The options that every command takes, before or after its name."""
+
+    data: Path | None = None
+    config: Path | None = None
+    scope: str | None = None
+    json: bool = False
+
+    def over(self, outer: Options) -> Options:
+        """These options; where they say nothing, those given before the command's name."""
+        return Options(
+            data=self.data if self.data is not None else outer.data,
+            config=self.config if self.config is not None else outer.config,
+            scope=self.scope if self.scope is not None else outer.scope,
+            json=self.json or outer.json,
+        )
+
+
+class Session:
+    """Options and output of one command."""
+
+    def __init__(self, options: Options) -> None:
+        self.options = options
+        self.output = Output(json=options.json)
+
+    def run(self, action: Callable[[AgentMemory], Awaitable[T]], **settings: Any) -> T:
+        """Open the memory, do this with it, close it. The settings go over the user's own."""
+        return asyncio.run(self._run(action, settings))
+
+    def run_with_words(self, action: Callable[[AgentMemory], Awaitable[T]]) -> T:
+        """The same for what never asks for meaning: neither numpy nor the embedder is loaded."""
+        return self.run(action, embedder="none")
+
+    async def _run(self, action: Callable[[AgentMemory], Awaitable[T]], settings: dict[str, Any]) -> T:
+        from jiyi.memory import AgentMemory
+
+        if self.options.scope is not None:
+            settings["scope"] = self.options.scope
+        # A thread that indexes would only delay the end: the next recall takes in what is left.
+        opening = AgentMemory.open(self.options.data, config=self.options.config, background_indexing=False, **settings)
+        async with opening as memory:
+            gc.enable()
+            return await action(memory)
+
+
+class _Notes(logging.Handler):
+    """Shows warnings of the memory as notes."""
+
+    def __init__(self, output: Output) -> None:
+        super().__init__(logging.WARNING)
+        self._output = output
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Show one record."""
+        self._output.note(record.getMessage())
+
+
+@contextmanager
+def warnings_as_notes(output: Output) -> Iterator[None]:
+    """Show what the memory logs meanwhile. A refused scope is an error already and is not told twice."""
+    handler = _Notes(output)
+    handler.addFilter(lambda record: record.name != "jiyi.scope")
+    logger = logging.getLogger("jiyi")
+    logger.addHandler(handler)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)

@@ -1,0 +1,246 @@
+"""From values of the memory to blocks. Pure: nothing is read or printed here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import tzinfo
+from typing import TYPE_CHECKING, Any
+
+from jiyi.apps.cli.blocks import Bars, Block, Column, Table, Text, text
+from jiyi.apps.cli.moments import local
+from jiyi.apps.cli.visible import one_line, visible
+
+if TYPE_CHECKING:
+    from jiyi.indexing import IndexReport
+    from jiyi.model.entry import EntryVersion, IndexCoverage, MemoryEntry
+
+MOST_IN_LIST = 400
+MOST_IN_HIT = 2_000
+
+
+def entries(found: Sequence[MemoryEntry], zone: tzinfo, *, total: int, offset: int, full: bool) -> list[Block]:
+    """A page of memories."""
+    if not found:
+        where = f"; there are {total:,} in all" if total else ""
+        return [text(f"no memories here{where}", "dim")]
+    columns = (
+        Column("key"),
+        Column("content", "wide"),
+        Column("category"),
+        Column("tags"),
+        Column("updated"),
+    )
+    rows = tuple(
+        (
+            text(visible(entry.key or "—"), "key"),
+            _content(entry, most=None if full else MOST_IN_LIST),
+            text(str(entry.category)),
+            text(visible(", ".join(entry.tags))),
+            text(local(entry.updated_at, zone), "dim"),
+        )
+        for entry in found
+    )
+    last = offset + len(found)
+    return [Table(columns, rows), text(f"{offset + 1:,}–{last:,} of {total:,}", "dim")]
+
+
+def hits(found: Sequence[MemoryEntry], zone: tzinfo, *, full: bool) -> list[Block]:
+    """The answer to a question, best first."""
+    columns = (
+        Column("", "number"),
+        Column("score", "number"),
+        Column("key"),
+        Column("content", "wide"),
+        Column("when"),
+    )
+    rows = tuple(
+        (
+            text(str(place)),
+            text(_score(hit), "number"),
+            text(visible(hit.key or "—"), "key"),
+            _in_context(hit, most=None if full else MOST_IN_HIT),
+            text(local(hit.event_time, zone), "dim"),
+        )
+        for place, hit in enumerate(found, start=1)
+    )
+    return [Table(columns, rows)]
+
+
+def explained(found: Sequence[MemoryEntry], zone: tzinfo, *, full: bool) -> list[Block]:
+    """The same with the reasons: each part of the score as a bar, the words that matched, what each index gave."""
+    scale = max([1.0, *(abs(part) for hit in found for part in hit.score_parts.values())])
+    # A part that gave nothing to any hit of this answer explains nothing.
+    telling = {name for hit in found for name, part in hit.score_parts.items() if part}
+    blocks: list[Block] = []
+    for place, hit in enumerate(found, start=1):
+        about = [str(hit.category), local(hit.event_time, zone), visible(hit.scope)]
+        heading = (
+            (f"{place}. ", "title"),
+            (visible(hit.key or "—"), "key"),
+            (f"  {_score(hit)}", "number"),
+            (f"  {' · '.join(about)}", "dim"),
+        )
+        blocks += [Text(heading), _in_context(hit, most=None if full else MOST_IN_HIT, indent=3)]
+        parts = tuple((name, part) for name, part in hit.score_parts.items() if name in telling)
+        if parts:
+            blocks.append(Bars(parts, scale, indent=3))
+        if hit.explanation is not None:
+            matched = ", ".join(visible(term) for term in hit.explanation.matched_terms)
+            said = matched or "no word; found by its meaning or its neighbours"
+            blocks.append(Text((("matched  ", "dim"), (said, "")), indent=3))
+            answers = " · ".join(_covered(coverage) for coverage in hit.explanation.coverage)
+            if answers:
+                blocks.append(Text((("indexes  ", "dim"), (answers, "")), indent=3))
+        blocks.append(text(""))
+    return blocks[:-1]
+
+
+def versions(found: Sequence[EntryVersion], zone: tzinfo) -> list[Block]:
+    """The life of an entry, oldest first."""
+    columns = (
+        Column("version", "number"),
+        Column("what"),
+        Column("when"),
+        Column("by"),
+        Column("changed"),
+        Column("content", "wide"),
+    )
+    rows = tuple(
+        (
+            text(str(version.version), "number"),
+            text(version.operation, "bad" if version.entry is None else ""),
+            text(local(version.changed_at, zone), "dim"),
+            text(visible(version.changed_by)),
+            text(", ".join(version.changed)),
+            text(visible(version.entry.content)) if version.entry is not None else text("—", "dim"),
+        )
+        for version in found
+    )
+    return [Table(columns, rows)]
+
+
+def reports(found: Sequence[IndexReport], *, done: str) -> list[Block]:
+    """Whether each index agrees with the records."""
+    columns = (
+        Column("index"),
+        Column("state"),
+        Column("records", "number"),
+        Column("held", "number"),
+        Column("behind", "number"),
+        Column("missing", "number"),
+        Column("stale", "number"),
+        Column("surplus", "number"),
+    )
+    rows = tuple(
+        (
+            text(report.index, "key"),
+            _state(report),
+            text(f"{report.records:,}"),
+            text(f"{report.held:,}"),
+            text(f"{report.behind:,}"),
+            *(text(f"{report.counts.get(name, 0):,}") for name in ("missing", "stale", "surplus")),
+        )
+        for report in found
+    )
+    if not all(report.agrees for report in found):
+        verdict = text("records and indexes differ; run: jiyi repair", "bad")
+    elif not all(report.sound for report in found):
+        verdict = text("nothing differs; the next recall takes in what is behind", "good")
+    else:
+        verdict = text(done, "good")
+    problems = [text(f"{report.index}: {one_line(problem)}", "warn") for report in found for problem in report.problems]
+    return [Table(columns, rows), *problems, verdict]
+
+
+def _state(report: IndexReport) -> Text:
+    if not report.agrees:
+        return text("differs", "bad")
+    return text("agrees", "good") if report.sound else text("behind", "warn")
+
+
+def diagnosis(facts: Mapping[str, Any]) -> list[Block]:
+    """What doctor found: the verdict first, then what to do, then the facts."""
+    blocks: list[Block] = [text("healthy", "good") if facts["healthy"] else text("something needs doing", "bad")]
+    blocks += [text(f"to do: {one_line(advice)}", "warn") for advice in facts["advice"]]
+    blocks += [text(f"note: {one_line(note)}", "dim") for note in facts["notes"]]
+    shown = {"python": facts["python"], "platform": facts["platform"], **facts["packages"]}
+    shown |= {f"store {name}": value for name, value in facts["store"].items()}
+    shown["store problems"] = facts["store_problems"]
+    for index in facts["indexes"]:
+        shown |= {f"{index['index']} index {name}": value for name, value in index.items() if name != "index"}
+    columns = (Column("what"), Column("value", "wide"))
+    rows = ((text(name.replace("_", " "), "key"), text(_fact(value))) for name, value in shown.items())
+    blocks.append(Table(columns, tuple(rows)))
+    dead = facts["dead_jobs"]
+    blocks.append(text(f"dead jobs: {len(dead) or 'none'}", "bad" if dead else "dim"))
+    blocks += [text(f"  {one_line(_fact(job))}") for job in dead]
+    return blocks
+
+
+def _fact(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, list | tuple):
+        return "; ".join(_fact(item) for item in value) or "none"
+    return visible(str(value))
+
+
+def _score(hit: MemoryEntry) -> str:
+    return "—" if hit.relevance_score is None else f"{hit.relevance_score:.3f}"
+
+
+def _covered(coverage: IndexCoverage) -> str:
+    if not coverage.answered:
+        state = "did not answer"
+    elif coverage.behind:
+        state = f"answered, {coverage.behind:,} changes behind"
+    else:
+        state = "answered, up to date"
+    note = f" ({one_line(coverage.note)})" if coverage.note else ""
+    return f"{coverage.index}: {state}{note}"
+
+
+def _content(entry: MemoryEntry, *, most: int | None, indent: int = 0) -> Text:
+    """The content with the matched words marked. What is too long to show says how long it is."""
+    shown = visible(entry.content)
+    marks = entry.explanation.highlights if entry.explanation is not None else ()
+    end = len(shown) if most is None else min(len(shown), most)
+    spans: list[tuple[str, str]] = []
+    at = 0
+    for start, stop in _in_order(marks, end):
+        spans += [(shown[at:start], ""), (shown[start:stop], "hit")]
+        at = stop
+    spans.append((shown[at:end], ""))
+    if end < len(shown):
+        spans.append((f" … ({len(shown):,} characters in all; --full shows them)", "dim"))
+    return Text(tuple(span for span in spans if span[0]), indent)
+
+
+def _in_context(hit: MemoryEntry, *, most: int | None, indent: int = 0) -> Text:
+    """The content between the messages around it, where those were asked for."""
+    if not hit.context:
+        return _content(hit, most=most, indent=indent)
+    spans: list[tuple[str, str]] = []
+    told = False
+    for near in hit.context:
+        if not told and (near.position or 0) > (hit.position or 0):
+            spans += [*_content(hit, most=most).spans, ("\n", "")]
+            told = True
+        spans += [*((piece, "dim") for piece, _ in _content(near, most=most).spans), ("\n", "")]
+    if not told:
+        spans += _content(hit, most=most).spans
+    elif spans[-1][0] == "\n":
+        spans.pop()
+    return Text(tuple(spans), indent)
+
+
+def _in_order(marks: Iterable[tuple[int, int]], end: int) -> list[tuple[int, int]]:
+    """The ranges inside the text, in order, without overlaps."""
+    found: list[tuple[int, int]] = []
+    for start, stop in sorted(marks):
+        begin = max(start, found[-1][1] if found else 0)
+        if begin < min(stop, end):
+            found.append((begin, min(stop, end)))
+    return found

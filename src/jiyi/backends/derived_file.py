@@ -1,0 +1,37 @@
+"""Derived files in SQLite: which file is open, and which errors mean that it has to be made anew."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+from typing import TypeAlias
+
+FileIdentity: TypeAlias = tuple[int, int]
+"""Tells a file from another one that has come under the same name."""
+
+# The file may be sound: waiting, making room or giving permission helps, and a new file would fail the same way.
+_NOT_THE_FILE = {
+    sqlite3.SQLITE_BUSY,
+    sqlite3.SQLITE_LOCKED,
+    sqlite3.SQLITE_NOMEM,
+    sqlite3.SQLITE_INTERRUPT,
+    sqlite3.SQLITE_READONLY,
+    sqlite3.SQLITE_PERM,
+    sqlite3.SQLITE_FULL,
+    sqlite3.SQLITE_CANTOPEN,
+}
+
+
+def file_identity(path: Path) -> FileIdentity | None:
+    """Which file this is; `None` when there is none."""
+    try:
+        found = path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    return found.st_dev, found.st_ino
+
+
+def means_damage(error: sqlite3.Error) -> bool:
+    """Whether the file has to be made anew, because it is not what was once written."""
+    code = getattr(error, "sqlite_errorcode", None)
+    return code is None or code & 0xFF not in _NOT_THE_FILE

@@ -1,0 +1,72 @@
+"""Whether the statistics of a term store are those of its entries. SQLite notices a broken page, not a wrong number."""
+
+from __future__ import annotations
+
+import sqlite3
+import zlib
+from collections.abc import Sequence
+from typing import Any
+
+_Sums = dict[str, tuple[int, ...]]
+
+
+def row_checksum(values: Sequence[Any]) -> int:
+    """A checksum of the values of a row, as they are written and read."""
+    checksum = 0
+    for value in values:
+        data = value if isinstance(value, bytes) else str(value).encode("utf-8", "surrogatepass")
+        checksum = zlib.crc32(data, zlib.crc32(b"\x1f", checksum))
+    return checksum
+
+
+def wrong_sums(connection: sqlite3.Connection, *, length_floor: int, conversation: str) -> list[str]:
+    """The kinds of statistics whose sums are not those of the entries, in words."""
+    entries = _sums(
+        connection,
+        "SELECT scope, count(*), sum(max(length, ?)), sum(max(bigram_length, ?)) FROM entry_terms GROUP BY scope",
+        (length_floor, length_floor),
+    )
+    terms = _sums(
+        connection,
+        "SELECT scope, sum(counted), sum(iif(length(bigrams), counted_bigrams, counted)) FROM entry_terms "
+        "GROUP BY scope",
+    )
+    spoken = _sums(
+        connection,
+        "SELECT scope, count(*), sum(length) FROM entry_terms WHERE substr(thread, 1, ?) = ? GROUP BY scope",
+        (len(conversation), conversation),
+    )
+    pairs = {
+        "entries": (entries, _sums(connection, "SELECT scope, entries, length, bigram_length FROM scope_totals")),
+        "terms": (
+            terms,
+            _sums(
+                connection,
+                "SELECT scope, sum(iif(field = 0, df, 0)), sum(iif(field = 1, df, 0)) FROM term_df GROUP BY scope",
+            ),
+        ),
+        "conversations": (
+            spoken,
+            _sums(connection, "SELECT scope, sum(entries), sum(length) FROM conversation_lengths GROUP BY scope"),
+        ),
+        "terms of conversations": (
+            _sums(connection, "SELECT scope, count(*) FROM conversation_terms GROUP BY scope"),
+            _sums(connection, "SELECT scope, sum(df) FROM term_df WHERE field = 2 GROUP BY scope"),
+        ),
+        "numbers of conversations": (
+            _sums(
+                connection,
+                "SELECT scope, sum(entries > 0), sum(iif(entries > 0, max(length, ?), 0)) FROM conversation_lengths "
+                "GROUP BY scope",
+                (length_floor,),
+            ),
+            _sums(connection, "SELECT scope, conversations, conversation_length FROM scope_totals"),
+        ),
+    }
+    return [f"the statistics of {kind} do not add up" for kind, (one, other) in pairs.items() if one != other]
+
+
+def _sums(connection: sqlite3.Connection, statement: str, values: Sequence[Any] = ()) -> _Sums:
+    """Sums by scope; a scope in which there is nothing any more is the same as none."""
+    rows = connection.execute(statement, values)
+    return {str(scope): tuple(sums) for scope, *sums in rows if any(sums)}

@@ -1,0 +1,484 @@
+"""TermStore: what the scorer needs to know of every text, beside the text index and as derived as that.
+
+For each entry its terms with counts, its length, its time and its place in the conversation; for each scope how many
+entries there are and in how many of them a term stands; the same for whole conversations. All of it is kept up to date
+by differences, so adding an entry costs the same in a large scope as in a small one.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from array import array
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from hashlib import blake2b
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from jiyi.backends.term_check import row_checksum, wrong_sums
+from jiyi.model.entry import MemoryEntry
+from jiyi.ports import ALONE, CONVERSATION, TIMED, TermRow, TermStatistics
+from jiyi.text import question_share
+
+if TYPE_CHECKING:
+    from jiyi.text import Analysis
+
+LENGTH_FLOOR = 25
+"""Shorter texts count as this long: otherwise a set of short texts and one of long texts want different formulas."""
+
+_WORDS, _BIGRAMS, _CONVERSATIONS = 0, 1, 2
+_MOST_COUNT = 255
+_NO_POSITION = -1
+# A conversation of at most this many entries is read whole: one question instead of two for each entry in it.
+_SHORT_THREAD = 64
+
+_CREATE = """
+CREATE TABLE IF NOT EXISTS entry_terms (
+    scope TEXT NOT NULL,
+    thread TEXT NOT NULL,            -- what it stands in line with: see `_thread`
+    position INTEGER NOT NULL,       -- order in the conversation, -1 where only the time tells
+    event_time INTEGER NOT NULL,     -- microseconds
+    entry_id TEXT NOT NULL,
+    hash TEXT NOT NULL,
+    length INTEGER NOT NULL,
+    bigram_length INTEGER NOT NULL,
+    question_share REAL NOT NULL,
+    words BLOB NOT NULL,             -- term ids, counted terms first
+    word_counts BLOB NOT NULL,
+    bigrams BLOB NOT NULL,           -- empty where they are the same as the words
+    bigram_counts BLOB NOT NULL,
+    counted INTEGER NOT NULL,        -- how many of the words have statistics
+    counted_bigrams INTEGER NOT NULL,
+    checksum INTEGER NOT NULL,
+    PRIMARY KEY (scope, thread, position, event_time, entry_id)
+) WITHOUT ROWID;
+CREATE UNIQUE INDEX IF NOT EXISTS ix_entry_terms_id ON entry_terms (entry_id);
+CREATE TABLE IF NOT EXISTS term_df (
+    scope TEXT NOT NULL, field INTEGER NOT NULL, term INTEGER NOT NULL, df INTEGER NOT NULL,
+    PRIMARY KEY (scope, field, term)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS conversation_terms (
+    scope TEXT NOT NULL, thread TEXT NOT NULL, term INTEGER NOT NULL, tf INTEGER NOT NULL,
+    PRIMARY KEY (scope, thread, term)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS conversation_lengths (
+    scope TEXT NOT NULL, thread TEXT NOT NULL, length INTEGER NOT NULL, entries INTEGER NOT NULL,
+    PRIMARY KEY (scope, thread)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS term_mark (id INTEGER PRIMARY KEY, sequence INTEGER NOT NULL);
+CREATE TABLE IF NOT EXISTS scope_totals (
+    scope TEXT PRIMARY KEY, entries INTEGER NOT NULL, length INTEGER NOT NULL, bigram_length INTEGER NOT NULL,
+    conversations INTEGER NOT NULL, conversation_length INTEGER NOT NULL
+) WITHOUT ROWID;
+"""
+_COLUMNS = (
+    "scope, thread, position, event_time, entry_id, hash, length, bigram_length, question_share, "
+    "words, word_counts, bigrams, bigram_counts, counted, counted_bigrams"
+)
+_INSERT = f"INSERT INTO entry_terms ({_COLUMNS}, checksum) VALUES ({','.join('?' * 16)})"
+_SELECT = f"SELECT {_COLUMNS} FROM entry_terms"
+
+
+@lru_cache(maxsize=1 << 17)
+def term_id(term: str) -> int:
+    """A number for a term. 32 bits: two terms of one question meet once in a few hundred million texts."""
+    return int.from_bytes(blake2b(term.encode("utf-8", "surrogatepass"), digest_size=4).digest(), "little")
+
+
+@dataclass(frozen=True, slots=True)
+class Analysed:
+    """An entry with the terms of its text."""
+
+    entry: MemoryEntry
+    analysis: Analysis
+    labels: tuple[str, ...]
+    """Terms of the key and the tags: they are found like words of the text, and add nothing to its length."""
+    digest: str
+
+
+@dataclass(slots=True)
+class _Features:
+    """One row of `entry_terms`."""
+
+    scope: str
+    thread: str
+    position: int
+    event_time: int
+    entry_id: str
+    hash: str
+    length: int
+    bigram_length: int
+    question_share: float
+    words: bytes
+    word_counts: bytes
+    bigrams: bytes
+    bigram_counts: bytes
+    counted: int
+    counted_bigrams: int
+
+    def values(self) -> tuple[Any, ...]:
+        values = tuple(getattr(self, name) for name in self.__slots__)
+        return (*values, row_checksum(values))
+
+
+class TermStore:
+    """One SQLite file in the folder of a text index."""
+
+    def __init__(self, path: Path, *, create: bool = False) -> None:
+        self._path = path
+        # One connection to read and one to write, so that a question does not wait for a batch.
+        self._reader = _connect(path, create=create)
+        self._writer: sqlite3.Connection | None = None
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._reader.close()
+        if self._writer is not None:
+            self._writer.close()
+
+    # --- writing --------------------------------------------------------------------------------------------------
+
+    def apply(self, upserts: Sequence[Analysed], removals: Sequence[str], sequence: int) -> None:
+        """Take entries in and out, and their statistics with them. Doing it twice changes nothing."""
+        new = [_features(analysed) for analysed in upserts]
+        ids = [row.entry_id for row in new] + list(removals)
+        if self._writer is None:
+            self._writer = _connect(self._path)
+        connection = self._writer
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            old = [_Features(*row) for row in _by_ids(connection, ids)]
+            # What did not change needs no work; that is most of a batch that is applied for the second time.
+            same = {row.entry_id for row in old} & {row.entry_id for row in new}
+            before = {row.entry_id: row for row in old}
+            kept = {row.entry_id for row in new if row.entry_id in same and before[row.entry_id] == row}
+            gone = [row for row in old if row.entry_id not in kept]
+            come = [row for row in new if row.entry_id not in kept]
+            connection.executemany("DELETE FROM entry_terms WHERE entry_id = ?", [(row.entry_id,) for row in gone])
+            connection.executemany(_INSERT, [row.values() for row in come])
+            _count(connection, gone, come)
+            connection.execute("INSERT OR REPLACE INTO term_mark VALUES (1, ?)", (sequence,))
+            connection.execute("COMMIT")
+        except BaseException:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+            raise
+
+    # --- reading --------------------------------------------------------------------------------------------------
+
+    def sequence(self) -> int:
+        """The place of the change log up to which changes were taken in."""
+        return int(self._reader.execute("SELECT max(sequence) FROM term_mark").fetchone()[0] or 0)
+
+    def statistics(self, scopes: Sequence[str], words: Sequence[str], bigrams: Sequence[str]) -> TermStatistics:
+        """Numbers of the visible scopes together."""
+        marks = ",".join("?" * len(scopes))
+        totals = self._reader.execute(
+            "SELECT sum(entries), sum(length), sum(bigram_length), sum(conversations), sum(conversation_length) "
+            f"FROM scope_totals WHERE scope IN ({marks})",
+            scopes,
+        ).fetchone()
+        entries, length, bigram_length, conversations, conversation_length = (value or 0 for value in totals)
+        return TermStatistics(
+            entries=entries,
+            mean_length=length / entries if entries else float(LENGTH_FLOOR),
+            mean_bigram_length=bigram_length / entries if entries else float(LENGTH_FLOOR),
+            word_df=self._df(scopes, _WORDS, words),
+            bigram_df=self._df(scopes, _BIGRAMS, bigrams),
+            conversations=conversations,
+            mean_conversation_length=conversation_length / conversations if conversations else float(LENGTH_FLOOR),
+            conversation_df=self._df(scopes, _CONVERSATIONS, words),
+        )
+
+    def _df(self, scopes: Sequence[str], field: int, terms: Sequence[str]) -> tuple[int, ...]:
+        ids = [term_id(term) for term in terms]
+        found: Counter[int] = Counter()
+        for start in range(0, len(ids), 500):
+            chunk = ids[start : start + 500]
+            for scope in scopes:
+                rows = self._reader.execute(
+                    f"SELECT term, df FROM term_df WHERE scope = ? AND field = ? AND term IN ({','.join('?' * len(chunk))})",
+                    (scope, field, *chunk),
+                )
+                for term, df in rows:
+                    found[term] += df
+        return tuple(found[term] for term in ids)
+
+    def windows(self, ids: Sequence[str], *, reach: int) -> list[TermRow]:
+        """The entries with these ids and up to `reach` entries before and after each in its thread, in order.
+
+        Rows that follow each other in one thread follow each other in the answer.
+        """
+        members: defaultdict[tuple[str, str], list[tuple[Any, ...]]] = defaultdict(list)
+        for row in _by_ids(self._reader, ids):
+            members[row[0], row[1]].append(row)
+        found: list[tuple[Any, ...]] = []
+        for (scope, thread), rows in sorted(members.items()):
+            if thread.startswith(ALONE):
+                found += rows
+            elif thread.startswith(CONVERSATION) and self._entries(scope, thread) <= _SHORT_THREAD:
+                found += self._reader.execute(
+                    f"{_SELECT} WHERE scope = ? AND thread = ? ORDER BY position, event_time, entry_id", (scope, thread)
+                ).fetchall()
+            else:
+                found += self._around(rows, reach)
+        return [_term_row(row) for row in found]
+
+    def _entries(self, scope: str, thread: str) -> int:
+        row = self._reader.execute(
+            "SELECT entries FROM conversation_lengths WHERE scope = ? AND thread = ?", (scope, thread)
+        ).fetchone()
+        return int(row[0]) if row is not None else 0
+
+    def _around(self, rows: list[tuple[Any, ...]], reach: int) -> list[tuple[Any, ...]]:
+        """The surroundings of some rows of one thread, in order."""
+        found: dict[tuple[Any, ...], tuple[Any, ...]] = {}
+        for row in sorted(rows):
+            scope, thread, *place = row[:5]
+            if row[:5] not in found:
+                # Otherwise it stands in the surroundings of the row before it, and so does all that precedes it.
+                before = self._reader.execute(
+                    f"{_SELECT} WHERE scope = ? AND thread = ? AND (position, event_time, entry_id) < (?, ?, ?) "
+                    "ORDER BY position DESC, event_time DESC, entry_id DESC LIMIT ?",
+                    (scope, thread, *place, reach),
+                ).fetchall()
+                found.update((near[:5], near) for near in reversed(before))
+                found[row[:5]] = row
+            after = self._reader.execute(
+                f"{_SELECT} WHERE scope = ? AND thread = ? AND (position, event_time, entry_id) > (?, ?, ?) "
+                "ORDER BY position, event_time, entry_id LIMIT ?",
+                (scope, thread, *place, reach),
+            ).fetchall()
+            found.update((near[:5], near) for near in after)
+        return [found[place] for place in sorted(found)]
+
+    def conversations(
+        self, threads: Iterable[tuple[str, str]], words: Sequence[str]
+    ) -> dict[tuple[str, str], tuple[int, tuple[int, ...]]]:
+        """For each (scope, conversation) its length and how often each word stands in it."""
+        ids = [term_id(word) for word in words]
+        marks = ",".join("?" * len(ids))
+        found = {}
+        for scope, thread in threads:
+            length = self._reader.execute(
+                "SELECT length FROM conversation_lengths WHERE scope = ? AND thread = ?", (scope, thread)
+            ).fetchone()
+            counts = dict(
+                self._reader.execute(
+                    f"SELECT term, tf FROM conversation_terms WHERE scope = ? AND thread = ? AND term IN ({marks})",
+                    (scope, thread, *ids),
+                ).fetchall()
+            )
+            found[scope, thread] = (length[0] if length else 0, tuple(counts.get(term, 0) for term in ids))
+        return found
+
+    def contents(self) -> Iterator[tuple[str, str]]:
+        """(id, hash) of every entry; the hash is another where the row is not what was written."""
+        for *row, checksum in self._reader.execute(f"SELECT {_COLUMNS}, checksum FROM entry_terms"):
+            yield row[4], row[5] if row_checksum(row) == checksum else "damaged"
+
+    def check(self) -> list[str]:
+        """SQLite's own opinion of the file, and whether the statistics are those of the entries."""
+        found = [row[0] for row in self._reader.execute("PRAGMA integrity_check(20)") if row[0] != "ok"]
+        return found or wrong_sums(self._reader, length_floor=LENGTH_FLOOR, conversation=CONVERSATION)
+
+
+def _connect(path: Path, *, create: bool = False) -> sqlite3.Connection:
+    # A file that is gone must not come back empty: the index would seem whole and find nothing.
+    address = f"{path.absolute().as_uri()}?mode={'rwc' if create else 'rw'}"
+    connection = sqlite3.connect(address, uri=True, timeout=30, isolation_level=None, check_same_thread=False)
+    try:
+        if create:
+            connection.execute("PRAGMA journal_mode=WAL")
+            connection.executescript(_CREATE)
+        # Written before the index commits its mark: what the mark says is here must be on disk.
+        connection.execute("PRAGMA synchronous=FULL")
+        connection.execute("PRAGMA cache_size=-32000")
+        # The first touch of the file: a broken one is noticed here.
+        connection.execute("SELECT max(sequence) FROM term_mark").fetchone()
+    except sqlite3.DatabaseError:
+        connection.close()
+        raise
+    return connection
+
+
+def _by_ids(connection: sqlite3.Connection, ids: Sequence[str]) -> list[tuple[Any, ...]]:
+    found: list[tuple[Any, ...]] = []
+    for start in range(0, len(ids), 500):
+        chunk = ids[start : start + 500]
+        found += connection.execute(f"{_SELECT} WHERE entry_id IN ({','.join('?' * len(chunk))})", chunk).fetchall()
+    return found
+
+
+def _count(connection: sqlite3.Connection, gone: Sequence[_Features], come: Sequence[_Features]) -> None:
+    terms: Counter[tuple[str, int, int]] = Counter()
+    counted: defaultdict[tuple[str, int, int], Counter[int]] = defaultdict(Counter)
+    totals: defaultdict[str, list[int]] = defaultdict(lambda: [0, 0, 0])
+    spoken: Counter[tuple[str, str, int]] = Counter()
+    lengths: defaultdict[tuple[str, str], list[int]] = defaultdict(lambda: [0, 0])
+    for rows, sign in ((gone, -1), (come, 1)):
+        for row in rows:
+            scope = row.scope
+            words = array("I", row.words)[: row.counted]
+            bigrams = array("I", row.bigrams)[: row.counted_bigrams] if row.bigrams else words
+            counted[scope, _WORDS, sign].update(words)
+            counted[scope, _BIGRAMS, sign].update(bigrams)
+            total = totals[scope]
+            total[0] += sign
+            total[1] += sign * max(row.length, LENGTH_FLOOR)
+            total[2] += sign * max(row.bigram_length, LENGTH_FLOOR)
+            if row.thread.startswith(CONVERSATION):
+                for term, count in zip(words, row.word_counts, strict=False):
+                    spoken[scope, row.thread, term] += sign * count
+                length = lengths[scope, row.thread]
+                length[0] += sign * row.length
+                length[1] += sign
+    for (scope, field, sign), counts in counted.items():
+        for term, count in counts.items():
+            terms[scope, field, term] += sign * count
+    _count_conversations(connection, spoken, lengths, terms)
+    connection.executemany(
+        "INSERT INTO term_df VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET df = df + excluded.df",
+        sorted((*key, change) for key, change in terms.items() if change),
+    )
+    connection.executemany(
+        "INSERT INTO scope_totals VALUES (?, ?, ?, ?, 0, 0) ON CONFLICT DO UPDATE SET "
+        "entries = entries + excluded.entries, length = length + excluded.length, "
+        "bigram_length = bigram_length + excluded.bigram_length",
+        [(scope, *total) for scope, total in totals.items()],
+    )
+
+
+def _count_conversations(
+    connection: sqlite3.Connection,
+    spoken: Counter[tuple[str, str, int]],
+    lengths: defaultdict[tuple[str, str], list[int]],
+    terms: Counter[tuple[str, int, int]],
+) -> None:
+    """Conversations are documents too: their term counts, and in how many of them a term stands."""
+    before_all = _term_counts(connection, [key for key, change in spoken.items() if change])
+    there, gone = [], []
+    for (scope, thread, term), change in spoken.items():
+        if change == 0:
+            continue
+        before = before_all.get((scope, thread, term), 0)
+        after = before + change
+        if after > 0:
+            there.append((scope, thread, term, after))
+        else:
+            gone.append((scope, thread, term))
+        terms[scope, _CONVERSATIONS, term] += (after > 0) - (before > 0)
+    connection.executemany("INSERT OR REPLACE INTO conversation_terms VALUES (?, ?, ?, ?)", sorted(there))
+    connection.executemany("DELETE FROM conversation_terms WHERE scope = ? AND thread = ? AND term = ?", gone)
+    for (scope, thread), (length, entries) in lengths.items():
+        row = connection.execute(
+            "SELECT length, entries FROM conversation_lengths WHERE scope = ? AND thread = ?", (scope, thread)
+        ).fetchone()
+        before_length, before_entries = row if row is not None else (0, 0)
+        after_length, after_entries = before_length + length, before_entries + entries
+        connection.execute(
+            "INSERT OR REPLACE INTO conversation_lengths VALUES (?, ?, ?, ?)",
+            (scope, thread, after_length, after_entries),
+        )
+        floored = (max(after_length, LENGTH_FLOOR) if after_entries else 0) - (
+            max(before_length, LENGTH_FLOOR) if before_entries else 0
+        )
+        connection.execute(
+            "INSERT INTO scope_totals VALUES (?, 0, 0, 0, ?, ?) ON CONFLICT DO UPDATE SET "
+            "conversations = conversations + excluded.conversations, "
+            "conversation_length = conversation_length + excluded.conversation_length",
+            (scope, (after_entries > 0) - (before_entries > 0), floored),
+        )
+
+
+def _term_counts(
+    connection: sqlite3.Connection, keys: Sequence[tuple[str, str, int]]
+) -> dict[tuple[str, str, int], int]:
+    """How often each (scope, conversation, term) stands now, where it does."""
+    by_thread: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
+    for scope, thread, term in keys:
+        by_thread[scope, thread].append(term)
+    found: dict[tuple[str, str, int], int] = {}
+    for (scope, thread), wanted in by_thread.items():
+        for start in range(0, len(wanted), 500):
+            chunk = wanted[start : start + 500]
+            rows = connection.execute(
+                "SELECT term, tf FROM conversation_terms WHERE scope = ? AND thread = ? "
+                f"AND term IN ({','.join('?' * len(chunk))})",
+                (scope, thread, *chunk),
+            )
+            found.update(((scope, thread, term), tf) for term, tf in rows)
+    return found
+
+
+def _features(analysed: Analysed) -> _Features:
+    entry, analysis = analysed.entry, analysed.analysis
+    words, word_counts, counted = _packed(
+        (*analysis.words[: analysis.length], *analysed.labels), analysis.words[analysis.length :]
+    )
+    if analysis.has_han:
+        bigrams, bigram_counts, counted_bigrams = _packed(
+            analysis.bigrams[: analysis.bigram_length], analysis.bigrams[analysis.bigram_length :]
+        )
+    else:
+        # Without Han the pairs are the words: not kept twice.
+        bigrams, bigram_counts, counted_bigrams = b"", b"", 0
+    moment = entry.event_time
+    return _Features(
+        scope=entry.scope,
+        thread=_thread(entry),
+        position=_NO_POSITION if entry.position is None else entry.position,
+        event_time=int(moment.timestamp()) * 1_000_000 + moment.microsecond,
+        entry_id=entry.id,
+        hash=analysed.digest,
+        length=analysis.length,
+        bigram_length=analysis.bigram_length,
+        question_share=question_share(entry.content),
+        words=words,
+        word_counts=word_counts,
+        bigrams=bigrams,
+        bigram_counts=bigram_counts,
+        counted=counted,
+        counted_bigrams=counted_bigrams,
+    )
+
+
+def _thread(entry: MemoryEntry) -> str:
+    """Entries of one thread are each other's neighbours: those of a conversation; those of which it is known when they
+    happened; and any other entry only with itself, because when it was stored says nothing about what it is about.
+    """
+    if entry.conversation_id is not None:
+        return CONVERSATION + entry.conversation_id
+    return TIMED if entry.occurred_at is not None else ALONE + entry.id
+
+
+def _packed(counting: Sequence[str], others: Sequence[str]) -> tuple[bytes, bytes, int]:
+    """Distinct term ids and their counts; those that count for statistics come first."""
+    counted = Counter(map(term_id, counting))
+    rest = Counter(map(term_id, others))
+    for term in rest.keys() & counted.keys():
+        del rest[term]
+    ids = array("I", counted)
+    ids.extend(rest)
+    counts = [*counted.values(), *rest.values()]
+    if max(counts, default=0) > _MOST_COUNT:
+        counts = [min(count, _MOST_COUNT) for count in counts]
+    return ids.tobytes(), bytes(counts), len(counted)
+
+
+def _term_row(row: tuple[Any, ...]) -> TermRow:
+    return TermRow(
+        scope=row[0],
+        thread=row[1],
+        event_time=row[3],
+        entry_id=row[4],
+        length=row[6],
+        bigram_length=row[7],
+        question_share=row[8],
+        words=row[9],
+        word_counts=row[10],
+        bigrams=row[11] or row[9],
+        bigram_counts=row[12] or row[10],
+    )

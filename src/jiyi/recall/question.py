@@ -1,0 +1,52 @@
+"""What a question asks: its words, its pairs of characters, its dates."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, tzinfo
+from typing import TYPE_CHECKING
+
+from jiyi.text.dates import DateSpan, find_dates, without_dates
+
+if TYPE_CHECKING:
+    from jiyi.text import Analyzer
+
+SOFT_EDGE_DAYS = 10
+"""Spans of at most this many days have soft edges: people misremember a date by a day, not a month by a day."""
+
+
+@dataclass(frozen=True, slots=True)
+class Period:
+    """One concrete time a question names."""
+
+    start: datetime
+    end: datetime
+    soft: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question, taken apart."""
+
+    text: str
+    words: tuple[str, ...]
+    bigrams: tuple[str, ...]
+    """Empty for a question in a script with spaces: its words say it all."""
+    dates: tuple[DateSpan, ...]
+
+    def periods(self, first: datetime, last: datetime, zone: tzinfo) -> list[Period]:
+        """The times it names between two moments; a missing year stands for every year."""
+        return [
+            Period(start, end, span.length_days <= SOFT_EDGE_DAYS)
+            # Evidence for "last night" is often written down next morning: a part of a day asks for the day.
+            for span in (named.whole_days() for named in self.dates)
+            for start, end in span.intervals(first, last, zone)
+        ]
+
+
+def read_question(text: str, analyzer: Analyzer, *, now: datetime, zone: tzinfo) -> Question:
+    """Take a question apart. Dates leave the words: they are compared with times, not with texts."""
+    dates = find_dates(text, now=now, tz=zone)
+    analysis = analyzer.query(without_dates(text, dates) if dates else text)
+    bigrams = analysis.bigrams if analysis.has_han or not analysis.words else ()
+    return Question(text, analysis.words, bigrams, tuple(dates))

@@ -1,0 +1,37 @@
+"""How recall goes about it. The defaults were measured: bench/results has the tables."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class ScoringWeights:
+    """The numbers of the formula. One set for all texts and languages."""
+
+    k1: float = 0.9
+    b: float = 0.75
+    length_floor: int = 25
+    neighbours: tuple[float, float, float, float] = (0.3, 0.2, 0.1, 0.1)
+    """Previous, next, previous but one, next but one."""
+    conversation: float = 0.3
+    bigrams: float = 0.4
+    date: float = 5.0
+    dense: float = 0.4
+    question: float = 0.5
+    question_length: int = 25
+    """A longer text is not a bare question."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecallSettings:
+    """Counts of candidates, and patience. Each list is at least twice the limit."""
+
+    word_candidates: int = 50
+    bigram_candidates: int = 20
+    dense_candidates: int = 50
+    dated_candidates: int = 30
+    """Of each kind, inside the dates that the question names."""
+    freshness_seconds: float = 10.0
+    """How long to wait for indexes that are behind in the visible scopes."""
+    weights: ScoringWeights = field(default_factory=ScoringWeights)

@@ -1,0 +1,35 @@
+"""Suites that every backend passes, and that a backend of your own runs in a few lines.
+
+from jiyi.testing.conformance import RecordStoreConformance
+
+class TestMyStore(RecordStoreConformance):
+    def make_store(self, folder):
+        return MyStore(folder / "data")
+
+They are pytest tests, so pytest has to be installed.
+"""
+
+import pytest
+
+# Before they are imported: a failure then shows the values, as in a test file.
+pytest.register_assert_rewrite(
+    *(f"{__name__}.{module}" for module in ("changes", "conversations", "indexes", "records", "text", "vectors"))
+)
+
+from jiyi.testing.conformance.changes import ChangeLogConformance  # noqa: E402
+from jiyi.testing.conformance.conversations import (  # noqa: E402
+    ConversationConformance,
+    TransferConformance,
+    UpkeepConformance,
+)
+from jiyi.testing.conformance.records import EntryConformance  # noqa: E402
+from jiyi.testing.conformance.text import TextIndexConformance  # noqa: E402
+from jiyi.testing.conformance.vectors import VectorIndexConformance  # noqa: E402
+
+__all__ = ["RecordStoreConformance", "TextIndexConformance", "VectorIndexConformance"]
+
+
+class RecordStoreConformance(
+    EntryConformance, ChangeLogConformance, ConversationConformance, TransferConformance, UpkeepConformance
+):
+    """Everything that jiyi relies on in a record store. Define `make_store(folder)` and run it."""

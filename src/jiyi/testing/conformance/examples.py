@@ -1,0 +1,111 @@
+"""Entries for the suites: made quickly, different from each other, with every field in use somewhere."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from jiyi.model.category import MemoryCategory
+from jiyi.model.entry import MemoryEntry, Source
+from jiyi.model.filters import Filters
+from jiyi.model.identity import new_id
+from jiyi.ports import Draft
+
+NOON = datetime(2024, 5, 1, 12, tzinfo=UTC)
+"""A fixed moment, so that suites do not depend on the day they run."""
+
+LOOK_ALIKE_SCOPES = ("a", "a1", "A", "ａ", "á", "a%", "a_", "a'", "a b")
+"""Different scopes that careless comparison takes for the same."""
+
+ACTOR = "conformance"
+
+
+def entry(key: str | None, content: str, *, scope: str = "main", minutes: int = 0, **fields: Any) -> MemoryEntry:
+    """A new entry, created `minutes` after noon."""
+    moment = NOON + timedelta(minutes=minutes)
+    known: dict[str, Any] = {"created_at": moment, "updated_at": moment, "last_accessed_at": moment}
+    return MemoryEntry(id=new_id(), scope=scope, key=key, content=content, **{**known, **fields})
+
+
+def draft(key: str | None, content: str, *, keep: frozenset[str] = frozenset(), **fields: Any) -> Draft:
+    """An entry to be stored."""
+    return Draft(entry(key, content, **fields), keep)
+
+
+def full_entry(key: str | None = "配置 one") -> MemoryEntry:
+    """An entry that uses every field."""
+    return replace(
+        entry(key, "杭州的早报 C++ (v2) 😀\nsecond line\t\u200b", scope="用户 1"),
+        category=MemoryCategory("project"),
+        memory_type="reflection",
+        domain="work",
+        reasoning="because 因为",
+        importance_score=0.875,
+        strength=3,
+        tags=("红", "a b", "'quoted'", "%"),
+        conversation_id="2024-05-01",
+        position=7,
+        source=Source("note", "tool", ("MEMORY.md:1-2", "x")),
+        occurred_at=datetime(1999, 12, 31, 23, 59, 59, 999_999, tzinfo=UTC),
+        created_at=NOON + timedelta(microseconds=1),
+        updated_at=NOON + timedelta(microseconds=2),
+        last_accessed_at=NOON + timedelta(microseconds=3),
+        access_count=2,
+        pinned=True,
+        version=1,
+    )
+
+
+def varied_entries(count: int = 48) -> list[MemoryEntry]:
+    """Entries that differ in everything a filter can ask for; all of them contain the word `apple`."""
+    scopes = ("main", "public", "other")
+    categories = ("core", "daily", "project")
+    types = ("fact", "message", "reflection", "judgment")
+    domains = (None, "work", "life")
+    tags = ((), ("red",), ("red", "big"), ("big",), ("re",))
+    return [
+        entry(
+            f"key {i}",
+            f"apple number{i} of the tree",
+            scope=scopes[i % 3],
+            minutes=i,
+            category=MemoryCategory(categories[i // 2 % 3]),
+            memory_type=types[i // 3 % 4],
+            domain=domains[i // 5 % 3],
+            tags=tags[i // 7 % 5],
+            occurred_at=NOON - timedelta(days=i) if i % 4 == 0 else None,
+        )
+        for i in range(count)
+    ]
+
+
+FILTERS = {
+    "one scope": Filters(scopes=("main",)),
+    "two scopes": Filters(scopes=("main", "public")),
+    "a scope without entries": Filters(scopes=("nobody",)),
+    "category": Filters(scopes=("main",), categories=("daily",)),
+    "categories": Filters(scopes=("main", "other"), categories=("daily", "project")),
+    "type": Filters(scopes=("main",), memory_types=("fact",)),
+    "types": Filters(scopes=("main",), memory_types=("fact", "message")),
+    "without a type": Filters(scopes=("main", "public"), without_types=("reflection",)),
+    "domain": Filters(scopes=("main",), domains=("work",)),
+    "domains": Filters(scopes=("main", "public"), domains=("work", "life")),
+    "tag": Filters(scopes=("main",), tags=("red",)),
+    "all of two tags": Filters(scopes=("main", "public", "other"), tags=("red", "big")),
+    "a tag nobody has": Filters(scopes=("main",), tags=("green",)),
+    "since": Filters(scopes=("main",), since=NOON + timedelta(minutes=9)),
+    "until": Filters(scopes=("main",), until=NOON + timedelta(minutes=9)),
+    "a period": Filters(scopes=("main", "public"), since=NOON - timedelta(days=20), until=NOON + timedelta(minutes=21)),
+    "everything at once": Filters(
+        scopes=("main", "public", "other"),
+        categories=("core", "daily", "project"),
+        memory_types=("fact", "message", "judgment"),
+        without_types=("judgment",),
+        domains=("work", "life"),
+        tags=("big",),
+        since=NOON - timedelta(days=60),
+        until=NOON + timedelta(minutes=60),
+    ),
+}
+"""Every condition alone and together, by a name that says what it asks for. Most admit some of `varied_entries`."""

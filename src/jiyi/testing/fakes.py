@@ -1,0 +1,53 @@
+"""Deterministic stand-ins for models, shipped so that programs built on jiyi can test without loading one.
+
+with AgentMemory.open(path, embedder=HashEmbedder()) as memory: ...
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from jiyi.ports import ModelIdentity
+
+if TYPE_CHECKING:
+    from jiyi.ports import Vectors
+
+__all__ = ["HashEmbedder"]
+
+
+class HashEmbedder:
+    """An embedder without a model: texts that share letters are near each other, and nothing else is.
+
+    It hashes the one to three characters long pieces of a text into a unit vector: the same text gives the same
+    vector in every process and version of Python. It knows no meaning; tests of meaning need a real embedder.
+    """
+
+    def __init__(self, dimension: int = 64) -> None:
+        """A smaller `dimension` is quicker and brings more accidental likeness."""
+        self._identity = ModelIdentity("hash-ngrams", dimension, "1")
+
+    @property
+    def identity(self) -> ModelIdentity:
+        """The name of the method, its dimension and its version."""
+        return self._identity
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """One unit vector for each text; a text with nothing to read gets zeros."""
+        vectors = np.zeros((len(texts), self._identity.dimension), dtype=np.float32)
+        for row, text in enumerate(texts):
+            for piece in _pieces(text):
+                digest = zlib.crc32(piece.encode("utf-8", "surrogatepass"))
+                vectors[row, digest % self._identity.dimension] += 1.0
+        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+        return np.divide(vectors, lengths, out=vectors, where=lengths > 0)
+
+
+def _pieces(text: str) -> Iterator[str]:
+    folded = " ".join(text.casefold().split())
+    for size in (1, 2, 3):
+        for start in range(len(folded) - size + 1):
+            yield folded[start : start + size]

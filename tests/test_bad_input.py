@@ -1,0 +1,453 @@
+"""Bad input: one tree of errors, a message that names the value and the remedy, and nothing changed.
+
+Every bad value is given to every method that takes it.
+"""
+
+import inspect
+import itertools
+import json
+import logging
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jiyi import AgentMemory as AsyncMemory
+from jiyi import MemoryCategory
+from jiyi.errors import InvalidInputError, InvalidScopeError, JiyiError
+from jiyi.sync import AgentMemory
+from tests.support import QUICK, contents_of, keys
+
+Call = Callable[[AgentMemory, Any], object]
+
+NOON = datetime(2024, 5, 1, 12, tzinfo=UTC)
+
+
+@pytest.fixture(scope="module")
+def memory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AgentMemory]:
+    """A memory with something to lose; no test of this file changes it."""
+    with AgentMemory.open(tmp_path_factory.mktemp("data"), **QUICK) as memory:
+        memory.store("key", "text about a lighthouse", tags=["sea"], occurred_at=NOON)
+        memory.store("key", "text about two lighthouses", tags=["sea"])
+        memory.store("door", "public text", scope="public")
+        memory.save_conversation_history("s", [{"role": "user", "content": "hello"}])
+        yield memory
+
+
+def many(argument: str) -> Call:
+    """Gives the value to the last of three entries of `store_many`."""
+    good = [{"key": "new1", "content": "text"}, {"key": "new2", "content": "text"}]
+    return lambda memory, value: memory.store_many([*good, {"key": "new3", "content": "text", argument: value}])
+
+
+CALLS: dict[str, dict[str, Call]] = {
+    "key": {
+        "store": lambda memory, value: memory.store(value, "text"),
+        "store_many": many("key"),
+        "get": lambda memory, value: memory.get(value),
+        "forget": lambda memory, value: memory.forget(value),
+        "history": lambda memory, value: memory.history(value),
+    },
+    "content": {
+        "store": lambda memory, value: memory.store("key", value),
+        "store_many": many("content"),
+    },
+    "query": {"recall": lambda memory, value: memory.recall(value)},
+    "limit": {
+        "recall": lambda memory, value: memory.recall("text", value),
+        "list": lambda memory, value: memory.list(limit=value),
+    },
+    "offset": {"list": lambda memory, value: memory.list(offset=value)},
+    "context": {"recall": lambda memory, value: memory.recall("text", context=value)},
+    "weights": {"recall": lambda memory, value: memory.recall("text", weights=value)},
+    "decay_rate": {"recall": lambda memory, value: memory.recall("text", weights=(1, 1, 1), decay_rate=value)},
+    "now": {"recall": lambda memory, value: memory.recall("text", now=value)},
+    "position": {
+        "store": lambda memory, value: memory.store("key", "text", position=value),
+        "store_many": many("position"),
+    },
+    "mode": {"recall": lambda memory, value: memory.recall("text", mode=value)},
+    "scope": {
+        "store": lambda memory, value: memory.store("key", "text", scope=value),
+        "store_many": many("scope"),
+        "recall": lambda memory, value: memory.recall("text", scope=value),
+        "get": lambda memory, value: memory.get("key", scope=value),
+        "forget": lambda memory, value: memory.forget("key", scope=value),
+        "count": lambda memory, value: memory.count(scope=value),
+        "list": lambda memory, value: memory.list(scope=value),
+        "history": lambda memory, value: memory.history("key", scope=value),
+        "save_conversation_history": lambda memory, value: memory.save_conversation_history("s", [], scope=value),
+        "load_conversation_history": lambda memory, value: memory.load_conversation_history("s", scope=value),
+        "list_sessions": lambda memory, value: memory.list_sessions(scope=value),
+        "export_jsonl": lambda memory, value: memory.export_jsonl("never-written.jsonl", scope=value),
+    },
+    "category": {
+        "store": lambda memory, value: memory.store("key", "text", value),
+        "store_many": many("category"),
+        "recall": lambda memory, value: memory.recall("text", category=value),
+        "count": lambda memory, value: memory.count(category=value),
+        "list": lambda memory, value: memory.list(category=value),
+        "MemoryCategory": lambda memory, value: MemoryCategory(value),
+    },
+    "memory_type": {
+        "store": lambda memory, value: memory.store("key", "text", memory_type=value),
+        "store_many": many("memory_type"),
+        "recall": lambda memory, value: memory.recall("text", memory_types=[value]),
+        "count": lambda memory, value: memory.count(memory_types=[value]),
+        "list": lambda memory, value: memory.list(memory_types=[value]),
+    },
+    "domain": {
+        "store": lambda memory, value: memory.store("key", "text", domain=value),
+        "store_many": many("domain"),
+        "recall": lambda memory, value: memory.recall("text", domains=[value]),
+    },
+    "tag": {
+        "store": lambda memory, value: memory.store("key", "text", tags=["good", value]),
+        "store_many": lambda memory, value: many("tags")(memory, ["good", value]),
+        "recall": lambda memory, value: memory.recall("text", tags=[value]),
+    },
+    "tags": {
+        "store": lambda memory, value: memory.store("key", "text", tags=value),
+        "store_many": many("tags"),
+        "recall": lambda memory, value: memory.recall("text", tags=value),
+    },
+    "importance": {
+        "store": lambda memory, value: memory.store("key", "text", importance=value),
+        "store_many": many("importance"),
+    },
+    "occurred_at": {
+        "store": lambda memory, value: memory.store("key", "text", occurred_at=value),
+        "store_many": many("occurred_at"),
+    },
+    "since": {"recall": lambda memory, value: memory.recall("text", since=value)},
+    "until": {"recall": lambda memory, value: memory.recall("text", until=value)},
+    "conversation_id": {
+        "store": lambda memory, value: memory.store("key", "text", conversation_id=value),
+        "store_many": many("conversation_id"),
+    },
+    "session_id": {
+        "save_conversation_history": lambda memory, value: memory.save_conversation_history(value, []),
+        "load_conversation_history": lambda memory, value: memory.load_conversation_history(value),
+    },
+    "messages": {
+        "save_conversation_history": lambda memory, value: memory.save_conversation_history("s", value),
+    },
+    "entries": {"store_many": lambda memory, value: memory.store_many(value)},
+    "path": {
+        "export_jsonl": lambda memory, value: memory.export_jsonl(value),
+        "import_jsonl": lambda memory, value: memory.import_jsonl(value),
+    },
+}
+
+# (value, words that the message has)
+NO_TEXT: list[tuple[object, list[str]]] = [
+    ("", ["empty", "pass some text"]),
+    (" \t\n\u3000\u00a0", ["only white space", "pass some text"]),
+    ("a\x00b", ["NUL", "at 1", "remove it"]),
+    ("ab\ud83d", ["lone surrogate", "U+D83D", "at 2", "decode"]),
+    (5, ["int", "5"]),
+    (b"bytes", ["bytes"]),
+    (["a"], ["list"]),
+]
+TOO_LONG_AS_KEY: list[tuple[object, list[str]]] = [("x" * 513, ["513", "512", "shorten"])]
+NO_COUNT: list[tuple[object, list[str]]] = [
+    (-1, ["-1", "between 0 and"]),
+    (1.5, ["float", "1.5", "whole number"]),
+    ("0", ["str", "whole number"]),
+    (True, ["bool", "whole number"]),
+    (10**30, ["between 0 and"]),
+]
+NO_TIME: list[tuple[object, list[str]]] = [
+    (datetime(2024, 5, 1, 12), ["2024-05-01T12:00:00", "no time zone", "timezone.utc"]),  # noqa: DTZ001
+    ("2024-05-01", ["must be a datetime", "2024-05-01"]),
+    (0, ["must be a datetime", "int"]),
+]
+NO_WORD: list[tuple[object, list[str]]] = [
+    ("", ["word"]),
+    (" ", ["word"]),
+    ("two words", ["two words", "letters, digits"]),
+    ("a/b", ["a/b"]),
+    ("-dash", ["-dash"]),
+    ("a\x00", ["\\x00"]),
+    ("a\ud800", ["\\ud800"]),
+    ("w" * 65, ["64"]),
+    (5, ["int", "5"]),
+    (object(), ["object"]),
+    (b"core", ["word"]),
+]
+NO_SCOPE: list[tuple[object, list[str]]] = [
+    ("", ["''", "empty"]),
+    (" ", ["' '", "white space"]),
+    ("public ", ["'public '", "white space"]),
+    (" public", ["' public'", "white space"]),
+    ("a\n", ["white space"]),
+    ("a\u3000", ["white space"]),
+    ("a\x00b", ["invisible", "U+0000"]),
+    ("public\u200b", ["invisible", "U+200B"]),
+    ("a\u202eb", ["invisible", "U+202E"]),
+    ("a\ud800", ["invisible", "U+D800"]),
+    ("s" * 257, ["257", "256"]),
+    (5, ["int"]),
+    (b"main", ["bytes"]),
+    (["main"], ["list"]),
+    (False, ["bool"]),
+]
+
+VALUES: dict[str, list[tuple[object, list[str]]]] = {
+    "key": [*NO_TEXT, *TOO_LONG_AS_KEY, (None, ["NoneType"])],
+    "content": [
+        *NO_TEXT,
+        (None, ["NoneType"]),
+        ("x" * 10_000_000, ["10,000,000", "65,536", "split it", "max_content_bytes"]),
+        ("记" * 21_846, ["65,538", "65,536", "max_content_bytes"]),
+    ],
+    "query": [*NO_TEXT, (None, ["NoneType"]), ("q" * 32_769, ["32,769", "32,768", "max_query_characters"])],
+    "limit": [
+        (0, ["0", "between 1 and 1000", "max_results"]),
+        (-1, ["-1", "between 1 and 1000"]),
+        (10**9, ["1000000000", "between 1 and 1000"]),
+        (10**30, ["between 1 and 1000"]),
+        (2.0, ["float", "whole number"]),
+        ("10", ["str", "whole number"]),
+        (True, ["bool", "whole number"]),
+        (None, ["NoneType", "whole number"]),
+    ],
+    "offset": NO_COUNT,
+    "context": [*NO_COUNT, (51, ["51", "between 0 and 50"])],
+    "position": NO_COUNT,
+    "weights": [
+        ((1, 2), ["(1, 2)", "three numbers"]),
+        ("abc", ["'abc'", "three numbers"]),
+        (0.5, ["0.5", "three numbers"]),
+        ((0.5, -1, 0.5), ["beta -1"]),
+        ((0.5, 0.2, float("nan")), ["gamma nan"]),
+        ((float("inf"), 0.2, 0.3), ["alpha inf"]),
+        (("a", 0.2, 0.3), ["alpha 'a'"]),
+    ],
+    "decay_rate": [(0, ["0", "at most 1"]), (1.5, ["1.5"]), (-1, ["-1"]), (float("nan"), ["nan"]), ("x", ["'x'"])],
+    "mode": [("fuzzy", ["fuzzy", "hybrid", "keyword", "semantic"]), ("", ["hybrid"]), (None, ["None", "hybrid"])],
+    "scope": NO_SCOPE,
+    "category": NO_WORD,
+    "memory_type": NO_WORD,
+    "domain": NO_WORD,
+    "tag": [*NO_TEXT, ("t" * 1_001, ["1,001", "1,000"])],
+    "tags": [
+        ("sea", ["str", "list of texts"]),
+        (b"sea", ["bytes", "list of texts"]),
+        (5, ["int", "list of texts"]),
+        ([f"t{n}" for n in range(257)], ["257", "256"]),
+    ],
+    "importance": [
+        (-0.1, ["-0.1", "between 0 and 1"]),
+        (1.1, ["1.1", "between 0 and 1"]),
+        (float("nan"), ["nan", "between 0 and 1"]),
+        (float("inf"), ["inf", "between 0 and 1"]),
+        ("high", ["str", "high"]),
+        (True, ["bool"]),
+    ],
+    "occurred_at": NO_TIME,
+    "since": NO_TIME,
+    "until": NO_TIME,
+    "now": NO_TIME,
+    "conversation_id": [*NO_TEXT, *TOO_LONG_AS_KEY],
+    "session_id": [*NO_TEXT, *TOO_LONG_AS_KEY],
+    "messages": [
+        (None, ["messages", "NoneType"]),
+        ("hello", ["messages", "str"]),
+        ({"role": "user"}, ["messages", "dict"]),
+        (["hello"], ["messages[0]", "str", "role and content"]),
+        ([{"role": "user", "content": "x"}, {"content": "x"}], ["messages[1]", "no role", "'user'"]),
+        ([{"role": " ", "content": "x"}], ["messages[0]", "no role"]),
+        ([{"role": 5, "content": "x"}], ["messages[0]", "role"]),
+        ([{"role": "us\ud800er", "content": "x"}], ["messages[0]", "role", "surrogate"]),
+        ([{"role": "user", "content": 5}], ["messages[0].content", "int"]),
+        ([{"role": "user", "content": [float("nan")]}], ["messages[0]", "JSON"]),
+        ([{"role": "user", "content": [object()]}], ["messages[0]", "JSON"]),
+        ([{"role": "user", "content": [(1, 2)]}], ["messages[0]", "not tuples"]),
+        ([{"role": "user", "content": [{1: 2}]}], ["messages[0]", "text keys"]),
+        ([{"role": "user", 5: "x"}], ["messages[0]", "field name"]),
+    ],
+    "entries": [
+        ("text", ["entries", "str"]),
+        ({"key": "k", "content": "c"}, ["entries", "dict"]),
+        (None, ["entries", "NoneType"]),
+        (5, ["entries", "int"]),
+        ([5], ["entries[0]", "int"]),
+    ],
+    "path": [("no/such/folder/file.jsonl", ["no/such/folder/file.jsonl"]), (".", ["."])],
+}
+
+
+def _cases() -> Iterator[Any]:
+    for argument, calls in CALLS.items():
+        for (method, call), (value, words) in itertools.product(calls.items(), VALUES[argument]):
+            shown = ascii(value)
+            shown = shown if len(shown) <= 30 else f"{shown[:20]}...{len(shown)}"
+            yield pytest.param(argument, call, value, words, id=f"{method}-{argument}-{shown}")
+
+
+@pytest.mark.parametrize(("argument", "call", "value", "words"), list(_cases()))
+def test_a_bad_value_is_refused_and_nothing_is_changed(
+    memory: AgentMemory, argument: str, call: Call, value: object, words: list[str]
+) -> None:
+    before = contents_of(memory)
+    with pytest.raises(InvalidInputError) as caught:
+        call(memory, value)
+    message = str(caught.value)
+    assert isinstance(caught.value, JiyiError)
+    assert isinstance(caught.value, ValueError)
+    assert isinstance(caught.value, InvalidScopeError) is (argument == "scope")
+    named_otherwise = argument in {"path", "messages", "weights"}
+    for word in words if named_otherwise else [argument, *words]:
+        assert word in message
+    assert len(message) < 500
+    message.encode()  # can be printed and logged: no lone surrogate in it
+    assert contents_of(memory) == before
+
+
+def test_every_argument_of_every_method_is_tried() -> None:
+    """A new argument or method has no place until its bad values are listed here."""
+    any_value = {"erase", "progress"}
+    singular = {"memory_types": "memory_type", "domains": "domain"}
+    for name, method in inspect.getmembers(AsyncMemory, inspect.iscoroutinefunction):
+        if name.startswith("_"):
+            continue
+        for argument in list(inspect.signature(method).parameters)[1:]:
+            if argument not in any_value:
+                assert name in CALLS[singular.get(argument, argument)], f"{name} takes {argument}"
+
+
+def test_a_refused_scope_leaves_a_line_in_the_log(memory: AgentMemory, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.ERROR, "jiyi"), pytest.raises(InvalidScopeError):
+        memory.recall("text", scope="public ")
+    assert [record.levelname for record in caplog.records if "scope" in record.getMessage()] == ["ERROR"]
+
+
+def test_since_must_come_before_until(memory: AgentMemory) -> None:
+    for until in (NOON, NOON - timedelta(days=1)):
+        with pytest.raises(InvalidInputError, match=r"since .* until .* swap"):
+            memory.recall("text", since=NOON, until=until)
+
+
+def test_a_time_outside_the_calendar_of_utc_is_refused(memory: AgentMemory) -> None:
+    for moment in (
+        datetime.min.replace(tzinfo=timezone(timedelta(hours=14))),
+        datetime.max.replace(tzinfo=timezone(timedelta(hours=-12))),
+    ):
+        with pytest.raises(InvalidInputError, match="outside the years 1 to 9999"):
+            memory.store("key", "text", occurred_at=moment)
+
+
+def test_the_limits_are_settings(tmp_path: Path) -> None:
+    limits = {"max_content_bytes": 12, "max_key_characters": 3, "max_query_characters": 4, "max_results": 2}
+    with AgentMemory.open(tmp_path, **QUICK, **limits) as memory:
+        memory.store("abc", "记忆记忆")
+        with pytest.raises(InvalidInputError, match=r"13 bytes and the limit is 12"):
+            memory.store("abc", "记忆记忆x")
+        with pytest.raises(InvalidInputError, match=r"key has 4 characters and the limit is 3"):
+            memory.get("abcd")
+        with pytest.raises(InvalidInputError, match=r"query has 5 characters and the limit is 4"):
+            memory.recall("记忆记忆记")
+        with pytest.raises(InvalidInputError, match=r"limit 3 is not between 1 and 2"):
+            memory.recall("记忆", 3)
+        assert keys(memory.recall("记忆", 2)) == ["abc"]
+
+
+def test_the_longest_legal_texts_are_taken(tmp_path: Path) -> None:
+    with AgentMemory.open(tmp_path, **QUICK) as memory:
+        longest = "记忆宫殿" + "。" * 21_841
+        assert len(longest.encode()) == 65_535
+        memory.store("键" * 512, longest, scope="域" * 256, tags=["标" * 1_000], conversation_id="话" * 512)
+        (hit,) = memory.recall("宫殿", scope="域" * 256)
+        assert hit.content == longest
+        assert memory.get("键" * 512, scope="域" * 256) == hit.as_record()
+
+
+# --- any text is a legal query ----------------------------------------------------------------------------------------
+
+QUERIES = [
+    "C++ (v2",
+    "key: value",
+    '"x',
+    "a AND",
+    "*",
+    "😀",
+    "👩‍👩‍👧‍👦 family",
+    "http://example.org/a?b=c&d=%20#e",
+    "NOT",
+    "NOT lighthouse",
+    "lighthouse OR",
+    "+lighthouse -text",
+    "\\",
+    "lighthouse\\",
+    "C:\\temp\\new",
+    "'; DROP TABLE memory_records; --",
+    "%",
+    "_",
+    "[1 TO 2}",
+    "content:lighthouse",
+    "lighthouse~2^3",
+    "/regex.*/",
+    "(((((",
+    "?",
+    "。",
+    "\x01\x7f",
+    "\u200b",
+    "\ufeff",
+    "\u202e",
+    "\U000e0001",
+    "é\u0301\u0301\u0301",
+    "的",
+    "the",
+    "-",
+    "0",
+    "null",
+]
+
+
+@pytest.mark.parametrize("mode", ["hybrid", "keyword"])
+@pytest.mark.parametrize("query", QUERIES, ids=ascii)
+def test_any_text_is_a_legal_query(memory: AgentMemory, query: str, mode: str) -> None:
+    for hit in memory.recall(query, mode=mode):
+        assert hit.scope in {"main", "public"}
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["NOT lighthouse", "lighthouse OR", "+lighthouses", "(lighthouse", '"lighthouse', "lighthouse: *", "lighthouse\\"],
+)
+def test_signs_around_a_word_do_not_hide_it(memory: AgentMemory, query: str) -> None:
+    assert keys(memory.recall(query, mode="keyword")) == ["key"]
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["lighthouse " * 2_978, "记" * 32_768, "".join(chr(0x4E00 + n % 20_000) for n in range(32_768))],
+    ids=["one word again and again", "one character again and again", "ever new characters"],
+)
+def test_the_longest_query_is_answered(memory: AgentMemory, query: str) -> None:
+    assert 32_700 < len(query) <= 32_768
+    found = keys(memory.recall(query, mode="keyword"))
+    assert found == (["key"] if "lighthouse" in query else [])
+
+
+def test_a_sign_that_is_part_of_a_name_is_found(tmp_path: Path) -> None:
+    with AgentMemory.open(tmp_path, **QUICK) as memory:
+        memory.store("first", "writes C++ every day")
+        memory.store("second", "writes C every day")
+        memory.store("url", "the wiki is at http://example.org/wiki")
+        memory.store("emoji", "reacts with 🎉 to everything")
+        assert keys(memory.recall("C++ (v2", mode="keyword"))[0] == "first"
+        assert keys(memory.recall("http://example.org", mode="keyword")) == ["url"]
+        assert keys(memory.recall("🎉", mode="keyword")) == ["emoji"]
+
+
+def test_a_stored_text_is_kept_letter_for_letter(tmp_path: Path) -> None:
+    texts = [*QUERIES, json.dumps(QUERIES), "line\r\nline\n\n", "  padded  "]
+    with AgentMemory.open(tmp_path, **QUICK) as memory:
+        memory.store_many({"key": f"{n} {text}"[:512], "content": text, "tags": [text]} for n, text in enumerate(texts))
+        for n, text in enumerate(texts):
+            entry = memory.get(f"{n} {text}"[:512])
+            assert (entry.content, entry.tags) == (text, (text,))

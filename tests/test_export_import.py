@@ -1,0 +1,481 @@
+"""Export and import: everything comes through, twice is once, and where two stores differ nothing is lost."""
+
+import json
+import shutil
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from jiyi.errors import ImportFormatError, InvalidInputError
+from jiyi.ports import ImportCounts
+from jiyi.sync import AgentMemory
+from tests.support import QUICK, contents_of, keys, rows_of
+
+OpenMemory = Callable[..., AgentMemory]
+
+
+def said(*texts: str) -> list[dict[str, Any]]:
+    """A conversation of one user."""
+    return [{"role": "user", "content": text} for text in texts]
+
+
+def fill(memory: AgentMemory) -> None:
+    """A little of everything that a store can hold."""
+    memory.store("city", "lives in Turin", "daily", tags=["home", "意大利"], importance=0.9, domain="life")
+    memory.store("city", "lives in Oslo", "core", occurred_at=datetime(1, 2, 3, 4, 5, 6, 7, tzinfo=UTC))
+    memory.store("gone", "was forgotten")
+    memory.forget("gone")
+    memory.store("wiped", "was erased", tags=["wiped"])
+    memory.forget("wiped", erase=True)
+    memory.store("diary", '日记 \u2028 🎉 \\ "quoted"', "自定义", scope="ada", memory_type="note", conversation_id="c")
+    memory.store("door", "everybody's", scope="public")
+    memory.save_conversation_history(
+        "s", [{"role": "user", "content": "hi \x00\ud800", "extra": [1, None, {"a": 0.1}]}]
+    )
+    memory.save_conversation_history("s", said("reworded", "and more"))
+    memory.save_conversation_history("s", said("of ada"), scope="ada")
+
+
+def transfer(source: AgentMemory, target: AgentMemory, **options: str) -> ImportCounts:
+    """Export from one memory and import into another."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "export.jsonl")
+        source.export_jsonl(file, **options)
+        counts: ImportCounts = target.import_jsonl(file)
+        return counts
+
+
+def assert_sound(memory: AgentMemory) -> None:
+    """Every index holds exactly what the records say, without a rebuild."""
+    memory.drain()
+    assert [report.to_dict() for report in memory.verify() if not report.sound] == []
+
+
+# --- without loss -----------------------------------------------------------------------------------------------------
+
+
+def test_everything_comes_through(open_memory: OpenMemory) -> None:
+    source, target = open_memory("source"), open_memory("target")
+    fill(source)
+    counts = transfer(source, target)
+    assert contents_of(target) == contents_of(source)
+    assert counts.unchanged == 0
+    for scope in ("main", "ada", "public"):
+        assert target.list(scope=scope) == source.list(scope=scope)
+        assert target.list_sessions(scope=scope) == source.list_sessions(scope=scope)
+        assert target.load_conversation_history("s", scope=scope) == source.load_conversation_history("s", scope=scope)
+    for key in ("city", "gone", "wiped"):
+        assert target.history(key) == source.history(key)
+    assert keys(target.recall("Oslo")) == ["city"]
+    assert target.recall("Turin", mode="keyword") == []
+    assert keys(target.recall("意大利", tags=["意大利"])) == []
+    assert_sound(target)
+
+
+def test_a_second_export_is_the_same(open_memory: OpenMemory, tmp_path: Path) -> None:
+    memory = open_memory()
+    fill(memory)
+    first, second = tmp_path / "first.jsonl", tmp_path / "second.jsonl"
+    lines = memory.export_jsonl(first)
+    assert memory.export_jsonl(second) == lines == len(first.read_bytes().splitlines())
+    assert rows_of(first) == rows_of(second)
+
+
+def test_importing_twice_is_importing_once(open_memory: OpenMemory, tmp_path: Path) -> None:
+    source, target = open_memory("source"), open_memory("target")
+    fill(source)
+    lines = source.export_jsonl(tmp_path / "export.jsonl")
+    target.import_jsonl(tmp_path / "export.jsonl")
+    before = contents_of(target)
+    assert target.import_jsonl(tmp_path / "export.jsonl") == ImportCounts(unchanged=lines - 1)
+    assert contents_of(target) == before
+    assert source.import_jsonl(tmp_path / "export.jsonl") == ImportCounts(unchanged=lines - 1)
+
+
+def test_one_scope_can_be_exported_alone(open_memory: OpenMemory) -> None:
+    source, target = open_memory("source"), open_memory("target")
+    fill(source)
+    transfer(source, target, scope="ada")
+    assert contents_of(target) == contents_of(source, scope="ada")
+    assert {row["scope"] for row in contents_of(target)} == {"ada"}
+    assert keys(target.recall("日记", scope="ada")) == ["diary"]
+
+
+def test_the_file_is_lines_of_readable_json(open_memory: OpenMemory, tmp_path: Path) -> None:
+    memory = open_memory()
+    fill(memory)
+    memory.export_jsonl(tmp_path / "export.jsonl")
+    raw = (tmp_path / "export.jsonl").read_bytes()
+    assert "意大利".encode() in raw
+    assert raw.endswith(b"\n")
+    assert json.loads(raw.split(b"\n")[0])["kind"] == "jiyi-export"
+    assert {json.loads(line)["kind"] for line in raw.splitlines()} == {"jiyi-export", "change", "entry", "message"}
+
+
+def test_a_failed_export_leaves_the_old_file_and_no_rubbish(
+    open_memory: OpenMemory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory = open_memory()
+    fill(memory)
+    (tmp_path / "out").mkdir()
+    file = tmp_path / "out/export.jsonl"
+    file.write_text("the old one")
+
+    def full(_descriptor: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("os.fsync", full)
+        with pytest.raises(InvalidInputError, match=r"export\.jsonl cannot be written: No space left"):
+            memory.export_jsonl(file)
+    assert [(found.name, found.read_text()) for found in (tmp_path / "out").iterdir()] == [
+        ("export.jsonl", "the old one")
+    ]
+
+
+TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), min_size=1, max_size=12).filter(str.strip)
+KEYS = st.sampled_from(["a", "b", "ключ"])
+SCOPES = st.sampled_from(["main", "A", "public"])
+STEPS = st.lists(
+    st.one_of(
+        st.tuples(st.just("store"), SCOPES, KEYS, TEXTS, st.lists(TEXTS, max_size=2)),
+        st.tuples(st.just("forget"), SCOPES, KEYS, st.booleans()),
+        st.tuples(st.just("save"), SCOPES, KEYS, st.lists(TEXTS, max_size=3)),
+    ),
+    max_size=10,
+)
+
+
+def play(memory: AgentMemory, steps: list[tuple[Any, ...]]) -> None:
+    """Do what the steps say."""
+    for what, scope, name, *rest in steps:
+        if what == "store":
+            memory.store(name, rest[0], scope=scope, tags=rest[1])
+        elif what == "forget":
+            memory.forget(name, scope=scope, erase=rest[0])
+        else:
+            memory.save_conversation_history(name, said(*rest[0]), scope=scope)
+
+
+@settings(max_examples=settings.default.max_examples // 5)
+@given(steps=STEPS)
+def test_any_store_comes_through(steps: list[tuple[Any, ...]]) -> None:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        AgentMemory.open(Path(folder, "source"), **QUICK) as source,
+        AgentMemory.open(Path(folder, "target"), **QUICK) as target,
+    ):
+        play(source, steps)
+        transfer(source, target)
+        assert contents_of(target) == contents_of(source)
+
+
+@settings(max_examples=settings.default.max_examples // 6)
+@given(common=STEPS, here=STEPS, there=STEPS)
+def test_two_stores_that_parted_can_be_merged_in_any_state(
+    common: list[tuple[Any, ...]], here: list[tuple[Any, ...]], there: list[tuple[Any, ...]]
+) -> None:
+    """Nothing that was current on either side is lost, one side's state stands, and a second import adds nothing."""
+    with tempfile.TemporaryDirectory() as folder:
+        with AgentMemory.open(Path(folder, "here"), **QUICK) as first:
+            play(first, common)
+        shutil.copytree(Path(folder, "here"), Path(folder, "there"))
+        with (
+            AgentMemory.open(Path(folder, "here"), **QUICK) as first,
+            AgentMemory.open(Path(folder, "there"), **QUICK) as second,
+        ):
+            play(first, here)
+            play(second, there)
+            states = [_state(first), _state(second)]
+            transfer(second, first)
+            merged = _state(first)
+            _assert_each_part_is_of_one_side(merged, states)
+            wiped = {(scope, name) for what, scope, name, *rest in [*here, *there] if what == "forget" and rest[0]}
+            for side in states:
+                for place, text in side.entries.items():
+                    assert place in wiped or text in _texts(first, *place)
+            after = contents_of(first)
+            assert transfer(second, first) == ImportCounts(unchanged=len(contents_of(second)))
+            assert contents_of(first) == after
+            assert_sound(first)
+
+
+@dataclass
+class _State:
+    entries: dict[tuple[str, str], str]
+    sessions: dict[tuple[str, str], list[str]]
+
+
+def _state(memory: AgentMemory) -> _State:
+    scopes, names = ("main", "A", "public"), ("a", "b", "ключ")
+    return _State(
+        {
+            (entry.scope, str(entry.key)): entry.content
+            for scope in scopes
+            for entry in memory.list(scope=scope, limit=1000)
+        },
+        {
+            (scope, name): [str(message.content) for message in memory.load_conversation_history(name, scope=scope)]
+            for scope in scopes
+            for name in names
+        },
+    )
+
+
+def _assert_each_part_is_of_one_side(merged: _State, sides: list[_State]) -> None:
+    for place in {place for side in sides for place in side.entries} | set(merged.entries):
+        assert merged.entries.get(place) in [side.entries.get(place) for side in sides]
+    for place, texts in merged.sessions.items():
+        assert texts in [side.sessions[place] for side in sides]
+
+
+def _texts(memory: AgentMemory, scope: str, key: str) -> set[str]:
+    """Every text that the key ever had."""
+    versions = memory.history(key, scope=scope)
+    return {version.entry.content for version in versions if version.entry is not None}
+
+
+# --- where two stores differ -----------------------------------------------------------------------------------------------
+
+
+def test_of_two_entries_with_one_key_the_newer_wins_and_the_older_stays_in_the_history(open_memory: OpenMemory) -> None:
+    old, new = open_memory("old"), open_memory("new")
+    old.store("city", "lives in Turin", tags=["italy"])
+    new.store("city", "lives in Oslo", tags=["norway"])
+    with_old = open_memory("with-old")
+    transfer(old, with_old)
+    transfer(new, with_old)
+    transfer(old, new)
+    for memory in (with_old, new):
+        assert memory.get("city").content == "lives in Oslo"
+        assert memory.count() == 1
+        texts = [version.entry.content for version in memory.history("city") if version.entry is not None]
+        assert sorted(texts) == ["lives in Oslo", "lives in Turin"]
+        assert keys(memory.recall("Oslo", mode="keyword")) == ["city"]
+        assert memory.recall("Turin", mode="keyword") == []
+        assert_sound(memory)
+
+
+def parted(open_memory: OpenMemory, tmp_path: Path) -> tuple[AgentMemory, AgentMemory]:
+    """Two stores that were one until now."""
+    with open_memory("here") as memory:
+        memory.store("city", "lives in Turin")
+        memory.save_conversation_history("s", said("one", "two"))
+        memory.recall("Turin")
+    shutil.copytree(tmp_path / "here", tmp_path / "there")
+    return open_memory("here"), open_memory("there")
+
+
+def test_a_store_that_went_on_brings_the_other_up_to_date(open_memory: OpenMemory, tmp_path: Path) -> None:
+    here, there = parted(open_memory, tmp_path)
+    there.store("city", "lives in Oslo")
+    there.store("job", "teacher")
+    there.save_conversation_history("s", said("one", "two, reworded", "three"))
+    transfer(there, here)
+    assert contents_of(here) == contents_of(there)
+    assert keys(here.recall("Oslo", mode="keyword")) == ["city"]
+    assert here.recall("Turin", mode="keyword") == []
+    assert_sound(here)
+
+
+def test_a_store_that_forgot_makes_the_other_forget(open_memory: OpenMemory, tmp_path: Path) -> None:
+    here, there = parted(open_memory, tmp_path)
+    there.forget("city")
+    transfer(there, here)
+    assert here.get("city") is None
+    assert here.recall("Turin", mode="keyword") == []
+    assert here.history("city") == there.history("city")
+    assert_sound(here)
+
+
+def test_a_store_that_erased_makes_the_other_erase(open_memory: OpenMemory, tmp_path: Path) -> None:
+    here, there = parted(open_memory, tmp_path)
+    there.forget("city", erase=True)
+    transfer(there, here)
+    assert here.get("city") is None
+    assert "Turin" not in str(contents_of(here))
+
+
+@pytest.mark.parametrize("erase", [False, True])
+def test_what_was_forgotten_since_the_export_stays_forgotten(
+    open_memory: OpenMemory, tmp_path: Path, erase: bool
+) -> None:
+    memory = open_memory()
+    memory.store("city", "lives in Turin")
+    memory.export_jsonl(tmp_path / "old.jsonl")
+    memory.forget("city", erase=erase)
+    before = contents_of(memory)
+    memory.import_jsonl(tmp_path / "old.jsonl")
+    assert memory.get("city") is None
+    assert memory.recall("Turin", mode="keyword") == []
+    assert contents_of(memory) == before
+
+
+def test_both_changed_the_same_entry_the_newer_wins_and_the_older_stays_in_the_history(
+    open_memory: OpenMemory, tmp_path: Path
+) -> None:
+    here, there = parted(open_memory, tmp_path)
+    here.store("city", "lives in Lima")
+    there.store("city", "lives in Cairo")
+    there.store("city", "lives in Oslo")
+    transfer(there, here)
+    transfer(here, there)
+    for memory in (here, there):
+        assert memory.get("city").content == "lives in Oslo"
+        texts = {version.entry.content for version in memory.history("city") if version.entry is not None}
+        assert texts == {"lives in Turin", "lives in Lima", "lives in Cairo", "lives in Oslo"}
+        assert keys(memory.recall("Oslo", mode="keyword")) == ["city"]
+        assert memory.recall("Lima", mode="keyword") == []
+        assert_sound(memory)
+
+
+@pytest.mark.parametrize("first", ["here", "there"])
+def test_of_two_states_of_a_conversation_the_one_last_written_to_stands_whole(
+    open_memory: OpenMemory, tmp_path: Path, first: str
+) -> None:
+    stores = dict(zip(("here", "there"), parted(open_memory, tmp_path), strict=True))
+    second = "there" if first == "here" else "here"
+    stores[first].save_conversation_history("s", said("one", "older", "older still", "and longer"))
+    stores[second].save_conversation_history("s", said("one", "newer", "newest"))
+    transfer(stores["there"], stores["here"])
+    memory = stores["here"]
+    assert [message.content for message in memory.load_conversation_history("s")] == ["one", "newer", "newest"]
+    assert memory.recall("older", mode="keyword") == []
+    assert [hit.content for hit in memory.recall("newest", 1, mode="keyword")] == ["newest"]
+    everything = [json.loads(row["content"])["content"] for row in contents_of(memory) if row["kind"] == "message"]
+    assert {"two", "older", "older still", "and longer", "newer", "newest"} <= set(everything)
+    assert_sound(memory)
+
+
+# --- bad files ----------------------------------------------------------------------------------------------------------
+
+
+def spoil(row: dict[str, Any], **changes: Any) -> dict[str, Any]:
+    """A row with other values; a value of `...` takes the field out."""
+    return {name: value for name, value in {**row, **changes}.items() if value is not ...}
+
+
+BAD: dict[str, tuple[str, Callable[[dict[str, Any]], Any], list[str]]] = {
+    "not JSON": ("entry", lambda row: json.dumps(row)[:-5], ["not JSON"]),
+    "not UTF-8": ("entry", lambda row: b'{"kind": "\xff"}', ["not UTF-8"]),
+    "not an object": ("entry", lambda row: [row], ["object", "list"]),
+    "deep nesting": ("entry", lambda row: "[" * 100_000, ["not JSON"]),
+    "unknown kind": ("entry", lambda row: spoil(row, kind="poem"), ["'poem'", "entry"]),
+    "no kind": ("entry", lambda row: spoil(row, kind=...), ["kind", "None"]),
+    "unhashable kind": ("entry", lambda row: spoil(row, kind=[]), ["kind"]),
+    "unknown field": ("entry", lambda row: spoil(row, colour="red"), ["colour"]),
+    "missing field": ("entry", lambda row: spoil(row, content=...), ["content"]),
+    "no scope": ("entry", lambda row: spoil(row, scope=""), ["scope", "empty"]),
+    "scope with a space": ("entry", lambda row: spoil(row, scope="public "), ["scope", "white space"]),
+    "empty key": ("entry", lambda row: spoil(row, key=" "), ["key"]),
+    "content is a number": ("entry", lambda row: spoil(row, content=5), ["content", "int"]),
+    "content with NUL": ("entry", lambda row: spoil(row, content="a\x00"), ["NUL"]),
+    "lone surrogate": ("entry", lambda row: spoil(row, content="\ud800"), ["surrogate"]),
+    "importance out of range": ("entry", lambda row: spoil(row, importance_score=7), ["importance", "7"]),
+    "importance NaN": ("entry", lambda row: spoil(row, importance_score=float("nan")), ["importance", "nan"]),
+    "tags are a text": ("entry", lambda row: spoil(row, tags="home"), ["tags"]),
+    "tags twice": ("entry", lambda row: spoil(row, tags=["a", "a"]), ["tags"]),
+    "a time without zone": ("entry", lambda row: spoil(row, created_at="2024-01-01T00:00:00"), ["2024-01-01"]),
+    "a time that is none": ("entry", lambda row: spoil(row, updated_at=None), ["updated_at"]),
+    "version zero": ("entry", lambda row: spoil(row, version=0), ["version", "0"]),
+    "activity is a word": ("entry", lambda row: spoil(row, is_active="yes"), ["is_active"]),
+    "category is a phrase": ("entry", lambda row: spoil(row, category="two words"), ["category", "two words"]),
+    "source is a word": ("entry", lambda row: spoil(row, source="me"), ["entry"]),
+    "another entry's id": ("entry", lambda row: spoil(row, key="another"), ["another"]),
+    "change without version": ("change", lambda row: spoil(row, version=...), ["version"]),
+    "change with odd operation": ("change", lambda row: spoil(row, operation="explode"), ["explode", "create"]),
+    "change with bad before": ("change", lambda row: spoil(row, before={"id": "x"}), ["without"]),
+    "change of no scope": ("change", lambda row: spoil(row, scope=" "), ["scope"]),
+    "changed is a text": ("change", lambda row: spoil(row, changed="content"), ["changed"]),
+    "message without content": ("message", lambda row: spoil(row, content=...), ["content"]),
+    "message content is an object": ("message", lambda row: spoil(row, content={}), ["content", "dict"]),
+    "message at minus one": ("message", lambda row: spoil(row, position=-1), ["position", "-1"]),
+    "message of no session": ("message", lambda row: spoil(row, session_id=""), ["session_id"]),
+    "message at no time": ("message", lambda row: spoil(row, created_at="soon"), ["soon"]),
+}
+
+
+@pytest.fixture(scope="module")
+def export(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
+    """The rows of a good export, with its header."""
+    folder = tmp_path_factory.mktemp("good")
+    with AgentMemory.open(folder / "data", **QUICK) as memory:
+        fill(memory)
+        memory.export_jsonl(folder / "export.jsonl")
+    return [json.loads(line) for line in (folder / "export.jsonl").read_bytes().splitlines()]
+
+
+@pytest.fixture(scope="module")
+def target(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """A memory that no bad file may change."""
+    with AgentMemory.open(tmp_path_factory.mktemp("target"), **QUICK) as memory:
+        memory.store("present", "was here before")
+        yield memory
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_a_bad_line_is_named_and_nothing_is_imported(
+    export: list[dict[str, Any]], target: AgentMemory, tmp_path: Path, name: str
+) -> None:
+    kind, spoiled, words = BAD[name]
+    place = max(number for number, row in enumerate(export) if row["kind"] == kind)
+    bad = spoiled(export[place])
+    if name == "another entry's id":
+        lines = [*export, bad]
+        place = len(export)
+    else:
+        lines = [*export[:place], bad, *export[place + 1 :]]
+    file = tmp_path / "bad.jsonl"
+    with file.open("wb") as out:
+        for line in lines:
+            text = line if isinstance(line, str | bytes) else json.dumps(line)
+            out.write((text if isinstance(text, bytes) else text.encode()) + b"\n")
+    before = contents_of(target)
+    with pytest.raises(ImportFormatError) as caught:
+        target.import_jsonl(file)
+    message = str(caught.value)
+    for word in [f"{file}, line {place + 1}:", "nothing was imported", *words]:
+        assert word in message
+    assert contents_of(target) == before
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", ["empty"]),
+        ("\n\n", ["empty"]),
+        ('{"kind":"entry"}\n', ["line 1", "header"]),
+        ('\n{"kind":"entry"}\n', ["line 2", "header"]),
+        ('{"kind":"jiyi-export","format":2}\n', ["line 1", "format 2", "upgrade jiyi"]),
+        ('{"kind":"jiyi-export"}\n', ["format None"]),
+        ("a,b,c\n1,2,3\n", ["line 1", "not JSON"]),
+    ],
+)
+def test_a_file_that_is_no_export_is_refused(target: AgentMemory, tmp_path: Path, text: str, words: list[str]) -> None:
+    file = tmp_path / "other.jsonl"
+    file.write_text(text, "utf-8")
+    before = contents_of(target)
+    with pytest.raises(ImportFormatError) as caught:
+        target.import_jsonl(file)
+    for word in [str(file), *words]:
+        assert word in str(caught.value)
+    assert contents_of(target) == before
+
+
+def test_progress_is_told_by_lines(open_memory: OpenMemory, tmp_path: Path) -> None:
+    source, target = open_memory("source"), open_memory("target")
+    source.store_many({"key": f"k{number}", "content": "text"} for number in range(1_100))
+    seen: list[int] = []
+    source.export_jsonl(tmp_path / "export.jsonl", progress=lambda done, total: seen.append(done))
+    assert seen == [1_000, 2_000]
+    seen.clear()
+    target.import_jsonl(tmp_path / "export.jsonl", progress=lambda done, total: seen.append(done))
+    assert seen == [1_000, 2_000]
+    assert target.count() == 1_100

@@ -1,0 +1,198 @@
+"""Data directories of other versions, and files that are none: brought up to date, or refused and left alone."""
+
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+
+from jiyi.backends.sql import migrations
+from jiyi.backends.sql.migrations import Migration
+from jiyi.errors import StorageError, StoreDamagedError, StoreTooNewError
+from jiyi.sync import AgentMemory
+from tests.support import contents_of, database, keys
+
+OpenMemory = Callable[..., AgentMemory]
+
+
+def _add_moods(connection: sa.Connection) -> None:
+    connection.exec_driver_sql("CREATE TABLE moods (memory_id TEXT PRIMARY KEY, mood TEXT NOT NULL)")
+    connection.exec_driver_sql("INSERT INTO moods SELECT id, 'calm' FROM memory_records")
+
+
+def _break_off(connection: sa.Connection) -> None:
+    connection.exec_driver_sql("CREATE TABLE half_done (note TEXT)")
+    connection.exec_driver_sql("UPDATE memory_records SET content = 'spoilt'")
+    connection.exec_driver_sql("SELECT no_such_function()")
+
+
+@pytest.fixture
+def version_2(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A jiyi whose stores have one table more."""
+    steps = (*migrations.MIGRATIONS, Migration(_next(), "moods of memories", _add_moods))
+    monkeypatch.setattr(migrations, "MIGRATIONS", steps)
+
+
+def _next() -> int:
+    return migrations.MIGRATIONS[-1].version + 1
+
+
+def make_store(open_memory: OpenMemory) -> list[dict[str, object]]:
+    """A store of today's version with all kinds of contents; returns them."""
+    with open_memory() as memory:
+        memory.store("city", "lives in Turin", tags=["home"])
+        memory.store("city", "lives in Oslo")
+        memory.store("gone", "forgotten")
+        memory.forget("gone")
+        memory.save_conversation_history("s", [{"role": "user", "content": "hello"}])
+        return contents_of(memory)
+
+
+def backups(folder: Path) -> list[Path]:
+    """Whole copies beside the database."""
+    return sorted(file for file in folder.glob("memory.*.db") if file.name != "memory.db")
+
+
+def test_an_old_store_is_brought_up_to_date_and_loses_nothing(
+    open_memory: OpenMemory, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    before = make_store(open_memory)
+    old_version = migrations.MIGRATIONS[-1].version
+    request.getfixturevalue("version_2")
+    with open_memory() as memory:
+        assert contents_of(memory) == before
+        assert keys(memory.recall("Oslo")) == ["city"]
+        assert memory.doctor()["store"]["schema_version"] == old_version + 1
+    with database(tmp_path / "data") as connection:
+        assert connection.execute("SELECT count(*) FROM moods").fetchone()[0] > 0
+        applied = connection.execute("SELECT version, name FROM schema_migrations ORDER BY version").fetchall()
+        assert applied[-1] == (old_version + 1, "moods of memories")
+
+
+def test_a_copy_of_the_old_store_is_kept(
+    open_memory: OpenMemory, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    before = make_store(open_memory)
+    assert backups(tmp_path / "data") == []
+    request.getfixturevalue("version_2")
+    open_memory().store("city", "lives in Lima")
+    (copy,) = backups(tmp_path / "data")
+    request.getfixturevalue("monkeypatch").undo()
+    (tmp_path / "restored").mkdir()
+    copy.rename(tmp_path / "restored/memory.db")
+    assert contents_of(open_memory("restored")) == before
+
+
+def test_a_migration_happens_once(open_memory: OpenMemory, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    make_store(open_memory)
+    request.getfixturevalue("version_2")
+    for _ in range(3):
+        open_memory().close()
+    assert len(backups(tmp_path / "data")) == 1
+
+
+@pytest.mark.usefixtures("version_2")
+def test_a_new_store_is_made_in_the_newest_state_without_a_copy(open_memory: OpenMemory, tmp_path: Path) -> None:
+    version = migrations.MIGRATIONS[-1].version
+    with open_memory() as memory:
+        assert memory.doctor()["store"]["schema_version"] == version
+    assert backups(tmp_path / "data") == []
+
+
+def test_a_migration_that_fails_changes_nothing(
+    open_memory: OpenMemory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = make_store(open_memory)
+    with monkeypatch.context() as patch:
+        patch.setattr(
+            migrations, "MIGRATIONS", (*migrations.MIGRATIONS, Migration(_next(), "a step with a mistake", _break_off))
+        )
+        with pytest.raises(StorageError, match="no_such_function"):
+            open_memory()
+    with database(tmp_path / "data") as connection:
+        assert connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'half_done'").fetchone() is None
+    assert contents_of(open_memory()) == before
+
+
+def test_a_newer_store_is_refused_and_left_as_it_is(open_memory: OpenMemory, tmp_path: Path) -> None:
+    make_store(open_memory)
+    newer = _next() + 40
+    with database(tmp_path / "data") as connection:
+        connection.execute(
+            "INSERT INTO schema_migrations VALUES (?, 'from the future', '2099-01-01T00:00:00.000000Z', '99')", (newer,)
+        )
+    file = tmp_path / "data/memory.db"
+    before = file.read_bytes()
+    with pytest.raises(StoreTooNewError) as caught:
+        open_memory()
+    for word in (str(file), f"version {newer}", f"up to {newer - 41}", "upgrade jiyi"):
+        assert word in str(caught.value)
+    assert file.read_bytes() == before
+    assert backups(tmp_path / "data") == []
+
+
+@pytest.mark.parametrize("journal", ["delete", "wal"])
+def test_a_database_of_another_program_is_refused_and_left_as_it_is(
+    open_memory: OpenMemory, tmp_path: Path, journal: str
+) -> None:
+    file = tmp_path / "data/memory.db"
+    file.parent.mkdir()
+    with closing(sqlite3.connect(file)) as connection:
+        connection.execute(f"PRAGMA journal_mode={journal}")
+        connection.execute("CREATE TABLE bookmarks (url TEXT)")
+        connection.commit()
+    before = file.read_bytes()
+    with pytest.raises(StoreDamagedError, match="bookmarks.*not a jiyi store") as caught:
+        open_memory()
+    assert str(file) in str(caught.value)
+    assert file.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    "content", [b"this is a letter, not a database\n" * 100, b"\x00" * 5_000, b"SQLite format 3\x00" + b"\xff" * 5_000]
+)
+def test_a_file_that_is_no_database_is_refused_and_left_as_it_is(
+    open_memory: OpenMemory, tmp_path: Path, content: bytes
+) -> None:
+    file = tmp_path / "data/memory.db"
+    file.parent.mkdir()
+    file.write_bytes(content)
+    with pytest.raises(StoreDamagedError, match="restore it from a backup or an export") as caught:
+        open_memory()
+    assert str(file) in str(caught.value)
+    assert file.read_bytes() == content
+
+
+def test_an_empty_file_becomes_a_store(open_memory: OpenMemory, tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data/memory.db").touch()
+    open_memory().store("k", "text")
+    assert keys(open_memory().list()) == ["k"]
+
+
+def test_a_place_where_no_directory_can_be_is_named(open_memory: OpenMemory, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(StorageError, match="file/data"):
+        open_memory("file/data")
+    (tmp_path / "data/memory.db").mkdir(parents=True)
+    with pytest.raises(StorageError, match=r"memory\.db"):
+        open_memory()
+
+
+def test_nothing_stays_open_after_a_refusal(open_memory: OpenMemory, tmp_path: Path) -> None:
+    file = tmp_path / "data/memory.db"
+    file.parent.mkdir()
+    file.write_bytes(b"not a database at all, only words")
+    descriptors = Path("/proc/self/fd")
+    if not descriptors.is_dir():
+        pytest.skip("open files can be counted only where /proc is")
+    for _ in range(2):
+        with pytest.raises(StoreDamagedError):
+            open_memory()
+    open_before = len(list(descriptors.iterdir()))
+    for _ in range(5):
+        with pytest.raises(StoreDamagedError):
+            open_memory()
+    assert len(list(descriptors.iterdir())) <= open_before
