@@ -24,7 +24,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True)
     out = parser.parse_args().out
     model = USE(threads=1)
-    known = [piece.decode() if isinstance(piece, bytes) else piece for piece in model._tokenizer._pieces]
+    known = [piece.decode() if isinstance(piece, bytes) else piece for piece in model._tokenizer._pieces]  # noqa: SLF001
     pieces = [piece.replace("\u2581", " ") for piece in known if not piece.startswith("<")][:PIECES]
     random = np.random.default_rng(0)
     random.choice(pieces, TEXTS, replace=False)  # keeps the following draw equal to the one that was measured

@@ -4,7 +4,8 @@
     python -m bench.recall --data path/to/questions.jsonl
 
 LoCoMo's own file is read twice: turns as memories, and whole sessions as memories. A JSONL file has one scope a line:
-{"conv": name, "docs": [[id, text, ISO time or null, session or null], ...], "queries": [{"q", "gold": [ids], "cat"}, ...]}.
+{"conv": name, "docs": [[id, text, ISO time or null, session or null], ...],
+"queries": [{"q", "gold": [ids], "cat"}, ...]}.
 
 Everything of jiyi goes through the public API (`store_many`, `recall`); the baselines are computed here. No parameter
 depends on the set. Recall@k counts questions with at least one known answer: answers in the top k / answers, averaged.
@@ -206,19 +207,25 @@ MEASURES = ("R@1", "R@5", "R@10", "R@20", "all@5", "all@10", "MRR", "NDCG@10")
 
 
 def measure(
-    scopes: list[Scope], folder: Path, progress: Progress, *, modes: tuple[str, ...], baselines: bool, sample: int | None
+    scopes: list[Scope],
+    folder: Path,
+    progress: Progress,
+    *,
+    modes: tuple[str, ...],
+    baselines: bool,
+    sample: int | None,
 ) -> dict[str, dict[str, Tally]]:
     """method -> category -> tally, with category '' for all questions together."""
     from jiyi.providers.bundled import BundledEmbedder
 
     found: dict[str, dict[str, Tally]] = defaultdict(lambda: defaultdict(Tally))
     embedder, analyzer = BundledEmbedder(), Analyzer()
-    settings = {"time_zone": "UTC", "background_indexing": False, "max_content_bytes": 1 << 24}
+    settings: dict[str, Any] = {"time_zone": "UTC", "background_indexing": False, "max_content_bytes": 1 << 24}
     chooser = random.Random(SEED)
     with AgentMemory.open(folder, embedder=embedder, **settings) as memory:
         loading = progress.add_task("storing", total=len(scopes))
         for scope in scopes:
-            memory.store_many([_as_memory(document, scope.name) for document in scope.documents])
+            memory.store_many([as_memory(document, scope.name) for document in scope.documents])
             progress.advance(loading)
         progress.update(loading, description="indexing", total=None)
         memory.drain()
@@ -244,7 +251,7 @@ def measure(
     return found
 
 
-def _as_memory(document: Document, scope: str) -> dict[str, Any]:
+def as_memory(document: Document, scope: str) -> dict[str, Any]:
     return {
         "key": document.id,
         "content": document.text,
@@ -305,11 +312,12 @@ def main(arguments: list[str] | None = None) -> int:
                 table.add_row(category, method, str(count), *(f"{value:.1f}" for value in values))
             console.print(table)
             console.print(f"{time.monotonic() - start:.0f} s")
-            _keep(options.out, name, title, rows, path, options)
+            _keep(options, path, name, title, rows)
     return 0
 
 
-def _keep(out: Path, name: str, title: str, rows: Any, path: Path, options: argparse.Namespace) -> None:
+def _keep(options: argparse.Namespace, path: Path, name: str, title: str, rows: Any) -> None:
+    out = options.out
     out.mkdir(parents=True, exist_ok=True)
     sampled = f" --sample {options.sample}" if options.sample else ""
     lines = [

@@ -223,9 +223,9 @@ def command() -> str:
     module = specification.name if specification is not None else Path(sys.argv[0]).stem
     arguments, skip = [], False
     for argument in sys.argv[1:]:
-        if skip or argument.startswith(("--results=", "--work=")):
+        if skip or argument.startswith(("--results=", "--work=", "--data=")):
             skip = False
-        elif argument in {"--results", "--work"}:
+        elif argument in {"--results", "--work", "--data"}:
             skip = True
         else:
             arguments.append(shlex.quote(argument))

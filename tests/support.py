@@ -8,6 +8,8 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
+from hypothesis import settings
+
 from jiyi.model.entry import MemoryEntry
 from jiyi.sync import AgentMemory
 
@@ -27,6 +29,13 @@ def rows_of(export: Path) -> list[dict[str, Any]]:
     """The rows of an export file after its header, which holds the time of the export."""
     with export.open(encoding="utf-8") as lines:  # not splitlines: it splits at more than line ends
         return [json.loads(line) for line in lines][1:]
+
+
+def examples(share: int) -> int:
+    """A share of the examples of the hypothesis profile, for laws whose examples take long."""
+    profile = settings.default
+    assert profile is not None
+    return max(1, profile.max_examples // share)
 
 
 def keys(entries: Iterable[MemoryEntry]) -> list[str | None]:

@@ -309,7 +309,7 @@ def test_a_bad_value_is_refused_and_nothing_is_changed(
 
 def test_every_argument_of_every_method_is_tried() -> None:
     """A new argument or method has no place until its bad values are listed here."""
-    any_value = {"erase", "progress"}
+    any_value = {"erase", "highlights", "progress"}
     singular = {"memory_types": "memory_type", "domains": "domain"}
     for name, method in inspect.getmembers(AsyncMemory, inspect.iscoroutinefunction):
         if name.startswith("_"):
@@ -341,7 +341,12 @@ def test_a_time_outside_the_calendar_of_utc_is_refused(memory: AgentMemory) -> N
 
 
 def test_the_limits_are_settings(tmp_path: Path) -> None:
-    limits = {"max_content_bytes": 12, "max_key_characters": 3, "max_query_characters": 4, "max_results": 2}
+    limits: dict[str, Any] = {
+        "max_content_bytes": 12,
+        "max_key_characters": 3,
+        "max_query_characters": 4,
+        "max_results": 2,
+    }
     with AgentMemory.open(tmp_path, **QUICK, **limits) as memory:
         memory.store("abc", "记忆记忆")
         with pytest.raises(InvalidInputError, match=r"13 bytes and the limit is 12"):
@@ -365,7 +370,7 @@ def test_the_longest_legal_texts_are_taken(tmp_path: Path) -> None:
         assert memory.get("键" * 512, scope="域" * 256) == hit.as_record()
 
 
-# --- any text is a legal query ----------------------------------------------------------------------------------------
+# --- any text is a legal query ------------------------------------------------------------------------------------
 
 QUERIES = [
     "C++ (v2",
@@ -404,6 +409,12 @@ QUERIES = [
     "-",
     "0",
     "null",
+    "2024-05-01",
+    "yesterday",
+    "昨天",
+    "0000-00-00 99:99",
+    "9999年99月99日",
+    "the 31st of February in the year 99999999999",
 ]
 
 

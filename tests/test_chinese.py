@@ -138,6 +138,14 @@ def test_a_natural_question_finds_its_answer_first(memory: AgentMemory, query: s
     assert found(memory, query)[0] == expected
 
 
+@pytest.mark.parametrize("query", ["五月四日", "五月", "5月4日"])
+def test_a_date_that_stands_in_a_text_is_found(tmp_path_factory: pytest.TempPathFactory, query: str) -> None:
+    with AgentMemory.open(tmp_path_factory.mktemp("dates"), **QUICK) as memory:
+        memory.store("birthday", "妈妈的生日是五月四日（5月4日）")
+        memory.store("other", "爸爸喜欢钓鱼")
+        assert keys(memory.recall(query, mode="keyword")) == ["birthday"]
+
+
 def test_words_that_are_nowhere_find_nothing(memory: AgentMemory) -> None:
     assert found(memory, "量子纠缠") == []
     assert found(memory, "zyzzyva") == []
@@ -150,13 +158,13 @@ def test_the_matched_words_are_shown(memory: AgentMemory) -> None:
 
 def test_a_chinese_key_tag_and_category_are_found_and_filtered(tmp_path_factory: pytest.TempPathFactory) -> None:
     with AgentMemory.open(tmp_path_factory.mktemp("words"), **QUICK) as memory:
-        memory.store("生日", "五月四日", "家庭", tags=["妈妈", "重要"])
-        memory.store("纪念日", "五月五日", "家庭", tags=["重要"])
+        memory.store("生日", "晚上聚餐", "家庭", tags=["妈妈", "重要"])
+        memory.store("纪念日", "中午聚餐", "家庭", tags=["重要"])
         assert keys(memory.recall("生日"))[0] == "生日"
         assert keys(memory.recall("妈妈")) == ["生日"]
-        assert keys(memory.recall("五月", category="家庭", tags=["妈妈"])) == ["生日"]
-        assert memory.recall("五月", category="家") == []
-        assert memory.recall("五月", tags=["妈"]) == []
+        assert keys(memory.recall("聚餐", category="家庭", tags=["妈妈"])) == ["生日"]
+        assert memory.recall("聚餐", category="家") == []
+        assert memory.recall("聚餐", tags=["妈"]) == []
 
 
 def test_words_of_ones_own_stay_whole(tmp_path_factory: pytest.TempPathFactory) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from jiyi import create_memory, load_memory_config
 from jiyi.config import Settings, load_settings
-from jiyi.errors import ConfigError, JiyiError
+from jiyi.errors import ConfigError
 from jiyi.sync import AgentMemory
 from jiyi.testing.fakes import HashEmbedder
 from tests.support import QUICK
@@ -27,7 +27,7 @@ def write(folder: Path, text: str, name: str = "memory.yaml") -> Path:
     return file
 
 
-# --- precedence -----------------------------------------------------------------------------------------------------
+# --- precedence ---------------------------------------------------------------------------------------------------
 
 
 def test_later_wins_the_file_the_environment_the_arguments(tmp_path: Path) -> None:
@@ -84,7 +84,7 @@ def test_a_file_without_settings_changes_nothing(tmp_path: Path) -> None:
         assert load_settings(tmp_path / str(number), environment={}) == Settings(path=tmp_path / str(number))
 
 
-# --- what is wrong ----------------------------------------------------------------------------------------------------
+# --- what is wrong ------------------------------------------------------------------------------------------------
 
 
 def test_an_unknown_key_is_named_with_file_line_and_suggestion(tmp_path: Path) -> None:
@@ -98,7 +98,7 @@ def test_an_unknown_key_is_named_with_file_line_and_suggestion(tmp_path: Path) -
 
 def test_an_unknown_key_that_resembles_nothing_gets_the_list(tmp_path: Path) -> None:
     write(tmp_path, "memory: {qqqq: 1}")
-    with pytest.raises(ConfigError, match="known are .*busy_timeout.*time_zone"):
+    with pytest.raises(ConfigError, match=r"known are .*busy_timeout.*time_zone"):
         load_settings(tmp_path, environment={})
 
 
@@ -144,8 +144,9 @@ def test_other_variables_are_none_of_our_business(tmp_path: Path) -> None:
     ],
 )
 def test_a_wrong_value_is_named_with_what_is_needed(tmp_path: Path, name: str, value: object, words: str) -> None:
+    arguments: dict[str, Any] = {"path": tmp_path, "environment": {}, name: value}
     with pytest.raises(ConfigError) as caught:
-        load_settings(**{"path": tmp_path, "environment": {}, name: value})
+        load_settings(**arguments)
     message = str(caught.value)
     assert f"argument {name}" in message
     assert repr(value) in message
@@ -186,7 +187,7 @@ def test_a_wrong_setting_makes_no_directory(tmp_path: Path) -> None:
     assert not (tmp_path / "data").exists()
 
 
-# --- the file by itself -------------------------------------------------------------------------------------------------
+# --- the file by itself -------------------------------------------------------------------------------------------
 
 
 def test_load_memory_config_gives_what_the_file_says_and_no_more(tmp_path: Path) -> None:
@@ -227,7 +228,7 @@ def test_a_missing_or_unreadable_file_is_named(tmp_path: Path) -> None:
         load_memory_config(tmp_path)
 
 
-# --- secrets ----------------------------------------------------------------------------------------------------------
+# --- secrets ------------------------------------------------------------------------------------------------------
 
 ADDRESSES = [
     "postgresql://ada:s3cr3t@db.example.org/jiyi",
@@ -291,7 +292,7 @@ def test_a_memory_shows_where_it_is_and_whose(open_memory: OpenMemory, tmp_path:
     assert "closed" in repr(memory)
 
 
-# --- an embedder of one's own --------------------------------------------------------------------------------------------
+# --- an embedder of one's own -------------------------------------------------------------------------------------
 
 
 def test_an_embedder_may_be_an_object_of_ones_own(open_memory: OpenMemory) -> None:
@@ -305,7 +306,3 @@ def test_an_embedder_may_be_an_object_of_ones_own(open_memory: OpenMemory) -> No
 def test_what_is_no_embedder_is_refused(open_memory: OpenMemory) -> None:
     with pytest.raises(ConfigError, match="argument embedder"):
         open_memory(embedder=object())
-
-
-def test_every_error_of_the_settings_is_in_the_tree() -> None:
-    assert issubclass(ConfigError, JiyiError)

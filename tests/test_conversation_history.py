@@ -54,7 +54,7 @@ def rows(folder: Path) -> list[tuple[int, str, int, str]]:
         return connection.execute(statement).fetchall()
 
 
-# --- exactness ------------------------------------------------------------------------------------------------------
+# --- exactness ----------------------------------------------------------------------------------------------------
 
 
 def test_a_conversation_comes_back_exactly(memory: AgentMemory) -> None:
@@ -118,7 +118,7 @@ def test_two_halves_of_one_character_are_refused_instead_of_joined(memory: Agent
         memory.save_conversation_history("s", [{"role": "user", "content": "\ud83d\ude00"}])
 
 
-# --- replacing ------------------------------------------------------------------------------------------------------
+# --- replacing ----------------------------------------------------------------------------------------------------
 
 
 def test_saving_replaces_the_record_of_the_session(memory: AgentMemory) -> None:
@@ -164,7 +164,7 @@ def test_a_save_that_breaks_off_changes_nothing(memory: AgentMemory, tmp_path: P
     assert contents_of(memory) == before
 
 
-# --- sessions and scopes -----------------------------------------------------------------------------------------------
+# --- sessions and scopes ------------------------------------------------------------------------------------------
 
 
 def test_sessions_and_scopes_do_not_touch_each_other(memory: AgentMemory) -> None:
@@ -217,7 +217,7 @@ def test_a_conversation_outlives_the_process(open_memory: OpenMemory) -> None:
     assert messages_of(open_memory(), "s") == CONVERSATION
 
 
-# --- damage ---------------------------------------------------------------------------------------------------------
+# --- damage -------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("damage", ["", "{", "[]", "null", '"text"', '{"content":"x"}', '{"role":5}', b"\xff\xfe\x00"])

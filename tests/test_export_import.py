@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from jiyi.errors import ImportFormatError, InvalidInputError
 from jiyi.ports import ImportCounts
 from jiyi.sync import AgentMemory
-from tests.support import QUICK, contents_of, keys, rows_of
+from tests.support import QUICK, contents_of, examples, keys, rows_of
 
 OpenMemory = Callable[..., AgentMemory]
 
@@ -58,7 +58,7 @@ def assert_sound(memory: AgentMemory) -> None:
     assert [report.to_dict() for report in memory.verify() if not report.sound] == []
 
 
-# --- without loss -----------------------------------------------------------------------------------------------------
+# --- without loss -------------------------------------------------------------------------------------------------
 
 
 def test_everything_comes_through(open_memory: OpenMemory) -> None:
@@ -164,7 +164,7 @@ def play(memory: AgentMemory, steps: list[tuple[Any, ...]]) -> None:
             memory.save_conversation_history(name, said(*rest[0]), scope=scope)
 
 
-@settings(max_examples=settings.default.max_examples // 5)
+@settings(max_examples=examples(5))
 @given(steps=STEPS)
 def test_any_store_comes_through(steps: list[tuple[Any, ...]]) -> None:
     with (
@@ -177,7 +177,7 @@ def test_any_store_comes_through(steps: list[tuple[Any, ...]]) -> None:
         assert contents_of(target) == contents_of(source)
 
 
-@settings(max_examples=settings.default.max_examples // 6)
+@settings(max_examples=examples(6))
 @given(common=STEPS, here=STEPS, there=STEPS)
 def test_two_stores_that_parted_can_be_merged_in_any_state(
     common: list[tuple[Any, ...]], here: list[tuple[Any, ...]], there: list[tuple[Any, ...]]
@@ -242,7 +242,7 @@ def _texts(memory: AgentMemory, scope: str, key: str) -> set[str]:
     return {version.entry.content for version in versions if version.entry is not None}
 
 
-# --- where two stores differ -----------------------------------------------------------------------------------------------
+# --- where two stores differ --------------------------------------------------------------------------------------
 
 
 def test_of_two_entries_with_one_key_the_newer_wins_and_the_older_stays_in_the_history(open_memory: OpenMemory) -> None:
@@ -354,7 +354,7 @@ def test_of_two_states_of_a_conversation_the_one_last_written_to_stands_whole(
     assert_sound(memory)
 
 
-# --- bad files ----------------------------------------------------------------------------------------------------------
+# --- bad files ----------------------------------------------------------------------------------------------------
 
 
 def spoil(row: dict[str, Any], **changes: Any) -> dict[str, Any]:

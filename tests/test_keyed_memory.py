@@ -22,7 +22,7 @@ OpenMemory = Callable[..., AgentMemory]
 MORNING = datetime(2024, 5, 1, 8, 0, tzinfo=UTC)
 
 
-# --- storing -----------------------------------------------------------------------------------------------------
+# --- storing ------------------------------------------------------------------------------------------------------
 
 
 def test_what_was_stored_comes_back_complete(memory: AgentMemory) -> None:
@@ -101,22 +101,21 @@ def test_a_category_is_built_in_or_any_word(memory: AgentMemory, word: str) -> N
 
 
 def test_the_category_is_core_when_none_is_named(memory: AgentMemory) -> None:
-    assert memory.store("key", "text").category is MemoryCategory.CORE or (
-        memory.get("key").category == MemoryCategory.CORE
-    )
+    memory.store("key", "text")
+    assert memory.get("key").category == MemoryCategory.CORE
 
 
 def test_keys_are_exact(memory: AgentMemory) -> None:
     spellings = ["key", "Key", "key ", "ｋｅｙ", "é", "e\u0301", "键", "鍵"]
     for spelling in spellings:
-        memory.store(spelling, f"text of {ascii(spelling)}")
+        memory.store(spelling, f"text of {spelling!a}")
     assert memory.count() == len(spellings)
     assert [memory.get(spelling).content for spelling in spellings] == [
-        f"text of {ascii(spelling)}" for spelling in spellings
+        f"text of {spelling!a}" for spelling in spellings
     ]
 
 
-# --- getting, listing, counting, forgetting -------------------------------------------------------------------------
+# --- getting, listing, counting, forgetting -----------------------------------------------------------------------
 
 
 def test_an_unknown_key_is_none(memory: AgentMemory) -> None:
@@ -136,7 +135,7 @@ def test_entries_are_listed_newest_first_in_pages(memory: AgentMemory) -> None:
 def test_a_forgotten_entry_is_gone_everywhere(memory: AgentMemory) -> None:
     memory.store("secret", "the safe is behind the painting", tags=["safe"])
     memory.store("other", "the painting is a Klimt")
-    assert keys(memory.recall("painting")) == ["secret", "other"] or len(memory.recall("painting")) == 2
+    assert set(keys(memory.recall("painting"))) == {"secret", "other"}
     assert memory.forget("secret") is True
     assert memory.get("secret") is None
     assert keys(memory.recall("painting safe")) == ["other"]
@@ -161,7 +160,7 @@ def test_a_forgotten_key_can_be_used_for_something_new(memory: AgentMemory) -> N
     assert memory.recall("old words", mode="keyword") == []
 
 
-# --- history -------------------------------------------------------------------------------------------------------
+# --- history ------------------------------------------------------------------------------------------------------
 
 
 def test_the_history_tells_what_changed_when_and_by_whom(open_memory: OpenMemory) -> None:
@@ -214,7 +213,7 @@ def test_a_forgotten_entry_can_be_erased_later_and_only_once(memory: AgentMemory
     assert memory.forget("pin", erase=True) is False
 
 
-# --- recall --------------------------------------------------------------------------------------------------------
+# --- recall -------------------------------------------------------------------------------------------------------
 
 
 def test_recall_sees_a_write_at_once(memory: AgentMemory) -> None:
@@ -342,7 +341,7 @@ def test_a_filter_is_not_starved_by_better_matches_outside_it(open_memory: OpenM
         assert keys(memory.recall("apples", 1, mode=mode, scope="other")) == ["quiet"]
 
 
-# --- scopes --------------------------------------------------------------------------------------------------------
+# --- scopes -------------------------------------------------------------------------------------------------------
 
 
 def test_everyone_sees_what_is_public_and_nobody_what_is_anothers(memory: AgentMemory) -> None:
@@ -386,7 +385,7 @@ def test_the_scope_is_the_one_the_memory_was_opened_with(open_memory: OpenMemory
     assert open_memory().get("diary", scope="ada").content == "ada was here"
 
 
-# --- many at once ---------------------------------------------------------------------------------------------------
+# --- many at once -------------------------------------------------------------------------------------------------
 
 
 def test_storing_many_keeps_the_order_and_the_arguments_of_each(memory: AgentMemory) -> None:
@@ -468,7 +467,7 @@ def test_a_callback_that_calls_the_memory_it_reports_on_is_refused_instead_of_ha
         memory.store_many([{"key": "k", "content": "text"}], progress)
 
 
-# --- sharing -------------------------------------------------------------------------------------------------------
+# --- sharing ------------------------------------------------------------------------------------------------------
 
 
 def test_many_tasks_share_one_memory(tmp_path: Path) -> None:
@@ -499,10 +498,10 @@ def test_many_threads_share_one_memory(open_memory: OpenMemory) -> None:
         return keys(memory.recall("text of thread", 3))
 
     with ThreadPoolExecutor(16) as threads:
-        answers = list(threads.map(one, range(200)))
+        answers = list(threads.map(one, range(100)))
     assert all(answers)
     assert memory.count() == 50
-    assert sum(len(memory.history(f"k{number}")) for number in range(50)) == 200
+    assert sum(len(memory.history(f"k{number}")) for number in range(50)) == 100
     memory.drain()
     assert all(report.sound for report in memory.verify())
 
@@ -591,7 +590,7 @@ def test_a_closed_asynchronous_memory_says_so(tmp_path: Path) -> None:
     asyncio.run(scenario())
 
 
-# --- nothing at all -------------------------------------------------------------------------------------------------
+# --- nothing at all -----------------------------------------------------------------------------------------------
 
 
 def test_noop_memory_keeps_nothing() -> None:

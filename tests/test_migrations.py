@@ -144,7 +144,7 @@ def test_a_database_of_another_program_is_refused_and_left_as_it_is(
         connection.execute("CREATE TABLE bookmarks (url TEXT)")
         connection.commit()
     before = file.read_bytes()
-    with pytest.raises(StoreDamagedError, match="bookmarks.*not a jiyi store") as caught:
+    with pytest.raises(StoreDamagedError, match=r"bookmarks.*not a jiyi store") as caught:
         open_memory()
     assert str(file) in str(caught.value)
     assert file.read_bytes() == before

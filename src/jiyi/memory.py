@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from jiyi.config import Settings
     from jiyi.indexing import BackgroundIndexer, Drainer, IndexReport
     from jiyi.recall import RecallEngine
+    from jiyi.text import Vocabulary
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -61,6 +62,7 @@ class Components:
     drainer: Drainer
     indexer: BackgroundIndexer | None
     engine: RecallEngine
+    vocabulary: Vocabulary
 
 
 class AgentMemory:
@@ -281,6 +283,24 @@ class AgentMemory:
     async def list_sessions(self, *, scope: str | None = None) -> Sequence[str]:
         """Ids of the scope's sessions, the one last written to first."""
         return await self._run(self._store.sessions, self._scope(scope))
+
+    # --- words ---------------------------------------------------------------------------------------------------
+
+    async def add_word(self, word: str) -> bool:
+        """Teach the segmenter a word, for the whole store; whether it is new. The text index is rebuilt with it."""
+        checked = self._limits.check_user_word(word)
+        added = await self._run(self._add_word, checked)
+        self._written()
+        return added
+
+    def _add_word(self, word: str) -> bool:
+        from jiyi.text import Analyzer
+
+        # Refuses what cannot be indexed, before anything is written.
+        Analyzer([word])
+        added = self._store.add_user_word(word)
+        self._parts.vocabulary.refresh()
+        return added
 
     # --- upkeep ---------------------------------------------------------------------------------------------------
 

@@ -146,6 +146,14 @@ class RecordStore(Protocol):
 
     def import_rows(self, rows: Iterable[Mapping[str, Any]], *, actor: str) -> ImportCounts: ...
 
+    def user_words(self) -> list[str]:
+        """Words that the segmenter shall take as words."""
+        ...
+
+    def add_user_word(self, word: str) -> bool:
+        """Add one; whether it is new."""
+        ...
+
     def describe(self) -> dict[str, Any]:
         """Facts for `doctor`: versions, sizes, settings of the engine."""
         ...
@@ -169,6 +177,7 @@ class ImportCounts:
     versions: int = 0
     messages: int = 0
     unchanged: int = 0
+    words: int = 0
 
     def __add__(self, other: ImportCounts) -> ImportCounts:
         return ImportCounts(
@@ -176,6 +185,7 @@ class ImportCounts:
             self.versions + other.versions,
             self.messages + other.messages,
             self.unchanged + other.unchanged,
+            self.words + other.words,
         )
 
 

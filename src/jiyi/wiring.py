@@ -40,16 +40,16 @@ def assemble(settings: Settings, *, embedder: Embedder | None = None) -> Compone
     from jiyi.indexing import BackgroundIndexer, Drainer
     from jiyi.memory import Components
     from jiyi.recall import RecallEngine, RecallSettings
-    from jiyi.text import Analyzer
+    from jiyi.text import Vocabulary
 
     if embedder is not None:
         settings = replace(settings, embedder=str(embedder.identity))
     else:
         embedder = _embedder(settings)
-    analyzer = Analyzer(settings.user_words())
     store = SqlRecordStore(SqliteDatabase(settings.path / "memory.db", busy_timeout=settings.busy_timeout))
+    vocabulary = Vocabulary(lambda: [*settings.user_words(), *store.user_words()])
     root = settings.path / "search_index"
-    text = TantivyIndex(root, analyzer, store.store_id, lock_timeout=settings.busy_timeout)
+    text = TantivyIndex(root, vocabulary, store.store_id, lock_timeout=settings.busy_timeout)
     vectors: VectorIndex | None = None
     indexes: tuple[DerivedIndex, ...] = (text,)
     if embedder is not None:
@@ -75,8 +75,8 @@ def assemble(settings: Settings, *, embedder: Embedder | None = None) -> Compone
         dated_candidates=settings.dated_candidates,
         freshness_seconds=settings.freshness_seconds,
     )
-    engine = RecallEngine(store, text, vectors, embedder, analyzer, drainer, recall, settings.zone)
-    return Components(settings, store, indexes, drainer, indexer, engine)
+    engine = RecallEngine(store, text, vectors, embedder, vocabulary, drainer, recall, settings.zone)
+    return Components(settings, store, indexes, drainer, indexer, engine, vocabulary)
 
 
 def _embedder(settings: Settings) -> Embedder | None:

@@ -118,7 +118,7 @@ def test_importing_jiyi_reads_no_environment_and_makes_no_directory() -> None:
     assert result.stdout.strip().endswith("/second/.jiyi/data []")
 
 
-# --- the same names without async ---------------------------------------------------------------------------------------
+# --- the same names without async ---------------------------------------------------------------------------------
 
 
 def test_sync_has_the_same_names(tmp_path_factory: pytest.TempPathFactory) -> None:
@@ -136,12 +136,11 @@ def test_sync_has_the_same_names(tmp_path_factory: pytest.TempPathFactory) -> No
 def test_sync_opens_with_the_same_arguments() -> None:
     for name in ("AgentMemory", "NoopMemory", "create_memory"):
         assert name in jiyi.sync.__all__
-    assert inspect.signature(jiyi.sync.create_memory).parameters == _without_types(jiyi.create_memory)
-    assert inspect.signature(jiyi.sync.AgentMemory.open).parameters == _without_types(AgentMemory.open)
-
-
-def _without_types(function: object) -> object:
-    return inspect.signature(function).parameters  # type: ignore[arg-type]
+    for sync, asynchronous in (
+        (jiyi.sync.create_memory, jiyi.create_memory),
+        (jiyi.sync.AgentMemory.open, AgentMemory.open),
+    ):
+        assert inspect.signature(sync).parameters == inspect.signature(asynchronous).parameters
 
 
 def test_nothing_can_stand_in_for_a_memory() -> None:
@@ -155,7 +154,7 @@ def test_nothing_can_stand_in_for_a_memory() -> None:
         assert takes_any or wanted <= set(offered), name
 
 
-# --- errors --------------------------------------------------------------------------------------------------------------
+# --- errors -------------------------------------------------------------------------------------------------------
 
 
 def _error_classes() -> dict[str, type[BaseException]]:

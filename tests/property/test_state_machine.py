@@ -13,7 +13,7 @@ from jiyi.sync import AgentMemory
 from jiyi.testing.fakes import HashEmbedder
 from tests.property import invariants
 from tests.property.invariants import KEYS, SCOPES, SESSIONS, Model, Stored
-from tests.support import flip_byte, index_files
+from tests.support import examples, flip_byte, index_files
 
 scopes = st.sampled_from(SCOPES)
 keys = st.sampled_from(KEYS)
@@ -131,7 +131,7 @@ class MemoryMachine(RuleBasedStateMachine):
     def delete_the_indexes(self) -> None:
         shutil.rmtree(self._path / "search_index", ignore_errors=True)
 
-    @precondition(lambda self: index_files(self._path))
+    @precondition(lambda self: bool(index_files(self._path)))
     @rule(which=st.floats(0, 1), places=st.lists(st.floats(0, 1), min_size=1, max_size=20))
     def a_file_of_an_index_rots_and_is_repaired(self, which: float, places: list[float]) -> None:
         self.memory.close()
@@ -139,7 +139,7 @@ class MemoryMachine(RuleBasedStateMachine):
         self.memory = self._opened()
         assert all(report.sound for report in self.memory.repair())
 
-    @precondition(lambda self: index_files(self._path))
+    @precondition(lambda self: bool(index_files(self._path)))
     @rule(which=st.floats(0, 1), places=st.lists(st.floats(0, 1), min_size=1, max_size=20))
     def a_file_of_an_index_rots_unnoticed(self, which: float, places: list[float]) -> None:
         self.memory.close()
@@ -151,7 +151,7 @@ class MemoryMachine(RuleBasedStateMachine):
         for place in set(places):
             flip_byte(files[round(which * (len(files) - 1))], place)
 
-    # --- what always holds ------------------------------------------------------------------------------------------
+    # --- what always holds ----------------------------------------------------------------------------------------
 
     @invariant()
     def entries_are_those_of_the_model(self) -> None:
@@ -159,4 +159,4 @@ class MemoryMachine(RuleBasedStateMachine):
 
 
 TestMemoryMachine = MemoryMachine.TestCase
-TestMemoryMachine.settings = settings(max_examples=settings.default.max_examples // 6, stateful_step_count=20)
+TestMemoryMachine.settings = settings(max_examples=examples(6), stateful_step_count=20)

@@ -31,7 +31,11 @@ def file_identity(path: Path) -> FileIdentity | None:
     return found.st_dev, found.st_ino
 
 
-def means_damage(error: sqlite3.Error) -> bool:
+FILE_ERRORS = (sqlite3.DatabaseError, UnicodeDecodeError)
+"""What the sqlite3 module raises for a file; the second when a damaged name stands in the message of the first."""
+
+
+def means_damage(error: Exception) -> bool:
     """Whether the file has to be made anew, because it is not what was once written."""
     code = getattr(error, "sqlite_errorcode", None)
     return code is None or code & 0xFF not in _NOT_THE_FILE

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from jiyi.backends.derived_file import FileIdentity, file_identity, means_damage
+from jiyi.backends.derived_file import FILE_ERRORS, FileIdentity, file_identity, means_damage
 from jiyi.backends.generations import Generations
 from jiyi.backends.locks import ProcessLock
 from jiyi.backends.vector_matrix import Floats, MatrixScan, ScopeMatrix, microseconds
@@ -141,7 +141,7 @@ class SqliteVectors:
                     self._generations.publish(folder)
             except FileNotFoundError as error:
                 raise IndexDamagedError("the vector index was removed while it was built") from error
-            except sqlite3.DatabaseError as error:
+            except FILE_ERRORS as error:
                 if not means_damage(error):
                     raise IndexingError(f"the vector index cannot be written: {error}") from error
                 # What a run that broke off has left is no use: begin with nothing the next time.
@@ -213,7 +213,7 @@ class SqliteVectors:
                     for entry_id, digest, checksum, data in _rows_of(connection, entries):
                         if data is not None and wanted[entry_id] == digest and self._intact(data, checksum):
                             found[entry_id] = self._decode(data)
-            except sqlite3.DatabaseError as error:
+            except FILE_ERRORS as error:
                 _log.warning("vectors of a damaged index are made anew: %s", error)
         return found
 
@@ -331,7 +331,7 @@ class SqliteVectors:
             except IndexDamagedError as error:
                 self._condemn(str(error))
                 raise
-            except sqlite3.DatabaseError as error:
+            except FILE_ERRORS as error:
                 if not means_damage(error):
                     raise IndexingError(f"the vector index failed: {error}") from error
                 self._condemn(f"the vector index is damaged: {error}")
@@ -351,7 +351,7 @@ class SqliteVectors:
                 if file is not None:
                     self._opened = (folder, file)
                     self._connection = _connect(folder / _FILE)
-            except sqlite3.DatabaseError:
+            except FILE_ERRORS:
                 if self._generations.current() == folder:
                     raise
             # Whoever replaces a generation first says so and then deletes it: if it is still the current one,
@@ -384,7 +384,7 @@ def _connect(path: Path, *, create: bool = False) -> sqlite3.Connection:
             connection.executescript(_CREATE)
         # The first touch: from here on the file and its log are open, whatever becomes of their names.
         connection.execute("SELECT name FROM vector_meta LIMIT 1").fetchone()
-    except sqlite3.DatabaseError:
+    except FILE_ERRORS:
         connection.close()
         raise
     return connection

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import logging
 import shutil
-import sqlite3
 import struct
 import threading
 import zlib
@@ -20,12 +19,12 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import tantivy
 from tantivy import Occur, Query
 
-from jiyi.backends.derived_file import FileIdentity, file_identity, means_damage
+from jiyi.backends.derived_file import FILE_ERRORS, FileIdentity, file_identity, means_damage
 from jiyi.backends.generations import Generations
 from jiyi.backends.locks import ProcessLock
 from jiyi.backends.term_store import Analysed, TermStore, term_id
@@ -33,9 +32,7 @@ from jiyi.errors import IndexDamagedError, IndexingError
 from jiyi.model.entry import MemoryEntry
 from jiyi.model.filters import Filters
 from jiyi.ports import START, IndexBatch, Mark, Progress, RecordStore, TermRow, TermStatistics
-
-if TYPE_CHECKING:
-    from jiyi.text import Analyzer
+from jiyi.text import Analyzer, Vocabulary
 
 R = TypeVar("R")
 _log = logging.getLogger("jiyi.index")
@@ -101,9 +98,13 @@ class TantivyIndex:
             meta = self._ask(self._read_meta)
         except IndexDamagedError:
             return None
-        if meta is None or meta["identity"] != self._identity():
+        # Another process may have taught the segmenter a word: hear of it before thinking the index is foreign.
+        if meta is None or (meta["identity"] != self._identity() and not self._learned(meta["identity"])):
             return None
         return Mark(meta["sequence"], meta["fingerprint"])
+
+    def _learned(self, identity: str) -> bool:
+        return isinstance(self._analyzer, Vocabulary) and self._analyzer.refresh() and identity == self._identity()
 
     def _read_meta(self, opened: _Opened) -> dict[str, Any] | None:
         index = opened.index
@@ -451,7 +452,7 @@ def _guarded(action: str) -> Iterator[None]:
         yield
     except IndexingError:
         raise
-    except sqlite3.DatabaseError as error:
+    except FILE_ERRORS as error:
         kind = IndexDamagedError if means_damage(error) else IndexingError
         raise kind(f"the text index failed to {action}: {error}") from error
     except (OSError, ValueError, KeyError, TypeError) as error:

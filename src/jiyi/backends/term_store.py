@@ -17,6 +17,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from jiyi.backends.derived_file import FILE_ERRORS
 from jiyi.backends.term_check import row_checksum, wrong_sums
 from jiyi.model.entry import MemoryEntry
 from jiyi.ports import ALONE, CONVERSATION, TIMED, TermRow, TermStatistics
@@ -298,7 +299,7 @@ def _connect(path: Path, *, create: bool = False) -> sqlite3.Connection:
         connection.execute("PRAGMA cache_size=-32000")
         # The first touch of the file: a broken one is noticed here.
         connection.execute("SELECT max(sequence) FROM term_mark").fetchone()
-    except sqlite3.DatabaseError:
+    except FILE_ERRORS:
         connection.close()
         raise
     return connection

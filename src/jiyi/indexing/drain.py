@@ -61,6 +61,8 @@ class Drainer:
     def catch_up(self, index: DerivedIndex, scopes: Sequence[str], *, seconds: float) -> IndexState:
         """Take in what these scopes wrote before this call, but wait no longer than `seconds`."""
         state = self.state(index, scopes)
+        if state.usable and not state.behind:
+            return state
         deadline = time.monotonic() + seconds
         target = self._store.head().sequence
         while not state.usable or state.behind:

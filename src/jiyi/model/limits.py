@@ -28,6 +28,10 @@ class Limits:
         """A session or conversation id: like a key."""
         return self._text(session_id, name, self.max_key_characters)
 
+    def check_user_word(self, word: object) -> str:
+        """A word for the dictionary: like a key."""
+        return self._text(word, "word", self.max_key_characters)
+
     def check_content(self, content: object, name: str = "content") -> str:
         """Content: some visible text within the limit of bytes in UTF-8."""
         text = self._text(content, name, None)

@@ -48,5 +48,8 @@ def read_question(text: str, analyzer: Analyzer, *, now: datetime, zone: tzinfo)
     """Take a question apart. Dates leave the words: they are compared with times, not with texts."""
     dates = find_dates(text, now=now, tz=zone)
     analysis = analyzer.query(without_dates(text, dates) if dates else text)
+    if not analysis.words and not analysis.bigrams:
+        # Nothing but a date: then it is asked for as words too, because it may stand in a text.
+        analysis = analyzer.query(text)
     bigrams = analysis.bigrams if analysis.has_han or not analysis.words else ()
     return Question(text, analysis.words, bigrams, tuple(dates))

@@ -5,10 +5,12 @@ from jiyi.text.highlight import highlight
 from jiyi.text.language import detect_language
 from jiyi.text.normalize import fold
 from jiyi.text.sentences import question_share, sentences, split_chunks
+from jiyi.text.vocabulary import Vocabulary
 
 __all__ = [
     "Analysis",
     "Analyzer",
+    "Vocabulary",
     "detect_language",
     "fold",
     "highlight",

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 import sqlalchemy as sa
 
-from jiyi.backends.sql import history, transfer
+from jiyi.backends.sql import history, transfer, words
 from jiyi.backends.sql.prepared import Prepared
 from jiyi.backends.sql.rows import ENTRY_COLUMNS, changed_fields, conditions, entry_of, entry_values, to_json
 from jiyi.backends.sql.schema import memory_changes, memory_records, memory_tag_rel, memory_tags, store_meta
@@ -54,7 +54,13 @@ _PLACES = sa.select(
     memory_changes.c.version,
     memory_changes.c.changed_at,
 )
-_HEAD = _PLACES.order_by(memory_changes.c.sequence.desc()).limit(1)
+_HEAD = Prepared(_PLACES.order_by(memory_changes.c.sequence.desc()).limit(sa.literal_column("1")))
+_PLACE = Prepared(_PLACES.where(memory_changes.c.sequence == sa.bindparam("sequence_")))
+_PLACES_AFTER = Prepared(
+    _PLACES.where(memory_changes.c.sequence > sa.bindparam("sequence_"))
+    .order_by(memory_changes.c.sequence)
+    .limit(sa.bindparam("limit_", type_=sa.Integer))
+)
 
 
 class SqlRecordStore:
@@ -260,7 +266,7 @@ class SqlRecordStore:
     def head(self) -> Mark:
         """The last place of the change log."""
         with self._database.read() as connection:
-            row = connection.execute(_HEAD).one_or_none()
+            row = _HEAD.run(connection, {}).fetchone()
         return _change(row).mark if row is not None else START
 
     def mark_at(self, sequence: int) -> Mark | None:
@@ -268,15 +274,14 @@ class SqlRecordStore:
         if sequence == 0:
             return START
         with self._database.read() as connection:
-            row = connection.execute(_PLACES.where(memory_changes.c.sequence == sequence)).one_or_none()
+            row = _PLACE.run(connection, {"sequence_": sequence}).fetchone()
         return _change(row).mark if row is not None else None
 
     def changes_after(self, sequence: int, *, limit: int) -> list[Change]:
         """What follows this place of the change log."""
-        order = memory_changes.c.sequence
-        statement = _PLACES.where(order > sequence).order_by(order).limit(limit)
         with self._database.read() as connection:
-            return [_change(row) for row in connection.execute(statement)]
+            found = _PLACES_AFTER.run(connection, {"sequence_": sequence, "limit_": limit})
+            return [_change(row) for row in found.fetchall()]
 
     def pending(self, sequence: int, scopes: Sequence[str] | None = None) -> int:
         """How many changes follow this place."""
@@ -337,6 +342,16 @@ class SqlRecordStore:
         """Take exported rows in, in one transaction: a bad row means that nothing was changed."""
         with self._database.write() as connection:
             return transfer.import_rows(connection, rows, actor)
+
+    def user_words(self) -> list[str]:
+        """Words that the segmenter shall take as words."""
+        with self._database.read() as connection:
+            return words.user_words(connection)
+
+    def add_user_word(self, word: str) -> bool:
+        """Add one; whether it is new."""
+        with self._database.write() as connection:
+            return words.add_user_word(connection, word)
 
     def describe(self) -> dict[str, Any]:
         """Facts for `doctor`."""
@@ -468,7 +483,9 @@ def _erase_versions(connection: sa.Connection, scope: str, key: str) -> int:
     return erased
 
 
-def _change(row: sa.Row[Any]) -> Change:
+def _change(row: Sequence[Any]) -> Change:
+    """A row of `_PLACES` as the driver gives it."""
+    sequence, entry_id, scope, version, moment = row
     # Without the time, version 2 of an entry in a restored backup would pass for the version 2 that was lost.
-    fingerprint = f"{row.entry_id}:{row.version}:{clock.to_text(row.changed_at)}"
-    return Change(row.sequence, row.entry_id, row.scope, row.version, fingerprint)
+    fingerprint = f"{entry_id}:{version}:{moment if isinstance(moment, str) else clock.to_text(moment)}"
+    return Change(sequence, entry_id, scope, version, fingerprint)

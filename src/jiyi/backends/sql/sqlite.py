@@ -197,6 +197,11 @@ def _translated(path: Path) -> Iterator[None]:
         raise _meaning(path, error.orig) from error
     except sqlite3.DatabaseError as error:
         raise _meaning(path, error) from error
+    except UnicodeDecodeError as error:
+        # The message of an error about a damaged file can itself hold damaged text.
+        raise StoreDamagedError(
+            f"{path} cannot be read as a database ({error}); restore it from a backup or an export"
+        ) from error
 
 
 def _meaning(path: Path, error: BaseException | None) -> StorageError:

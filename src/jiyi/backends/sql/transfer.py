@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import sqlalchemy as sa
@@ -11,6 +11,7 @@ import sqlalchemy as sa
 from jiyi.backends.sql.merge import CHANGE_FIELDS, MESSAGE_FIELDS, Merge
 from jiyi.backends.sql.rows import ENTRY_COLUMNS, entry_of
 from jiyi.backends.sql.schema import conversation_history, memory_changes, memory_records
+from jiyi.backends.sql.words import add_user_word, user_words
 from jiyi.errors import ImportFormatError
 from jiyi.model import clock
 from jiyi.ports import ImportCounts
@@ -19,7 +20,7 @@ FORMAT = 1
 
 
 def export_rows(connection: sa.Connection, scope: str | None) -> Iterator[dict[str, Any]]:
-    """A header, then the change log, the entries as they are, and conversations."""
+    """A header, then the change log, the entries as they are, conversations, and the user dictionary."""
     yield {
         "kind": "jiyi-export",
         "format": FORMAT,
@@ -52,12 +53,20 @@ def export_rows(connection: sa.Connection, scope: str | None) -> Iterator[dict[s
             "created_at": clock.to_text(row.created_at),
             "replaced_at": clock.to_text(row.replaced_at) if row.replaced_at is not None else None,
         }
+    if scope is None:
+        # The dictionary belongs to the store, not to a scope.
+        yield from ({"kind": "word", "word": word} for word in user_words(connection))
 
 
 def import_rows(connection: sa.Connection, rows: Iterable[Mapping[str, Any]], actor: str) -> ImportCounts:
     """Take rows in. What is there already is left alone; `merge` says who wins where two stores differ."""
     merge = Merge(connection, actor)
-    take = {"change": merge.change, "entry": merge.entry, "message": merge.message}
+    take: dict[str, Callable[[dict[str, Any]], ImportCounts]] = {
+        "change": merge.change,
+        "entry": merge.entry,
+        "message": merge.message,
+        "word": lambda data: _import_word(connection, data),
+    }
     counts = ImportCounts()
     for row in rows:
         kind = row.get("kind")
@@ -73,3 +82,10 @@ def import_rows(connection: sa.Connection, rows: Iterable[Mapping[str, Any]], ac
             raise ImportFormatError(f"a row of kind {kind!r} is not in the export format: {error}") from error
     merge.finish()
     return counts
+
+
+def _import_word(connection: sa.Connection, data: Mapping[str, Any]) -> ImportCounts:
+    word = data["word"]
+    if not isinstance(word, str) or not word.strip():
+        raise ValueError(f"{word!r} is not a word")
+    return ImportCounts(words=1) if add_user_word(connection, word) else ImportCounts(unchanged=1)

@@ -1,0 +1,154 @@
+"""What each rule of recall is worth: the whole pipeline, then the pipeline without one rule at a time.
+
+    python -m bench.ablation --data path/to/locomo10.json path/to/questions.jsonl
+
+The same sets, loaders and measure as bench.recall. Each set is stored and indexed once; the questions are asked again
+for every row of the table. Also how many candidates are enough.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import re
+import sys
+import tempfile
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.progress import Progress
+from rich.table import Table
+
+from bench.recall import CUTS, Scope, Tally, as_memory, load
+from jiyi.config import load_settings
+from jiyi.memory import AgentMemory, Components
+from jiyi.providers.bundled import BundledEmbedder
+from jiyi.recall import RecallSettings, ScoringWeights
+from jiyi.wiring import assemble
+
+DEFAULT = RecallSettings(freshness_seconds=600)
+WEIGHTS = ScoringWeights()
+
+
+def _weighing(**changes: Any) -> RecallSettings:
+    return replace(DEFAULT, weights=replace(WEIGHTS, **changes))
+
+
+def _candidates(count: int) -> RecallSettings:
+    return replace(
+        DEFAULT,
+        word_candidates=count,
+        bigram_candidates=count,
+        dense_candidates=count,
+        dated_candidates=count,
+    )
+
+
+VARIANTS: dict[str, tuple[str, RecallSettings]] = {
+    "everything": ("hybrid", DEFAULT),
+    "without neighbours": ("hybrid", _weighing(neighbours=(0.0, 0.0, 0.0, 0.0))),
+    "without the conversation": ("hybrid", _weighing(conversation=0.0)),
+    "without bigrams": ("hybrid", _weighing(bigrams=0.0)),
+    "without dates": ("hybrid", _weighing(date=0.0)),
+    "without meaning (keyword)": ("keyword", DEFAULT),
+    "without the question rule": ("hybrid", _weighing(question=0.0)),
+    "without the length floor": ("hybrid", _weighing(length_floor=1)),
+    "20 candidates of each kind": ("hybrid", _candidates(20)),
+    "100 candidates of each kind": ("hybrid", _candidates(100)),
+    "300 candidates of each kind": ("hybrid", _candidates(300)),
+}
+
+
+class RememberingEmbedder:
+    """Embeds a question once, however often it is asked."""
+
+    def __init__(self) -> None:
+        self._embedder = BundledEmbedder()
+        self._known: dict[str, Any] = {}
+        self.identity = self._embedder.identity
+
+    def embed(self, texts: Any) -> Any:
+        if len(texts) != 1:
+            return self._embedder.embed(texts)
+        if texts[0] not in self._known:
+            self._known[texts[0]] = self._embedder.embed(texts)
+        return self._known[texts[0]]
+
+
+async def measure(scopes: list[Scope], folder: Path, progress: Progress, names: list[str]) -> dict[str, Tally]:
+    settings = load_settings(folder, time_zone="UTC", background_indexing=False, max_content_bytes=1 << 24)
+    components: Components = assemble(settings, embedder=RememberingEmbedder())
+    async with AgentMemory(components) as memory:
+        storing = progress.add_task("storing and indexing", total=len(scopes))
+        for scope in scopes:
+            await memory.store_many([as_memory(document, scope.name) for document in scope.documents])
+            await memory.drain()
+            progress.advance(storing)
+        asking = progress.add_task("asking", total=len(names) * sum(len(scope.questions) for scope in scopes))
+        found = {}
+        for name in names:
+            mode, recall = VARIANTS[name]
+            engine = replace(components.engine, settings=recall)
+            asked = AgentMemory(replace(components, engine=engine))
+            found[name] = await _ask(asked, scopes, mode, lambda: progress.advance(asking))
+    return found
+
+
+async def _ask(memory: AgentMemory, scopes: list[Scope], mode: str, advance: Any) -> Tally:
+    tally = Tally()
+    for scope in scopes:
+        times = [document.time for document in scope.documents if document.time is not None]
+        now = max(times) + timedelta(days=1) if times else datetime.now(UTC)
+        for question in scope.questions:
+            hits = await memory.recall(question.text, CUTS[-1], scope=scope.name, mode=mode, now=now)
+            tally.add([str(hit.key) for hit in hits], question.gold)
+            advance()
+    return tally
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, required=True, nargs="+")
+    parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results")
+    parser.add_argument("--variants", default="", help="only these rows, separated by commas")
+    options = parser.parse_args(arguments)
+    names = [name for name in VARIANTS if not options.variants or name in options.variants.split(",")]
+    console = Console(width=120)
+    for path in options.data:
+        for title, scopes in load(path).items():
+            with tempfile.TemporaryDirectory() as folder, Progress(console=Console(stderr=True)) as progress:
+                found = asyncio.run(measure(scopes, Path(folder), progress, names))
+            _show(console, options.out, title, path, found)
+    return 0
+
+
+def _show(console: Console, out: Path, title: str, path: Path, found: dict[str, Tally]) -> None:
+    columns = ("R@1", "R@5", "R@10", "NDCG@10")
+    whole = found.get("everything")
+    table = Table("", *columns, "R@5 lost", "R@10 lost", title=title)
+    lines = [
+        f"# What each rule is worth on {title}",
+        "",
+        f"{datetime.now(UTC):%Y-%m-%d}, `python -m bench.ablation --data {path.name}`; percent",
+        "",
+        "| | " + " | ".join((*columns, "R@5 lost", "R@10 lost")) + " |",
+        "|---|" + "---|" * (len(columns) + 2),
+    ]
+    for name, tally in found.items():
+        values = [f"{100 * tally.sums[column] / tally.count:.1f}" for column in columns]
+        for column in ("R@5", "R@10"):
+            lost = 0.0 if whole is None else (whole.sums[column] - tally.sums[column]) / tally.count
+            values.append(f"{100 * lost:+.1f}")
+        table.add_row(name, *values)
+        lines.append(f"| {name} | " + " | ".join(values) + " |")
+    console.print(table)
+    out.mkdir(parents=True, exist_ok=True)
+    target = out / f"ablation-{re.sub(r'[^a-z0-9]+', '-', title.lower())}.md"
+    target.write_text("\n".join(lines) + "\n", "utf-8")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
