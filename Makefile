@@ -82,4 +82,5 @@ $(READY): pyproject.toml
 	@echo '== installing into $(VENV)/ (only on the first run, or when pyproject.toml has changed)'
 	@{ test '$(INSTALLED_AT)' = '$(CURDIR)' && $(PY) -c ''; } 2>/dev/null || $(PYTHON) -m venv --clear $(VENV)
 	@$(PY) -m pip install --quiet --quiet --editable '.[dev]'
+	@$(PY) -m compileall -q src
 	@echo '$(CURDIR)' > $@

@@ -57,7 +57,7 @@ from jiyi.text import Analyzer
 Floats = NDArray[np.float32]
 
 _BARE_LIMIT = 50
-_WARM_UP = 10
+_WARM_UP = 5
 _LANGUAGES = {"en": "English", "zh": "Chinese"}
 _ALLOWANCE_MS = 2.0
 # "No more" within what two medians of the same thing differ by.
@@ -354,7 +354,7 @@ async def run(options: argparse.Namespace) -> Path:
     size = options.size or (2_000 if options.quick else 100_000)
     large = options.large if options.large is not None else (size if options.quick else 10 * size)
     scopes = 20 if options.quick else 1_000
-    turns = 10 if options.quick else 100
+    turns = 5 if options.quick else 100
     questions = Questions(turns)
     embedder = HashedDocuments(questions.all())
     embedder.model.embed(questions.spare())

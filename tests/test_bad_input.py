@@ -131,6 +131,7 @@ CALLS: dict[str, dict[str, Call]] = {
         "save_conversation_history": lambda memory, value: memory.save_conversation_history(value, []),
         "load_conversation_history": lambda memory, value: memory.load_conversation_history(value),
     },
+    "word": {"add_word": lambda memory, value: memory.add_word(value)},
     "messages": {
         "save_conversation_history": lambda memory, value: memory.save_conversation_history("s", value),
     },
@@ -253,6 +254,13 @@ VALUES: dict[str, list[tuple[object, list[str]]]] = {
     "now": NO_TIME,
     "conversation_id": [*NO_TEXT, *TOO_LONG_AS_KEY],
     "session_id": [*NO_TEXT, *TOO_LONG_AS_KEY],
+    "word": [
+        *NO_TEXT,
+        *TOO_LONG_AS_KEY,
+        (None, ["NoneType"]),
+        ("！？。", ["letters or digits"]),
+        ("字" * 201, ["200"]),
+    ],
     "messages": [
         (None, ["messages", "NoneType"]),
         ("hello", ["messages", "str"]),

@@ -176,6 +176,21 @@ def test_words_of_ones_own_stay_whole(tmp_path_factory: pytest.TempPathFactory) 
         assert keys(memory.recall("云麓智算", mode="keyword"))[0] == "product"
 
 
+def test_a_word_taught_later_reaches_what_was_stored_before(tmp_path_factory: pytest.TempPathFactory) -> None:
+    folder = tmp_path_factory.mktemp("taught")
+    with AgentMemory.open(folder, **QUICK) as memory, AgentMemory.open(folder, **QUICK) as another:
+        memory.store("product", "我们下周发布云麓智算平台")
+        before = memory.recall("云麓智算", mode="keyword")[0].explanation.matched_terms
+        assert "云麓智算" not in before
+        assert memory.add_word("云麓智算") is True
+        assert another.add_word("云麓智算") is False
+        for opened in (memory, another):
+            (hit,) = opened.recall("云麓智算", mode="keyword")
+            assert hit.explanation.matched_terms == ("云麓智算",)
+    with AgentMemory.open(folder, **QUICK) as memory:
+        assert memory.recall("云麓智算")[0].explanation.matched_terms == ("云麓智算",)
+
+
 def test_a_chinese_question_finds_an_english_memory_by_meaning(
     tmp_path_factory: pytest.TempPathFactory, bundled_embedder: Embedder
 ) -> None:

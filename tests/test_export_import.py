@@ -30,6 +30,7 @@ def fill(memory: AgentMemory) -> None:
     """A little of everything that a store can hold."""
     memory.store("city", "lives in Turin", "daily", tags=["home", "意大利"], importance=0.9, domain="life")
     memory.store("city", "lives in Oslo", "core", occurred_at=datetime(1, 2, 3, 4, 5, 6, 7, tzinfo=UTC))
+    memory.add_word("云麓智算")
     memory.store("gone", "was forgotten")
     memory.forget("gone")
     memory.store("wiped", "was erased", tags=["wiped"])
@@ -76,6 +77,8 @@ def test_everything_comes_through(open_memory: OpenMemory) -> None:
     assert keys(target.recall("Oslo")) == ["city"]
     assert target.recall("Turin", mode="keyword") == []
     assert keys(target.recall("意大利", tags=["意大利"])) == []
+    target.store("product", "云麓智算平台")
+    assert target.recall("云麓智算", mode="keyword")[0].explanation.matched_terms == ("云麓智算",)
     assert_sound(target)
 
 
@@ -116,7 +119,9 @@ def test_the_file_is_lines_of_readable_json(open_memory: OpenMemory, tmp_path: P
     assert "意大利".encode() in raw
     assert raw.endswith(b"\n")
     assert json.loads(raw.split(b"\n")[0])["kind"] == "jiyi-export"
-    assert {json.loads(line)["kind"] for line in raw.splitlines()} == {"jiyi-export", "change", "entry", "message"}
+    assert {json.loads(line)["kind"] for line in raw.splitlines()} == {
+        *("jiyi-export", "change", "entry", "message", "word"),
+    }
 
 
 def test_a_failed_export_leaves_the_old_file_and_no_rubbish(
@@ -398,6 +403,10 @@ BAD: dict[str, tuple[str, Callable[[dict[str, Any]], Any], list[str]]] = {
     "message content is an object": ("message", lambda row: spoil(row, content={}), ["content", "dict"]),
     "message at minus one": ("message", lambda row: spoil(row, position=-1), ["position", "-1"]),
     "message of no session": ("message", lambda row: spoil(row, session_id=""), ["session_id"]),
+    "word without a letter": ("word", lambda row: spoil(row, word="！？"), ["letters or digits"]),
+    "word with a lone surrogate": ("word", lambda row: spoil(row, word="词\ud800"), ["word"]),
+    "word that is a number": ("word", lambda row: spoil(row, word=5), ["word", "5"]),
+    "word with something more": ("word", lambda row: spoil(row, meaning="x"), ["meaning"]),
     "message at no time": ("message", lambda row: spoil(row, created_at="soon"), ["soon"]),
 }
 

@@ -150,8 +150,16 @@ DAMAGES: dict[str, Callable[[Path], None]] = {
 TEXT_FILES = ("*.fast", "*.fieldnorm", "*.idx", "*.pos", "*.store", "*.term", "*.del", "meta.json")
 
 
-@pytest.mark.parametrize("damage", DAMAGES)
-@pytest.mark.parametrize("pattern", TEXT_FILES)
+@pytest.mark.parametrize(
+    ("pattern", "damage"),
+    [
+        (pattern, damage)
+        for pattern in TEXT_FILES
+        for damage in DAMAGES
+        if pattern == "meta.json"
+        or damage in {"a byte in the middle is flipped", "half of it is missing", "it is missing"}
+    ],
+)
 def test_a_damaged_file_of_the_text_index_is_noticed_and_costs_a_rebuild(
     folder: Path, records: list[dict[str, Any]], pattern: str, damage: str
 ) -> None:
@@ -212,7 +220,7 @@ def test_a_flipped_byte_anywhere_in_a_database_is_noticed_or_does_not_matter(
     [original] = (folder / "search_index").glob(pattern)
     size = original.stat().st_size
     noticed = 0
-    for place in range(0, size, size // 40):
+    for place in range(0, size, size // 20):
         damaged = Path(shutil.copytree(folder, tmp_path / f"flipped {place}"))
         flip_byte(damaged / original.relative_to(folder), place / (size - 1))
         with _open(damaged) as memory:
@@ -220,7 +228,7 @@ def test_a_flipped_byte_anywhere_in_a_database_is_noticed_or_does_not_matter(
                 noticed += 1
                 assert all(report.sound for report in memory.repair())
             _check_answers(memory)
-    assert noticed > 5
+    assert noticed > 3
 
 
 def test_a_byte_flipped_under_an_open_index_is_mended_on_request(folder: Path, records: list[dict[str, Any]]) -> None:

@@ -560,6 +560,7 @@ CALLS_ON_A_MEMORY: list[Callable[[AgentMemory], object]] = [
     lambda memory: memory.save_conversation_history("s", []),
     lambda memory: memory.load_conversation_history("s"),
     lambda memory: memory.list_sessions(),
+    lambda memory: memory.add_word("云麓"),
     lambda memory: memory.drain(),
     lambda memory: memory.verify(),
     lambda memory: memory.repair(),

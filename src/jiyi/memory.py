@@ -20,8 +20,8 @@ from jiyi.model.filters import Filters, make_filters
 from jiyi.model.identity import new_id
 from jiyi.model.limits import check_importance, check_whole
 from jiyi.model.message import Message, MessageLike, check_messages
-from jiyi.model.scoring import final_weights
 from jiyi.model.scope import check_scope, visible_scopes
+from jiyi.model.scoring import final_weights
 from jiyi.ports import DerivedIndex, Draft, ImportCounts, Progress, RecordStore
 from jiyi.recall.engine import Request
 
@@ -68,7 +68,7 @@ class Components:
 class AgentMemory:
     """A memory in one data directory. One instance may be shared by any number of tasks and threads.
 
-    Get one with `await create_memory(path)` or `async with AgentMemory.open(path) as memory`. Every method takes `scope`;
+    Get one with `await create_memory(path)` or `async with AgentMemory.open(path) as memory`. Methods take `scope`;
     `None` means the scope the memory was opened with. A scope reads itself and `public`, and writes only to itself.
     """
 
@@ -351,6 +351,8 @@ class AgentMemory:
         from jiyi.transfer import import_file
 
         counts = await self._run(import_file, self._store, path, self._settings.actor, progress)
+        if counts.words:
+            await self._run(self._parts.vocabulary.refresh)
         self._written()
         return counts
 

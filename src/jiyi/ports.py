@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from jiyi.model.entry import EntryVersion, MemoryEntry
     from jiyi.model.filters import Filters
     from jiyi.model.message import Message
-    from jiyi.text import Analysis
 
     Vectors: TypeAlias = NDArray[np.float32]
 
@@ -68,7 +67,9 @@ class RecordStore(Protocol):
     """The truth: entries, their versions, conversations, and the change log that feeds every index."""
 
     @property
-    def store_id(self) -> str: ...
+    def store_id(self) -> str:
+        """Which store this is."""
+        ...
 
     def put(self, drafts: Sequence[Draft], *, actor: str) -> list[MemoryEntry]:
         """Insert or update by (scope, key) in one transaction; returns them as stored, durable."""
@@ -90,7 +91,9 @@ class RecordStore(Protocol):
         """Ids of all entries that the filters admit."""
         ...
 
-    def count(self, filters: Filters) -> int: ...
+    def count(self, filters: Filters) -> int:
+        """How many entries the filters admit."""
+        ...
 
     def page(self, filters: Filters, *, limit: int, offset: int) -> list[MemoryEntry]:
         """Entries newest first."""
@@ -120,9 +123,13 @@ class RecordStore(Protocol):
         """The last place of the change log."""
         ...
 
-    def mark_at(self, sequence: int) -> Mark | None: ...
+    def mark_at(self, sequence: int) -> Mark | None:
+        """The mark of one place of the change log; `None` when there is no such place."""
+        ...
 
-    def changes_after(self, sequence: int, *, limit: int) -> list[Change]: ...
+    def changes_after(self, sequence: int, *, limit: int) -> list[Change]:
+        """What follows this place of the change log."""
+        ...
 
     def pending(self, sequence: int, scopes: Sequence[str] | None = None) -> int:
         """How many changes follow this place."""
@@ -138,13 +145,21 @@ class RecordStore(Protocol):
         """Make `messages` the record of the session; with `recallable` what was said becomes entries as well."""
         ...
 
-    def load_history(self, scope: str, session_id: str) -> list[Message]: ...
+    def load_history(self, scope: str, session_id: str) -> list[Message]:
+        """The record of the session, exactly as saved."""
+        ...
 
-    def sessions(self, scope: str) -> list[str]: ...
+    def sessions(self, scope: str) -> list[str]:
+        """Ids of the sessions, the one last written to first."""
+        ...
 
-    def export_rows(self, scope: str | None) -> Iterator[dict[str, Any]]: ...
+    def export_rows(self, scope: str | None) -> Iterator[dict[str, Any]]:
+        """Everything, or everything of one scope, as JSON-ready rows."""
+        ...
 
-    def import_rows(self, rows: Iterable[Mapping[str, Any]], *, actor: str) -> ImportCounts: ...
+    def import_rows(self, rows: Iterable[Mapping[str, Any]], *, actor: str) -> ImportCounts:
+        """Take exported rows in, all or nothing."""
+        ...
 
     def user_words(self) -> list[str]:
         """Words that the segmenter shall take as words."""
@@ -166,7 +181,9 @@ class RecordStore(Protocol):
         """Small regular upkeep, such as a checkpoint."""
         ...
 
-    def close(self) -> None: ...
+    def close(self) -> None:
+        """Let go of files and connections."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,7 +222,9 @@ class DerivedIndex(Protocol):
     """Anything that can be deleted and rebuilt from the records. Its mark is committed together with its data."""
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """What it is called in reports."""
+        ...
 
     @property
     def batch_size(self) -> int:
@@ -243,9 +262,13 @@ class DerivedIndex(Protocol):
         """The hash by which `contents` shows this state of an entry."""
         ...
 
-    def describe(self) -> dict[str, Any]: ...
+    def describe(self) -> dict[str, Any]:
+        """Facts for `doctor`."""
+        ...
 
-    def close(self) -> None: ...
+    def close(self) -> None:
+        """Let go of files and connections."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,6 +277,7 @@ class TermStatistics:
 
     entries: int
     mean_length: float
+    """Harmonic, of lengths of at least 25: as near to the usual length as the median, and kept up to date by a sum."""
     mean_bigram_length: float
     word_df: tuple[int, ...]
     bigram_df: tuple[int, ...]
@@ -268,7 +292,7 @@ CONVERSATION, TIMED, ALONE = "c:", "t:", "e:"
 
 @dataclass(frozen=True, slots=True)
 class TermRow:
-    """What the scorer knows of one text: 32-bit term ids (little-endian) with a count of one byte each, and its place."""
+    """What the scorer knows of one text: its place, and 32-bit term ids (little-endian) with one byte of count each."""
 
     scope: str
     thread: str
@@ -371,7 +395,9 @@ class Embedder(Protocol):
     """Turns texts into unit vectors."""
 
     @property
-    def identity(self) -> ModelIdentity: ...
+    def identity(self) -> ModelIdentity:
+        """Which model this is."""
+        ...
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         """One row for each text, in order, each of length 1."""

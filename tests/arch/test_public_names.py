@@ -26,6 +26,7 @@ PUBLIC_NAMES = {
 }
 
 METHODS = {
+    "add_word",
     "close",
     "count",
     "doctor",
@@ -145,7 +146,18 @@ def test_sync_opens_with_the_same_arguments() -> None:
 
 def test_nothing_can_stand_in_for_a_memory() -> None:
     """NoopMemory takes the calls that an agent makes; upkeep is for whoever keeps a real one."""
-    upkeep = {"drain", "verify", "repair", "rebuild", "doctor", "export_jsonl", "import_jsonl", "open", "settings"}
+    upkeep = {
+        "add_word",
+        "drain",
+        "verify",
+        "repair",
+        "rebuild",
+        "doctor",
+        "export_jsonl",
+        "import_jsonl",
+        "open",
+        "settings",
+    }
     assert public(NoopMemory) == METHODS - upkeep
     for name in public(NoopMemory):
         offered = inspect.signature(getattr(NoopMemory, name)).parameters

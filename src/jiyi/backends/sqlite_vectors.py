@@ -22,7 +22,7 @@ import numpy as np
 from jiyi.backends.derived_file import FILE_ERRORS, FileIdentity, file_identity, means_damage
 from jiyi.backends.generations import Generations
 from jiyi.backends.locks import ProcessLock
-from jiyi.backends.vector_matrix import Floats, MatrixScan, ScopeMatrix, microseconds
+from jiyi.backends.vector_matrix import Floats, MatrixScan, ScopeMatrix
 from jiyi.errors import IndexDamagedError, IndexingError
 from jiyi.model import clock
 from jiyi.model.entry import MemoryEntry
@@ -169,7 +169,7 @@ class SqliteVectors:
             entry.scope,
             entry.id,
             sequence,
-            microseconds(entry.event_time),
+            clock.microseconds(entry.event_time),
             self.fingerprint(entry),
             zlib.crc32(data),
             data,
@@ -238,7 +238,7 @@ class SqliteVectors:
                 matrix = self._matrix(connection, scope)
                 if len(matrix):
                     parts.append((matrix, matrix.similarities(vector)))
-            return MatrixScan(parts)
+            return MatrixScan(parts, vector)
 
     def contents(self) -> Iterator[tuple[str, str]]:
         """(id, hash) of every vector; the hash is another where its checksum is wrong."""

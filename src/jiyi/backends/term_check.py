@@ -19,12 +19,13 @@ def row_checksum(values: Sequence[Any]) -> int:
     return checksum
 
 
-def wrong_sums(connection: sqlite3.Connection, *, length_floor: int, conversation: str) -> list[str]:
+def wrong_sums(connection: sqlite3.Connection, *, length_floor: int, unit: int, conversation: str) -> list[str]:
     """The kinds of statistics whose sums are not those of the entries, in words."""
     entries = _sums(
         connection,
-        "SELECT scope, count(*), sum(max(length, ?)), sum(max(bigram_length, ?)) FROM entry_terms GROUP BY scope",
-        (length_floor, length_floor),
+        "SELECT scope, count(*), sum(? / max(length, ?)), sum(? / max(bigram_length, ?)) FROM entry_terms "
+        "GROUP BY scope",
+        (unit, length_floor, unit, length_floor),
     )
     terms = _sums(
         connection,
@@ -37,7 +38,7 @@ def wrong_sums(connection: sqlite3.Connection, *, length_floor: int, conversatio
         (len(conversation), conversation),
     )
     pairs = {
-        "entries": (entries, _sums(connection, "SELECT scope, entries, length, bigram_length FROM scope_totals")),
+        "entries": (entries, _sums(connection, "SELECT scope, entries, shortness, bigram_shortness FROM scope_totals")),
         "terms": (
             terms,
             _sums(
@@ -56,11 +57,11 @@ def wrong_sums(connection: sqlite3.Connection, *, length_floor: int, conversatio
         "numbers of conversations": (
             _sums(
                 connection,
-                "SELECT scope, sum(entries > 0), sum(iif(entries > 0, max(length, ?), 0)) FROM conversation_lengths "
-                "GROUP BY scope",
-                (length_floor,),
+                "SELECT scope, sum(entries > 0), sum(iif(entries > 0, ? / max(length, ?), 0)) "
+                "FROM conversation_lengths GROUP BY scope",
+                (unit, length_floor),
             ),
-            _sums(connection, "SELECT scope, conversations, conversation_length FROM scope_totals"),
+            _sums(connection, "SELECT scope, conversations, conversation_shortness FROM scope_totals"),
         ),
     }
     return [f"the statistics of {kind} do not add up" for kind, (one, other) in pairs.items() if one != other]

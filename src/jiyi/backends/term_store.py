@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from jiyi.backends.derived_file import FILE_ERRORS
 from jiyi.backends.term_check import row_checksum, wrong_sums
+from jiyi.model import clock
 from jiyi.model.entry import MemoryEntry
 from jiyi.ports import ALONE, CONVERSATION, TIMED, TermRow, TermStatistics
 from jiyi.text import question_share
@@ -32,6 +33,7 @@ LENGTH_FLOOR = 25
 _WORDS, _BIGRAMS, _CONVERSATIONS = 0, 1, 2
 _MOST_COUNT = 255
 _NO_POSITION = -1
+_UNIT = 1 << 32
 # A conversation of at most this many entries is read whole: one question instead of two for each entry in it.
 _SHORT_THREAD = 64
 
@@ -70,8 +72,8 @@ CREATE TABLE IF NOT EXISTS conversation_lengths (
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS term_mark (id INTEGER PRIMARY KEY, sequence INTEGER NOT NULL);
 CREATE TABLE IF NOT EXISTS scope_totals (
-    scope TEXT PRIMARY KEY, entries INTEGER NOT NULL, length INTEGER NOT NULL, bigram_length INTEGER NOT NULL,
-    conversations INTEGER NOT NULL, conversation_length INTEGER NOT NULL
+    scope TEXT PRIMARY KEY, entries INTEGER NOT NULL, shortness INTEGER NOT NULL, bigram_shortness INTEGER NOT NULL,
+    conversations INTEGER NOT NULL, conversation_shortness INTEGER NOT NULL
 ) WITHOUT ROWID;
 """
 _COLUMNS = (
@@ -177,19 +179,19 @@ class TermStore:
         """Numbers of the visible scopes together."""
         marks = ",".join("?" * len(scopes))
         totals = self._reader.execute(
-            "SELECT sum(entries), sum(length), sum(bigram_length), sum(conversations), sum(conversation_length) "
-            f"FROM scope_totals WHERE scope IN ({marks})",
+            "SELECT sum(entries), sum(shortness), sum(bigram_shortness), sum(conversations), "
+            f"sum(conversation_shortness) FROM scope_totals WHERE scope IN ({marks})",
             scopes,
         ).fetchone()
-        entries, length, bigram_length, conversations, conversation_length = (value or 0 for value in totals)
+        entries, shortness, bigram_shortness, conversations, conversation_shortness = (value or 0 for value in totals)
         return TermStatistics(
             entries=entries,
-            mean_length=length / entries if entries else float(LENGTH_FLOOR),
-            mean_bigram_length=bigram_length / entries if entries else float(LENGTH_FLOOR),
+            mean_length=_mean(entries, shortness),
+            mean_bigram_length=_mean(entries, bigram_shortness),
             word_df=self._df(scopes, _WORDS, words),
             bigram_df=self._df(scopes, _BIGRAMS, bigrams),
             conversations=conversations,
-            mean_conversation_length=conversation_length / conversations if conversations else float(LENGTH_FLOOR),
+            mean_conversation_length=_mean(conversations, conversation_shortness),
             conversation_df=self._df(scopes, _CONVERSATIONS, words),
         )
 
@@ -198,9 +200,10 @@ class TermStore:
         found: Counter[int] = Counter()
         for start in range(0, len(ids), 500):
             chunk = ids[start : start + 500]
+            marks = ",".join("?" * len(chunk))
             for scope in scopes:
                 rows = self._reader.execute(
-                    f"SELECT term, df FROM term_df WHERE scope = ? AND field = ? AND term IN ({','.join('?' * len(chunk))})",
+                    f"SELECT term, df FROM term_df WHERE scope = ? AND field = ? AND term IN ({marks})",
                     (scope, field, *chunk),
                 )
                 for term, df in rows:
@@ -283,7 +286,7 @@ class TermStore:
     def check(self) -> list[str]:
         """SQLite's own opinion of the file, and whether the statistics are those of the entries."""
         found = [row[0] for row in self._reader.execute("PRAGMA integrity_check(20)") if row[0] != "ok"]
-        return found or wrong_sums(self._reader, length_floor=LENGTH_FLOOR, conversation=CONVERSATION)
+        return found or wrong_sums(self._reader, length_floor=LENGTH_FLOOR, unit=_UNIT, conversation=CONVERSATION)
 
 
 def _connect(path: Path, *, create: bool = False) -> sqlite3.Connection:
@@ -328,8 +331,8 @@ def _count(connection: sqlite3.Connection, gone: Sequence[_Features], come: Sequ
             counted[scope, _BIGRAMS, sign].update(bigrams)
             total = totals[scope]
             total[0] += sign
-            total[1] += sign * max(row.length, LENGTH_FLOOR)
-            total[2] += sign * max(row.bigram_length, LENGTH_FLOOR)
+            total[1] += sign * _shortness(row.length)
+            total[2] += sign * _shortness(row.bigram_length)
             if row.thread.startswith(CONVERSATION):
                 for term, count in zip(words, row.word_counts, strict=False):
                     spoken[scope, row.thread, term] += sign * count
@@ -346,8 +349,8 @@ def _count(connection: sqlite3.Connection, gone: Sequence[_Features], come: Sequ
     )
     connection.executemany(
         "INSERT INTO scope_totals VALUES (?, ?, ?, ?, 0, 0) ON CONFLICT DO UPDATE SET "
-        "entries = entries + excluded.entries, length = length + excluded.length, "
-        "bigram_length = bigram_length + excluded.bigram_length",
+        "entries = entries + excluded.entries, shortness = shortness + excluded.shortness, "
+        "bigram_shortness = bigram_shortness + excluded.bigram_shortness",
         [(scope, *total) for scope, total in totals.items()],
     )
 
@@ -383,14 +386,14 @@ def _count_conversations(
             "INSERT OR REPLACE INTO conversation_lengths VALUES (?, ?, ?, ?)",
             (scope, thread, after_length, after_entries),
         )
-        floored = (max(after_length, LENGTH_FLOOR) if after_entries else 0) - (
-            max(before_length, LENGTH_FLOOR) if before_entries else 0
+        shortness = (_shortness(after_length) if after_entries else 0) - (
+            _shortness(before_length) if before_entries else 0
         )
         connection.execute(
             "INSERT INTO scope_totals VALUES (?, 0, 0, 0, ?, ?) ON CONFLICT DO UPDATE SET "
             "conversations = conversations + excluded.conversations, "
-            "conversation_length = conversation_length + excluded.conversation_length",
-            (scope, (after_entries > 0) - (before_entries > 0), floored),
+            "conversation_shortness = conversation_shortness + excluded.conversation_shortness",
+            (scope, (after_entries > 0) - (before_entries > 0), shortness),
         )
 
 
@@ -426,12 +429,11 @@ def _features(analysed: Analysed) -> _Features:
     else:
         # Without Han the pairs are the words: not kept twice.
         bigrams, bigram_counts, counted_bigrams = b"", b"", 0
-    moment = entry.event_time
     return _Features(
         scope=entry.scope,
         thread=_thread(entry),
         position=_NO_POSITION if entry.position is None else entry.position,
-        event_time=int(moment.timestamp()) * 1_000_000 + moment.microsecond,
+        event_time=clock.microseconds(entry.event_time),
         entry_id=entry.id,
         hash=analysed.digest,
         length=analysis.length,
@@ -446,9 +448,21 @@ def _features(analysed: Analysed) -> _Features:
     )
 
 
+def _shortness(length: int) -> int:
+    """The reciprocal of a length, as a whole number: sums of such can be taken apart again without an error."""
+    return _UNIT // max(length, LENGTH_FLOOR)
+
+
+def _mean(count: int, shortness: int) -> float:
+    """The harmonic mean: a few very long texts say little about what a usual one is like."""
+    return count * _UNIT / shortness if shortness else float(LENGTH_FLOOR)
+
+
 def _thread(entry: MemoryEntry) -> str:
-    """Entries of one thread are each other's neighbours: those of a conversation; those of which it is known when they
-    happened; and any other entry only with itself, because when it was stored says nothing about what it is about.
+    """Entries of one thread are each other's neighbours.
+
+    Those of a conversation; those of which it is known when they happened; and any other entry only with itself,
+    because when it was stored says nothing about what it is about.
     """
     if entry.conversation_id is not None:
         return CONVERSATION + entry.conversation_id

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 
 import numpy as np
 from numpy.typing import NDArray
 
+from jiyi.model import clock
+
 Floats = NDArray[np.float32]
+
+_MOST_EXACT = 20_000
 
 
 class ScopeMatrix:
@@ -74,6 +78,26 @@ class ScopeMatrix:
             found = np.where(self._alive, found, np.float32(-np.inf))
         return found
 
+    def exact(self, query: Floats) -> Callable[[NDArray[np.int64]], Floats]:
+        """A function from ordinals to similarities as the rows are now.
+
+        `similarities` may differ in the last digit between equal rows, depending on where they stand.
+        """
+        # An update appends behind these rows or replaces the whole, so what is taken here stays as it is.
+        matrix, starts, rows = self._matrix, self._starts, self._rows
+        wide = query.astype(np.float64)
+
+        def similarities(places: NDArray[np.int64]) -> Floats:
+            ends = np.where(places + 1 < len(starts), starts[np.minimum(places + 1, len(starts) - 1)], rows)
+            counts = ends - starts[places]
+            firsts = np.cumsum(counts) - counts
+            chunks = np.repeat(starts[places] - firsts, counts) + np.arange(counts.sum())
+            products = (matrix[chunks] * wide).sum(axis=1)
+            found = 0.5 * np.maximum.reduceat(products, firsts) + 0.5 * np.add.reduceat(products, firsts) / counts
+            return found.astype(np.float32)
+
+        return similarities
+
     def _append(self, ids: Sequence[str], times: Sequence[int], blocks: Sequence[Floats]) -> None:
         added = sum(len(block) for block in blocks)
         if self._rows + added > len(self._matrix):
@@ -112,13 +136,14 @@ class ScopeMatrix:
 class MatrixScan:
     """The similarities of one question to everything in one or more scopes."""
 
-    def __init__(self, parts: Sequence[tuple[ScopeMatrix, Floats]]) -> None:
+    def __init__(self, parts: Sequence[tuple[ScopeMatrix, Floats]], query: Floats) -> None:
         # The lists of a matrix are replaced, never reordered, so what is taken here stays true for this scan.
         self._parts = [(matrix.ids, matrix.ordinals, matrix.times, similarities) for matrix, similarities in parts]
+        self._exact = [matrix.exact(query) for matrix, _ in parts]
         values = [similarities[np.isfinite(similarities)] for _, similarities in parts]
         joined = np.concatenate(values) if values else np.empty(0, dtype=np.float32)
         self.count = len(joined)
-        self.mean = float(joined.mean()) if len(joined) else 0.0
+        self.mean = float(joined.mean(dtype=np.float64)) if len(joined) else 0.0
 
     def best(
         self,
@@ -139,7 +164,7 @@ class MatrixScan:
             if periods:
                 inside = np.zeros(len(similarities), dtype=np.bool_)
                 for start, end in periods:
-                    inside |= (times >= microseconds(start)) & (times < microseconds(end))
+                    inside |= (times >= clock.microseconds(start)) & (times < clock.microseconds(end))
                 usable = np.where(inside, usable, np.float32(-np.inf))
             most = min(limit, len(usable))
             if most:
@@ -149,16 +174,18 @@ class MatrixScan:
         return [entry_id for _, entry_id in found[:limit]]
 
     def of(self, ids: Sequence[str]) -> Floats:
-        """The similarity of each of these; NaN where there is no vector."""
+        """The similarity of each of these, the same for equal texts; NaN where there is no vector."""
         found = np.full(len(ids), np.nan, dtype=np.float32)
-        for _, ordinals, _, similarities in self._parts:
-            for row, entry_id in enumerate(ids):
-                place = ordinals.get(entry_id)
-                if place is not None and place < len(similarities) and np.isfinite(similarities[place]):
-                    found[row] = similarities[place]
+        for (_, ordinals, _, similarities), exact in zip(self._parts, self._exact, strict=True):
+            known = [
+                (row, place)
+                for row, entry_id in enumerate(ids)
+                if (place := ordinals.get(entry_id)) is not None
+                and place < len(similarities)
+                and np.isfinite(similarities[place])
+            ]
+            if known:
+                rows, places = np.asarray(known, dtype=np.int64).T
+                # So many are not put in order, only their mean is asked.
+                found[rows] = exact(places) if len(places) <= _MOST_EXACT else similarities[places]
         return found
-
-
-def microseconds(moment: datetime) -> int:
-    """Microseconds since 1970 in UTC."""
-    return int(moment.timestamp()) * 1_000_000 + moment.microsecond

@@ -5,7 +5,8 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
 from jiyi.errors import IndexingError
 from jiyi.indexing.drain import Drainer
@@ -54,23 +55,31 @@ class BackgroundIndexer:
             self._wake.wait()
             if self._stopped_while_gathering():
                 return
-            try:
-                for index in self._indexes:
-                    self._drain(index)
-                self._store.maintain()
-            except Exception as error:  # noqa: BLE001 - whatever a backend or an embedder raises, the thread lives on
-                if self._stop.is_set():
-                    return
+            problem = self._round()
+            if self._stop.is_set():
+                return
+            if problem is None:
+                failures = 0
+                self.last_error = None
+            else:
                 pause = _RETRY_SECONDS[min(failures, len(_RETRY_SECONDS) - 1)]
                 failures += 1
-                self.last_error = f"{type(error).__name__}: {error}"
+                self.last_error = f"{type(problem).__name__}: {problem}"
                 _log.warning("indexing failed and is tried again in %g s: %s", pause, self.last_error)
                 self._wake.set()
                 if self._stop.wait(pause):
                     return
-            else:
-                failures = 0
-                self.last_error = None
+
+    def _round(self) -> Exception | None:
+        """Bring every index up to date; one that fails does not keep the others from it. Returns the first failure."""
+        problem: Exception | None = None
+        drains: list[Callable[[], None]] = [partial(self._drain, index) for index in self._indexes]
+        for work in (*drains, self._store.maintain):
+            try:
+                work()
+            except Exception as error:  # noqa: BLE001 - whatever a backend or an embedder raises, the thread lives on
+                problem = problem or error
+        return problem
 
     def _stopped_while_gathering(self) -> bool:
         """Wait until the writes pause, but not for long."""

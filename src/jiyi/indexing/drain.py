@@ -25,8 +25,9 @@ class IndexState:
 
 
 class Drainer:
-    """Feeds indexes from the change log. Applying the current state of an entry twice does no harm, so a crash between
-    two steps costs nothing but the repetition.
+    """Feeds indexes from the change log.
+
+    Applying the current state of an entry twice does no harm, so a crash between two steps costs only the repetition.
     """
 
     def __init__(self, store: RecordStore) -> None:
@@ -114,8 +115,9 @@ class Drainer:
         return IndexBatch(upserts, removals, changes[-1].mark)
 
     def _valid_mark(self, index: DerivedIndex) -> Mark | None:
-        """The index's mark if it is a place of this very change log; otherwise the index belongs to another history
-        (a restored backup, a copied folder) and has to be rebuilt.
+        """The index's mark if it is a place of this very change log.
+
+        Otherwise the index belongs to another history (a restored backup, a copied folder) and has to be rebuilt.
         """
         mark = index.mark()
         if mark is None:

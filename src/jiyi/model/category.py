@@ -17,7 +17,7 @@ def check_word(value: object, name: str) -> str:
         raise InvalidInputError(f"{name} must be a word, not {type(value).__name__}: {value!r}")
     if len(value) > MAX_WORD_CHARACTERS or not _WORD.fullmatch(value):
         raise InvalidInputError(
-            f"{name} {ascii(value[:80])} is not a word of at most {MAX_WORD_CHARACTERS} letters, digits, '_', '-' or '.'"
+            f"{name} {value[:80]!a} is not a word of at most {MAX_WORD_CHARACTERS} letters, digits, '_', '-', '.'"
         )
     return value
 
@@ -31,7 +31,7 @@ class MemoryCategory(str):
     CORE: ClassVar[MemoryCategory]
     DAILY: ClassVar[MemoryCategory]
 
-    def __new__(cls, word: str) -> MemoryCategory:
+    def __new__(cls, word: str) -> MemoryCategory:  # noqa: PYI034
         """Check the word; an invalid one is an `InvalidInputError`."""
         if isinstance(word, MemoryCategory):
             return word

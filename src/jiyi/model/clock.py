@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from jiyi.errors import InvalidInputError
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
 
 
 def utc_now() -> datetime:
@@ -24,6 +27,11 @@ def require_aware(value: object, name: str) -> datetime:
         return value.astimezone(UTC)
     except OverflowError:
         raise InvalidInputError(f"{name} {value.isoformat()} is outside the years 1 to 9999 in UTC") from None
+
+
+def microseconds(value: datetime) -> int:
+    """Microseconds since 1970, exactly; before that they are negative."""
+    return (value - _EPOCH) // _MICROSECOND
 
 
 def to_text(value: datetime) -> str:

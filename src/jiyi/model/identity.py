@@ -14,7 +14,7 @@ _last: int = 0
 
 def new_id() -> str:
     """A new UUIDv7 (RFC 9562): sortable by creation time, increasing within one process."""
-    global _last
+    global _last  # noqa: PLW0603
     with _lock:
         # 48 bits of milliseconds and 12 bits of their fraction, so that ids of one process keep their order.
         nanoseconds = time.time_ns()

@@ -90,7 +90,7 @@ def check_message(value: object, where: str) -> Message:
     if not isinstance(message.role, str) or not message.role.strip():
         raise InvalidInputError(f"{where} has no role; use 'user', 'assistant', 'system' or 'tool'")
     if any("\ud800" <= character <= "\udfff" or character == "\x00" for character in message.role):
-        raise InvalidInputError(f"{where} has a role with a lone surrogate or NUL: {ascii(message.role)}; remove it")
+        raise InvalidInputError(f"{where} has a role with a lone surrogate or NUL: {message.role!a}; remove it")
     if not isinstance(message.content, str | list | None):
         raise InvalidInputError(
             f"{where}.content is a {type(message.content).__name__}; use text, a list of parts or None"

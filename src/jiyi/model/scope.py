@@ -16,10 +16,9 @@ _log = logging.getLogger("jiyi.scope")
 def check_scope(scope: object) -> str:
     """Return `scope` unchanged, or refuse it with a log line."""
     problem = scope_problem(scope)
-    if problem is not None:
+    if problem is not None or not isinstance(scope, str):
         _log.error("refused a scope: %s", problem)
         raise InvalidScopeError(f"scope {_shown(scope)} {problem}; pass a non-empty name such as 'main' or a user id")
-    assert isinstance(scope, str)
     return scope
 
 

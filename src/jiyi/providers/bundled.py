@@ -27,8 +27,8 @@ _URGENT = 4
 class BundledEmbedder:
     """USE multilingual v3 in numpy, projected to 256 dimensions. Loads on first use (1.5 s); safe for several threads.
 
-    The projection keeps the directions in which the model's own vocabulary varies (`bench/make_projection.py`): half the
-    memory and time of the full vectors, and better recall, because what it drops is style and not content.
+    The projection keeps the directions in which the model's own vocabulary varies (`bench/make_projection.py`): half
+    the memory and time of the full vectors, and better recall, because what it drops is style and not content.
 
     One computation runs at a time, because the limit on BLAS threads that makes it fast is global to the process.
     Questions (a few texts) go before the batches of the indexer.
@@ -52,7 +52,7 @@ class BundledEmbedder:
         urgent = len(texts) <= _URGENT
         blocks = []
         for start in range(0, len(texts), _GROUP):
-            with self._my_turn(urgent):
+            with self._my_turn(urgent=urgent):
                 blocks.append(self._encode(list(texts[start : start + _GROUP])))
         return np.concatenate(blocks) if blocks else np.empty((0, _DIMENSION), dtype=np.float32)
 
@@ -71,7 +71,7 @@ class BundledEmbedder:
         return vectors
 
     @contextmanager
-    def _my_turn(self, urgent: bool) -> Iterator[None]:
+    def _my_turn(self, *, urgent: bool) -> Iterator[None]:
         with self._turn:
             self._urgent_waiting += urgent
             self._turn.wait_for(lambda: not self._busy and (urgent or not self._urgent_waiting))

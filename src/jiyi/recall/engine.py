@@ -1,14 +1,14 @@
 """RecallEngine: from a question to hits that explain themselves.
 
-Indexes propose ids inside the visible scopes, the scorer puts them in order, and the record store has the last word: what
-is missing, foreign, forgotten or outside the filters is dropped.
+Indexes propose ids inside the visible scopes, the scorer puts them in order, and the record store has the last word:
+what is missing, foreign, forgotten or outside the filters is dropped.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta, tzinfo
+from datetime import UTC, datetime, timedelta, tzinfo
 from typing import TYPE_CHECKING
 
 from jiyi.errors import IndexingError, InvalidInputError
@@ -33,6 +33,11 @@ _FINAL_CANDIDATES = 50
 _SPARE = 5
 _DECIMALS = 9
 _SOFT_EDGE = timedelta(days=3)
+# So far from the ends of the calendar that an edge fits in.
+_FIRST_MOMENT = datetime.min.replace(tzinfo=UTC) + _SOFT_EDGE
+_LAST_MOMENT = datetime.max.replace(tzinfo=UTC) - _SOFT_EDGE
+# A date without a year is one for every year, and a single memory of the year 1 makes that thousands.
+_MOST_PERIODS = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,19 +85,19 @@ class RecallEngine:
         coverage: list[IndexCoverage] = []
         text_ready = self._ready(self.text, request.filters, coverage)
         scan = self._scan(request, coverage) if request.mode != "keyword" else None
-        if not text_ready and scan is None:
+        if scan is None and (request.mode == "semantic" or not text_ready):
             reasons = "; ".join(f"{part.index}: {part.note or 'not asked'}" for part in coverage)
             raise IndexingError(f"no index could answer ({reasons}); the records are safe: run 'jiyi repair'")
-        question = read_question(request.query, self.analyzer, now=now, zone=self.zone)
+        today = min(max(now, _FIRST_MOMENT), _LAST_MOMENT)
+        question = read_question(request.query, self.analyzer, now=today, zone=self.zone)
         allowed = None if scan is None or request.filters.only_scopes else self.store.matching_ids(request.filters)
-        if text_ready:
-            found = self._gathered(request, question, scan, allowed)
-        else:
-            assert scan is not None
-            most = max(self.settings.dense_candidates, 2 * request.limit)
+        if scan is not None and not text_ready:
             from jiyi.recall.gather import gather_without_text
 
+            most = max(self.settings.dense_candidates, 2 * request.limit)
             found = gather_without_text(scan, scan.best(most, allowed=allowed), allowed)
+        else:
+            found = self._gathered(request, question, scan, allowed, today)
         return self._ranked(request, question, found, tuple(coverage), now)
 
     # --- asking the indexes ---------------------------------------------------------------------------------------
@@ -104,6 +109,11 @@ class RecallEngine:
 
     def _scan(self, request: Request, coverage: list[IndexCoverage]) -> VectorScan | None:
         if self.vectors is None or self.embedder is None:
+            if request.mode == "semantic":
+                raise InvalidInputError(
+                    "mode 'semantic' compares meanings and no embedder is configured; "
+                    "set embedder to bundled, or use mode 'keyword'"
+                )
             coverage.append(IndexCoverage("vectors", answered=False, note="no embedder is configured"))
             return None
         if not self._ready(self.vectors, request.filters, coverage):
@@ -111,11 +121,16 @@ class RecallEngine:
         return self.vectors.scan(self.embedder.embed([request.query])[0], request.filters.scopes)
 
     def _gathered(
-        self, request: Request, question: Question, scan: VectorScan | None, allowed: Sequence[str] | None
+        self,
+        request: Request,
+        question: Question,
+        scan: VectorScan | None,
+        allowed: Sequence[str] | None,
+        today: datetime,
     ) -> Gathered:
         from jiyi.recall.gather import gather
 
-        periods = self._periods(question, request.filters)
+        periods = self._periods(question, request.filters, today)
         dated = replace(request.filters, periods=_within(request.filters, periods)) if periods else None
         return gather(
             question,
@@ -126,16 +141,19 @@ class RecallEngine:
             self.settings.weights,
             periods=periods,
             inside_dates=self.store.count(Filters(request.filters.scopes, periods=_plain(periods))) if periods else 0,
+            offset=self.zone.utcoffset(today.replace(tzinfo=None)) or timedelta(),
             admit=self._admission(request.filters),
             allowed=allowed,
         )
 
-    def _periods(self, question: Question, filters: Filters) -> list[Period]:
-        """The times that the question names, as far as there are memories of them."""
+    def _periods(self, question: Question, filters: Filters, today: datetime) -> list[Period]:
+        """The times that the question names, as far as there are memories of them; if too many, those near today."""
         known = self.store.time_range(filters.scopes) if question.dates else None
         if known is None:
             return []
-        return question.periods(known[0] - _SOFT_EDGE, known[1] + _SOFT_EDGE, self.zone)
+        first, last = max(known[0], _FIRST_MOMENT), min(known[1], _LAST_MOMENT)
+        periods = question.periods(first - _SOFT_EDGE, last + _SOFT_EDGE, self.zone)
+        return sorted(periods, key=lambda period: abs(period.start - today))[:_MOST_PERIODS]
 
     def _proposals(
         self,
@@ -155,8 +173,8 @@ class RecallEngine:
             if dated is not None and dated.periods:
                 inside = max(settings.dated_candidates, least)
                 found.update(self._by_text(question, dated, inside, inside))
-                if not question.words:
-                    # Nothing but a date was asked: whatever happened then.
+                if scan is None:
+                    # The date may be all that matches: whatever happened then.
                     found.update(dict.fromkeys(entry.id for entry in self.store.page(dated, limit=inside, offset=0)))
         if scan is not None:
             found.update(dict.fromkeys(scan.best(max(settings.dense_candidates, least), allowed=allowed)))
@@ -192,13 +210,12 @@ class RecallEngine:
         scores = score(found.candidates, self.settings.weights, keyword=request.mode != "semantic")
         totals = [round(float(value), _DECIMALS) for value in scores.total]
         # Neither its words nor its meaning speak for it: not an answer.
-        places = [place for place in range(len(totals)) if totals[place] > 0]
+        places = [place for place in range(len(totals)) if totals[place] > 0 or scores.lexical[place] > 0]
         places.sort(key=lambda place: (-totals[place], -found.times[place], found.ids[place]))
         most = max(request.limit, _FINAL_CANDIDATES if request.weights is not None else 0) + _SPARE
         hits: list[MemoryEntry] = []
         # The records may drop what an index still holds: go on down the order until there is enough.
-        for start in range(0, len(places), most):
-            chunk = places[start : start + most]
+        for chunk in _chunks(places, most, lambda place: (totals[place], found.times[place])):
             entries = self.store.fetch([found.ids[place] for place in chunk], request.filters)
             for place in chunk:
                 entry = entries.get(found.ids[place])
@@ -210,18 +227,23 @@ class RecallEngine:
             if len(hits) >= most - _SPARE:
                 break
         if request.weights is not None:
-            hits = [_final(hit, request.weights, now) for hit in hits[:_FINAL_CANDIDATES]]
+            hits.sort(key=_order)
+            kept = hits[: max(request.limit, _FINAL_CANDIDATES)]
+            hits = [_final(hit, request.weights, now) for hit in kept]
         hits.sort(key=_order)
         del hits[request.limit :]
         return [self._highlighted(hit) for hit in hits] if request.highlights else hits
 
     def _highlighted(self, hit: MemoryEntry) -> MemoryEntry:
-        assert hit.explanation is not None
-        ranges = tuple(highlight(hit.content, hit.explanation.matched_terms, self.analyzer))
-        return replace(hit, explanation=replace(hit.explanation, highlights=ranges))
+        explanation = hit.explanation or Explanation()
+        ranges = tuple(highlight(hit.content, explanation.matched_terms, self.analyzer))
+        return replace(hit, explanation=replace(explanation, highlights=ranges))
 
     def _with_context(self, hits: list[MemoryEntry], request: Request) -> list[MemoryEntry]:
-        """Give each hit the entries around it in its conversation."""
+        """Give each hit the entries around it in its conversation; the text index knows who stands next to whom."""
+        coverage: list[IndexCoverage] = []
+        if not self._ready(self.text, request.filters, coverage):
+            return [_covered_by(hit, coverage) for hit in hits]
         rows = self.text.windows([hit.id for hit in hits], reach=request.context)
         place_of = {row.entry_id: place for place, row in enumerate(rows)}
         entries = self.store.fetch(list(place_of), Filters(request.filters.scopes))
@@ -249,6 +271,25 @@ def _matched(candidates: Candidates, place: int, question: Question) -> tuple[st
     return ()
 
 
+def _chunks(places: Sequence[int], size: int, rank: Callable[[int], object]) -> Iterator[Sequence[int]]:
+    """Pieces of at least this size that do not part equals: which of them comes first, only the records tell."""
+    start = 0
+    while start < len(places):
+        end = start + size
+        while end < len(places) and rank(places[end]) == rank(places[end - 1]):
+            end += 1
+        yield places[start:end]
+        start = end
+
+
+def _covered_by(hit: MemoryEntry, coverage: Sequence[IndexCoverage]) -> MemoryEntry:
+    """The hit with a word about an index, unless it has one already."""
+    explanation = hit.explanation or Explanation()
+    said = {part.index for part in explanation.coverage}
+    added = tuple(part for part in coverage if part.index not in said)
+    return replace(hit, explanation=replace(explanation, coverage=explanation.coverage + added))
+
+
 def _order(hit: MemoryEntry) -> tuple[float, float, str, str]:
     score = hit.score_parts.get("final", hit.relevance_score or 0.0)
     return (-score, -hit.event_time.timestamp(), hit.key or "", hit.content)
@@ -256,18 +297,18 @@ def _order(hit: MemoryEntry) -> tuple[float, float, str, str]:
 
 def _final(hit: MemoryEntry, weights: FinalWeights, now: datetime) -> MemoryEntry:
     """S_final = α·relevance + β·decay + γ·importance."""
-    assert hit.explanation is not None
+    explanation = hit.explanation or Explanation()
     relevance = hit.relevance_score or 0.0
     decay = time_decay(hit.last_accessed_at, now, weights.decay_rate)
     final = weights.final_score(relevance, decay, hit.importance_score)
     parts = {
-        **hit.explanation.parts,
+        **explanation.parts,
         "relevance": relevance,
         "decay": decay,
         "importance": hit.importance_score,
         "final": round(final, _DECIMALS),
     }
-    return replace(hit, explanation=replace(hit.explanation, parts=parts))
+    return replace(hit, explanation=replace(explanation, parts=parts))
 
 
 def _plain(periods: Sequence[Period]) -> tuple[tuple[datetime, datetime], ...]:

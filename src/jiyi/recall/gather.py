@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from jiyi.model import clock
+from jiyi.ports import TIMED
 from jiyi.recall.scorer import NOBODY, Candidates, FieldCounts, Floats, Rows
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from jiyi.ports import TermRow, TermStatistics, TextIndex, VectorScan
     from jiyi.recall.question import Period, Question
     from jiyi.recall.settings import ScoringWeights
@@ -23,6 +24,8 @@ REACH = 2 * EXPANSION
 """How far to read around a proposal, so that every candidate knows its own neighbours."""
 NEIGHBOUR_SECONDS = 3600
 _DAY = 86_400_000_000
+_DAYS_TO_1970 = 719_163
+_MICROSECOND = timedelta(microseconds=1)
 _STEPS = (-1, 1, -2, 2)
 # Few texts say little about what an unrelated one looks like: count this many with similarity 0 beside them.
 _PRIOR_TEXTS = 3
@@ -47,6 +50,7 @@ def gather(
     *,
     periods: Sequence[Period],
     inside_dates: int,
+    offset: timedelta,
     admit: Callable[[Sequence[str]], set[str]] | None,
     allowed: Sequence[str] | None,
 ) -> Gathered:
@@ -93,6 +97,7 @@ def gather(
             cosine=scan.of([row.entry_id for row in rows]).astype(np.float64) if scan is not None else None,
             mean_cosine=_usual_similarity(scan, allowed) if scan is not None else 0.0,
             question_share=_question_shares(rows, places, last, weights),
+            day=np.asarray([_day(rows[place], offset) for place in places], dtype=np.int64),
         ),
     )
 
@@ -117,6 +122,7 @@ def gather_without_text(scan: VectorScan, ids: Sequence[str], allowed: Sequence[
             cosine=scan.of(ids).astype(np.float64),
             mean_cosine=_usual_similarity(scan, allowed),
             question_share=np.zeros(count),
+            day=np.full(count, NOBODY),
         ),
     )
 
@@ -129,6 +135,13 @@ def _usual_similarity(scan: VectorScan, allowed: Sequence[str] | None) -> float:
         known = similarities[np.isfinite(similarities)]
         mean, count = (float(known.mean()), len(known)) if len(known) else (0.0, 0)
     return mean * count / (count + _PRIOR_TEXTS)
+
+
+def _day(row: TermRow, offset: timedelta) -> int:
+    """The local day of a record, counted from the year 1. An hour of summer time more or less does not matter here."""
+    if not row.thread.startswith(TIMED):
+        return NOBODY
+    return _DAYS_TO_1970 + (row.event_time + offset // _MICROSECOND) // _DAY
 
 
 def _candidate_rows(rows: Sequence[TermRow], proposed: set[str]) -> list[int]:
@@ -222,14 +235,10 @@ def _nearness(times: Sequence[int], periods: Sequence[Period]) -> Floats:
     moments = np.asarray(times, dtype=np.int64)
     found = np.zeros(len(moments))
     for period in periods:
-        start, end = _microseconds(period.start), _microseconds(period.end)
+        start, end = clock.microseconds(period.start), clock.microseconds(period.end)
         distance = np.maximum(np.maximum(start - moments, moments - (end - 1)), 0)
         found = np.maximum(found, distance == 0)
         if period.soft:
             edge = np.where(distance <= _DAY, 0.6, np.where(distance <= 3 * _DAY, 0.3, 0.0))
             found = np.maximum(found, edge)
     return found.astype(np.float64)
-
-
-def _microseconds(moment: datetime) -> int:
-    return int(moment.timestamp()) * 1_000_000 + moment.microsecond

@@ -11,6 +11,7 @@ from jiyi.text.dates import DateSpan, find_dates, without_dates
 if TYPE_CHECKING:
     from jiyi.text import Analyzer
 
+_ALSO_WORDS = frozenset({"holiday", "season"})
 SOFT_EDGE_DAYS = 10
 """Spans of at most this many days have soft edges: people misremember a date by a day, not a month by a day."""
 
@@ -45,9 +46,14 @@ class Question:
 
 
 def read_question(text: str, analyzer: Analyzer, *, now: datetime, zone: tzinfo) -> Question:
-    """Take a question apart. Dates leave the words: they are compared with times, not with texts."""
+    """Take a question apart.
+
+    Dates in numbers leave the words: they are compared with times, not with texts. "Last year" and 春节 are dates that
+    people also write down, so they stay.
+    """
     dates = find_dates(text, now=now, tz=zone)
-    analysis = analyzer.query(without_dates(text, dates) if dates else text)
+    numbers = [date for date in dates if not (date.relative or date.kind in _ALSO_WORDS)]
+    analysis = analyzer.query(without_dates(text, numbers) if numbers else text)
     if not analysis.words and not analysis.bigrams:
         # Nothing but a date: then it is asked for as words too, because it may stand in a text.
         analysis = analyzer.query(text)

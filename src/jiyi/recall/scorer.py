@@ -7,7 +7,8 @@ For each candidate, over the terms of the question:
     lexical  = BM25 of the words; for a Chinese question (words + 0.4·bigrams)/1.4
              + 0.3 · BM25 of the whole conversation + 5 · idf of the question's dates · nearness to them
     dense    = (smoothed cosine − mean) / (best − mean)
-    total    = (lexical/best + 0.4·dense) · (1 − 0.5·share of bare questions)
+    alone    = (lexical/best + 0.4·dense) · (1 − 0.5·share of bare questions)
+    total    = alone + 0.2 · (Σ (alone/best)⁸ of the same day) / (Σ (alone/best)⁸ of all)
 
 Who said it next to what, and when, is worth more than the embedder; docs/guides/recall says what each rule is worth.
 """
@@ -64,6 +65,8 @@ class Candidates:
     mean_cosine: float
     question_share: Floats
     """Candidate -> share of its text in bare questions; 0 where the rule does not apply."""
+    day: Rows
+    """Candidate -> the day on which it happened, for records of no conversation; `NOBODY` for the others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,12 +107,16 @@ def score(candidates: Candidates, weights: ScoringWeights, *, keyword: bool = Tr
     # Beside words a similarity counts by how much it stands out; alone it counts as it is.
     dense = _standing_out(candidates, smoothed) if keyword else smoothed
     dense_weight = 0.0 if candidates.cosine is None else (weights.dense if keyword else 1.0)
-    whole = (1.0 if keyword else 0.0) + dense_weight
+    company_weight = weights.company if keyword and (candidates.day >= 0).any() else 0.0
+    whole = (1.0 if keyword else 0.0) + dense_weight + company_weight
     shown = {name: part / best / whole if best > 0 else part for name, part in lexical_parts.items()}
     shown["dense"] = dense_weight * dense / whole if whole else dense
     before = np.sum(list(shown.values()), axis=0)
-    shown["question"] = 0.0 - weights.question * candidates.question_share * before
-    total = before + shown["question"]
+    # What is already below the usual must not gain by being a question.
+    shown["question"] = 0.0 - weights.question * candidates.question_share * np.maximum(before, 0.0)
+    alone = before + shown["question"]
+    shown["company"] = company_weight * _company(candidates, alone, weights) / whole if whole else np.zeros_like(alone)
+    total = alone + shown["company"]
     return Scores(total, np.clip(total, 0.0, 1.0), shown, lexical, dense)
 
 
@@ -177,3 +184,14 @@ def _standing_out(candidates: Candidates, smoothed: Floats) -> Floats:
     if candidates.cosine is None or spread <= 1e-9:
         return np.zeros(len(smoothed))
     return (smoothed - candidates.mean_cosine) / spread
+
+
+def _company(candidates: Candidates, alone: Floats, weights: ScoringWeights) -> Floats:
+    """Several good candidates of one day: that is the day. Which share of all that is good does each one's day have?"""
+    best = float(alone.max(initial=0.0))
+    if best <= 0:
+        return np.zeros_like(alone)
+    good = np.maximum(alone / best, 0.0) ** weights.company_power
+    days, which = np.unique(candidates.day, return_inverse=True)
+    shares = np.bincount(which, weights=good, minlength=len(days)) / good.sum()
+    return np.where(candidates.day >= 0, shares[which], 0.0)

@@ -19,6 +19,9 @@ class ScoringWeights:
     date: float = 5.0
     dense: float = 0.4
     question: float = 0.5
+    company: float = 0.2
+    company_power: float = 8.0
+    """Only candidates near the best speak for their day."""
     question_length: int = 25
     """A longer text is not a bare question."""
 

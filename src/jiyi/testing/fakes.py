@@ -37,13 +37,14 @@ class HashEmbedder:
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         """One unit vector for each text; a text with nothing to read gets zeros."""
-        vectors = np.zeros((len(texts), self._identity.dimension), dtype=np.float32)
+        vectors: Vectors = np.zeros((len(texts), self._identity.dimension), dtype=np.float32)
         for row, text in enumerate(texts):
             for piece in _pieces(text):
                 digest = zlib.crc32(piece.encode("utf-8", "surrogatepass"))
                 vectors[row, digest % self._identity.dimension] += 1.0
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-        return np.divide(vectors, lengths, out=vectors, where=lengths > 0)
+        np.divide(vectors, lengths, out=vectors, where=lengths > 0)
+        return vectors
 
 
 def _pieces(text: str) -> Iterator[str]:

@@ -72,7 +72,7 @@ def save(connection: sa.Connection, scope: str, session_id: str, messages: Seque
 
 def _entry(row: Mapping[str, Any], message: Message) -> MemoryEntry | None:
     """What was said, as an entry that recall can find. System prompts and tool traffic are not said by anybody."""
-    text = message.text.replace("\x00", " ").encode("utf-8", "replace").decode("utf-8").strip()
+    text = _readable(message.text)
     if message.role not in _TRUST or not text:
         return None
     moment = row["created_at"]
@@ -80,7 +80,7 @@ def _entry(row: Mapping[str, Any], message: Message) -> MemoryEntry | None:
         id=row["message_id"],
         scope=row["scope"],
         key=None,
-        content=f"{message.name}: {text}" if message.name else text,
+        content=f"{_readable(str(message.name))}: {text}" if message.name else text,
         category=MemoryCategory.CONVERSATION,
         memory_type=MESSAGE_TYPE,
         conversation_id=row["session_id"],
@@ -90,6 +90,11 @@ def _entry(row: Mapping[str, Any], message: Message) -> MemoryEntry | None:
         updated_at=moment,
         last_accessed_at=moment,
     )
+
+
+def _readable(text: str) -> str:
+    """Without what no database takes as text: NUL and halves of characters."""
+    return text.replace("\x00", " ").encode("utf-8", "replace").decode("utf-8").strip()
 
 
 def load(connection: sa.Connection, scope: str, session_id: str) -> list[Message]:

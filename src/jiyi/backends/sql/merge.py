@@ -22,6 +22,7 @@ import sqlalchemy as sa
 from jiyi.backends.sql import records
 from jiyi.backends.sql.rows import ENTRY_COLUMNS, changed_fields, entry_of, entry_values, to_json
 from jiyi.backends.sql.schema import conversation_history, memory_changes, memory_records
+from jiyi.backends.sql.words import add_user_word
 from jiyi.errors import InvalidInputError
 from jiyi.model import clock
 from jiyi.model.category import check_word
@@ -29,6 +30,7 @@ from jiyi.model.entry import MemoryEntry
 from jiyi.model.limits import Limits, check_importance, check_whole
 from jiyi.model.scope import check_scope
 from jiyi.ports import ImportCounts
+from jiyi.text import Analyzer
 
 CHANGE_FIELDS = ("entry_id", "scope", "key", "version", "operation", "changed_by")
 MESSAGE_FIELDS = ("scope", "session_id", "position", "message_id", "role", "content")
@@ -215,6 +217,16 @@ class Merge:
             )
             self._sessions[scope, session_id] = session
         return session
+
+    # --- the dictionary -------------------------------------------------------------------------------------------
+
+    def word(self, data: Mapping[str, Any]) -> ImportCounts:
+        """Take in one word of the user dictionary."""
+        _only(data, ("word",))
+        word = _LIMITS.check_session_id(data["word"], "word")
+        # One that cannot be indexed would make the whole store unusable.
+        Analyzer([word])
+        return ImportCounts(words=1) if add_user_word(self._connection, word) else _UNCHANGED
 
     def finish(self) -> None:
         """Write what is left, and let one state of each conversation stand."""

@@ -7,6 +7,7 @@ a small one. What every `store` runs is kept ready instead, and goes to the driv
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import sqlalchemy as sa
@@ -15,6 +16,23 @@ if TYPE_CHECKING:
     from sqlalchemy.engine.interfaces import DBAPICursor
 
 _Convert: TypeAlias = Callable[[Any], Any] | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Ready:
+    """A statement in the words of one engine."""
+
+    sql: str
+    parameters: tuple[tuple[str, _Convert], ...]
+    fixed: dict[str, Any]
+    """Values that stand in the statement itself."""
+    positional: bool
+
+    def row(self, given: Mapping[str, Any]) -> Any:
+        values = {**self.fixed, **given} if self.fixed else given
+        if self.positional:
+            return [values[name] if convert is None else convert(values[name]) for name, convert in self.parameters]
+        return {name: values[name] if convert is None else convert(values[name]) for name, convert in self.parameters}
 
 
 class Prepared:
@@ -27,29 +45,24 @@ class Prepared:
         """`columns` are those that an insert names."""
         self._statement = statement
         self._columns = columns
-        self._ready: dict[str, tuple[str, tuple[tuple[str, _Convert], ...], bool]] = {}
+        self._ready: dict[str, _Ready] = {}
 
     def run(self, connection: sa.Connection, *rows: Mapping[str, Any]) -> DBAPICursor:
         """Execute it once for each row of parameters."""
         ready = self._ready.get(connection.dialect.name) or self._prepare(connection.dialect)
-        sql, parameters, positional = ready
-        converted: list[Any] = [
-            [row[name] if convert is None else convert(row[name]) for name, convert in parameters] for row in rows
-        ]
-        if not positional:
-            converted = [dict(zip(dict(parameters), row, strict=True)) for row in converted]
         cursor = connection.connection.cursor()
-        if len(converted) == 1:
-            cursor.execute(sql, converted[0])
+        if len(rows) == 1:
+            cursor.execute(ready.sql, ready.row(rows[0]))
         else:
-            cursor.executemany(sql, converted)
+            cursor.executemany(ready.sql, [ready.row(row) for row in rows])
         return cursor
 
-    def _prepare(self, dialect: sa.Dialect) -> tuple[str, tuple[tuple[str, _Convert], ...], bool]:
+    def _prepare(self, dialect: sa.Dialect) -> _Ready:
         compiled = self._statement.compile(dialect=dialect, column_keys=self._columns)
         names = compiled.positiontup if compiled.positiontup is not None else list(compiled.binds)
         parameters = tuple(
             (name, compiled.binds[name].type.dialect_impl(dialect).bind_processor(dialect)) for name in names
         )
-        self._ready[dialect.name] = (compiled.string, parameters, compiled.positional)
+        fixed = {name: bind.value for name, bind in compiled.binds.items() if not bind.required}
+        self._ready[dialect.name] = _Ready(compiled.string, parameters, fixed, compiled.positional)
         return self._ready[dialect.name]

@@ -28,12 +28,29 @@ CHUNK = 500
 class Database(Protocol):
     """What the record store needs of an engine."""
 
-    def read(self) -> AbstractContextManager[sa.Connection]: ...
-    def write(self) -> AbstractContextManager[sa.Connection]: ...
-    def maintain(self) -> None: ...
-    def describe(self) -> dict[str, Any]: ...
-    def check(self) -> list[str]: ...
-    def close(self) -> None: ...
+    def read(self) -> AbstractContextManager[sa.Connection]:
+        """One consistent snapshot."""
+        ...
+
+    def write(self) -> AbstractContextManager[sa.Connection]:
+        """One durable transaction."""
+        ...
+
+    def maintain(self) -> None:
+        """Small regular upkeep."""
+        ...
+
+    def describe(self) -> dict[str, Any]:
+        """Facts for `doctor`."""
+        ...
+
+    def check(self) -> list[str]:
+        """Problems of the database, in words."""
+        ...
+
+    def close(self) -> None:
+        """Give the connections back."""
+        ...
 
 
 _SELECT = sa.select(*ENTRY_COLUMNS)
@@ -307,18 +324,17 @@ class SqlRecordStore:
         """Make `messages` the record of the session, in one transaction."""
         with self._database.write() as connection:
             saved = history.save(connection, scope, session_id, messages)
-            if recallable:
-                self._remember_messages(connection, saved, actor)
+            self._remember_messages(connection, saved, actor, recallable=recallable)
             return len(saved.written)
 
     @staticmethod
-    def _remember_messages(connection: sa.Connection, saved: history.Saved, actor: str) -> None:
+    def _remember_messages(connection: sa.Connection, saved: history.Saved, actor: str, *, recallable: bool) -> None:
         """What was said becomes entries, and what is no longer in the record leaves recall."""
         for start in range(0, len(saved.replaced), CHUNK):
             chunk = saved.replaced[start : start + CHUNK]
             for row in connection.execute(_SELECT.where(memory_records.c.id.in_(chunk))).all():
                 remove_entry(connection, entry_of(row), actor, "forget")
-        entries = [entry for entry in saved.written if entry is not None]
+        entries = [entry for entry in saved.written if entry is not None and recallable]
         if entries:
             _INSERT_ENTRY.run(connection, *(entry_values(entry) for entry in entries))
             _INSERT_CHANGE.run(connection, *(change_values(entry, "create", actor, [], None) for entry in entries))
@@ -457,8 +473,7 @@ def _existing_by_key(
         return {(row.scope, row.key): entry_of(row)}
     by_scope: dict[str, list[str]] = {}
     for entry in keyed:
-        assert entry.key is not None
-        by_scope.setdefault(entry.scope, []).append(entry.key)
+        by_scope.setdefault(entry.scope, []).append(str(entry.key))
     found: dict[tuple[str, str | None], MemoryEntry] = {}
     for scope, keys in by_scope.items():
         for start in range(0, len(keys), CHUNK):

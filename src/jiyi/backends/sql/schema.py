@@ -29,7 +29,7 @@ class UtcTime(TypeDecorator[datetime]):
             return value
         return clock.to_text(value)
 
-    def process_result_value(self, value: Any, dialect: sa.Dialect) -> datetime | None:
+    def process_result_value(self, value: Any, dialect: sa.Dialect) -> datetime | None:  # noqa: ARG002
         """Database to Python."""
         return clock.from_text(value) if isinstance(value, str) else value
 

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from jiyi.backends.sql.merge import CHANGE_FIELDS, MESSAGE_FIELDS, Merge
 from jiyi.backends.sql.rows import ENTRY_COLUMNS, entry_of
 from jiyi.backends.sql.schema import conversation_history, memory_changes, memory_records
-from jiyi.backends.sql.words import add_user_word, user_words
+from jiyi.backends.sql.words import user_words
 from jiyi.errors import ImportFormatError
 from jiyi.model import clock
 from jiyi.ports import ImportCounts
@@ -65,7 +65,7 @@ def import_rows(connection: sa.Connection, rows: Iterable[Mapping[str, Any]], ac
         "change": merge.change,
         "entry": merge.entry,
         "message": merge.message,
-        "word": lambda data: _import_word(connection, data),
+        "word": merge.word,
     }
     counts = ImportCounts()
     for row in rows:
@@ -82,10 +82,3 @@ def import_rows(connection: sa.Connection, rows: Iterable[Mapping[str, Any]], ac
             raise ImportFormatError(f"a row of kind {kind!r} is not in the export format: {error}") from error
     merge.finish()
     return counts
-
-
-def _import_word(connection: sa.Connection, data: Mapping[str, Any]) -> ImportCounts:
-    word = data["word"]
-    if not isinstance(word, str) or not word.strip():
-        raise ValueError(f"{word!r} is not a word")
-    return ImportCounts(words=1) if add_user_word(connection, word) else ImportCounts(unchanged=1)

@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import tempfile
-import time
-from pathlib import Path
-
 from jiyi.apps.cli import interrupts
 from jiyi.apps.cli.exits import Code
 from jiyi.apps.cli.framework import command
@@ -26,6 +21,11 @@ def demo(session: Session) -> Code:
 
     Exit code 1 when a step does not come true. Your own memories and settings are not touched.
     """
+    import asyncio
+    import tempfile
+    import time
+    from pathlib import Path
+
     from jiyi.apps.cli.demo import show, story
 
     stage = show.Stage(quiet=session.output.json)

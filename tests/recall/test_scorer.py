@@ -1,0 +1,498 @@
+"""What the scorer promises about an order, on hand-made counts."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from jiyi.recall.scorer import NOBODY, Candidates, FieldCounts, Floats, Scores, score
+from jiyi.recall.settings import ScoringWeights
+
+WEIGHTS = ScoringWeights()
+ALONE = (NOBODY, NOBODY, NOBODY, NOBODY)
+USUAL_LENGTH = 30.0
+
+
+def counts(
+    rows: list[list[float]], *, lengths: list[float] | None = None, df: list[float] | None = None
+) -> FieldCounts:
+    """A field of texts of the usual length with terms that few texts have, unless said otherwise."""
+    terms = len(rows[0]) if rows else 0
+    return FieldCounts(
+        np.asarray(rows, dtype=np.float64).reshape(len(rows), terms),
+        np.asarray(lengths if lengths is not None else [USUAL_LENGTH] * len(rows), dtype=np.float64),
+        np.asarray(df if df is not None else [5.0] * terms, dtype=np.float64),
+        USUAL_LENGTH,
+    )
+
+
+def candidates(words: FieldCounts, **given_: Any) -> Candidates:
+    """All rows of the field, without neighbours, conversations, dates or vectors, unless said otherwise."""
+    scored = np.asarray(given_.pop("scored", range(len(words.length))), dtype=np.int64)
+    known: dict[str, Any] = {
+        "neighbours": [ALONE] * len(scored),
+        "conversation": [NOBODY] * len(scored),
+        "question_share": [0.0] * len(scored),
+        **given_,
+    }
+    return Candidates(
+        scored=scored,
+        neighbours=np.asarray(known["neighbours"], dtype=np.int64).reshape(len(scored), 4),
+        entries=known.get("entries", 1000),
+        words=words,
+        bigrams=known.get("bigrams"),
+        conversation=np.asarray(known["conversation"], dtype=np.int64),
+        conversation_counts=known.get("conversation_counts", counts([])),
+        conversations=known.get("conversations", 0),
+        date_nearness=None if known.get("nearness") is None else np.asarray(known["nearness"], dtype=np.float64),
+        inside_dates=known.get("inside_dates", 0),
+        cosine=None if known.get("cosine") is None else np.asarray(known["cosine"], dtype=np.float64),
+        mean_cosine=known.get("mean_cosine", 0.0),
+        question_share=np.asarray(known["question_share"], dtype=np.float64),
+    )
+
+
+def relevance(words: FieldCounts, **given_: Any) -> list[float]:
+    found: list[float] = score(candidates(words, **given_), WEIGHTS).relevance.tolist()
+    return found
+
+
+# --- words ------------------------------------------------------------------------------------------------------------
+
+
+def test_a_text_with_the_word_comes_before_one_without() -> None:
+    assert relevance(counts([[0], [1]])) == [0.0, 1.0]
+
+
+def test_a_rare_word_says_more_than_a_common_one() -> None:
+    common, rare = relevance(counts([[1, 0], [0, 1]], df=[500, 2]))
+    assert rare > 2 * common > 0
+
+
+def test_the_second_mention_of_a_word_adds_less_than_the_first() -> None:
+    once, twice = relevance(counts([[1], [2]]))
+    assert once < twice < 2 * once
+
+
+def test_two_words_of_the_question_beat_one_that_is_repeated() -> None:
+    repeated, both = relevance(counts([[3, 0], [1, 1]]))
+    assert both > repeated
+
+
+def test_a_longer_text_counts_the_same_word_less() -> None:
+    short, long = relevance(counts([[1], [1]], lengths=[30, 300]))
+    assert short > 1.5 * long
+
+
+def test_being_very_short_is_no_merit() -> None:
+    greeting, sentence = relevance(counts([[1], [1]], lengths=[2, 25]))
+    assert greeting == sentence
+
+
+def test_a_word_of_nearly_every_text_never_counts_against_a_text() -> None:
+    assert min(score(candidates(counts([[1], [0]], df=[1000])), WEIGHTS).lexical) == 0.0
+
+
+def test_a_count_that_is_behind_the_texts_does_no_harm() -> None:
+    # A statistic of a moment ago may know fewer entries than the terms have.
+    values = score(candidates(counts([[1]], df=[12]), entries=10), WEIGHTS)
+    assert np.isfinite(values.total).all()
+    assert values.lexical[0] > 0
+
+
+def test_pairs_of_characters_help_where_the_words_are_cut_otherwise() -> None:
+    words, pairs = counts([[0], [0]]), counts([[0], [1]])
+    assert relevance(words, bigrams=pairs) == [0.0, 1.0]
+
+
+def test_words_weigh_more_than_pairs_of_characters() -> None:
+    by_word, by_pair = relevance(counts([[1], [0]]), bigrams=counts([[0], [1]]))
+    assert by_pair == pytest.approx(WEIGHTS.bigrams * by_word)
+
+
+def test_a_chinese_question_does_not_weigh_its_text_twice_against_dates_and_conversations() -> None:
+    words = counts([[1], [2]])
+    both = score(candidates(words, bigrams=words), WEIGHTS).lexical
+    assert both.tolist() == pytest.approx(score(candidates(words), WEIGHTS).lexical.tolist())
+
+
+# --- who stands next to it --------------------------------------------------------------------------------------------
+
+QUESTION_THEN_ANSWER = counts([[1], [0], [0]])
+
+
+def test_the_answer_after_a_matching_question_is_found_by_it() -> None:
+    asked, answered, elsewhere = relevance(QUESTION_THEN_ANSWER, neighbours=[ALONE, (0, *ALONE[1:]), ALONE])
+    assert asked > answered > elsewhere == 0
+
+
+@pytest.mark.parametrize("place", range(4))
+def test_each_of_the_four_neighbours_lends_its_words(place: int) -> None:
+    near = [NOBODY] * 4
+    near[place] = 0
+    lent = score(candidates(QUESTION_THEN_ANSWER, neighbours=[ALONE, near, ALONE]), WEIGHTS)
+    assert lent.parts["words"][1] == 0
+    assert lent.parts["neighbours"][1] == pytest.approx(lent.relevance[1])
+    assert lent.relevance[1] > 0
+
+
+def test_the_one_before_lends_more_than_the_one_after_and_both_more_than_those_beyond() -> None:
+    matching_neighbour = [np.roll([0, *ALONE[1:]], place) for place in range(4)]
+    before, after, *beyond = relevance(
+        counts([[1], [0], [0], [0], [0]]), scored=[1, 2, 3, 4], neighbours=matching_neighbour
+    )
+    assert before > after > max(beyond) > 0
+
+
+def test_a_word_said_twice_in_a_row_is_saturated_once_not_counted_twice() -> None:
+    alone = score(candidates(counts([[1]])), WEIGHTS).lexical[0]
+    echoed = score(candidates(counts([[1], [1]]), scored=[0], neighbours=[(1, *ALONE[1:])]), WEIGHTS).lexical[0]
+    assert alone < echoed < (1 + WEIGHTS.neighbours[0]) * alone
+
+
+def test_pairs_of_characters_are_lent_like_words() -> None:
+    nothing = counts([[0], [0]])
+    lent = relevance(nothing, bigrams=counts([[1], [0]]), neighbours=[ALONE, (0, *ALONE[1:])])
+    assert lent[0] > lent[1] > 0
+
+
+# --- conversations, dates, bare questions -----------------------------------------------------------------------------
+
+
+def test_a_conversation_about_the_subject_lifts_what_was_said_in_it() -> None:
+    lifted, other, outside = relevance(
+        counts([[1], [1], [1]]),
+        conversation=[1, 0, NOBODY],
+        conversation_counts=counts([[0], [4]], lengths=[200, 200], df=[1]),
+        conversations=20,
+    )
+    assert lifted > other == outside > 0
+
+
+def test_a_memory_of_the_day_asked_for_comes_before_one_that_only_has_the_words() -> None:
+    on_the_day, with_the_word = relevance(counts([[0], [1]], df=[50]), nearness=[1.0, 0.0], inside_dates=5)
+    assert on_the_day > with_the_word > 0
+
+
+def test_a_day_says_more_than_a_year() -> None:
+    words = counts([[0]])
+    day = score(candidates(words, nearness=[1.0], inside_dates=3), WEIGHTS).lexical[0]
+    year = score(candidates(words, nearness=[1.0], inside_dates=900), WEIGHTS).lexical[0]
+    assert day > 10 * year > 0
+
+
+def test_near_the_day_is_better_than_far_from_it() -> None:
+    inside, near, far = relevance(counts([[0], [0], [0]]), nearness=[1.0, 0.6, 0.0], inside_dates=3)
+    assert (inside, near, far) == pytest.approx((1.0, 0.6, 0.0))
+
+
+def test_a_question_without_dates_has_no_part_for_them() -> None:
+    assert not score(candidates(counts([[1]])), WEIGHTS).parts["date"].any()
+
+
+def test_a_bare_question_stands_behind_a_statement_with_the_same_words() -> None:
+    statement, half, question = relevance(counts([[1], [1], [1]]), question_share=[0.0, 0.5, 1.0])
+    assert statement > half > question > 0
+
+
+def test_what_is_lost_for_being_a_question_is_shown_as_a_part() -> None:
+    shown = score(candidates(counts([[1], [1]]), question_share=[0.0, 1.0]), WEIGHTS).parts["question"]
+    assert shown[0] == 0
+    assert shown[1] == pytest.approx(-WEIGHTS.question)
+
+
+# --- meaning ----------------------------------------------------------------------------------------------------------
+
+
+def test_between_equal_words_the_nearer_meaning_comes_first() -> None:
+    far, near = relevance(counts([[1], [1]]), cosine=[0.2, 0.6], mean_cosine=0.1)
+    assert near > far
+
+
+def test_meaning_finds_what_shares_no_word() -> None:
+    unrelated, paraphrase = relevance(counts([[0], [0]]), cosine=[0.1, 0.7], mean_cosine=0.1)
+    assert paraphrase > unrelated == 0
+
+
+def test_the_best_word_match_stands_before_the_best_meaning() -> None:
+    by_word, by_meaning = relevance(counts([[1], [0]]), cosine=[0.1, 0.9], mean_cosine=0.1)
+    assert by_word > by_meaning > 0
+
+
+def test_a_memory_without_a_vector_is_neither_helped_nor_harmed_by_meaning() -> None:
+    parts = score(candidates(counts([[1], [1]]), cosine=[np.nan, 0.6], mean_cosine=0.1), WEIGHTS).parts
+    assert parts["dense"][0] == 0
+    assert parts["dense"][1] > 0
+
+
+def test_a_neighbour_without_a_vector_does_not_dilute_the_meaning() -> None:
+    values = score(
+        candidates(counts([[0], [0]]), cosine=[0.6, np.nan], mean_cosine=0.1, neighbours=[(1, *ALONE[1:]), ALONE]),
+        WEIGHTS,
+    )
+    alone = score(candidates(counts([[0], [0]]), cosine=[0.6, np.nan], mean_cosine=0.1), WEIGHTS)
+    assert values.total.tolist() == alone.total.tolist()
+
+
+def test_what_stands_among_similar_texts_is_nearer_in_meaning_than_what_stands_among_others() -> None:
+    rows = counts([[0]] * 4)
+    among_similar, among_others = relevance(
+        rows,
+        scored=[0, 1],
+        cosine=[0.5, 0.5, 0.7, 0.0],
+        mean_cosine=0.1,
+        neighbours=[(2, *ALONE[1:]), (3, *ALONE[1:])],
+    )
+    assert among_similar > among_others
+
+
+def test_neighbours_that_are_just_as_similar_change_nothing() -> None:
+    in_company, alone, _ = relevance(
+        counts([[0]] * 3), cosine=[0.5, 0.5, 0.5], mean_cosine=0.1, neighbours=[(1, 2, *ALONE[2:]), ALONE, ALONE]
+    )
+    assert in_company == pytest.approx(alone)
+
+
+@pytest.mark.parametrize("cosine", [0.15, 0.9])
+def test_the_nearest_meaning_counts_in_full_however_near_it_is(cosine: float) -> None:
+    # One embedder calls strangers 0.1 alike, another 0.8: what counts is what stands out.
+    values = score(candidates(counts([[0], [0]]), cosine=[0.1, cosine], mean_cosine=0.1), WEIGHTS)
+    assert values.relevance[1] == pytest.approx(WEIGHTS.dense / (1 + WEIGHTS.dense))
+
+
+def test_texts_that_are_all_alike_in_meaning_are_ranked_by_words_alone() -> None:
+    values = score(candidates(counts([[1], [2]]), cosine=[0.3, 0.3], mean_cosine=0.3), WEIGHTS)
+    assert not values.parts["dense"].any()
+    assert values.total[1] > values.total[0] > 0
+
+
+def test_asked_for_meaning_alone_words_and_dates_do_not_count() -> None:
+    values = score(
+        candidates(counts([[5], [0]]), cosine=[0.2, 0.4], mean_cosine=0.1, nearness=[1.0, 0.0], inside_dates=1),
+        WEIGHTS,
+        keyword=False,
+    )
+    assert values.relevance.tolist() == pytest.approx([0.2, 0.4])
+
+
+# --- nothing to go by -------------------------------------------------------------------------------------------------
+
+
+def test_no_candidates_have_no_scores() -> None:
+    nobody = candidates(counts([[1]]), scored=[], neighbours=[])
+    values = score(nobody, WEIGHTS)
+    assert values.total.shape == values.relevance.shape == (0,)
+    assert all(part.shape == (0,) for part in values.parts.values())
+
+
+def test_a_question_of_nothing_but_unknown_words_makes_everything_irrelevant() -> None:
+    assert relevance(counts([[0, 0], [0, 0]], df=[0, 0])) == [0.0, 0.0]
+
+
+def test_a_question_without_any_term_makes_everything_irrelevant() -> None:
+    assert relevance(counts([[], []])) == [0.0, 0.0]
+
+
+# --- laws -------------------------------------------------------------------------------------------------------------
+
+TERMS = 3
+
+
+@st.composite
+def settings_of_a_question(draw: st.DrawFn) -> Candidates:
+    """Some texts, some of them candidates, with everything a question can bring."""
+    size = draw(st.integers(1, 8))
+    whole = st.integers(0, 4)
+    share = st.floats(0, 1, allow_subnormal=False)
+
+    def table(rows: int) -> list[list[float]]:
+        return [[float(draw(whole)) for _ in range(TERMS)] for _ in range(rows)]
+
+    def field(rows: int, longest: int) -> FieldCounts:
+        lengths = [float(draw(st.integers(1, longest))) for _ in range(rows)]
+        return counts(table(rows), lengths=lengths, df=[float(draw(st.integers(0, 50))) for _ in range(TERMS)])
+
+    scored = draw(st.lists(st.integers(0, size - 1), min_size=1, max_size=size, unique=True))
+    conversations = draw(st.integers(0, 3))
+    nearness = [draw(st.sampled_from([0.0, 0.3, 0.6, 1.0])) for _ in scored]
+    cosine = [draw(st.one_of(st.just(np.nan), st.floats(-1, 1, allow_subnormal=False))) for _ in range(size)]
+    return candidates(
+        field(size, 200),
+        entries=draw(st.integers(50, 1000)),
+        scored=scored,
+        neighbours=[[draw(st.integers(NOBODY, size - 1)) for _ in range(4)] for _ in scored],
+        bigrams=draw(st.sampled_from([None, field(size, 400)])),
+        conversation=[draw(st.integers(NOBODY, conversations - 1)) for _ in scored],
+        conversation_counts=field(conversations, 900) if conversations else counts([]),
+        conversations=50,
+        nearness=draw(st.sampled_from([None, nearness])),
+        inside_dates=draw(st.integers(0, 50)),
+        cosine=draw(st.sampled_from([None, cosine])),
+        mean_cosine=draw(st.floats(-0.5, 0.5, allow_subnormal=False)),
+        question_share=[draw(share) for _ in scored],
+    )
+
+
+@given(settings_of_a_question())
+def test_the_parts_add_up_to_the_relevance(given_: Candidates) -> None:
+    values = score(given_, WEIGHTS)
+    total = np.sum(list(values.parts.values()), axis=0)
+    assert np.allclose(values.total, total, atol=1e-12)
+    assert np.allclose(values.relevance, np.clip(total, 0, 1), atol=1e-12)
+
+
+@given(settings_of_a_question())
+def test_nothing_gains_by_being_a_bare_question(given_: Candidates) -> None:
+    assert (score(given_, WEIGHTS).parts["question"] <= 0).all()
+
+
+@given(settings_of_a_question(), st.booleans())
+def test_relevance_is_a_number_from_0_to_1_in_the_order_of_the_totals(given_: Candidates, keyword: bool) -> None:
+    values = score(given_, WEIGHTS, keyword=keyword)
+    assert np.isfinite(values.total).all()
+    assert ((values.relevance >= 0) & (values.relevance <= 1)).all()
+    ordered = values.relevance[np.argsort(values.total)]
+    assert (np.diff(ordered) >= 0).all()
+
+
+@given(settings_of_a_question())
+def test_nothing_is_more_relevant_than_the_best_that_can_be_reached(given_: Candidates) -> None:
+    # So that cutting at 1 never makes two different scores equal.
+    assert score(given_, WEIGHTS).total.max() <= 1 + 1e-12
+
+
+@given(settings_of_a_question(), st.randoms(use_true_random=False))
+def test_the_order_in_which_candidates_are_proposed_changes_no_score(given_: Candidates, random: Any) -> None:
+    order = list(range(len(given_.scored)))
+    random.shuffle(order)
+    _same(_only(given_, order), score(given_, WEIGHTS), order)
+
+
+def _only(given_: Candidates, order: list[int]) -> Scores:
+    picked = replace(
+        given_,
+        scored=given_.scored[order],
+        neighbours=given_.neighbours[order],
+        conversation=given_.conversation[order],
+        date_nearness=None if given_.date_nearness is None else given_.date_nearness[order],
+        question_share=given_.question_share[order],
+    )
+    return score(picked, WEIGHTS)
+
+
+def _same(found: Scores, expected: Scores, order: list[int]) -> None:
+    assert found.total.tolist() == expected.total[order].tolist()
+    for name, part in expected.parts.items():
+        assert found.parts[name].tolist() == part[order].tolist(), name
+
+
+@given(settings_of_a_question(), st.randoms(use_true_random=False))
+def test_the_order_in_which_texts_are_read_changes_no_score(given_: Candidates, random: Any) -> None:
+    rows = len(given_.words.length)
+    order = list(range(rows))
+    random.shuffle(order)
+    place = np.append(np.argsort(order), NOBODY)  # the last place is where NOBODY looks
+    moved = replace(
+        given_,
+        scored=place[given_.scored],
+        neighbours=place[given_.neighbours],
+        words=_rows(given_.words, order),
+        bigrams=None if given_.bigrams is None else _rows(given_.bigrams, order),
+        cosine=None if given_.cosine is None else given_.cosine[order],
+    )
+    _same(score(moved, WEIGHTS), score(given_, WEIGHTS), list(range(len(given_.scored))))
+
+
+def _rows(field: FieldCounts, order: list[int]) -> FieldCounts:
+    return replace(field, tf=field.tf[order], length=field.length[order])
+
+
+@given(settings_of_a_question())
+def test_a_text_that_is_nobodys_neighbour_contributes_nothing(given_: Candidates) -> None:
+    """Such as a text of another scope, or a forgotten one: neither its words nor its meaning."""
+    strange = len(given_.words.length)
+    bigger = replace(
+        given_,
+        words=_and_one_more(given_.words),
+        bigrams=None if given_.bigrams is None else _and_one_more(given_.bigrams),
+        cosine=None if given_.cosine is None else np.append(given_.cosine, 1.0),
+    )
+    assert strange not in bigger.neighbours
+    _same(score(bigger, WEIGHTS), score(given_, WEIGHTS), list(range(len(given_.scored))))
+
+
+def _and_one_more(field: FieldCounts) -> FieldCounts:
+    return replace(field, tf=np.vstack((field.tf, np.full(TERMS, 9.0))), length=np.append(field.length, 3.0))
+
+
+@given(settings_of_a_question())
+def test_a_neighbour_with_none_of_the_words_and_no_vector_is_like_no_neighbour(given_: Candidates) -> None:
+    empty = len(given_.words.length)
+    blank = np.zeros((1, TERMS))
+    bigger = replace(
+        given_,
+        words=replace(
+            given_.words, tf=np.vstack((given_.words.tf, blank)), length=np.append(given_.words.length, 10.0)
+        ),
+        bigrams=None
+        if given_.bigrams is None
+        else replace(
+            given_.bigrams, tf=np.vstack((given_.bigrams.tf, blank)), length=np.append(given_.bigrams.length, 10.0)
+        ),
+        cosine=None if given_.cosine is None else np.append(given_.cosine, np.nan),
+        neighbours=np.where(given_.neighbours == NOBODY, empty, given_.neighbours),
+    )
+    _same(score(bigger, WEIGHTS), score(given_, WEIGHTS), list(range(len(given_.scored))))
+
+
+@given(settings_of_a_question(), st.data())
+def test_one_more_mention_of_a_word_never_lowers_a_text_nor_its_neighbours(
+    given_: Candidates, data: st.DataObject
+) -> None:
+    row = data.draw(st.integers(0, len(given_.words.length) - 1))
+    term = data.draw(st.integers(0, TERMS - 1))
+    more = given_.words.tf.copy()
+    more[row, term] += 1
+    before = score(given_, WEIGHTS).lexical
+    after = score(replace(given_, words=replace(given_.words, tf=more)), WEIGHTS).lexical
+    touched = (given_.scored == row) | (given_.neighbours == row).any(axis=1)
+    assert (after >= before - 1e-12).all()
+    assert (after[touched] > before[touched]).all()
+    assert after[~touched].tolist() == before[~touched].tolist()
+
+
+@given(settings_of_a_question(), st.data())
+def test_what_matches_better_never_comes_later(given_: Candidates, data: st.DataObject) -> None:
+    """A word more in one candidate: no other passes it that did not stand before it already."""
+    assume_alone = replace(given_, neighbours=np.full_like(given_.neighbours, NOBODY), question_share=_zeros(given_))
+    chosen = data.draw(st.integers(0, len(given_.scored) - 1))
+    more = given_.words.tf.copy()
+    more[given_.scored[chosen], data.draw(st.integers(0, TERMS - 1))] += 1
+    before = score(assume_alone, WEIGHTS).total
+    after = score(replace(assume_alone, words=replace(given_.words, tf=more)), WEIGHTS).total
+    passed = (before <= before[chosen]) & (after > after[chosen] + 1e-12)
+    assert not passed.any()
+
+
+def _zeros(given_: Candidates) -> Floats:
+    return np.zeros_like(given_.question_share)
+
+
+@given(settings_of_a_question(), st.data())
+def test_nearer_in_meaning_never_comes_later(given_: Candidates, data: st.DataObject) -> None:
+    if given_.cosine is None:
+        given_ = replace(given_, cosine=np.zeros(len(given_.words.length)))
+    assert given_.cosine is not None
+    alone = replace(given_, neighbours=np.full_like(given_.neighbours, NOBODY), question_share=_zeros(given_))
+    chosen = data.draw(st.integers(0, len(given_.scored) - 1))
+    row = given_.scored[chosen]
+    nearer = np.nan_to_num(given_.cosine, nan=given_.mean_cosine)
+    further = replace(alone, cosine=nearer)
+    nearer = nearer.copy()
+    nearer[row] += data.draw(st.floats(0.01, 1))
+    before, after = score(further, WEIGHTS).total, score(replace(alone, cosine=nearer), WEIGHTS).total
+    passed = (before <= before[chosen]) & (after > after[chosen] + 1e-9)
+    assert not passed.any()
