@@ -117,7 +117,7 @@ async def opened(folder: Path, layout: Layout, embedder: HashedDocuments, report
     """A memory that holds the layout, loaded now or before."""
     path = folder / f"{layout.scopes}x{layout.each}"
     memory = await create_memory(path, embedder=embedder, background_indexing=False)
-    if _count(path) == layout.total:
+    if _count(path) >= layout.total:
         await memory.drain()
         return memory
     begin = time.perf_counter()

@@ -21,6 +21,7 @@ from jiyi.apps.cli.app import app
 from jiyi.apps.cli.exits import MEANINGS
 from jiyi.backends.sql import schema
 from jiyi.config import DEFAULT_HOME, HOME_VARIABLE, PREFIX, Settings, load_memory_config
+from jiyi.memory import AgentMemory
 from jiyi.recall.engine import MODES
 from jiyi.recall.settings import ScoringWeights
 
@@ -203,6 +204,13 @@ def test_the_readme_names_every_command_and_mode(document: str) -> None:
     text = read(document)
     assert [name for name in sorted(_COMMANDS) if not re.search(rf"`?jiyi {name}\b|`{name}`", text)] == []
     assert [mode for mode in MODES if f"`{mode}`" not in text] == []
+
+
+@pytest.mark.parametrize("document", PAIRS[0])
+def test_the_readme_names_every_method(document: str) -> None:
+    text = read(document)
+    methods = [name for name in dir(AgentMemory) if not name.startswith("_")]
+    assert [name for name in methods if f"`{name}`" not in text] == []
 
 
 @pytest.mark.parametrize("document", DOCUMENTS)

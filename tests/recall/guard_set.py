@@ -1,8 +1,8 @@
 """A small set of memories and questions in two languages, made up for the guard in test_guard.py.
 
-Two people's lives: facts that have no time, records of things that happened, and conversations. Every question names the
-memories that answer it. `keyword` questions use the words of the answer; `paraphrase` questions say it differently, ask for
-a day, or are answered by the turn after the one that sounds like them.
+Two people's lives: facts that have no time, records of things that happened, and conversations. Every question names
+the memories that answer it. `keyword` questions use the words of the answer; `paraphrase` questions say it differently,
+ask for a day, or are answered by the turn after the one that sounds like them.
 """
 
 from collections.abc import Iterator

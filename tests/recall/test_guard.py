@@ -24,9 +24,7 @@ Answers = dict[Question, list[str | None]]
 
 
 @pytest.fixture(scope="module")
-def answers(
-    tmp_path_factory: pytest.TempPathFactory, bundled_embedder: Embedder
-) -> Iterator[dict[str, Answers]]:
+def answers(tmp_path_factory: pytest.TempPathFactory, bundled_embedder: Embedder) -> Iterator[dict[str, Answers]]:
     """The first five answers to every question, by mode."""
     folder = tmp_path_factory.mktemp("guard")
     with (

@@ -19,6 +19,7 @@ from jiyi.ports import TermStatistics, TextIndex
 from jiyi.sync import AgentMemory
 from jiyi.testing.fakes import HashEmbedder
 from jiyi.text import Analyzer
+from tests.recall.comparing import assert_same_hits
 from tests.support import keys
 
 OpenMemory = Callable[..., AgentMemory]
@@ -27,7 +28,13 @@ Drafts = list[dict[str, Any]]
 NOON = datetime(2025, 6, 18, 12, tzinfo=UTC)
 SETTINGS: dict[str, Any] = {"embedder": HashEmbedder(), "background_indexing": False, "time_zone": "UTC"}
 WORDS = ("tea", "river", "green", "boat", "GX-20", "茶", "绿茶", "河边", "小船", "C盘", "the", "的")
-QUESTIONS = ("green tea by the river", "GX-20 boat", "在河边喝绿茶", "C盘 tea", "tea on 15 June 2025", "6月中旬的小船")
+QUESTIONS = (
+    ("green tea by the river", "hybrid"),
+    ("在河边喝绿茶", "hybrid"),
+    ("C盘 tea on 15 June 2025", "hybrid"),
+    ("6月中旬的小船", "keyword"),
+    ("GX-20 boat", "semantic"),
+)
 MODES = ("hybrid", "keyword", "semantic")
 
 numbers = count()
@@ -53,27 +60,15 @@ def fresh_scope() -> str:
 
 
 def answers(memory: AgentMemory, scope: str) -> list[list[MemoryEntry]]:
-    """What each question brings in each mode."""
+    """What each question brings."""
     return [
-        memory.recall(question, 8, scope=scope, mode=mode, now=NOON, highlights=True)
-        for question in QUESTIONS
-        for mode in MODES
+        memory.recall(question, 8, scope=scope, mode=mode, now=NOON, highlights=True) for question, mode in QUESTIONS
     ]
 
 
 def assert_same(some: list[list[MemoryEntry]], others: list[list[MemoryEntry]]) -> None:
-    """The same memories in the same order for the same reasons."""
     for hits, other_hits in zip(some, others, strict=True):
-        assert list(map(seen, hits)) == list(map(seen, other_hits))
-        for hit, other in zip(hits, other_hits, strict=True):
-            assert hit.relevance_score == pytest.approx(other.relevance_score, abs=1e-6)
-            assert hit.score_parts == pytest.approx(dict(other.score_parts), abs=1e-6)
-
-
-def seen(hit: MemoryEntry) -> tuple[Any, ...]:
-    """What a user sees of a hit, without its numbers."""
-    assert hit.explanation is not None
-    return (hit.key, hit.content, hit.position, hit.explanation.matched_terms, hit.explanation.highlights)
+        assert_same_hits(hits, other_hits)
 
 
 # Few words, so that many texts are equally good answers.
@@ -85,11 +80,11 @@ texts = st.lists(st.sampled_from(WORDS), min_size=1, max_size=6).map(" ".join) |
 @st.composite
 def memories(draw: st.DrawFn) -> Drafts:
     """Facts, records with a time, and turns of conversations, in no order."""
-    facts = [{"content": text} for text in draw(st.lists(texts, max_size=6))]
+    facts: Drafts = [{"content": text} for text in draw(st.lists(texts, max_size=6))]
     minutes = draw(st.lists(st.integers(0, 6_000), max_size=6, unique=True))
-    records = [{"content": draw(texts), "occurred_at": NOON - timedelta(minutes=minute)} for minute in minutes]
+    records: Drafts = [{"content": draw(texts), "occurred_at": NOON - timedelta(minutes=minute)} for minute in minutes]
     places = draw(st.lists(st.tuples(st.sampled_from("AB"), st.integers(0, 9)), max_size=8, unique=True))
-    turns = [
+    turns: Drafts = [
         {
             "content": draw(texts),
             "conversation_id": name,
@@ -101,6 +96,7 @@ def memories(draw: st.DrawFn) -> Drafts:
     return [{"key": f"k{number}", **draft} for number, draft in enumerate(facts + records + turns)]
 
 
+@settings(max_examples=25)
 @given(drafts=memories(), data=st.data())
 def test_the_order_of_storing_does_not_change_the_order_of_hits(
     shared: AgentMemory, drafts: Drafts, data: st.DataObject
@@ -111,7 +107,7 @@ def test_the_order_of_storing_does_not_change_the_order_of_hits(
     assert_same(answers(shared, one), answers(shared, other))
 
 
-@settings(max_examples=8)
+@settings(max_examples=4)
 @given(drafts=memories())
 def test_many_small_batches_one_large_batch_and_a_rebuild_give_the_same_answers(drafts: Drafts) -> None:
     with (
@@ -183,6 +179,7 @@ def statistics(memory: AgentMemory, scope: str) -> TermStatistics:
     return text_index(memory).statistics([scope], everything.words, everything.bigrams)
 
 
+@settings(max_examples=25)
 @given(steps=st.lists(step, max_size=14))
 def test_a_scope_with_a_past_answers_like_one_without(shared: AgentMemory, steps: list[tuple[Any, ...]]) -> None:
     lived, new = fresh_scope(), fresh_scope()
@@ -193,7 +190,7 @@ def test_a_scope_with_a_past_answers_like_one_without(shared: AgentMemory, steps
     assert_same(answers(shared, lived), answers(shared, new))
 
 
-@settings(max_examples=8)
+@settings(max_examples=6)
 @given(steps=st.lists(step, min_size=5, max_size=14))
 def test_differences_add_up_to_what_a_rebuild_counts(steps: list[tuple[Any, ...]]) -> None:
     with tempfile.TemporaryDirectory() as folder, AgentMemory.open(Path(folder), **SETTINGS) as memory:
@@ -243,7 +240,7 @@ def test_of_equal_hits_at_the_same_time_the_key_decides_and_then_the_text(shared
 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("weights", [None, (0.5, 0.2, 0.3)])
-@pytest.mark.parametrize("limit", [1, 3, 10, 100])
+@pytest.mark.parametrize("limit", [1, 10, 100])
 def test_a_limit_cuts_the_order_and_does_not_change_it(
     shared: AgentMemory, mode: str, weights: tuple[float, float, float] | None, limit: int
 ) -> None:
@@ -262,5 +259,5 @@ def test_equal_texts_are_equally_similar_wherever_they_stand_among_the_vectors(s
     hits: list[MemoryEntry] = shared.recall("boat 绿茶", 30, scope=scope, mode="semantic")
     short = [hit for hit in hits if hit.key != "k11"]
     assert len({hit.relevance_score for hit in short}) == 1
-    assert keys(short) == sorted(hit.key for hit in short)
+    assert keys(short) == sorted(map(str, keys(short)))
     assert len(short) == 22

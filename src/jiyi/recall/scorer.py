@@ -183,7 +183,8 @@ def _standing_out(candidates: Candidates, smoothed: Floats) -> Floats:
     spread = float(smoothed.max(initial=candidates.mean_cosine)) - candidates.mean_cosine
     if candidates.cosine is None or spread <= 1e-9:
         return np.zeros(len(smoothed))
-    return (smoothed - candidates.mean_cosine) / spread
+    # Where hardly anything stands out, something must not be lost for being a little less alike: its words still count.
+    return np.maximum((smoothed - candidates.mean_cosine) / spread, -1.0)
 
 
 def _company(candidates: Candidates, alone: Floats, weights: ScoringWeights) -> Floats:

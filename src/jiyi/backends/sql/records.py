@@ -57,7 +57,9 @@ _SELECT = sa.select(*ENTRY_COLUMNS)
 _HAS_KEY = (memory_records.c.scope == sa.bindparam("scope_"), memory_records.c.key == sa.bindparam("key_"))
 _BY_KEY = _SELECT.where(*_HAS_KEY)
 _BY_IDS = _SELECT.where(memory_records.c.id.in_(sa.bindparam("ids_", expanding=True)))
-_BY_IDS_AND_SCOPES = _BY_IDS.where(memory_records.c.scope.in_(sa.bindparam("scopes_", expanding=True)))
+# The scope is compared as an expression: by its index SQLite would walk through the whole scope instead of looking up a
+# few ids.
+_BY_IDS_AND_SCOPES = _BY_IDS.where((memory_records.c.scope + "").in_(sa.bindparam("scopes_", expanding=True)))
 _ID_BY_KEY = Prepared(sa.select(memory_records.c.id).where(*_HAS_KEY))
 _INSERT_ENTRY = Prepared(memory_records.insert().inline(), memory_records.c.keys())
 _UPDATE_ENTRY = memory_records.update().where(memory_records.c.id == sa.bindparam("id_"))

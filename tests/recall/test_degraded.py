@@ -1,0 +1,176 @@
+"""When an index is missing or behind, recall answers with what is there and says so; it never pretends."""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from jiyi.errors import IndexingError, InvalidInputError
+from jiyi.model.entry import IndexCoverage
+from jiyi.sync import AgentMemory
+from jiyi.testing.fakes import HashEmbedder
+from tests.support import keys
+
+OpenMemory = Callable[..., AgentMemory]
+
+PEOPLE = {
+    "ada": "Ada keeps bees behind the house",
+    "bob": "Bob repairs clocks in the cellar",
+    "cao": "小曹在阳台上种番茄",
+}
+
+
+@pytest.fixture
+def impatient(open_memory: OpenMemory) -> AgentMemory:
+    """A memory whose indexes are whole, and which does not wait for them when they are not."""
+    memory = open_memory(embedder=HashEmbedder(), freshness_seconds=0)
+    memory.store_many({"key": key, "content": text} for key, text in PEOPLE.items())
+    memory.drain()
+    return memory
+
+
+def remove(folder: Path, *names: str) -> None:
+    """Delete indexes the way a user does."""
+    for name in names:
+        for path in (folder / "data" / "search_index").glob(f"{name}*"):
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+
+def coverage(memory: AgentMemory, question: str, **how: str) -> dict[str, IndexCoverage]:
+    """What the best hit says about the indexes."""
+    return {part.index: part for part in memory.recall(question, **how)[0].explanation.coverage}
+
+
+def test_whole_indexes_are_said_to_have_answered(impatient: AgentMemory) -> None:
+    assert coverage(impatient, "bees") == {
+        "text": IndexCoverage("text", answered=True),
+        "vectors": IndexCoverage("vectors", answered=True),
+    }
+    assert set(coverage(impatient, "bees", mode="keyword")) == {"text"}, "meaning was not asked"
+
+
+@pytest.mark.parametrize(("question", "best"), [("bees behind the house", "ada"), ("阳台上种番茄", "cao")])
+def test_without_the_text_index_meaning_answers(
+    impatient: AgentMemory, tmp_path: Path, question: str, best: str
+) -> None:
+    remove(tmp_path, "text")
+    hits = impatient.recall(question, 2)
+    assert hits[0].key == best
+    assert coverage(impatient, question) == {
+        "text": IndexCoverage("text", answered=False, behind=3, note="missing or being rebuilt"),
+        "vectors": IndexCoverage("vectors", answered=True),
+    }
+    assert {name for name, part in hits[0].score_parts.items() if part} == {"dense"}
+    assert hits[0].explanation.matched_terms == ()
+    assert keys(impatient.recall(question, 1, mode="semantic")) == [best]
+
+
+def test_without_the_text_index_there_is_no_context_and_the_hit_says_why(
+    open_memory: OpenMemory, tmp_path: Path
+) -> None:
+    memory = open_memory(embedder=HashEmbedder(), freshness_seconds=0)
+    for position, text in enumerate(PEOPLE.values()):
+        memory.store(str(position), text, conversation_id="people", position=position, tags=["person"])
+    memory.drain()
+    remove(tmp_path, "text")
+    for hit in (memory.recall("clocks", 1, context=1)[0], memory.recall("person", mode="tags", context=1)[0]):
+        assert hit.context == ()
+        assert IndexCoverage("text", answered=False, behind=3, note="missing or being rebuilt") in (
+            hit.explanation.coverage
+        )
+
+
+@pytest.mark.parametrize("mode", ["hybrid", "keyword"])
+def test_without_the_vectors_words_answer(impatient: AgentMemory, tmp_path: Path, mode: str) -> None:
+    remove(tmp_path, "vectors")
+    hits = impatient.recall("bees", mode=mode)
+    assert keys(hits) == ["ada"]
+    assert hits[0].score_parts["dense"] == 0
+    found = coverage(impatient, "bees", mode=mode)
+    assert found["text"].answered is True
+    if mode == "hybrid":
+        assert found["vectors"] == IndexCoverage("vectors", answered=False, behind=3, note="missing or being rebuilt")
+
+
+def test_tags_need_no_index_at_all(impatient: AgentMemory, tmp_path: Path) -> None:
+    impatient.store("dee", "Dee sails", tags=["boat"])
+    remove(tmp_path, "text", "vectors")
+    assert keys(impatient.recall("who has a boat?", mode="tags")) == ["dee"]
+
+
+@pytest.mark.parametrize(
+    ("gone", "mode"),
+    [
+        (("text", "vectors"), "hybrid"),
+        (("text", "vectors"), "keyword"),
+        (("text", "vectors"), "semantic"),
+        (("text",), "keyword"),
+        (("vectors",), "semantic"),
+    ],
+)
+def test_when_no_index_can_answer_the_error_says_what_to_do(
+    impatient: AgentMemory, tmp_path: Path, gone: tuple[str, ...], mode: str
+) -> None:
+    remove(tmp_path, *gone)
+    with pytest.raises(IndexingError, match=r"missing or being rebuilt.*jiyi repair") as caught:
+        impatient.recall("bees", mode=mode)
+    for name in gone:
+        if mode == "hybrid":
+            assert f"{name}: missing" in str(caught.value)
+    # And that helps.
+    impatient.repair()
+    assert keys(impatient.recall("bees behind the house", 1, mode=mode)) == ["ada"]
+
+
+def test_a_patient_memory_rebuilds_what_is_missing_and_answers_in_full(open_memory: OpenMemory, tmp_path: Path) -> None:
+    memory = open_memory(embedder=HashEmbedder())
+    memory.store_many({"key": key, "content": text} for key, text in PEOPLE.items())
+    before = memory.recall("bees and clocks")
+    remove(tmp_path, "text", "vectors")
+    assert memory.recall("bees and clocks") == before
+    assert all(part.answered and not part.behind for hit in before for part in hit.explanation.coverage)
+
+
+def test_the_meaning_of_a_question_cannot_be_asked_without_an_embedder(memory: AgentMemory) -> None:
+    memory.store("ada", PEOPLE["ada"])
+    with pytest.raises(InvalidInputError, match=r"semantic.*embedder.*keyword"):
+        memory.recall("bees", mode="semantic")
+    (hit,) = memory.recall("bees")
+    assert hit.explanation.coverage == (
+        IndexCoverage("text", answered=True),
+        IndexCoverage("vectors", answered=False, note="no embedder is configured"),
+    )
+
+
+def test_a_lag_is_visible(impatient: AgentMemory) -> None:
+    impatient.store("dee", "Dee keeps bees as well")
+    impatient.store("eve", "Eve is afraid of bees")
+    impatient.store("fay", "somebody else's bees", scope="another")
+    found = coverage(impatient, "bees")
+    assert {name: (part.answered, part.behind) for name, part in found.items()} == {
+        "text": (True, 2),
+        "vectors": (True, 2),
+    }
+    assert keys(impatient.recall("bees", mode="keyword")) == ["ada"], "what is behind is not invented"
+    impatient.drain()
+    assert {part.behind for part in coverage(impatient, "bees").values()} == {0}
+    assert set(keys(impatient.recall("bees", mode="keyword"))) == {"ada", "dee", "eve"}
+
+
+def test_a_lag_never_shows_what_was_forgotten_or_changed(impatient: AgentMemory) -> None:
+    impatient.forget("ada")
+    impatient.store("bob", "Bob has sold his clocks")
+    for mode in ("hybrid", "keyword", "semantic"):
+        hits = impatient.recall("bees behind the house, clocks in the cellar", mode=mode)
+        assert "ada" not in keys(hits)
+        assert {hit.content for hit in hits if hit.key == "bob"} == {"Bob has sold his clocks"}
+        assert hits[0].explanation.coverage[0].behind == 2
+
+
+def test_one_index_may_be_behind_while_the_other_is_not(impatient: AgentMemory, tmp_path: Path) -> None:
+    remove(tmp_path, "vectors")
+    impatient.store("dee", "Dee keeps bees as well")
+    found = coverage(impatient, "bees")
+    assert (found["text"].answered, found["text"].behind) == (True, 1)
+    assert (found["vectors"].answered, found["vectors"].behind) == (False, 4)
