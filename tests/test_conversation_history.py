@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from jiyi import Message
 from jiyi.errors import HistoryUnreadableError, InvalidInputError, StorageError
 from jiyi.sync import AgentMemory
-from tests.support import QUICK, contents_of, database
+from tests.support import QUICK, contents_of, database, examples
 
 OpenMemory = Callable[..., AgentMemory]
 
@@ -99,6 +99,7 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Any:
         yield memory
 
 
+@settings(max_examples=examples(2))
 @given(first=st.lists(MESSAGES, max_size=5), second=st.lists(MESSAGES, max_size=5))
 def test_any_messages_come_back_exactly_whatever_stood_there_before(
     shared: AgentMemory, first: list[Message], second: list[Message]

@@ -169,7 +169,7 @@ def play(memory: AgentMemory, steps: list[tuple[Any, ...]]) -> None:
             memory.save_conversation_history(name, said(*rest[0]), scope=scope)
 
 
-@settings(max_examples=examples(5))
+@settings(max_examples=examples(6))
 @given(steps=STEPS)
 def test_any_store_comes_through(steps: list[tuple[Any, ...]]) -> None:
     with (
@@ -182,7 +182,7 @@ def test_any_store_comes_through(steps: list[tuple[Any, ...]]) -> None:
         assert contents_of(target) == contents_of(source)
 
 
-@settings(max_examples=examples(6))
+@settings(max_examples=examples(8))
 @given(common=STEPS, here=STEPS, there=STEPS)
 def test_two_stores_that_parted_can_be_merged_in_any_state(
     common: list[tuple[Any, ...]], here: list[tuple[Any, ...]], there: list[tuple[Any, ...]]
@@ -357,6 +357,17 @@ def test_of_two_states_of_a_conversation_the_one_last_written_to_stands_whole(
     everything = [json.loads(row["content"])["content"] for row in contents_of(memory) if row["kind"] == "message"]
     assert {"two", "older", "older still", "and longer", "newer", "newest"} <= set(everything)
     assert_sound(memory)
+
+
+def test_a_message_that_was_replaced_here_and_kept_there_stands_again(open_memory: OpenMemory, tmp_path: Path) -> None:
+    here, there = parted(open_memory, tmp_path)
+    here.save_conversation_history("s", said("replaced"))
+    there.save_conversation_history("s", said("one"))
+    transfer(there, here)
+    assert [message.content for message in here.load_conversation_history("s")] == ["one"]
+    assert [hit.content for hit in here.recall("one", mode="keyword")] == ["one"]
+    assert here.recall("replaced", mode="keyword") == []
+    assert_sound(here)
 
 
 # --- bad files ----------------------------------------------------------------------------------------------------

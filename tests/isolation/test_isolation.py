@@ -156,6 +156,14 @@ def _as_json(value: Any) -> Any:
     return value.to_dict() if hasattr(value, "to_dict") else repr(value)
 
 
+def contents_by_scope(memory: AgentMemory) -> dict[str, list[dict[str, Any]]]:
+    """Everything the memory holds, scope by scope."""
+    found: dict[str, list[dict[str, Any]]] = {scope: [] for scope in SCOPES}
+    for row in contents_of(memory):
+        found[row["scope"]].append(row)
+    return found
+
+
 def foreign_secrets(scope: str, text: str) -> list[str]:
     """Secrets of scopes that this one may not see."""
     return [secret(other) for other in SCOPES if other not in {scope, PUBLIC} and secret(other) in text]
@@ -213,16 +221,16 @@ def test_a_log_line_about_a_bad_scope_shows_nothing_of_anybody(
 
 
 def test_what_is_written_in_one_scope_changes_no_other(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    with AgentMemory.open(tmp_path / "data", embedder="none", background_indexing=False) as memory:
+    with AgentMemory.open(tmp_path / "data", embedder=HashEmbedder(), background_indexing=False) as memory:
         for scope in SCOPES:
             fill(memory, scope)
-        before = {scope: contents_of(memory, scope=scope) for scope in SCOPES}
+        before = contents_by_scope(memory)
         for (name, call), scope in itertools.product(WRITING.items(), ["a", "public1", PUBLIC]):
             caplog.clear()
             with caplog.at_level(logging.DEBUG):
                 text = shown(call(memory, scope, tmp_path))
             assert foreign_secrets(scope, text + caplog.text) == []
-            after = {other: contents_of(memory, scope=other) for other in SCOPES}
+            after = contents_by_scope(memory)
             assert after[scope] != before[scope], name
             assert {other for other in SCOPES if after[other] != before[other]} == {scope}
             before = after

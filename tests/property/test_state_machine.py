@@ -158,4 +158,4 @@ class MemoryMachine(RuleBasedStateMachine):
 
 
 TestMemoryMachine = MemoryMachine.TestCase
-TestMemoryMachine.settings = settings(max_examples=examples(6), stateful_step_count=20)
+TestMemoryMachine.settings = settings(max_examples=examples(8), stateful_step_count=20)

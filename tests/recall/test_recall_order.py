@@ -3,19 +3,22 @@ were stored, taken into the indexes, changed and forgotten.
 """
 
 import tempfile
+import zlib
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import count
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from jiyi.model import clock
 from jiyi.model.entry import MemoryEntry
-from jiyi.ports import TermStatistics, TextIndex
+from jiyi.ports import ModelIdentity, TermStatistics, TextIndex
 from jiyi.sync import AgentMemory
 from jiyi.testing.fakes import HashEmbedder
 from jiyi.text import Analyzer
@@ -252,12 +255,27 @@ def test_a_limit_cuts_the_order_and_does_not_change_it(
     assert keys(hits) == sorted(names)[:limit]
 
 
-def test_equal_texts_are_equally_similar_wherever_they_stand_among_the_vectors(shared: AgentMemory) -> None:
-    scope = fresh_scope()
+class Noise:
+    """An embedder whose vectors are as uneven as those of a real one."""
+
+    identity = ModelIdentity("noise", 192, "1")
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        rows = [np.random.default_rng(zlib.crc32(text.encode())).standard_normal(192) for text in texts]
+        return np.asarray([row / np.linalg.norm(row) for row in rows], dtype=np.float32).reshape(-1, 192)
+
+
+@pytest.mark.parametrize("long_one", [None, 11])
+def test_equal_texts_are_equally_similar_wherever_they_stand_among_the_vectors(
+    open_memory: OpenMemory, long_one: int | None
+) -> None:
+    """A product of many rows at once is not rounded in the same way in every row."""
+    memory = open_memory(embedder=Noise())
     for number in range(23):
-        shared.store(f"k{number:02}", "a boat on the green river " * (1 + 60 * (number == 11)), scope=scope)
-    hits: list[MemoryEntry] = shared.recall("boat 绿茶", 30, scope=scope, mode="semantic")
-    short = [hit for hit in hits if hit.key != "k11"]
-    assert len({hit.relevance_score for hit in short}) == 1
-    assert keys(short) == sorted(map(str, keys(short)))
-    assert len(short) == 22
+        memory.store(f"k{number:02}", "A boat on the river. " * (90 if number == long_one else 1))
+    for question in ("boat", "boat tea", "green boat", "river boat", "boat 绿茶", "boat 小船"):
+        hits = memory.recall(question, 30, weights=(0, 1, 0), now=NOON)
+        short = [hit for hit in hits if hit.key != f"k{long_one}"]
+        assert len({hit.score_parts["dense"] for hit in short}) == 1
+        assert keys(short) == sorted(map(str, keys(short)))
+        assert len(short) >= 22

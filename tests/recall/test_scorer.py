@@ -206,6 +206,20 @@ def test_what_is_lost_for_being_a_question_is_shown_as_a_part() -> None:
     assert shown[1] == pytest.approx(-WEIGHTS.question)
 
 
+def test_nothing_gains_by_being_a_bare_question() -> None:
+    unlike = score(
+        candidates(counts([[0], [0]]), cosine=[0.1, 0.5], mean_cosine=0.3, question_share=[1.0, 0.0]), WEIGHTS
+    )
+    assert unlike.total[0] < 0
+    assert unlike.parts["question"][0] == 0
+
+
+def test_many_poor_hits_do_not_make_a_day_the_right_one() -> None:
+    words = counts([[3, 3], *[[1, 0]] * 6], df=[200, 3])
+    company = score(candidates(words, day=[1, *[2] * 6]), WEIGHTS).parts["company"]
+    assert company[0] > 10 * company[1]
+
+
 def test_the_day_with_several_good_hits_lifts_what_else_happened_on_it() -> None:
     words = counts([[2, 2], [2, 2], [1, 0], [1, 0]])
     *_, same_day, other_day = relevance(words, day=[1, 1, 1, 2])
@@ -367,11 +381,6 @@ def test_the_parts_add_up_to_the_relevance(given_: Candidates) -> None:
     total = np.sum(list(values.parts.values()), axis=0)
     assert np.allclose(values.total, total, atol=1e-12)
     assert np.allclose(values.relevance, np.clip(total, 0, 1), atol=1e-12)
-
-
-@given(settings_of_a_question())
-def test_nothing_gains_by_being_a_bare_question(given_: Candidates) -> None:
-    assert (score(given_, WEIGHTS).parts["question"] <= 0).all()
 
 
 @given(settings_of_a_question(), st.booleans())

@@ -31,6 +31,18 @@ def file_identity(path: Path) -> FileIdentity | None:
     return found.st_dev, found.st_ino
 
 
+def tree_bytes(folder: Path) -> int:
+    """How much the files of a folder take, while others may be deleting them."""
+    return sum(_size(file) for file in folder.glob("*"))
+
+
+def _size(file: Path) -> int:
+    try:
+        return file.stat().st_size
+    except FileNotFoundError:
+        return 0
+
+
 FILE_ERRORS = (sqlite3.DatabaseError, UnicodeDecodeError)
 """What the sqlite3 module raises for a file; the second when a damaged name stands in the message of the first."""
 

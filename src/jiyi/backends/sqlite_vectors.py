@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from jiyi.backends.derived_file import FILE_ERRORS, FileIdentity, file_identity, means_damage
+from jiyi.backends.derived_file import FILE_ERRORS, FileIdentity, file_identity, means_damage, tree_bytes
 from jiyi.backends.generations import Generations
 from jiyi.backends.locks import ProcessLock
 from jiyi.backends.vector_matrix import Floats, MatrixScan, ScopeMatrix
@@ -142,7 +142,7 @@ class SqliteVectors:
             except FileNotFoundError as error:
                 raise IndexDamagedError("the vector index was removed while it was built") from error
             except FILE_ERRORS as error:
-                if not means_damage(error):
+                if folder.is_dir() and not means_damage(error):
                     raise IndexingError(f"the vector index cannot be written: {error}") from error
                 # What a run that broke off has left is no use: begin with nothing the next time.
                 shutil.rmtree(folder, ignore_errors=True)
@@ -265,7 +265,7 @@ class SqliteVectors:
     def describe(self) -> dict[str, Any]:
         """Facts for `doctor`."""
         folder = self._generations.current()
-        size = sum(_size(file) for file in folder.glob("*")) if folder is not None else 0
+        size = tree_bytes(folder) if folder is not None else 0
         return {
             "engine": "sqlite, exact scan",
             "model": str(self._embedder.identity),
@@ -332,16 +332,19 @@ class SqliteVectors:
                 self._condemn(str(error))
                 raise
             except FILE_ERRORS as error:
-                if not means_damage(error):
+                in_place = self._opened is not None and self._opened[0].is_dir()
+                if in_place and not means_damage(error):
                     raise IndexingError(f"the vector index failed: {error}") from error
-                self._condemn(f"the vector index is damaged: {error}")
-                raise IndexDamagedError(self._damage) from error
+                reason = f"the vector index is damaged: {error}"
+                self._condemn(reason)
+                raise IndexDamagedError(reason) from error
 
     def _open(self) -> sqlite3.Connection | None:
         while True:
             folder = self._generations.current()
             if folder is None or folder == self._damaged:
                 self._close_connection()
+                self._damage = "" if folder is None else self._damage
                 return None
             file = file_identity(folder / _FILE)
             if file is not None and self._opened == (folder, file):
@@ -397,13 +400,6 @@ def _identity(connection: sqlite3.Connection) -> str | None:
 
 def _hashes(connection: sqlite3.Connection, entries: Sequence[MemoryEntry]) -> dict[str, str]:
     return {entry_id: digest for entry_id, digest, _, data in _rows_of(connection, entries) if data is not None}
-
-
-def _size(file: Path) -> int:
-    try:
-        return file.stat().st_size
-    except FileNotFoundError:
-        return 0
 
 
 def _rows_of(

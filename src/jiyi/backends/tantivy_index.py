@@ -10,9 +10,7 @@ from __future__ import annotations
 import json
 import logging
 import shutil
-import struct
 import threading
-import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass
@@ -24,9 +22,10 @@ from typing import Any, TypeVar
 import tantivy
 from tantivy import Occur, Query
 
-from jiyi.backends.derived_file import FILE_ERRORS, FileIdentity, file_identity, means_damage
+from jiyi.backends.derived_file import FILE_ERRORS, FileIdentity, file_identity, means_damage, tree_bytes
 from jiyi.backends.generations import Generations
 from jiyi.backends.locks import ProcessLock
+from jiyi.backends.tantivy_files import META, checksum_problems
 from jiyi.backends.term_store import Analysed, TermStore, term_id
 from jiyi.errors import IndexDamagedError, IndexingError
 from jiyi.model.entry import MemoryEntry
@@ -143,7 +142,7 @@ class TantivyIndex:
             opened = self._open()
             if opened is None or self.mark() is None:
                 raise IndexDamagedError("the text index is missing or made by other rules")
-            with self._writing, _guarded("write"):
+            with self._writing, _unless_removed(opened.folder), _guarded("write"):
                 self._write(opened.index, opened.terms, batch)
                 opened.index.reload()
 
@@ -153,7 +152,7 @@ class TantivyIndex:
             head = store.head()
             folder = self._generations.create()
             try:
-                with _guarded("rebuild"):
+                with _unless_removed(folder), _guarded("rebuild"):
                     self._fill(folder, store, head, progress)
                     self._generations.publish(folder)
             except BaseException:
@@ -268,7 +267,7 @@ class TantivyIndex:
         folder = self._generations.current()
         if folder is None:
             return ["there is no text index; run: jiyi rebuild"]
-        problems = _checksum_problems(folder / _TANTIVY)
+        problems = checksum_problems(folder / _TANTIVY)
         try:
             return problems + self._ask_terms(TermStore.check)
         except IndexDamagedError as error:
@@ -277,7 +276,7 @@ class TantivyIndex:
     def describe(self) -> dict[str, Any]:
         """Facts for `doctor`."""
         folder = self._generations.current()
-        size = _tree_bytes(folder) + _tree_bytes(folder / _TANTIVY) if folder is not None else 0
+        size = tree_bytes(folder) + tree_bytes(folder / _TANTIVY) if folder is not None else 0
         return {
             "engine": "tantivy",
             "engine_version": version("tantivy"),
@@ -321,6 +320,7 @@ class TantivyIndex:
                 folder = self._generations.current()
                 if folder is None or folder == self._damaged:
                     self._let_go()
+                    self._damage = "" if folder is None else self._damage
                     return None
                 opened = self._opened
                 if opened is not None and (opened.folder, opened.terms_file) == (
@@ -354,11 +354,11 @@ class TantivyIndex:
 
 def _opened(folder: Path) -> _Opened:
     data = folder / _TANTIVY
-    if _tree_bytes(data) <= _CHECK_AT_OPENING_BYTES and (problems := _checksum_problems(data)):
+    if tree_bytes(data) <= _CHECK_AT_OPENING_BYTES and (problems := checksum_problems(data)):
         raise IndexDamagedError("; ".join(problems))
     terms_file = file_identity(folder / _TERMS)
-    if terms_file is None or not (data / _META).is_file():
-        raise IndexDamagedError(f"{_TERMS if terms_file is None else _META} is missing")
+    if terms_file is None or not (data / META).is_file():
+        raise IndexDamagedError(f"{_TERMS if terms_file is None else META} is missing")
     index = _registered(tantivy.Index(_schema(), path=str(data), reuse=True))
     return _Opened(folder, index, TermStore(folder / _TERMS), terms_file)
 
@@ -446,6 +446,17 @@ def _first(document: tantivy.Document, name: str) -> str:
 
 
 @contextmanager
+def _unless_removed(folder: Path) -> Iterator[None]:
+    """Whatever fails because the folder was taken away means that there is no index any more, not that it is in use."""
+    try:
+        yield
+    except IndexingError as error:
+        if folder.is_dir():
+            raise
+        raise IndexDamagedError("the text index was removed while it was written") from error
+
+
+@contextmanager
 def _guarded(action: str) -> Iterator[None]:
     """Errors and panics of the engine mean damaged files: the records are safe and the index is rebuilt."""
     try:
@@ -462,61 +473,3 @@ def _guarded(action: str) -> Iterator[None]:
         if type(error).__name__ == "PanicException":
             raise IndexDamagedError(f"the text index broke off to {action}: {error}") from None
         raise
-
-
-_META = "meta.json"
-_SEGMENT_SUFFIXES = ("fast", "fieldnorm", "idx", "pos", "store", "term")
-_FOOTER_MAGIC = 1337
-
-
-def _tree_bytes(folder: Path) -> int:
-    return sum(_size(file) for file in folder.glob("*"))
-
-
-def _size(file: Path) -> int:
-    try:
-        return file.stat().st_size
-    except FileNotFoundError:
-        return 0
-
-
-def _committed_files(folder: Path) -> list[str]:
-    """The files that belong to the last commit; what else lies there is being written or was left by a crash."""
-    names = []
-    for segment in json.loads((folder / _META).read_text("utf-8"))["segments"]:
-        stem = segment["segment_id"].replace("-", "")
-        names += [f"{stem}.{suffix}" for suffix in _SEGMENT_SUFFIXES]
-        if segment["deletes"] is not None:
-            names.append(f"{stem}.{segment['deletes']['opstamp']}.del")
-    return names
-
-
-def _checksum_problems(folder: Path) -> list[str]:
-    """Each data file ends with a JSON footer that holds the CRC-32 of what stands before it."""
-    try:
-        found = {name: _file_problem(folder / name) for name in _committed_files(folder)}
-        if any(found.values()):
-            # A merge of another process may have removed the file since: then it is not listed any more.
-            listed = set(_committed_files(folder))
-            found = {name: problem for name, problem in found.items() if name in listed}
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        return [f"{_META} cannot be read: {error}"]
-    return [f"{name} {problem}" for name, problem in found.items() if problem]
-
-
-def _file_problem(file: Path) -> str:
-    try:
-        data = file.read_bytes()
-    except FileNotFoundError:
-        return "is missing"
-    if len(data) < 8:
-        return "is cut short"
-    length, magic = struct.unpack("<II", data[-8:])
-    body_end = len(data) - 8 - length
-    if magic != _FOOTER_MAGIC or body_end < 0:
-        return "has no readable footer"
-    try:
-        expected = json.loads(data[body_end:-8])["crc"]
-    except (ValueError, KeyError, TypeError):
-        return "has a broken footer"
-    return "" if zlib.crc32(data[:body_end]) == expected else "does not match its checksum"

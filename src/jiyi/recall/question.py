@@ -53,7 +53,11 @@ def read_question(text: str, analyzer: Analyzer, *, now: datetime, zone: tzinfo)
     """
     dates = find_dates(text, now=now, tz=zone)
     numbers = [date for date in dates if not (date.relative or date.kind in _ALSO_WORDS)]
-    analysis = analyzer.query(without_dates(text, numbers) if numbers else text)
+    rest = without_dates(text, numbers) if numbers else text
+    analysis = analyzer.query(rest)
+    if dates and analysis.words and analyzer.analyze(rest).length == 0:
+        # "What did I do in June": the date is all that was asked, and "I" is not to be looked for.
+        return Question(text, (), (), tuple(dates))
     if not analysis.words and not analysis.bigrams:
         # Nothing but a date: then it is asked for as words too, because it may stand in a text.
         analysis = analyzer.query(text)

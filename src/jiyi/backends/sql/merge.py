@@ -11,6 +11,7 @@ Nothing is lost, the newer wins, and doing it twice is doing it once:
 
 from __future__ import annotations
 
+import json
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
@@ -243,6 +244,20 @@ class Merge:
                 entry = self._one(memory_records.c.id == message_id)
                 if entry is not None:
                     records.remove_entry(self._connection, entry, self._actor, "forget")
+            for message_id in sorted(stands - session.live_here):
+                one = (_messages.message_id == message_id) & _messages.replaced_at.is_not(None)
+                if self._connection.execute(conversation_history.update().where(one).values(replaced_at=None)).rowcount:
+                    self._restore(message_id)
+
+    def _restore(self, entry_id: str) -> None:
+        """Bring back the entry of a message that was replaced here and stands again."""
+        last = self._last_change(entry_id)
+        if last is None or last.operation != "forget" or last.before is None:
+            return
+        before = MemoryEntry.from_dict(json.loads(last.before))
+        entry = replace(before, version=last.version + 1, updated_at=clock.utc_now())
+        self._log(entry, "restore", None)
+        self._connection.execute(memory_records.insert(), [entry_values(entry)])
 
     # --- writing and looking ----------------------------------------------------------------------------------------
 

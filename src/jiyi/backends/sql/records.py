@@ -13,7 +13,15 @@ import sqlalchemy as sa
 
 from jiyi.backends.sql import history, transfer, words
 from jiyi.backends.sql.prepared import Prepared
-from jiyi.backends.sql.rows import ENTRY_COLUMNS, changed_fields, conditions, entry_of, entry_values, to_json
+from jiyi.backends.sql.rows import (
+    ACTIVE,
+    ENTRY_COLUMNS,
+    changed_fields,
+    conditions,
+    entry_of,
+    entry_values,
+    to_json,
+)
 from jiyi.backends.sql.schema import memory_changes, memory_records, memory_tag_rel, memory_tags, store_meta
 from jiyi.model import clock
 from jiyi.model.entry import EntryVersion, MemoryEntry
@@ -185,14 +193,25 @@ class SqlRecordStore:
 
     def page(self, filters: Filters, *, limit: int, offset: int) -> list[MemoryEntry]:
         """Entries newest first."""
-        statement = (
-            _SELECT.where(*conditions(filters))
-            .order_by(memory_records.c.created_at.desc(), memory_records.c.id.desc())
-            .limit(limit)
-            .offset(offset)
-        )
+        created, identity = memory_records.c.created_at, memory_records.c.id
+        places: list[tuple[datetime, str]] = []
         with self._database.read() as connection:
-            return [entry_of(row) for row in connection.execute(statement)]
+            # Scope by scope: each is read in the order of its index, and no further than to the end of the page.
+            for scope in filters.scopes:
+                statement = (
+                    sa.select(created, identity)
+                    .where(*conditions(replace(filters, scopes=(scope,))))
+                    .order_by(created.desc(), identity.desc())
+                    .limit(offset + limit)
+                )
+                places += [(row[0], row[1]) for row in connection.execute(statement)]
+            ids = [entry_id for _, entry_id in sorted(places, reverse=True)[offset : offset + limit]]
+            found: dict[str, MemoryEntry] = {}
+            for start in range(0, len(ids), CHUNK):
+                for row in connection.execute(_BY_IDS, {"ids_": ids[start : start + CHUNK]}):
+                    entry = entry_of(row)
+                    found[entry.id] = entry
+        return [found[entry_id] for entry_id in ids]
 
     def versions(self, scope: str, key: str) -> list[EntryVersion]:
         """All versions of the entries that had this key, oldest first."""
@@ -244,7 +263,7 @@ class SqlRecordStore:
             sa.select(memory_tags.c.name)
             .join(memory_tag_rel, memory_tag_rel.c.tag_id == memory_tags.c.id)
             .join(memory_records, memory_records.c.id == memory_tag_rel.c.memory_id)
-            .where(memory_records.c.is_active.is_(True), memory_records.c.scope.in_(scopes))
+            .where(ACTIVE, memory_records.c.scope.in_(scopes))
             .distinct()
         )
         with self._database.read() as connection:
@@ -306,17 +325,14 @@ class SqlRecordStore:
         """How many changes follow this place."""
         statement = sa.select(sa.func.count()).select_from(memory_changes).where(memory_changes.c.sequence > sequence)
         if scopes is not None:
-            statement = statement.where(memory_changes.c.scope.in_(scopes))
+            # An expression again: only what follows is looked at, however long the log of the scope is.
+            statement = statement.where((memory_changes.c.scope + "").in_(scopes))
         with self._database.read() as connection:
             return int(connection.execute(statement).scalar_one())
 
     def scan(self, *, after_id: str = "", limit: int) -> list[MemoryEntry]:
         """All active entries of all scopes in id order."""
-        statement = (
-            _SELECT.where(memory_records.c.is_active.is_(True), memory_records.c.id > after_id)
-            .order_by(memory_records.c.id)
-            .limit(limit)
-        )
+        statement = _SELECT.where(ACTIVE, memory_records.c.id > after_id).order_by(memory_records.c.id).limit(limit)
         with self._database.read() as connection:
             return [entry_of(row) for row in connection.execute(statement)]
 
@@ -400,7 +416,7 @@ def change_values(
         "operation": operation,
         "changed_at": entry.updated_at,
         "changed_by": actor,
-        "changed": to_json(changed),
+        "changed": to_json(changed) if changed else "[]",
         "before": to_json(before.to_dict()) if before is not None else None,
     }
 

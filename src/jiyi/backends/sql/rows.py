@@ -14,6 +14,9 @@ from jiyi.model.entry import MemoryEntry, Source
 from jiyi.model.filters import Filters
 
 ENTRY_COLUMNS = tuple(column for column in memory_records.c if column.name != "event_time")
+# `IS NOT false` and not `IS true`: for that SQLite would take the index of active entries, which are nearly all of all
+# scopes, and walk through them.
+ACTIVE = memory_records.c.is_active.is_not(False)
 _NAMES = tuple(column.name for column in ENTRY_COLUMNS)
 
 # Fields whose change is a new version that people want to see; the rest is bookkeeping.
@@ -53,10 +56,10 @@ def entry_values(entry: MemoryEntry) -> dict[str, Any]:
         "domain": entry.domain,
         "importance_score": entry.importance_score,
         "strength": entry.strength,
-        "tags": to_json(entry.tags),
+        "tags": to_json(entry.tags) if entry.tags else "[]",
         "conversation_id": entry.conversation_id,
         "position": entry.position,
-        "source": to_json(entry.source.to_dict()),
+        "source": _source_text(entry.source),
         "occurred_at": entry.occurred_at,
         "event_time": entry.event_time,
         "created_at": entry.created_at,
@@ -85,6 +88,11 @@ def _tags(text: str) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=1_000)
+def _source_text(source: Source) -> str:
+    return to_json(source.to_dict())
+
+
+@lru_cache(maxsize=1_000)
 def _source(text: str) -> Source:
     return Source.from_dict(json.loads(text))
 
@@ -97,7 +105,7 @@ def changed_fields(before: MemoryEntry, after: MemoryEntry) -> list[str]:
 def conditions(filters: Filters) -> list[sa.ColumnElement[bool]]:
     """The filters as SQL; the same meaning as `Filters.admits`."""
     record = memory_records.c
-    found: list[sa.ColumnElement[bool]] = [record.is_active.is_(True), record.scope.in_(filters.scopes)]
+    found: list[sa.ColumnElement[bool]] = [ACTIVE, record.scope.in_(filters.scopes)]
     if filters.categories:
         found.append(record.category.in_(filters.categories))
     if filters.memory_types:

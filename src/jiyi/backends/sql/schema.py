@@ -71,8 +71,8 @@ memory_records = sa.Table(
         "scope",
         "conversation_id",
         "position",
+        # An option of another dialect here would load that dialect at every start.
         sqlite_where=sa.text("conversation_id IS NOT NULL"),
-        postgresql_where=sa.text("conversation_id IS NOT NULL"),
     ),
 )
 

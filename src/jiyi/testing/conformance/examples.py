@@ -97,6 +97,13 @@ FILTERS = {
     "since": Filters(scopes=("main",), since=NOON + timedelta(minutes=9)),
     "until": Filters(scopes=("main",), until=NOON + timedelta(minutes=9)),
     "a period": Filters(scopes=("main", "public"), since=NOON - timedelta(days=20), until=NOON + timedelta(minutes=21)),
+    "one of two periods": Filters(
+        scopes=("main", "public"),
+        periods=(
+            (NOON - timedelta(days=20), NOON - timedelta(days=4)),
+            (NOON + timedelta(minutes=3), NOON + timedelta(minutes=6)),
+        ),
+    ),
     "everything at once": Filters(
         scopes=("main", "public", "other"),
         categories=("core", "daily", "project"),
@@ -106,6 +113,7 @@ FILTERS = {
         tags=("big",),
         since=NOON - timedelta(days=60),
         until=NOON + timedelta(minutes=60),
+        periods=((NOON - timedelta(days=365), NOON + timedelta(minutes=50)),),
     ),
 }
 """Every condition alone and together, by a name that says what it asks for. Most admit some of `varied_entries`."""

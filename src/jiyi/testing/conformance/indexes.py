@@ -189,12 +189,12 @@ class DerivedIndexConformance(Generic[I]):
 
     # --- filters --------------------------------------------------------------------------------------------------
 
-    @pytest.mark.parametrize("asked", FILTERS)
-    def test_filters_are_kept_inside_the_index(self, index: I, asked: str) -> None:
+    def test_filters_are_kept_inside_the_index(self, index: I) -> None:
         entries = varied_entries()
         index.apply(_batch(entries))
-        filters = FILTERS[asked]
-        assert self._found(index, "apple", entries, filters) == {e.id for e in entries if filters.admits(e)}
+        for asked, filters in FILTERS.items():
+            found = self._found(index, "apple", entries, filters)
+            assert found == {e.id for e in entries if filters.admits(e)}, asked
 
     def test_look_alike_scopes_do_not_see_each_other(self, index: I) -> None:
         entries = [entry("k", "apple", scope=scope) for scope in LOOK_ALIKE_SCOPES]

@@ -1,0 +1,68 @@
+"""What a question to the record store costs depends on its answer, not on everything that is stored."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+
+from jiyi.backends.sql.records import SqlRecordStore
+from jiyi.backends.sql.sqlite import SqliteDatabase
+from jiyi.model.filters import make_filters
+
+SCOPES = ("main", "public")
+FILTERS = make_filters(SCOPES)
+NOW = datetime(2026, 1, 2, tzinfo=UTC)
+DATED = make_filters(SCOPES, category="core", since=NOW)
+TAGGED = make_filters(SCOPES, tags=("tea",))
+
+BY_ID = "sqlite_autoindex_memory_records_1 (id"
+BY_SCOPE = "(scope=?"
+QUESTIONS: dict[str, tuple[Any, str]] = {
+    "fetch": (lambda store: store.fetch(["a", "b"], FILTERS), BY_ID),
+    "fetch filtered": (lambda store: store.fetch(["a", "b"], DATED), BY_ID),
+    "count": (lambda store: store.count(FILTERS), BY_SCOPE),
+    "matching ids": (lambda store: store.matching_ids(DATED), "(scope=? AND event_time"),
+    "matching tags": (lambda store: store.matching_ids(TAGGED), BY_SCOPE),
+    "page": (lambda store: store.page(FILTERS, limit=10, offset=5), "ix_memory_records_scope_created"),
+    "scan": (lambda store: store.scan(after_id="a", limit=10), BY_ID),
+    "tagged": (lambda store: store.tagged(["tea"], FILTERS, limit=10), "ix_memory_tag_rel_tag (tag_id=?)"),
+    "pending": (lambda store: store.pending(7), "PRIMARY KEY (rowid>?)"),
+    "pending in scopes": (lambda store: store.pending(7, SCOPES), "PRIMARY KEY (rowid>?)"),
+    "touch": (lambda store: store.touch(["a"], NOW), BY_ID),
+}
+
+
+class Planned:
+    """A record store whose engine tells how it goes about each statement."""
+
+    def __init__(self, folder: Path) -> None:
+        database = SqliteDatabase(folder / "memory.db", busy_timeout=5)
+        self.store = SqlRecordStore(database)
+        self.steps: list[str] = []
+        sa.event.listen(database._engine, "before_cursor_execute", self._explain)
+
+    def _explain(self, connection: Any, _cursor: Any, statement: str, parameters: Any, *_: Any) -> None:
+        one = parameters[0] if isinstance(parameters, list) else parameters
+        cursor = connection.connection.cursor()
+        self.steps += [row[3] for row in cursor.execute(f"EXPLAIN QUERY PLAN {statement}", one)]
+
+
+@pytest.fixture
+def planned(tmp_path: Path) -> Iterator[Planned]:
+    planned = Planned(tmp_path)
+    yield planned
+    planned.store.close()
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_a_question_is_answered_by_the_index_that_is_made_for_it(question: str, planned: Planned) -> None:
+    ask, index = QUESTIONS[question]
+    ask(planned.store)
+    assert any(index in step for step in planned.steps), planned.steps
+    # Nearly all entries of all scopes are active: by that index every question would walk through everything.
+    assert not any("active" in step or step.startswith("SCAN") for step in planned.steps), planned.steps
