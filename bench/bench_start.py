@@ -88,7 +88,7 @@ async def asking(folder: Path, count: int, turns: int, report: Report) -> None:
 
 async def run(options: argparse.Namespace) -> Path:
     """All measurements."""
-    turns = 3 if options.quick else 15
+    turns = 2 if options.quick else 15
     count = options.size or (200 if options.quick else 10_000)
     report = Report("start", "Starting")
     await importing(turns, report)

@@ -162,6 +162,9 @@ def test_a_public_neighbour_of_the_same_conversation_is_another_conversation(mem
         assert keys(hits.values()) == ["1"], "the turns around it are in another scope"
         assert hits["1"].scope == "public"
         assert hits["1"].context == ()
+        both = by_key(memory.recall("blue kayak fence", scope=scope, mode="keyword", context=2))
+        assert [both[key].score_parts["neighbours"] for key in ("0", "1")] == [0, 0]
+        assert keys(both["0"].context) == ["2", "3"]
     finally:
         memory.forget("1", scope="public")
 

@@ -132,7 +132,7 @@ def test_many_small_batches_one_large_batch_and_a_rebuild_give_the_same_answers(
 # --- what changed is forgotten without a trace ----------------------------------------------------------------------
 
 step = st.one_of(
-    st.tuples(st.just("drain")),
+    st.tuples(st.sampled_from(["drain", "ask"])),
     st.tuples(st.just("forget"), st.sampled_from("abcdef")),
     st.tuples(
         st.just("store"),
@@ -146,10 +146,12 @@ step = st.one_of(
 
 
 def live_through(memory: AgentMemory, scope: str, steps: Sequence[tuple[Any, ...]]) -> None:
-    """Store, change, forget and talk, with the indexes brought up to date now and then."""
+    """Store, change, forget and talk; now and then the indexes are brought up to date, or vectors read into memory."""
     for action, *rest in steps:
         if action == "drain":
             memory.drain()
+        elif action == "ask":
+            memory.recall("green tea", scope=scope)
         elif action == "forget":
             memory.forget(rest[0], scope=scope)
         elif action == "store":
