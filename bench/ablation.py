@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import random
 import re
 import sys
 import tempfile
@@ -22,7 +23,7 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
-from bench.recall import CUTS, Scope, Tally, as_memory, load
+from bench.recall import CUTS, SEED, Scope, Tally, as_memory, load
 from jiyi.config import load_settings
 from jiyi.memory import AgentMemory, Components
 from jiyi.providers.bundled import BundledEmbedder
@@ -55,6 +56,7 @@ VARIANTS: dict[str, tuple[str, RecallSettings]] = {
     "without dates": ("hybrid", _weighing(date=0.0)),
     "without meaning (keyword)": ("keyword", DEFAULT),
     "without the question rule": ("hybrid", _weighing(question=0.0)),
+    "without the company of the day": ("hybrid", _weighing(company=0.0)),
     "without the length floor": ("hybrid", _weighing(length_floor=1)),
     "20 candidates of each kind": ("hybrid", _candidates(20)),
     "100 candidates of each kind": ("hybrid", _candidates(100)),
@@ -113,26 +115,37 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True, nargs="+")
     parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results")
+    parser.add_argument("--sample", type=int, help="at most this many questions of each scope, chosen by a fixed seed")
+    parser.add_argument("--only", help="only sets whose name contains this")
     parser.add_argument("--variants", default="", help="only these rows, separated by commas")
     options = parser.parse_args(arguments)
     names = [name for name in VARIANTS if not options.variants or name in options.variants.split(",")]
     console = Console(width=120)
     for path in options.data:
         for title, scopes in load(path).items():
+            if options.only and options.only not in title:
+                continue
+            chooser = random.Random(SEED)
+            for scope in scopes:
+                if options.sample is not None and len(scope.questions) > options.sample:
+                    scope.questions = chooser.sample(scope.questions, options.sample)
             with tempfile.TemporaryDirectory() as folder, Progress(console=Console(stderr=True)) as progress:
                 found = asyncio.run(measure(scopes, Path(folder), progress, names))
-            _show(console, options.out, title, path, found)
+            _show(console, options, title, path, found)
     return 0
 
 
-def _show(console: Console, out: Path, title: str, path: Path, found: dict[str, Tally]) -> None:
+def _show(console: Console, options: argparse.Namespace, title: str, path: Path, found: dict[str, Tally]) -> None:
     columns = ("R@1", "R@5", "R@10", "NDCG@10")
     whole = found.get("everything")
+    sampled = f" --sample {options.sample}" if options.sample else ""
+    asked = next(iter(found.values())).count
     table = Table("", *columns, "R@5 lost", "R@10 lost", title=title)
     lines = [
         f"# What each rule is worth on {title}",
         "",
-        f"{datetime.now(UTC):%Y-%m-%d}, `python -m bench.ablation --data {path.name}`; percent",
+        f"{datetime.now(UTC):%Y-%m-%d}, `python -m bench.ablation --data {path.name}{sampled}`; "
+        f"{asked} questions, percent",
         "",
         "| | " + " | ".join((*columns, "R@5 lost", "R@10 lost")) + " |",
         "|---|" + "---|" * (len(columns) + 2),
@@ -145,8 +158,8 @@ def _show(console: Console, out: Path, title: str, path: Path, found: dict[str, 
         table.add_row(name, *values)
         lines.append(f"| {name} | " + " | ".join(values) + " |")
     console.print(table)
-    out.mkdir(parents=True, exist_ok=True)
-    target = out / f"ablation-{re.sub(r'[^a-z0-9]+', '-', title.lower())}.md"
+    options.out.mkdir(parents=True, exist_ok=True)
+    target = options.out / f"ablation-{re.sub(r'[^a-z0-9]+', '-', title.lower())}.md"
     target.write_text("\n".join(lines) + "\n", "utf-8")
 
 
