@@ -139,13 +139,13 @@ def _show(console: Console, options: argparse.Namespace, title: str, path: Path,
     columns = ("R@1", "R@5", "R@10", "NDCG@10")
     whole = found.get("everything")
     sampled = f" --sample {options.sample}" if options.sample else ""
+    command = f"python -m bench.ablation --data {path.name}{sampled}"
     asked = next(iter(found.values())).count
     table = Table("", *columns, "R@5 lost", "R@10 lost", title=title)
     lines = [
         f"# What each rule is worth on {title}",
         "",
-        f"{datetime.now(UTC):%Y-%m-%d}, `python -m bench.ablation --data {path.name}{sampled}`; "
-        f"{asked} questions, percent",
+        f"{datetime.now(UTC):%Y-%m-%d}, `{command}`; {asked} questions, percent",
         "",
         "| | " + " | ".join((*columns, "R@5 lost", "R@10 lost")) + " |",
         "|---|" + "---|" * (len(columns) + 2),
