@@ -215,7 +215,8 @@ def test_nothing_gains_by_being_a_bare_question() -> None:
 
 
 def test_many_poor_hits_do_not_make_a_day_the_right_one() -> None:
-    words = counts([[3, 3], *[[1, 0]] * 6], df=[200, 3])
+    poor: list[list[float]] = [[1, 0]] * 6
+    words = counts([[3, 3], *poor], df=[200, 3])
     company = score(candidates(words, day=[1, *[2] * 6]), WEIGHTS).parts["company"]
     assert company[0] > 10 * company[1]
 
