@@ -23,7 +23,7 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
-from bench.recall import CUTS, SEED, Scope, Tally, as_memory, load
+from bench.recall import CUTS, SEED, RememberingEmbedder, Scope, Tally, as_memory, load
 from jiyi.config import load_settings
 from jiyi.memory import AgentMemory, Components
 from jiyi.providers.bundled import BundledEmbedder
@@ -64,25 +64,9 @@ VARIANTS: dict[str, tuple[str, RecallSettings]] = {
 }
 
 
-class RememberingEmbedder:
-    """Embeds a question once, however often it is asked."""
-
-    def __init__(self) -> None:
-        self._embedder = BundledEmbedder()
-        self._known: dict[str, Any] = {}
-        self.identity = self._embedder.identity
-
-    def embed(self, texts: Any) -> Any:
-        if len(texts) != 1:
-            return self._embedder.embed(texts)
-        if texts[0] not in self._known:
-            self._known[texts[0]] = self._embedder.embed(texts)
-        return self._known[texts[0]]
-
-
 async def measure(scopes: list[Scope], folder: Path, progress: Progress, names: list[str]) -> dict[str, Tally]:
     settings = load_settings(folder, time_zone="UTC", background_indexing=False, max_content_bytes=1 << 24)
-    components: Components = assemble(settings, embedder=RememberingEmbedder())
+    components: Components = assemble(settings, embedder=RememberingEmbedder(BundledEmbedder()))
     async with AgentMemory(components) as memory:
         storing = progress.add_task("storing and indexing", total=len(scopes))
         for scope in scopes:

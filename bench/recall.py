@@ -22,7 +22,7 @@ import sys
 import tempfile
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -33,8 +33,10 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
+from jiyi.ports import Embedder, ModelIdentity
+from jiyi.providers.bundled import BundledEmbedder
 from jiyi.sync import AgentMemory
-from jiyi.text import Analyzer
+from jiyi.text import Analyzer, split_chunks
 
 SEED = 7
 CUTS = (1, 5, 10, 20)
@@ -142,6 +144,21 @@ def _locomo_sessions(sample: dict[str, Any]) -> Scope:
 # --- what is compared -------------------------------------------------------------------------------------------------
 
 
+class RememberingEmbedder:
+    """Embeds a text once, however often it is asked for."""
+
+    def __init__(self, embedder: Embedder) -> None:
+        self._embedder = embedder
+        self._known: dict[str, Any] = {}
+        self.identity: ModelIdentity = embedder.identity
+
+    def embed(self, texts: Sequence[str]) -> Any:
+        missing = list(dict.fromkeys(text for text in texts if text not in self._known))
+        if missing:
+            self._known.update(zip(missing, self._embedder.embed(missing), strict=True))
+        return np.asarray([self._known[text] for text in texts])
+
+
 class Baselines:
     """Plain BM25 (k1 1.2, b 0.75), the embedder alone, and equal reciprocal rank fusion of the two."""
 
@@ -158,7 +175,10 @@ class Baselines:
         for row, words in enumerate(terms):
             for word in words:
                 self._postings[word][row] += 1
-        self._vectors = embedder.embed([document.text for document in documents])
+        chunks = [split_chunks(document.text) or [document.text] for document in documents]
+        self._starts = np.cumsum([0, *(len(parts) for parts in chunks[:-1])])
+        self._counts = np.asarray([len(parts) for parts in chunks])
+        self._vectors = embedder.embed([chunk for parts in chunks for chunk in parts])
 
     def bm25(self, question: str) -> np.ndarray[Any, Any]:
         scores = np.zeros(len(self._ids))
@@ -172,9 +192,15 @@ class Baselines:
                 scores[rows] += idf * 2.2 * tf / (tf + norm[rows])
         return scores
 
+    def similarities(self, question: str) -> np.ndarray[Any, Any]:
+        """Half the best chunk, half the mean of the chunks."""
+        found = self._vectors @ self._embedder.embed([question])[0]
+        means = np.add.reduceat(found, self._starts) / self._counts
+        return np.asarray(0.5 * np.maximum.reduceat(found, self._starts) + 0.5 * means)
+
     def rankings(self, question: str) -> dict[str, list[str]]:
         lexical = self.bm25(question)
-        dense = self._vectors @ self._embedder.embed([question])[0]
+        dense = self.similarities(question)
         by_words, by_meaning = np.argsort(-lexical, kind="stable"), np.argsort(-dense, kind="stable")
         fused = np.zeros(len(self._ids))
         for order in (by_words, by_meaning):
@@ -216,10 +242,8 @@ def measure(
     sample: int | None,
 ) -> dict[str, dict[str, Tally]]:
     """method -> category -> tally, with category '' for all questions together."""
-    from jiyi.providers.bundled import BundledEmbedder
-
     found: dict[str, dict[str, Tally]] = defaultdict(lambda: defaultdict(Tally))
-    embedder, analyzer = BundledEmbedder(), Analyzer()
+    embedder, analyzer = RememberingEmbedder(BundledEmbedder()), Analyzer()
     settings: dict[str, Any] = {"time_zone": "UTC", "background_indexing": False, "max_content_bytes": 1 << 24}
     chooser = random.Random(SEED)
     with AgentMemory.open(folder, embedder=embedder, **settings) as memory:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -126,6 +126,7 @@ drafts = st.lists(
 
 
 @settings(max_examples=25)
+@example(drafts=[{"content": "??"}], question="??", when="")
 @given(drafts=drafts, question=texts, when=st.sampled_from(["", " yesterday", "上周"]))
 def test_scores_are_between_0_and_1_in_order_and_the_sum_of_their_parts(
     shared: AgentMemory, drafts: list[dict[str, Any]], question: str, when: str

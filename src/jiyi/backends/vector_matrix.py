@@ -94,7 +94,8 @@ class ScopeMatrix:
             chunks = np.repeat(starts[places] - firsts, counts) + np.arange(counts.sum())
             products = (matrix[chunks] * wide).sum(axis=1)
             found = 0.5 * np.maximum.reduceat(products, firsts) + 0.5 * np.add.reduceat(products, firsts) / counts
-            return found.astype(np.float32)
+            # Rounded to 16 bits, a vector may be a little longer than 1.
+            return np.clip(found, -1.0, 1.0).astype(np.float32)
 
         return similarities
 
