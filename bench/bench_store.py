@@ -130,7 +130,8 @@ async def _searchable(memory: AgentMemory, embedder: str) -> None:
         coverage = hits[0].explanation.coverage if hits and hits[0].explanation is not None else ()
         if coverage and not any(part.behind for part in coverage):
             return
-        await asyncio.sleep(0.02)
+        # Not more often: asking takes time from the indexer that is waited for.
+        await asyncio.sleep(0.1)
 
 
 async def waiting(folder: Path, count: int, report: Report) -> None:

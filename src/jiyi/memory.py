@@ -6,7 +6,6 @@ import asyncio
 import functools
 import os
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from dataclasses import dataclass
 from datetime import datetime
@@ -24,6 +23,7 @@ from jiyi.model.scope import check_scope, visible_scopes
 from jiyi.model.scoring import final_weights
 from jiyi.ports import DerivedIndex, Draft, ImportCounts, Progress, RecordStore
 from jiyi.recall.engine import Request
+from jiyi.workers import Workers
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -77,7 +77,7 @@ class AgentMemory:
         self._settings = components.settings
         self._limits = components.settings.limits
         self._store = components.store
-        self._threads = ThreadPoolExecutor(max_workers=8, thread_name_prefix="jiyi")
+        self._threads = Workers(8, name="jiyi")
         self._closed = False
 
     @classmethod
@@ -368,7 +368,7 @@ class AgentMemory:
     def _close(self) -> None:
         if self._parts.indexer is not None:
             self._parts.indexer.stop()
-        self._threads.shutdown(wait=True)
+        self._threads.close()
         for index in self._parts.indexes:
             index.close()
         self._store.close()
@@ -391,7 +391,7 @@ class AgentMemory:
         if self._closed:
             raise MemoryClosedError("this memory is closed; open it again with create_memory or AgentMemory.open")
         call = functools.partial(copy_context().run, function, *args, **kwargs)
-        return await asyncio.get_running_loop().run_in_executor(self._threads, call)
+        return await self._threads.run(call)
 
     def _put(self, drafts: Sequence[Draft]) -> Sequence[MemoryEntry]:
         stored = self._store.put(drafts, actor=self._settings.actor)

@@ -243,6 +243,18 @@ def test_of_equal_hits_at_the_same_time_the_key_decides_and_then_the_text(shared
         assert found == ["tea at dawn", "tea at dusk", "tea at noon"]
 
 
+def test_what_was_said_twice_at_the_same_time_comes_in_the_order_of_the_conversation(shared: AgentMemory) -> None:
+    scope = fresh_scope()
+    said = [{"role": "user", "content": text} for text in ("tea", "boat", "boat", "boat", "tea")]
+    for messages in (said[1:], said):  # the second time the places of all of them change
+        shared.save_conversation_history("B", messages, scope=scope)
+        shared.save_conversation_history("A", messages, scope=scope)
+    hits = shared.recall("boat", 6, scope=scope, mode="semantic")
+    equal = [(hit.conversation_id, hit.position) for hit in hits if hit.relevance_score == hits[1].relevance_score]
+    assert equal == sorted(equal)
+    assert len(equal) > 1
+
+
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("weights", [None, (0.5, 0.2, 0.3)])
 @pytest.mark.parametrize("limit", [1, 10, 100])

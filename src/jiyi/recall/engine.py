@@ -69,7 +69,10 @@ class RecallEngine:
     zone: tzinfo
 
     def recall(self, request: Request) -> list[MemoryEntry]:
-        """The best entries for the question, best first. Equal scores: newer first, then by key, then by text."""
+        """The best entries for the question, best first.
+
+        Equal scores: newer first, then by key, then by text, then by conversation and place in it.
+        """
         if request.mode not in MODES:
             raise InvalidInputError(f"mode {request.mode!r} is unknown; use one of {', '.join(MODES)}")
         now = request.now or clock.utc_now()
@@ -290,9 +293,10 @@ def _covered_by(hit: MemoryEntry, coverage: Sequence[IndexCoverage]) -> MemoryEn
     return replace(hit, explanation=replace(explanation, coverage=explanation.coverage + added))
 
 
-def _order(hit: MemoryEntry) -> tuple[float, float, str, str]:
+def _order(hit: MemoryEntry) -> tuple[float, int, str, str, str, int]:
     score = hit.score_parts.get("final", hit.relevance_score or 0.0)
-    return (-score, -hit.event_time.timestamp(), hit.key or "", hit.content)
+    place = (hit.conversation_id or "", -1 if hit.position is None else hit.position)
+    return (-score, -clock.microseconds(hit.event_time), hit.key or "", hit.content, *place)
 
 
 def _final(hit: MemoryEntry, weights: FinalWeights, now: datetime) -> MemoryEntry:
