@@ -369,6 +369,7 @@ class AgentMemory:
         if self._parts.indexer is not None:
             self._parts.indexer.stop()
         self._threads.close()
+        self._parts.engine.close()
         for index in self._parts.indexes:
             index.close()
         self._store.close()
