@@ -219,7 +219,9 @@ class Compactor:
         previous = snapshot.summary.content if snapshot.summary is not None else None
         text = _asked(lambda: self._maker.summarize(previous, plan.goes, most_tokens=budget.summary))
         if not isinstance(text, str) or not text.strip():
-            raise _MakerError(ModelReplyError("the summary that was made is empty; nothing was changed"))
+            raise _MakerError(
+                ModelReplyError("the summary that was made is empty; nothing was changed", reason="empty")
+            )
         content = text.replace("\x00", " ").encode("utf-8", "replace").decode("utf-8").strip()
         # Counting what is far too long would take long as well.
         size = len(content) if len(content) > 50 * budget.longest_summary else self._summary_tokens(content)
@@ -228,7 +230,8 @@ class Compactor:
             raise _MakerError(
                 ModelReplyError(
                     f"the summary that was made has about {size:,} tokens, and at most {budget.longest_summary:,} are "
-                    "taken; nothing was changed"
+                    "taken; nothing was changed",
+                    reason="too long",
                 )
             )
         scope, session_id = self._place
@@ -270,7 +273,9 @@ class Compactor:
         )
         self._store.add_attempt(*self._place, epoch, attempt)
         # The kind of error only: its text may quote the conversation.
-        _log.warning("a compaction failed (%s), attempt %d; the next after %s", type(error).__name__, number, now + pause)
+        _log.warning(
+            "a compaction failed (%s), attempt %d; the next after %s", type(error).__name__, number, now + pause
+        )
         return Compaction(trouble=attempt.reason, next_attempt_at=attempt.next_attempt_at, error=error)
 
 
@@ -307,5 +312,5 @@ def _asked(ask: Callable[[], T]) -> T:
         return ask()
     except ContextOverflowError:
         raise
-    except Exception as error:  # noqa: BLE001 - a model may be anybody's code; whatever it raises is a failed attempt
+    except Exception as error:
         raise _MakerError(error) from error

@@ -82,8 +82,8 @@ class RoomParts:
     """What all sessions of a memory share."""
 
     store: ChatStore
-    maker: Callable[[str | None], Maker]
-    """Makes the maker for a prompt of the caller's own, or for none."""
+    maker: Callable[[Budget, str | None], Maker]
+    """Makes the maker for a budget and a prompt of the caller's own, or none."""
     counts: TokenCounts
     now: Callable[[], datetime]
     actor: str
@@ -121,7 +121,7 @@ class ChatRoom:
             scope,
             session_id,
             budget=budget,
-            maker=parts.maker(prompt),
+            maker=parts.maker(budget, prompt),
             count=parts.counts.of,
             summary_tokens=parts.counts.of_summary,
             now=parts.now,
@@ -129,9 +129,7 @@ class ChatRoom:
 
     def put(self, messages: Sequence[Message]) -> list[str]:
         """Add messages at the end; on disk when this returns."""
-        return self._store.append(
-            *self._place, messages, actor=self._parts.actor, recallable=self._parts.recallable
-        )
+        return self._store.append(*self._place, messages, actor=self._parts.actor, recallable=self._parts.recallable)
 
     def get(self, initial_tokens: int) -> ChatWindow:
         """The window, within the limit."""
@@ -265,4 +263,3 @@ def check_state(state: object) -> str | None:
     if state is not None and state not in CANDIDATE_STATES:
         raise InvalidInputError(f"state {state!r} is none of {', '.join(CANDIDATE_STATES)}; None means all")
     return None if state is None else str(state)
-

@@ -7,7 +7,6 @@ newest summary of an epoch that is not replaced is the pointer, and the window i
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from datetime import datetime
 from typing import Any
 
 import sqlalchemy as sa
@@ -235,9 +234,7 @@ class SqlChatStore:
         """Delete a session for good, with everything that was made of it here."""
         with self._database.write() as connection:
             receipt = _erase(connection, scope, session_id, None, (), actor)
-            connection.execute(
-                chat_epochs.delete().where(_epochs.scope == scope, _epochs.session_id == session_id)
-            )
+            connection.execute(chat_epochs.delete().where(_epochs.scope == scope, _epochs.session_id == session_id))
             return receipt
 
     # --- summaries ------------------------------------------------------------------------------------------------
@@ -391,11 +388,7 @@ class SqlChatStore:
 
     def failing_sessions(self) -> int:
         """How many sessions have failed in their last try, in all scopes."""
-        last = (
-            sa.select(sa.func.max(_attempts.id))
-            .group_by(_attempts.scope, _attempts.session_id)
-            .scalar_subquery()
-        )
+        last = sa.select(sa.func.max(_attempts.id)).group_by(_attempts.scope, _attempts.session_id).scalar_subquery()
         statement = (
             sa.select(sa.func.count())
             .select_from(chat_compactions)
@@ -427,9 +420,7 @@ def _of(table: sa.Table, scope: str, session_id: str, epoch: int | None) -> tupl
     return own if epoch is None else (*own, table.c.epoch == epoch)
 
 
-def _read(
-    cursor: Any, session_id: str, *, enough: Enough | None = None
-) -> tuple[list[StoredMessage], bool]:
+def _read(cursor: Any, session_id: str, *, enough: Enough | None = None) -> tuple[list[StoredMessage], bool]:
     """Rows of `_ROW` as messages, until there is enough; and whether that was the end."""
     found: list[StoredMessage] = []
     unreadable: list[tuple[int, str]] = []
@@ -475,9 +466,7 @@ def _range(known: Sequence[Epoch], session_id: str, epoch: int | None) -> tuple[
 
 def _summary_of(row: Sequence[Any]) -> Summary:
     values = dict(zip(_SUMMARY_NAMES, row, strict=True))
-    return Summary(
-        **{**values, "created_at": _time(values["created_at"]), "replaced_at": _time(values["replaced_at"])}
-    )
+    return Summary(**{**values, "created_at": _time(values["created_at"]), "replaced_at": _time(values["replaced_at"])})
 
 
 def _time(value: Any) -> Any:

@@ -107,9 +107,7 @@ def _retire(connection: sa.Connection, place: tuple[str, str, int], position: in
         return (*own(table), table.c.replaced_at.is_(None))
 
     for table, column in ((chat_summaries, "last_position"), (chat_flushes, "first_position")):
-        connection.execute(
-            table.update().where(*stands(table), table.c[column] >= position).values(replaced_at=now)
-        )
+        connection.execute(table.update().where(*stands(table), table.c[column] >= position).values(replaced_at=now))
     # What stands before was looked through and is the same as before.
     shortened = chat_flushes.update().where(*stands(chat_flushes), chat_flushes.c.last_position >= position)
     connection.execute(shortened.values(last_position=position - 1))
