@@ -129,7 +129,7 @@ def _persistence(value: Any) -> Persistence | None:
         except ValueError:
             raise ValueError("a mapping is needed: enabled, backend, connection_string") from None
     if not isinstance(value, Mapping):
-        raise ValueError("a mapping is needed: enabled, backend, connection_string")
+        raise ValueError("a mapping is needed: enabled, backend, connection_string")  # noqa: TRY004
     found: dict[str, Any] = {}
     for key, part in value.items():
         if key not in _PERSISTENCE:
@@ -214,9 +214,7 @@ class Settings:
     freshness_seconds: float = _setting(10.0, _number(0, 3600), "how long a recall waits for the indexes")
     recall_messages: bool = _setting(True, _flag, "what is said in conversations can be recalled")
     token_limit: int = _setting(64_000, _whole(1, 1 << 40), "how many tokens a chat's window has at most")
-    summarize_prompt: str | None = _setting(
-        None, _optional_text, "your own words for asking a model to summarise a chat"
-    )
+    summarize_prompt: str | None = _setting(None, _optional_text, "your own words for asking a model for summaries")
     soft_threshold: float = _setting(0.8, _share, "the share of token_limit from which a chat is looked through")
     reserve_tokens: int | None = _setting(
         None, _optional_whole(0, 1 << 40), "tokens that a compaction leaves free; a quarter of token_limit when not set"

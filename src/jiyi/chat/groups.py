@@ -13,9 +13,8 @@ RESULT_ROLES = ("tool", "tool_result", "function")
 
 def calls_of(message: Message) -> tuple[str, ...]:
     """The ids of the tool calls that a message makes; an empty text for a call without an id."""
-    found: list[str] = []
-    for call in message.tool_calls or ():
-        found.append(_text(call.get("id")) if isinstance(call, Mapping) else "")
+    calls = message.tool_calls or ()
+    found = [_text(call.get("id")) if isinstance(call, Mapping) else "" for call in calls]
     if message.extra.get("function_call"):
         found.append("")
     found += [_text(part.get("id")) for part in _parts(message, "tool_use")]

@@ -156,8 +156,8 @@ class ChatRoom:
         chosen = fit(snapshot, room=room, summary_tokens=summary_tokens, count=self._counts.of)
         left_out = chosen.left_out
         if not snapshot.complete:
-            bounds = {"after": snapshot.pointer, "before": snapshot.recent[0].position}
-            left_out += self._store.count_between(*self._place, **bounds)
+            first = snapshot.recent[0].position
+            left_out += self._store.count_between(*self._place, after=snapshot.pointer, before=first)
         if summary is not None and not chosen.with_summary and trouble is None:
             trouble = "the prompts and the newest message leave no room for the summary"
         messages = [stored.message for stored in chosen.messages]

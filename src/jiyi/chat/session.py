@@ -61,8 +61,8 @@ class Chat:
         """The messages for the next call of a model: prompts, the summary as a system message, the most recent ones.
 
         Never more than `token_limit` tokens (less `initial_tokens`, which the caller needs for something else), but for
-        a newest message that is larger by itself: then `over_limit` is set. When the limit is reached, older messages go
-        under a summary first; if that fails, the oldest are left out of this answer only, and `trouble` says why.
+        a newest message that is larger by itself: then `over_limit` is set. When the limit is reached, older messages
+        go under a summary first; if that fails, the oldest are left out of this answer only, and `trouble` says why.
         """
         checked = check_whole(initial_tokens, "initial_tokens", 0, _MOST_TOKENS)
         window: ChatWindow = await self._run(self._room.get, checked)

@@ -60,8 +60,8 @@ def examine(
     failing = chats.failing_sessions()
     if failing:
         advice.append(
-            f"{failing} chat session(s) cannot be compacted and leave out their oldest messages: look at chat.status(), "
-            "and at the model that summarises"
+            f"{failing} chat session(s) cannot be compacted and leave out their oldest messages: "
+            "look at chat.status(), and at the model that summarises"
         )
     if facts.get("wal_reset_fixed") is False:
         notes.append(

@@ -117,7 +117,7 @@ class SqlChatStore:
             first, last = _NEXT_PLACE.run(connection, {"scope_": scope, "session_": session_id}).fetchone() or (0, None)
             place = max(first or 0, -1 if last is None else last + 1)
             now = clock.utc_now()
-            rows = [
+            rows: list[dict[str, Any]] = [
                 {
                     "scope": scope,
                     "session_id": session_id,
@@ -268,10 +268,10 @@ class SqlChatStore:
                 return False
             place = _of(chat_summaries, summary.scope, summary.session_id, summary.epoch)
             last = connection.execute(sa.select(sa.func.max(_summaries.generation)).where(*place)).scalar() or 0
-            live = sa.select(sa.func.max(_summaries.last_position)).where(*place, _summaries.replaced_at.is_(None))
-            pointer = connection.execute(live).scalar()
-            expected = summary.first_position - 1 if summary.previous_id is not None else None
-            if last + 1 != summary.generation or pointer != expected:
+            session = {"scope_": summary.scope, "session_": summary.session_id, "epoch_": summary.epoch}
+            standing = _POINTER.run(connection, session).fetchone()
+            pointer = _summary_of(standing).id if standing is not None else None
+            if last + 1 != summary.generation or pointer != summary.previous_id:
                 return False
             connection.execute(chat_summaries.insert(), [{name: getattr(summary, name) for name in _SUMMARY_NAMES}])
             _write_attempt(

@@ -44,8 +44,8 @@ class Saved:
 def save(connection: sa.Connection, scope: str, session_id: str, messages: Sequence[Message]) -> Saved:
     """Replace what differs and keep what is the same.
 
-    A conversation that only grew costs its new messages, and a row that is replaced stays in the table, marked. Only the
-    current epoch is compared and replaced; what was said before the last reset stays as it is.
+    A conversation that only grew costs its new messages, and a row that is replaced stays in the table, marked. Only
+    the current epoch is compared and replaced; what was said before the last reset stays as it is.
     """
     epoch, first = current_epoch(connection, scope, session_id)
     statement = sa.select(
