@@ -35,6 +35,7 @@ def build(
 
 def assemble(settings: Settings, *, embedder: Embedder | None = None) -> Components:
     """Open everything for settings that are already read; a given embedder takes the place of the one they name."""
+    from jiyi.backends.sql.chat import SqlChatStore
     from jiyi.backends.sql.records import SqlRecordStore
     from jiyi.backends.sql.sqlite import SqliteDatabase
     from jiyi.backends.tantivy_index import TantivyIndex
@@ -47,7 +48,8 @@ def assemble(settings: Settings, *, embedder: Embedder | None = None) -> Compone
         settings = replace(settings, embedder=str(embedder.identity))
     else:
         embedder = _embedder(settings)
-    store = SqlRecordStore(SqliteDatabase(settings.path / "memory.db", busy_timeout=settings.busy_timeout))
+    database = SqliteDatabase(settings.path / "memory.db", busy_timeout=settings.busy_timeout)
+    store = SqlRecordStore(database)
     vocabulary = Vocabulary(lambda: [*settings.user_words(), *store.user_words()])
     root = settings.path / "search_index"
     text = TantivyIndex(root, vocabulary, store.store_id, lock_timeout=settings.busy_timeout)
@@ -78,7 +80,7 @@ def assemble(settings: Settings, *, embedder: Embedder | None = None) -> Compone
     )
     helpers = ThreadPoolExecutor(max_workers=8, thread_name_prefix="jiyi-vectors")
     engine = RecallEngine(store, text, vectors, embedder, vocabulary, drainer, recall, settings.zone, helpers)
-    return Components(settings, store, indexes, drainer, indexer, engine, vocabulary)
+    return Components(settings, store, indexes, drainer, indexer, engine, vocabulary, SqlChatStore(database), None)
 
 
 def _embedder(settings: Settings) -> Embedder | None:
