@@ -44,6 +44,11 @@ class ChatStatus:
     """How many have failed in a row."""
     next_attempt_at: datetime | None
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing was said since the last reset."""
+        return not self.messages and self.summary is None and not self.tokens
+
 
 class TokenCounts:
     """How many tokens messages and summaries have; each is counted once, as long as it is remembered."""

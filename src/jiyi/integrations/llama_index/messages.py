@@ -58,7 +58,8 @@ def calls_tools(message: ChatMessage) -> bool:
 def _is_plain(message: ChatMessage) -> bool:
     if not message.blocks:
         return True
-    return len(message.blocks) == 1 and message.blocks[0].model_dump() == TextBlock(text=message.content).model_dump()
+    only = message.blocks[0]
+    return len(message.blocks) == 1 and isinstance(only, TextBlock) and only == TextBlock(text=only.text)
 
 
 def _role(role: str) -> MessageRole:
