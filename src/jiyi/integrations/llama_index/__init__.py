@@ -13,11 +13,14 @@ from __future__ import annotations
 from jiyi.errors import MissingDependencyError
 
 try:
-    from jiyi.integrations.llama_index.buffer import ChatMemory, MemoryWindow, build_chat_memory
+    from jiyi.integrations.llama_index.buffer import ChatMemory, build_chat_memory
     from jiyi.integrations.llama_index.stores import JiyiChatStore, chat_store_from_config
+    from jiyi.integrations.llama_index.window import MemoryWindow
 except ModuleNotFoundError as error:
     if (error.name or "").split(".")[0] != "llama_index":
         raise
-    raise MissingDependencyError("LlamaIndex is not installed; install it with: pip install 'jiyi[llamaindex]'") from error
+    raise MissingDependencyError(
+        "LlamaIndex is not installed; install it with: pip install 'jiyi[llamaindex]'"
+    ) from error
 
 __all__ = ["ChatMemory", "JiyiChatStore", "MemoryWindow", "build_chat_memory", "chat_store_from_config"]

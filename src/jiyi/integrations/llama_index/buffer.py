@@ -7,13 +7,13 @@ import logging
 import time
 from collections.abc import Callable, Sequence
 from hashlib import blake2b
-from typing import Any, Self
+from typing import Any, Self, cast
 
 from llama_index.core.base.llms.types import ChatMessage, MessageRole
-from llama_index.core.bridge.pydantic import BaseModel, Field, PrivateAttr
+from llama_index.core.bridge.pydantic import BaseModel, Field, PrivateAttr, field_serializer
 from llama_index.core.llms.llm import LLM
 from llama_index.core.memory import ChatSummaryMemoryBuffer
-from llama_index.core.storage.chat_store import BaseChatStore
+from llama_index.core.storage.chat_store import BaseChatStore, SimpleChatStore
 
 from jiyi.integrations.llama_index.messages import calls_tools, to_message
 from jiyi.integrations.llama_index.stores import JiyiChatStore, KeepsSummaries, loaded_store
@@ -56,18 +56,25 @@ class ChatMemory(ChatSummaryMemoryBuffer):
 
     _now: Callable[[], float] = PrivateAttr(default=time.time)
 
+    @field_serializer("chat_store")
+    def serialize_courses_in_order(self, chat_store: BaseChatStore) -> dict[str, Any]:
+        """The store with its class; its own way to write messages does not work with every version of pydantic."""
+        if isinstance(chat_store, SimpleChatStore):
+            store = {key: [one.model_dump() for one in said] for key, said in chat_store.store.items()}
+            return {"store": store, "class_name": chat_store.class_name()}
+        return {**chat_store.model_dump(), "class_name": chat_store.class_name()}
+
     @classmethod
     def from_defaults(cls, *args: Any, **kwargs: Any) -> Self:
         """As LlamaIndex's, with the same arguments."""
-        made = super().from_defaults(*args, **kwargs)
-        return made if isinstance(made, cls) else cls(**dict(made))
+        return cast(Self, super().from_defaults(*args, **kwargs))
 
     @classmethod
     def from_dict(cls, data: dict[str, Any], **kwargs: Any) -> Self:
         """Read what `to_dict` has written; the model has to be given again (`llm=`)."""
         values = dict(data)
         if "chat_history" in values:
-            return super().from_dict(values, **kwargs)
+            return cast(Self, super().from_dict(values, **kwargs))
         if "chat_store" in values:
             values["chat_store"] = loaded_store(values["chat_store"])
         for name in ("llm", "class_name"):
@@ -95,7 +102,12 @@ class ChatMemory(ChatSummaryMemoryBuffer):
 
     # --- the window -------------------------------------------------------------------------------------------------
 
-    def get(self, input: str | None = None, initial_token_count: int = 0, **_: Any) -> MemoryWindow:  # noqa: A002, ARG002
+    def get(
+        self,
+        input: str | None = None,  # noqa: A002, ARG002
+        initial_token_count: int = 0,
+        **kwargs: Any,  # noqa: ARG002
+    ) -> MemoryWindow:
         """The prompts, the summary of what is older, and the most recent messages, within the token limit."""
         initial = initial_token_count if self.count_initial_tokens else 0
         if isinstance(self.chat_store, JiyiChatStore):
@@ -121,7 +133,9 @@ class ChatMemory(ChatSummaryMemoryBuffer):
                 return made
             window = MemoryWindow(said)
         # Others compact this conversation all the time: the newest messages are right in any case.
-        return self._cut(list(window), self.token_limit - initial, None, "the conversation is being compacted elsewhere")
+        return self._cut(
+            list(window), self.token_limit - initial, None, "the conversation is being compacted elsewhere"
+        )
 
     def _check_initial(self, initial: int) -> None:
         if initial > self.token_limit:

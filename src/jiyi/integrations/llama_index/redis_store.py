@@ -1,7 +1,7 @@
 """RedisChatStore: conversations in Redis, for programs that keep theirs there already.
 
-A key is a list of messages; its summary, and what was said before each reset, stand beside it. Redis decides how durable
-that is: with `appendonly yes` and `appendfsync always` an acknowledged message survives a crash of the server.
+A key is a list of messages; its summary, and what was said before each reset, stand beside it. How durable that is
+decides Redis: with `appendonly yes` and `appendfsync always` an acknowledged message survives a crash of the server.
 """
 
 from __future__ import annotations
@@ -91,9 +91,9 @@ class RedisChatStore(BaseChatStore):
             raise MissingDependencyError(
                 "conversations in Redis need the package redis; install it with: pip install 'jiyi[redis]'"
             ) from error
-        super().__init__(
-            connection_string=connection_string, scope="main" if scope is None else check_scope(scope), prefix=prefix
-        )
+        checked = "main" if scope is None else check_scope(scope)
+        fields: dict[str, Any] = {"connection_string": connection_string, "scope": checked, "prefix": prefix}
+        super().__init__(**fields)
         try:
             self._client = redis.Redis.from_url(connection_string, decode_responses=True, socket_timeout=30)
         except ValueError as error:
@@ -107,8 +107,9 @@ class RedisChatStore(BaseChatStore):
     @classmethod
     def from_dict(cls, data: dict[str, Any], **kwargs: Any) -> Self:
         """Connect again to what `to_dict` has named."""
-        known = {name: data[name] for name in ("connection_string", "scope", "prefix") if name in data}
-        return cls(**{**known, **kwargs})
+        known: dict[str, Any] = {name: data[name] for name in ("connection_string", "scope", "prefix") if name in data}
+        known.update(kwargs)
+        return cls(**known)
 
     def __getstate__(self) -> dict[str, Any]:
         """Where it is, not the open connections."""
@@ -132,8 +133,7 @@ class RedisChatStore(BaseChatStore):
     def get_messages(self, key: str) -> list[ChatMessage]:
         """The conversation of the key; empty when there is none."""
         with _spoken():
-            rows = self._client.lrange(self._name(key), 0, -1)
-        return _read(key, rows)
+            return _read(key, self._client.lrange(self._name(key), 0, -1))
 
     def add_message(self, key: str, message: ChatMessage, idx: int | None = None) -> None:
         """Add a message at the end, or before the one at `idx`."""
@@ -166,7 +166,7 @@ class RedisChatStore(BaseChatStore):
     def get_keys(self) -> list[str]:
         """The conversations that are not empty."""
         with _spoken():
-            return sorted(self._client.smembers(self._keys))
+            return sorted(map(str, self._client.smembers(self._keys)))
 
     # --- what LlamaIndex does not know ------------------------------------------------------------------------------
 
@@ -213,12 +213,12 @@ def _written(message: ChatMessage) -> str:
     return encode_message(to_message(message))
 
 
-def _read(key: str, rows: Sequence[str]) -> list[ChatMessage]:
+def _read(key: str, rows: Sequence[str | bytes]) -> list[ChatMessage]:
     readable: list[tuple[int, Message]] = []
     unreadable: list[tuple[int, str]] = []
     for place, row in enumerate(rows):
         try:
-            readable.append((place, decode_message(row)))
+            readable.append((place, decode_message(str(row))))
         except (TypeError, ValueError) as error:
             unreadable.append((place, str(error)))
     if unreadable:
@@ -244,4 +244,4 @@ def _spoken() -> Iterator[None]:
         ) from error
 
 
-RECOGNIZED_CHAT_STORES[RedisChatStore.class_name()] = RedisChatStore
+RECOGNIZED_CHAT_STORES[RedisChatStore.class_name()] = RedisChatStore  # type: ignore[assignment]

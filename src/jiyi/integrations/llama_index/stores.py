@@ -62,7 +62,8 @@ class JiyiChatStore(BaseChatStore):
                 f"JiyiChatStore needs a memory of jiyi.sync, not {type(memory).__module__}.{type(memory).__name__}; "
                 "open it with jiyi.sync.AgentMemory.open(path)"
             )
-        super().__init__(path=None if path is None else os.fspath(path), scope=scope)
+        fields: dict[str, Any] = {"path": None if path is None else os.fspath(path), "scope": scope}
+        super().__init__(**fields)
         self._owned = memory is None
         self._memory = AgentMemory.open(path) if memory is None else memory
 
@@ -155,7 +156,7 @@ class JiyiChatStore(BaseChatStore):
 
     def is_empty(self, key: str) -> bool:
         """Whether nothing was said since the last reset."""
-        return self._chat(key).status().is_empty
+        return bool(self._chat(key).status().is_empty)
 
     def window(
         self,
@@ -242,4 +243,4 @@ def chat_store_from_config(config: Mapping[str, Any], *, scope: str | None = Non
 
 
 # So that every memory class of LlamaIndex can load what it has saved with our store.
-RECOGNIZED_CHAT_STORES[JiyiChatStore.class_name()] = JiyiChatStore
+RECOGNIZED_CHAT_STORES[JiyiChatStore.class_name()] = JiyiChatStore  # type: ignore[assignment]
