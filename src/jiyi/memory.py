@@ -338,7 +338,7 @@ class AgentMemory:
         if summarizer is not None or count_tokens is not None:
             parts = own_parts(parts, summarizer, count_tokens)
         room = ChatRoom(parts, self._scope(scope), self._session(session_id), budget, prompt)
-        return Chat(room, self._run, self._written)
+        return Chat(room, self._run, self._written, self._parts.model)
 
     async def candidates(
         self,
