@@ -121,6 +121,8 @@ class ChatRoom:
         self._place = (scope, session_id)
         self._counts = parts.counts
         self._lock = parts.locks.of(scope, session_id)
+        # Once between two compactions is enough, and asking the store each time would double the cost of a get.
+        self._looked_through: tuple[int, int] | None = None
         self._compactor = Compactor(
             parts.store,
             scope,
@@ -151,8 +153,10 @@ class ChatRoom:
                 snapshot, total = self._look(room)
                 if snapshot.complete and total <= room:
                     break
-        elif total > min(self.budget.soft, room):
+        elif total > min(self.budget.soft, room) and self._looked_through != _place_of(snapshot):
             done = self._compact("soft", initial_tokens, wait=False)
+            if done.trouble is None:
+                self._looked_through = _place_of(snapshot)
         return self._window(snapshot, room, compacted=compacted, trouble=done.trouble)
 
     def _window(self, snapshot: Snapshot, room: int, *, compacted: bool, trouble: str | None) -> ChatWindow:
@@ -261,6 +265,10 @@ class ChatRoom:
             failures=last.attempt if last is not None else 0,
             next_attempt_at=last.next_attempt_at if last is not None and failed else None,
         )
+
+
+def _place_of(snapshot: Snapshot) -> tuple[int, int]:
+    return snapshot.epoch.epoch, snapshot.pointer
 
 
 def check_state(state: object) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 from jiyi.model.message import Message
@@ -77,6 +78,7 @@ FLUSH_SCHEMA: Mapping[str, Any] = {
 }
 
 
+@lru_cache(maxsize=256)  # each look at a session shows the same one again
 def summary_message(content: str) -> Message:
     """A summary as a system message.
 
