@@ -71,8 +71,10 @@ def chat(
                 await conversation.hear(line)
             return
         await conversation.welcome()
-        while (line := await asyncio.to_thread(_read_line)) is not None and await conversation.hear(line):
-            pass
+        while True:
+            line = await asyncio.to_thread(_read_line)
+            if line is None or not await conversation.hear(line):
+                return
 
     session.run(talk)
     return Code.OK
