@@ -15,7 +15,7 @@ from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -57,6 +57,9 @@ _UPSERT = (
     "checksum = excluded.checksum, data = excluded.data"
 )
 
+
+_Stored: TypeAlias = tuple[Any, Any, Any, Any, bytes | None]
+"""Id, sequence, event time, checksum, data."""
 
 _ALL = "SELECT entry_id, sequence, event_time, checksum, data FROM memory_vectors WHERE scope = ? AND +sequence > ?"
 _SINCE = _ALL.replace("+sequence", "sequence")
@@ -292,21 +295,32 @@ class SqliteVectors:
         self._cached_bytes -= matrix.nbytes
         rows = connection.execute(_SINCE if matrix.sequence else _ALL, (scope, matrix.sequence)).fetchall()
         if rows:
-            matrix.update(self._decoded(rows))
+            self._check(rows)
+            if matrix.sequence:
+                matrix.update(self._decoded(rows))
+            else:
+                self._load(matrix, rows)
         self._cache[scope] = matrix
         self._cached_bytes += matrix.nbytes
         while len(self._cache) > 1 and self._cached_bytes > self._cache_bytes:
             self._cached_bytes -= self._cache.popitem(last=False)[1].nbytes
         return matrix
 
-    def _decoded(
-        self, rows: Sequence[tuple[Any, Any, Any, Any, bytes | None]]
-    ) -> Iterator[tuple[str, int, int, Floats | None]]:
+    def _check(self, rows: Sequence[_Stored]) -> None:
+        """SQLite reads some flipped bytes without complaint."""
         for entry_id, sequence, event_time, checksum, data in rows:
-            # SQLite reads some flipped bytes without complaint.
             sane = isinstance(entry_id, str) and isinstance(sequence, int) and isinstance(event_time, int)
             if not sane or (data is not None and not self._intact(data, checksum)):
                 raise IndexDamagedError(f"the vector of entry {entry_id!r} is not what was written")
+
+    def _load(self, matrix: ScopeMatrix, rows: Sequence[_Stored]) -> None:
+        """Fill an empty matrix. A scope is read for the first time more often than one would think: once a process."""
+        live = [row for row in rows if row[4]]
+        ids, _, times, _, blobs = zip(*live, strict=True) if live else ((), (), (), (), ())
+        lengths = [len(data) // self._width for data in blobs]
+        matrix.load(ids, times, lengths, self._decode(b"".join(blobs)), max(row[1] for row in rows))
+
+    def _decoded(self, rows: Sequence[_Stored]) -> Iterator[tuple[str, int, int, Floats | None]]:
         joined = self._decode(b"".join(row[4] for row in rows if row[4] is not None))
         width, start = self._width, 0
         for entry_id, sequence, event_time, _, data in rows:

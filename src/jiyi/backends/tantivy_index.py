@@ -249,9 +249,9 @@ class TantivyIndex:
         """Numbers of these scopes together."""
         return self._ask_terms(lambda terms: terms.statistics(scopes, words, bigrams))
 
-    def windows(self, ids: Sequence[str], *, reach: int) -> list[TermRow]:
+    def windows(self, ids: Sequence[str], *, reach: int, scopes: Sequence[str] = ()) -> list[TermRow]:
         """Texts by id with up to `reach` others before and after each in its conversation, in order."""
-        return self._ask_terms(lambda terms: terms.windows(ids, reach=reach))
+        return self._ask_terms(lambda terms: terms.windows(ids, reach=reach, scopes=scopes))
 
     def conversations(
         self, threads: Iterable[tuple[str, str]], words: Sequence[str]

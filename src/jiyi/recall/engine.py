@@ -217,6 +217,7 @@ class RecallEngine:
             self.text,
             statistics,
             None if similar is None else similar.scan,
+            filters.scopes,
             self.settings.weights,
             periods=periods,
             inside_dates=self.store.count(Filters(filters.scopes, periods=_plain(periods))) if periods else 0,

@@ -46,6 +46,7 @@ def gather(
     text: TextIndex,
     statistics: TermStatistics,
     scan: VectorScan | None,
+    scopes: Sequence[str],
     weights: ScoringWeights,
     *,
     periods: Sequence[Period],
@@ -55,7 +56,7 @@ def gather(
     allowed: Sequence[str] | None,
 ) -> Gathered:
     """Read the proposals with their surroundings; the statistics are those of the visible texts."""
-    rows = text.windows(proposals, reach=REACH)
+    rows = text.windows(proposals, reach=REACH, scopes=scopes)
     places = _candidate_rows(rows, set(proposals))
     if admit is not None:
         admitted = admit([rows[place].entry_id for place in places])
