@@ -62,28 +62,27 @@ class ChatMerge:
 
     def __init__(self, connection: sa.Connection) -> None:
         self._connection = connection
-        self._waiting: dict[tuple[str, str], list[tuple[sa.Table, dict[str, Any]]]] = {}
+        self._waiting: dict[tuple[str, str], list[tuple[sa.Table, dict[str, Any], bool]]] = {}
 
     def take(self, kind: str, data: Mapping[str, Any]) -> ImportCounts:
-        """Check a row; one that is not here yet waits until it is known which state of its session stands."""
+        """Check a row; it waits until it is known which state of its session stands."""
         table = TABLES[kind]
         values = _checked(kind, table, data)
         key = [column == values[column.name] for column in table.primary_key.columns]
         present = self._connection.execute(sa.select(table).where(*key)).one_or_none()
-        if present is not None and _same(table, present, values):
-            return ImportCounts(unchanged=1)
-        self._waiting.setdefault((values["scope"], values["session_id"]), []).append((table, values))
-        return ImportCounts(chat=1)
+        same = present is not None and _same(table, present, values)
+        self._waiting.setdefault((values["scope"], values["session_id"]), []).append((table, values, same))
+        return ImportCounts(unchanged=1) if same else ImportCounts(chat=1)
 
     def settle(self, scope: str, session_id: str, *, theirs_stands: bool, new_here: bool) -> None:
         """Write what has waited for this session; `theirs_stands` when its state in the file is the one that stands."""
         waiting = self._waiting.pop((scope, session_id), [])
         if theirs_stands and not new_here:
             self._make_room(scope, session_id)
-        for table, values in waiting:
+        for table, values, same in waiting:
             if table is flush_candidates:
                 self._candidate(values)
-            elif theirs_stands or (new_here and not self._overlaps(table, values)):
+            elif theirs_stands or (new_here and not same and not self._overlaps(table, values)):
                 self._insert(table, values)
 
     def finish(self) -> None:
