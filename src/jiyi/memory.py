@@ -21,7 +21,7 @@ from jiyi.model.limits import check_importance, check_whole
 from jiyi.model.message import Message, MessageLike, check_messages
 from jiyi.model.scope import check_scope, visible_scopes
 from jiyi.model.scoring import final_weights
-from jiyi.ports import DerivedIndex, Draft, ImportCounts, Progress, RecordStore
+from jiyi.ports import ChatModel, DerivedIndex, Draft, ImportCounts, Progress, RecordStore
 from jiyi.recall.engine import Request
 from jiyi.workers import Workers
 
@@ -63,6 +63,8 @@ class Components:
     indexer: BackgroundIndexer | None
     engine: RecallEngine
     vocabulary: Vocabulary
+    model: ChatModel | None = None
+    """The chat model; `None` means rules."""
 
 
 class AgentMemory:
