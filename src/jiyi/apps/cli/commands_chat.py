@@ -72,8 +72,8 @@ def chat(
             return
         await conversation.welcome()
         while True:
-            line = await asyncio.to_thread(_read_line)
-            if line is None or not await conversation.hear(line):
+            read = await asyncio.to_thread(_read_line)
+            if read is None or not await conversation.hear(read):
                 return
 
     session.run(talk)
