@@ -352,12 +352,28 @@ def test_the_settings_file_of_the_chat_design_is_looked_for_where_the_design_put
     [
         ("64000", "0", "line 3: token_limit: 0 will not do"),
         ("64000", "many", "line 3: token_limit: 'many' will not do"),
-        ("token_limit", "token_limits", "line 3: token_limits: unknown setting 'token_limits'; did you mean 'token_limit'?"),
-        ("|\n    请总结以下对话的关键信息，保留重要的上下文和结论。", "[1]", "line 5: summarize_prompt: [1] will not do"),
+        (
+            "token_limit",
+            "token_limits",
+            "line 3: token_limits: unknown setting 'token_limits'; did you mean 'token_limit'?",
+        ),
+        (
+            "|\n    请总结以下对话的关键信息，保留重要的上下文和结论。",
+            "[1]",
+            "line 5: summarize_prompt: [1] will not do",
+        ),
         ("enabled: false", "enabled: perhaps", "line 9: persistence.enabled: 'perhaps' will not do"),
-        ("backend: redis", "backend: floppy", "line 10: persistence.backend: 'floppy' will not do: one of sqlite, redis"),
+        (
+            "backend: redis",
+            "backend: floppy",
+            "line 10: persistence.backend: 'floppy' will not do: one of sqlite, redis",
+        ),
         ("backend", "backand", "line 10: persistence.backand: unknown setting 'backand'; did you mean 'backend'?"),
-        ("    connection_string: redis://localhost:6379\n", "", "line 10: persistence.backend: redis needs a connection"),
+        (
+            "    connection_string: redis://localhost:6379\n",
+            "",
+            "line 10: persistence.backend: redis needs a connection",
+        ),
         ("redis://localhost:6379", "[5]", "line 11: persistence.connection_string: [5] will not do"),
     ],
 )
@@ -388,7 +404,12 @@ def test_the_chat_settings_come_from_the_environment_too(tmp_path: Path) -> None
     assert (settings.token_limit, settings.soft_threshold, settings.reserve_tokens) == (900, 0.5, None)
     assert settings.persistence is not None
     assert settings.persistence.enabled
-    for name, value in (("SOFT_THRESHOLD", "0"), ("RESERVE_TOKENS", "-1"), ("PERSISTENCE", "{"), ("TOKEN_LIMIT", "1.5")):
+    for name, value in (
+        ("SOFT_THRESHOLD", "0"),
+        ("RESERVE_TOKENS", "-1"),
+        ("PERSISTENCE", "{"),
+        ("TOKEN_LIMIT", "1.5"),
+    ):
         with pytest.raises(ConfigError, match=f"JIYI_{name}"):
             load_settings(tmp_path, environment={f"JIYI_{name}": value})
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import os
+import threading
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextvars import copy_context
 from dataclasses import dataclass
@@ -84,7 +85,10 @@ class AgentMemory:
         self._limits = components.settings.limits
         self._store = components.store
         self._threads = Workers(8, name="jiyi")
+        # Who waits for a model must not keep those waiting who only read or write.
+        self._patient_threads = Workers(8, name="jiyi-model")
         self._chat_parts: RoomParts | None = None
+        self._chat_guard = threading.Lock()
         self._closed = False
 
     @classmethod
@@ -338,7 +342,7 @@ class AgentMemory:
         if summarizer is not None or count_tokens is not None:
             parts = own_parts(parts, summarizer, count_tokens)
         room = ChatRoom(parts, self._scope(scope), self._session(session_id), budget, prompt)
-        return Chat(room, self._run, self._written, self._parts.model)
+        return Chat(room, self._run, self._run_slowly, self._written, self._parts.model)
 
     async def candidates(
         self,
@@ -375,16 +379,17 @@ class AgentMemory:
 
     def _rooms(self) -> RoomParts:
         """What all chats of this memory share; made for the first one."""
-        if self._chat_parts is None:
-            from jiyi.chat.parts import room_parts
+        with self._chat_guard:
+            if self._chat_parts is None:
+                from jiyi.chat.parts import room_parts
 
-            self._chat_parts = room_parts(
-                self._parts.chats,
-                self._parts.model,
-                actor=self._settings.actor,
-                recallable=self._settings.recall_messages,
-            )
-        return self._chat_parts
+                self._chat_parts = room_parts(
+                    self._parts.chats,
+                    self._parts.model,
+                    actor=self._settings.actor,
+                    recallable=self._settings.recall_messages,
+                )
+            return self._chat_parts
 
     # --- words ---------------------------------------------------------------------------------------------------
 
@@ -472,6 +477,7 @@ class AgentMemory:
         if self._parts.indexer is not None:
             self._parts.indexer.stop()
         self._threads.close()
+        self._patient_threads.close()
         self._parts.engine.close()
         for index in self._parts.indexes:
             index.close()
@@ -496,6 +502,13 @@ class AgentMemory:
             raise MemoryClosedError("this memory is closed; open it again with create_memory or AgentMemory.open")
         call = functools.partial(copy_context().run, function, *args, **kwargs)
         return await self._threads.run(call)
+
+    async def _run_slowly(self, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+        """The same for what may ask a model."""
+        if self._closed:
+            raise MemoryClosedError("this memory is closed; open it again with create_memory or AgentMemory.open")
+        call = functools.partial(copy_context().run, function, *args, **kwargs)
+        return await self._patient_threads.run(call)
 
     def _put(self, drafts: Sequence[Draft]) -> Sequence[MemoryEntry]:
         stored = self._store.put(drafts, actor=self._settings.actor)
