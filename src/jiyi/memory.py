@@ -10,7 +10,7 @@ from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextvars import copy_context
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, Self, TypeVar
 
 from jiyi.errors import IndexDamagedError, InvalidInputError, MemoryClosedError
 from jiyi.model import clock
@@ -56,6 +56,14 @@ _STORE_ARGUMENTS = (
 )
 
 
+class Closable(Protocol):
+    """Something that holds files, threads or connections."""
+
+    def close(self) -> None:
+        """Let go of them."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Components:
     """What `wiring` puts together for a memory."""
@@ -70,6 +78,8 @@ class Components:
     chats: ChatStore
     model: ChatModel | None
     """The chat model; `None` means rules."""
+    opened: tuple[Closable, ...] = ()
+    """What the wiring has opened beside store and indexes and nobody else will close."""
 
 
 class AgentMemory:
@@ -479,8 +489,8 @@ class AgentMemory:
         self._threads.close()
         self._patient_threads.close()
         self._parts.engine.close()
-        for index in self._parts.indexes:
-            index.close()
+        for part in (*self._parts.opened, *self._parts.indexes):
+            part.close()
         self._store.close()
 
     async def __aenter__(self) -> Self:

@@ -13,6 +13,7 @@ from jiyi.ports import ChatModel, Embedder
 if TYPE_CHECKING:
     from jiyi.memory import Components
     from jiyi.ports import DerivedIndex, VectorIndex
+    from jiyi.providers.openai_compatible import OpenAICompatibleModel
 
 
 def build(
@@ -51,10 +52,12 @@ def assemble(settings: Settings, *, embedder: Embedder | None = None, model: Cha
         settings = replace(settings, embedder=str(embedder.identity))
     else:
         embedder = _embedder(settings)
-    if model is not None:
-        settings = replace(settings, llm=model.name)
+    opened: tuple[OpenAICompatibleModel, ...] = ()
+    if model is None:
+        own = chat_model(settings)
+        model, opened = own, () if own is None else (own,)
     else:
-        model = chat_model(settings)
+        settings = replace(settings, llm=model.name)
     database = SqliteDatabase(settings.path / "memory.db", busy_timeout=settings.busy_timeout)
     store = SqlRecordStore(database)
     vocabulary = Vocabulary(lambda: [*settings.user_words(), *store.user_words()])
@@ -87,7 +90,8 @@ def assemble(settings: Settings, *, embedder: Embedder | None = None, model: Cha
     )
     helpers = ThreadPoolExecutor(max_workers=8, thread_name_prefix="jiyi-vectors")
     engine = RecallEngine(store, text, vectors, embedder, vocabulary, drainer, recall, settings.zone, helpers)
-    return Components(settings, store, indexes, drainer, indexer, engine, vocabulary, SqlChatStore(database), model)
+    chats = SqlChatStore(database)
+    return Components(settings, store, indexes, drainer, indexer, engine, vocabulary, chats, model, opened)
 
 
 def _embedder(settings: Settings) -> Embedder | None:
@@ -98,7 +102,7 @@ def _embedder(settings: Settings) -> Embedder | None:
     return BundledEmbedder()
 
 
-def chat_model(settings: Settings) -> ChatModel | None:
+def chat_model(settings: Settings) -> OpenAICompatibleModel | None:
     """The chat model that the settings name; `None` means rules. No connection is made before it is asked."""
     if settings.llm == "none" or settings.llm_base_url is None or settings.llm_model is None:
         return None

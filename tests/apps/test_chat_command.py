@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from jiyi import sync
-from jiyi.errors import ConfigError, ContextOverflowError, ModelReplyError, ModelTimeoutError
+from jiyi.errors import ConfigError, ContextOverflowError, ModelError, ModelReplyError, ModelTimeoutError
 from jiyi.testing.model_server import ModelServer
 from jiyi.testing.models import ScriptedModel
 from tests.apps.command_line import CommandLine
@@ -79,7 +79,7 @@ def test_a_model_that_fails_costs_only_its_answer(jiyi: CommandLine) -> None:
     model = {"JIYI_LLM": "openai-compatible", "JIYI_LLM_BASE_URL": "http://127.0.0.1:9/v1", "JIYI_LLM_MODEL": "m"}
     ended = jiyi("chat", "-m", "hello", **model)
     assert ended.code != 0
-    assert "127.0.0.1" in ended.err
+    assert "cannot be reached" in ended.err
     assert jiyi("chat", "-m", "/history").lines == ["user: hello"]
 
 
@@ -97,7 +97,12 @@ def test_a_reply_is_kept_with_its_question(tmp_path: Path) -> None:
 
 
 def test_a_window_that_the_model_finds_too_long_is_halved_and_asked_again(tmp_path: Path) -> None:
-    replies = [ContextOverflowError("too long"), '{"candidates": []}', "a short summary", "the answer"]
+    replies: list[str | ModelError] = [
+        ContextOverflowError("too long"),
+        '{"candidates": []}',
+        "a short summary",
+        "the answer",
+    ]
     model = ScriptedModel(replies)
     with sync.AgentMemory.open(tmp_path, embedder="none", llm=model) as memory:
         chat = memory.chat("s")
@@ -108,7 +113,7 @@ def test_a_window_that_the_model_finds_too_long_is_halved_and_asked_again(tmp_pa
 
 
 @pytest.mark.parametrize("failure", [ModelTimeoutError("slow"), "", "  "])
-def test_the_question_is_kept_when_the_model_does_not_answer(tmp_path: Path, failure: str | Exception) -> None:
+def test_the_question_is_kept_when_the_model_does_not_answer(tmp_path: Path, failure: str | ModelError) -> None:
     with sync.AgentMemory.open(tmp_path, embedder="none", llm=ScriptedModel([failure])) as memory:
         chat = memory.chat("s")
         with pytest.raises((ModelTimeoutError, ModelReplyError)):
