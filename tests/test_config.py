@@ -313,7 +313,6 @@ def test_what_is_no_embedder_is_refused(open_memory: OpenMemory) -> None:
         open_memory(embedder=object())
 
 
-<<<<<<< HEAD
 # --- the chat room --------------------------------------------------------------------------------------------------
 
 CHAT = """\
@@ -431,7 +430,8 @@ def test_the_password_of_a_connection_is_not_shown(tmp_path: Path) -> None:
     with pytest.raises(ConfigError) as caught:
         load_memory_config(file)
     assert "geheim" not in str(caught.value)
-=======
+
+
 # --- the chat model -----------------------------------------------------------------------------------------------
 
 
@@ -472,4 +472,3 @@ def test_the_key_of_a_model_is_not_shown(tmp_path: Path) -> None:
 def test_what_is_no_model_is_refused(open_memory: OpenMemory) -> None:
     with pytest.raises(ConfigError, match="llm"):
         open_memory(llm=5)
->>>>>>> groundwork

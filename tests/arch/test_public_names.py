@@ -57,6 +57,7 @@ METHODS = {
 }
 
 CHAT_METHODS = {
+    "answers",
     "asynchronous",
     "candidates",
     "compact",
@@ -69,6 +70,7 @@ CHAT_METHODS = {
     "overflowed",
     "put",
     "put_many",
+    "reply",
     "reset",
     "scope",
     "session_id",
