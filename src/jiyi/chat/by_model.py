@@ -11,7 +11,7 @@ from jiyi.errors import ModelReplyError
 from jiyi.model.chat import StoredMessage
 from jiyi.model.replies import parse_json_reply
 from jiyi.ports import ChatModel, TokenCounter
-from jiyi.prompts.chat import FLUSH_SCHEMA, flush_messages, summarize_messages
+from jiyi.prompts.chat import flush_messages, flush_schema, summarize_messages
 from jiyi.text.token_count import cut_to_tokens
 
 _FLUSH_TOKENS = 2_000
@@ -44,10 +44,10 @@ class ModelMaker:
         return self._model.name
 
     def summarize(self, previous: str | None, messages: Sequence[StoredMessage], *, most_tokens: int) -> str:
-        """The model's summary."""
+        """The model's summary. It is asked for `most_tokens` and cut off at twice as many: a little more does no harm."""
         spoken = self._spoken(messages)
         asked = summarize_messages(previous, spoken, most_tokens=most_tokens, prompt=self._prompt)
-        reply = self._model.complete(asked, max_tokens=most_tokens, timeout=self._timeout)
+        reply = self._model.complete(asked, max_tokens=2 * most_tokens, timeout=self._timeout)
         return _THINKING.sub(" ", reply)
 
     def propose(self, messages: Sequence[StoredMessage]) -> list[Proposal]:
@@ -55,10 +55,11 @@ class ModelMaker:
         spoken = self._spoken(messages)
         if not spoken.strip():
             return []
+        schema = flush_schema(len(messages))
         reply = self._model.complete(
-            flush_messages(spoken), max_tokens=_FLUSH_TOKENS, schema=FLUSH_SCHEMA, timeout=self._timeout
+            flush_messages(spoken), max_tokens=_FLUSH_TOKENS, schema=schema, timeout=self._timeout
         )
-        data = parse_json_reply(reply, FLUSH_SCHEMA)
+        data = parse_json_reply(reply, schema)
         return [_proposal(item, messages) for item in data["candidates"]]
 
     def _spoken(self, messages: Sequence[StoredMessage]) -> str:
@@ -82,10 +83,7 @@ class ModelMaker:
 def _proposal(item: Mapping[str, Any], messages: Sequence[StoredMessage]) -> Proposal:
     """One item of the reply, which fits the schema; what a schema cannot say is checked here."""
     content = str(item["content"]).replace("\x00", " ").encode("utf-8", "replace").decode("utf-8").strip()
-    first, last = int(item["first"]), int(item["last"])
-    if not content or not first <= last <= len(messages):
-        raise ModelReplyError(
-            f"a candidate of the reply is empty or names messages {first} to {last} of {len(messages)}",
-            reason="wrong schema",
-        )
+    if not content:
+        raise ModelReplyError("a candidate of the reply is empty", reason="wrong schema")
+    first, last = sorted((int(item["first"]), int(item["last"])))
     return Proposal(content, item["kind"], float(item["confidence"]), messages[first - 1], messages[last - 1])
