@@ -13,10 +13,14 @@ import pytest
 
 # Before they are imported: a failure then shows the values, as in a test file.
 pytest.register_assert_rewrite(
-    *(f"{__name__}.{module}" for module in ("changes", "conversations", "indexes", "records", "text", "vectors"))
+    *(
+        f"{__name__}.{module}"
+        for module in ("changes", "chats", "conversations", "indexes", "records", "text", "vectors")
+    )
 )
 
 from jiyi.testing.conformance.changes import ChangeLogConformance  # noqa: E402
+from jiyi.testing.conformance.chats import ChatStoreConformance  # noqa: E402
 from jiyi.testing.conformance.conversations import (  # noqa: E402
     ConversationConformance,
     TransferConformance,
@@ -26,7 +30,7 @@ from jiyi.testing.conformance.records import EntryConformance  # noqa: E402
 from jiyi.testing.conformance.text import TextIndexConformance  # noqa: E402
 from jiyi.testing.conformance.vectors import VectorIndexConformance  # noqa: E402
 
-__all__ = ["RecordStoreConformance", "TextIndexConformance", "VectorIndexConformance"]
+__all__ = ["ChatStoreConformance", "RecordStoreConformance", "TextIndexConformance", "VectorIndexConformance"]
 
 
 class RecordStoreConformance(
