@@ -10,8 +10,11 @@ from jiyi.config import Settings, load_settings
 from jiyi.ports import ChatModel, Embedder
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from jiyi.memory import Components
     from jiyi.ports import DerivedIndex, VectorIndex
+    from jiyi.providers.openai_compatible import OpenAICompatibleModel
 
 
 def build(
@@ -50,10 +53,12 @@ def assemble(settings: Settings, *, embedder: Embedder | None = None, model: Cha
         settings = replace(settings, embedder=str(embedder.identity))
     else:
         embedder = _embedder(settings)
+    release: tuple[Callable[[], None], ...] = ()
     if model is not None:
         settings = replace(settings, llm=model.name)
-    else:
-        model = chat_model(settings)
+    elif (named := chat_model(settings)) is not None:
+        model = named
+        release = (named.close,)
     database = SqliteDatabase(settings.path / "memory.db", busy_timeout=settings.busy_timeout)
     store = SqlRecordStore(database)
     vocabulary = Vocabulary(lambda: [*settings.user_words(), *store.user_words()])
@@ -86,7 +91,7 @@ def assemble(settings: Settings, *, embedder: Embedder | None = None, model: Cha
     )
     engine = RecallEngine(store, text, vectors, embedder, vocabulary, drainer, recall, settings.zone)
     chats = SqlChatStore(database)
-    return Components(settings, store, indexes, drainer, indexer, engine, vocabulary, chats, model)
+    return Components(settings, store, indexes, drainer, indexer, engine, vocabulary, chats, model, release)
 
 
 def _embedder(settings: Settings) -> Embedder | None:
@@ -97,7 +102,7 @@ def _embedder(settings: Settings) -> Embedder | None:
     return BundledEmbedder()
 
 
-def chat_model(settings: Settings) -> ChatModel | None:
+def chat_model(settings: Settings) -> OpenAICompatibleModel | None:
     """The chat model that the settings name; `None` means rules. No connection is made before it is asked."""
     if settings.llm == "none" or settings.llm_base_url is None or settings.llm_model is None:
         return None
