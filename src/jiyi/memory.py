@@ -10,7 +10,7 @@ from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextvars import copy_context
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar
 
 from jiyi.errors import IndexDamagedError, InvalidInputError, MemoryClosedError
 from jiyi.model import clock
@@ -56,14 +56,6 @@ _STORE_ARGUMENTS = (
 )
 
 
-class Closable(Protocol):
-    """Something that holds files, threads or connections."""
-
-    def close(self) -> None:
-        """Let go of them."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class Components:
     """What `wiring` puts together for a memory."""
@@ -78,8 +70,8 @@ class Components:
     chats: ChatStore
     model: ChatModel | None
     """The chat model; `None` means rules."""
-    opened: tuple[Closable, ...] = ()
-    """What the wiring has opened beside store and indexes and nobody else will close."""
+    release: tuple[Callable[[], None], ...] = ()
+    """Called when the memory closes: lets go of what was opened for it besides stores and indexes."""
 
 
 class AgentMemory:
@@ -489,9 +481,11 @@ class AgentMemory:
         self._threads.close()
         self._patient_threads.close()
         self._parts.engine.close()
-        for part in (*self._parts.opened, *self._parts.indexes):
-            part.close()
+        for index in self._parts.indexes:
+            index.close()
         self._store.close()
+        for let_go in self._parts.release:
+            let_go()
 
     async def __aenter__(self) -> Self:
         return self

@@ -11,6 +11,8 @@ from jiyi.config import Settings, load_settings
 from jiyi.ports import ChatModel, Embedder
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from jiyi.memory import Components
     from jiyi.ports import DerivedIndex, VectorIndex
     from jiyi.providers.openai_compatible import OpenAICompatibleModel
@@ -52,12 +54,12 @@ def assemble(settings: Settings, *, embedder: Embedder | None = None, model: Cha
         settings = replace(settings, embedder=str(embedder.identity))
     else:
         embedder = _embedder(settings)
-    opened: tuple[OpenAICompatibleModel, ...] = ()
-    if model is None:
-        own = chat_model(settings)
-        model, opened = own, () if own is None else (own,)
-    else:
+    release: tuple[Callable[[], None], ...] = ()
+    if model is not None:
         settings = replace(settings, llm=model.name)
+    elif (named := chat_model(settings)) is not None:
+        model = named
+        release = (named.close,)
     database = SqliteDatabase(settings.path / "memory.db", busy_timeout=settings.busy_timeout)
     store = SqlRecordStore(database)
     vocabulary = Vocabulary(lambda: [*settings.user_words(), *store.user_words()])
@@ -91,7 +93,7 @@ def assemble(settings: Settings, *, embedder: Embedder | None = None, model: Cha
     helpers = ThreadPoolExecutor(max_workers=8, thread_name_prefix="jiyi-vectors")
     engine = RecallEngine(store, text, vectors, embedder, vocabulary, drainer, recall, settings.zone, helpers)
     chats = SqlChatStore(database)
-    return Components(settings, store, indexes, drainer, indexer, engine, vocabulary, chats, model, opened)
+    return Components(settings, store, indexes, drainer, indexer, engine, vocabulary, chats, model, release)
 
 
 def _embedder(settings: Settings) -> Embedder | None:

@@ -5,6 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from jiyi.errors import ModelReplyError, ModelUnavailableError
+from jiyi.providers.openai_compatible import OpenAICompatibleModel
 from jiyi.sync import AgentMemory
 from jiyi.testing.model_server import ModelServer
 from jiyi.testing.models import MODEL_FAULTS, FailingModel, ModelCall, ScriptedModel
@@ -61,9 +62,10 @@ def test_a_model_behind_a_server_makes_summaries_once_it_works(open_memory: Open
             chat.compact()
         assert chat.status().failures == 1
         assert len(chat.get()) == 12
-        server.reply(found("the user likes tea"), "they spoke of tea")
+        server.reply(found("the user likes tea"))
         done = chat.compact()
-        assert (done.summary.content, done.summary.made_by) == ("they spoke of tea", "any")
+        assert "tea" in done.summary.content
+        assert done.summary.made_by == "any"
         assert [candidate.content for candidate in chat.candidates()] == ["the user likes tea"]
         assert [("response_format" in request) for request in server.requests[-2:]] == [True, False]
 
@@ -75,3 +77,34 @@ def test_what_a_model_thinks_is_no_part_of_the_summary(open_memory: OpenMemory) 
     assert chat.compact().summary.content == "the budget was agreed"
     with pytest.raises(ModelReplyError, match="empty"):
         chat.compact()
+
+
+@pytest.mark.server
+def test_a_real_small_model_behind_a_real_server_summarises(
+    open_memory: OpenMemory, real_model: OpenAICompatibleModel
+) -> None:
+    def candidates_by_hand(call: ModelCall) -> str:
+        # So small a model cannot be trusted to end a list; what it is here for is the summary.
+        if call.schema is not None:
+            return found("Anna's birthday is on Friday", kind="date")
+        return real_model.complete(call.messages, max_tokens=call.max_tokens, timeout=call.timeout)
+
+    memory = open_memory(llm=ScriptedModel(candidates_by_hand, name=real_model.name))
+    # A question that even this model answers in few words.
+    chat = memory.chat("s", token_limit=1_200, summarize_prompt="Summarise the conversation in one short sentence.")
+    chat.put_many(
+        [
+            {"role": "user", "content": "My sister Anna has her birthday on Friday. I want to bake a cake for her."},
+            {"role": "assistant", "content": "How nice! A lemon cake keeps well, you can bake it on Thursday."},
+            {"role": "user", "content": "Good, lemon it is. How many eggs do I need?"},
+            {"role": "assistant", "content": "Four eggs, and two lemons."},
+            {"role": "user", "content": "And what shall I write on the card?"},
+        ]
+    )
+    done = chat.compact()
+    assert done.compacted
+    assert done.summary.made_by == real_model.name
+    assert done.summary.content.strip()
+    window = chat.get()
+    assert done.summary.content.splitlines()[0] in window[0].text
+    check_whole(chat, window)

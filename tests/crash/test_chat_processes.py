@@ -3,6 +3,7 @@
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -58,4 +59,4 @@ def test_three_processes_in_one_session_lose_nothing(tmp_path: Path, processes: 
             "SELECT first_position, last_position FROM chat_flushes WHERE replaced_at IS NULL ORDER BY number"
         ).fetchall()
     assert spans[0][0] == 0
-    assert all(after[0] == before[1] + 1 for before, after in zip(spans, spans[1:], strict=False))
+    assert all(after[0] == before[1] + 1 for before, after in pairwise(spans))

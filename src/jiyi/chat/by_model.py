@@ -44,7 +44,7 @@ class ModelMaker:
         return self._model.name
 
     def summarize(self, previous: str | None, messages: Sequence[StoredMessage], *, most_tokens: int) -> str:
-        """The model's summary. It is asked for `most_tokens` and cut off at twice as many: a little more does no harm."""
+        """The model's summary. It is asked for `most_tokens` and cut off at twice as many: some more does no harm."""
         spoken = self._spoken(messages)
         asked = summarize_messages(previous, spoken, most_tokens=most_tokens, prompt=self._prompt)
         reply = self._model.complete(asked, max_tokens=2 * most_tokens, timeout=self._timeout)
