@@ -7,6 +7,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from weakref import WeakValueDictionary
 
 from jiyi.chat.compaction import Compaction, Compactor, until
 from jiyi.chat.making import Maker
@@ -100,13 +101,17 @@ class SessionLocks:
     """One lock for each session in use: two compactions of one process would only do the same work twice."""
 
     def __init__(self) -> None:
-        self._locks: dict[tuple[str, str], threading.Lock] = {}
+        # A lock is gone with the last chat of its session.
+        self._locks: WeakValueDictionary[tuple[str, str], threading.Lock] = WeakValueDictionary()
         self._guard = threading.Lock()
 
     def of(self, scope: str, session_id: str) -> threading.Lock:
         """The lock of a session."""
         with self._guard:
-            return self._locks.setdefault((scope, session_id), threading.Lock())
+            lock = self._locks.get((scope, session_id))
+            if lock is None:
+                lock = self._locks[scope, session_id] = threading.Lock()
+            return lock
 
 
 class ChatRoom:
