@@ -243,14 +243,21 @@ class ChatRoom:
 
     def summaries(self, epoch: int | None) -> list[Summary]:
         """The summaries that stand in an epoch, oldest first; the last one is in force."""
-        number = self.epochs()[-1].epoch if epoch is None else epoch
-        return self._store.summaries(*self._place, number)
+        known = [one.epoch for one in self.epochs()]
+        if epoch is not None and epoch not in known:
+            there = ", ".join(map(str, known))
+            raise InvalidInputError(f"session {self.session_id!r} has no epoch {epoch}; there are {there}")
+        return self._store.summaries(*self._place, known[-1] if epoch is None else epoch)
 
     def expand(self, summary_id: str) -> list[StoredMessage]:
         """The messages that a summary stands for, those of the summaries before it included."""
         summary = self._store.summary(*self._place, summary_id)
         if summary is None:
             raise InvalidInputError(f"session {self.session_id!r} has no summary {summary_id!r}; see summaries()")
+        if summary.replaced_at is not None:
+            raise InvalidInputError(
+                f"summary {summary_id!r} stands for nothing: what was said there was rewritten; see summaries()"
+            )
         first = next((one.first_position for one in self.epochs() if one.epoch == summary.epoch), 0)
         found, _ = self._store.following(*self._place, after=first - 1, before=summary.last_position + 1)
         return [one for one in found if not one.is_system]
