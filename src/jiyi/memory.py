@@ -343,7 +343,7 @@ class AgentMemory:
         scope: str | None = None,
         session_id: str | None = None,
         state: str | None = "new",
-        limit: int = 1_000,
+        limit: int = 100,
     ) -> Sequence[Candidate]:
         """What compactions of the scope's chats propose to keep, oldest first; `None` as state means all."""
         from jiyi.chat import check_state
@@ -354,7 +354,7 @@ class AgentMemory:
             self._scope(scope),
             session_id=session,
             state=check_state(state),
-            limit=check_whole(limit, "limit", 1, 1_000_000),
+            limit=self._limits.check_limit(limit),
         )
 
     async def take_candidate(self, candidate_id: str, *, by: str | None = None, scope: str | None = None) -> bool:
