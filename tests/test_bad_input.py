@@ -82,11 +82,12 @@ CALLS: dict[str, dict[str, Call]] = {
         "save_conversation_history": lambda memory, value: memory.save_conversation_history("s", [], scope=value),
         "load_conversation_history": lambda memory, value: memory.load_conversation_history("s", scope=value),
         "list_sessions": lambda memory, value: memory.list_sessions(scope=value),
+        "export_jsonl": lambda memory, value: memory.export_jsonl("never-written.jsonl", scope=value),
         "forget_session": lambda memory, value: memory.forget_session("s", scope=value),
+        "chat": lambda memory, value: memory.chat("s", scope=value),
         "candidates": lambda memory, value: memory.candidates(scope=value),
         "take_candidate": lambda memory, value: memory.take_candidate("id", scope=value),
         "reject_candidate": lambda memory, value: memory.reject_candidate("id", scope=value),
-        "export_jsonl": lambda memory, value: memory.export_jsonl("never-written.jsonl", scope=value),
     },
     "category": {
         "store": lambda memory, value: memory.store("key", "text", value),
@@ -136,6 +137,7 @@ CALLS: dict[str, dict[str, Call]] = {
         "save_conversation_history": lambda memory, value: memory.save_conversation_history(value, []),
         "load_conversation_history": lambda memory, value: memory.load_conversation_history(value),
         "forget_session": lambda memory, value: memory.forget_session(value),
+        "chat": lambda memory, value: memory.chat(value),
         "candidates": lambda memory, value: memory.candidates(session_id=value),
     },
     "candidate_id": {
@@ -272,7 +274,7 @@ VALUES: dict[str, list[tuple[object, list[str]]]] = {
     "session_id": [*NO_TEXT, *TOO_LONG_AS_KEY],
     "candidate_id": [*NO_TEXT, *TOO_LONG_AS_KEY, (None, ["NoneType"])],
     "by": [*NO_TEXT, *TOO_LONG_AS_KEY],
-    "state": [("", ["new, taken, rejected"]), ("old", ["'old'", "new, taken, rejected"]), (5, ["5"]), ([], ["[]"])],
+    "state": [("old", ["'old'", "new, taken, rejected"]), (5, ["5"]), ("", ["''"])],
     "word": [
         *NO_TEXT,
         *TOO_LONG_AS_KEY,
