@@ -13,6 +13,8 @@ JiyiError
 │   └── HistoryUnreadableError              rows of a conversation cannot be decoded
 ├── IndexingError                           a derived index failed; the records are safe
 │   └── IndexDamagedError                   the index's files are broken; a rebuild mends it
+├── NotesError                              a note file or the workspace could not be read or written
+│   └── NoteConflictError                   a file was changed by somebody else meanwhile; nothing was overwritten
 └── ImportFormatError                       a line of an import file is not what export writes
 
 Each message says what is known (the value, the place) and what to do about it.
@@ -38,6 +40,8 @@ __all__ = [
     "JiyiError",
     "MemoryClosedError",
     "MissingDependencyError",
+    "NoteConflictError",
+    "NotesError",
     "StorageError",
     "StoreBusyError",
     "StoreDamagedError",
@@ -104,6 +108,14 @@ class IndexingError(JiyiError):
 
 class IndexDamagedError(IndexingError):
     """An index's files are broken. A rebuild from the records mends it."""
+
+
+class NotesError(JiyiError):
+    """A note file or the workspace could not be read or written."""
+
+
+class NoteConflictError(NotesError):
+    """A note was changed by somebody else meanwhile. Nothing was overwritten."""
 
 
 class ImportFormatError(JiyiError):

@@ -30,7 +30,19 @@ def _first_version(_connection: sa.Connection) -> None:
     """Nothing to do: version 1 is the state in which the first stores were made."""
 
 
-MIGRATIONS: tuple[Migration, ...] = (Migration(1, "first tables", _first_version),)
+def _note_files(connection: sa.Connection) -> None:
+    connection.exec_driver_sql(
+        "CREATE TABLE note_files (workspace TEXT NOT NULL, scope TEXT NOT NULL, path TEXT NOT NULL, "
+        "size BIGINT NOT NULL, modified BIGINT NOT NULL, changed BIGINT NOT NULL, inode BIGINT NOT NULL, "
+        "digest TEXT NOT NULL, checked BIGINT NOT NULL, shared BOOLEAN NOT NULL, chunks INTEGER NOT NULL, "
+        "encoding TEXT NOT NULL, problem TEXT NOT NULL, PRIMARY KEY (workspace, scope, path))"
+    )
+
+
+MIGRATIONS: tuple[Migration, ...] = (
+    Migration(1, "first tables", _first_version),
+    Migration(3, "note files", _note_files),
+)
 
 
 def current_version(connection: sa.Connection, where: str = "the database") -> int:

@@ -1,0 +1,188 @@
+"""What was appended lately, so that nothing is lost between an append and a program that saves by renaming.
+
+Such a program reads a file, and some time later puts its own version in its place. An entry that was appended in between
+is not in that version. The journal holds the last entries of each process, with the inode they went to: whoever looks at
+the workspace next sees that the file is another one and lacks an entry that was written seconds before, and writes it
+again. It also holds what a process was about to write when it was killed, so that half an entry is made whole.
+
+Each process has a file of its own and keeps it locked while it lives. Nothing here waits for the disk: after a power cut
+the note files alone count.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from jiyi.errors import NotesError
+
+GRACE_SECONDS: Final = 10.0
+"""An entry that is missing from a file that was replaced so soon after it is taken as overwritten, not as deleted."""
+_KEEP_SECONDS: Final = 600.0
+_ROTATE_BYTES: Final = 128 << 10
+_SUFFIX: Final = ".jsonl"
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """The last that is known of one entry."""
+
+    id: str
+    path: str
+    text: str
+    """The entry as it is written to the file."""
+    written: int
+    """Nanoseconds since 1970."""
+    inode: int = 0
+    """The file it went to; 0 while it is not known to be there."""
+    restored: bool = False
+
+
+class Lock:
+    """Mutual exclusion between the processes of one data directory, for what cannot be done in one step."""
+
+    def __init__(self, path: Path, *, timeout: float) -> None:
+        self._path = path
+        self._timeout = timeout
+
+    @contextmanager
+    def hold(self) -> Iterator[None]:
+        """Hold it for the block; each holder has a descriptor of its own, so threads exclude each other as well."""
+        import fcntl
+
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            deadline = time.monotonic() + self._timeout
+            while True:
+                with suppress(BlockingIOError):
+                    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    break
+                if time.monotonic() >= deadline:
+                    raise NotesError(
+                        f"another process held {self._path.name} for {self._timeout:g} s; try again, "
+                        "or raise the setting busy_timeout"
+                    )
+                time.sleep(0.001)
+            yield
+        finally:
+            os.close(descriptor)
+
+
+class Journal:
+    """The journals of all processes for one workspace; this process writes to its own."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._own: int | None = None
+        self._own_path: Path | None = None
+        self._owner = 0
+        self._older: list[tuple[int, Path, float]] = []
+        self._guard = threading.Lock()
+
+    def intend(self, record: Record) -> None:
+        """An entry is about to be written."""
+        self._write({"id": record.id, "path": record.path, "text": record.text, "written": record.written})
+
+    def done(self, record: Record) -> None:
+        """It is in the file with this inode."""
+        self._write({"id": record.id, "inode": record.inode, "restored": record.restored})
+
+    def recent(self) -> tuple[list[Record], list[Record]]:
+        """(entries that were written, entries that a process which is dead now was writing), the oldest first.
+
+        Journals of dead processes from which nothing can be needed any more are deleted on the way.
+        """
+        written: dict[str, Record] = {}
+        begun: dict[str, Record] = {}
+        try:
+            names = sorted(self._folder.glob(f"*{_SUFFIX}"))
+        except OSError:
+            return [], []
+        for name in names:
+            records, alive = self._read(name)
+            if not alive and (not records or time.time_ns() - records[-1].written > _KEEP_SECONDS * 1e9):
+                with suppress(OSError):
+                    name.unlink()
+            for record in records:
+                if record.inode:
+                    before = written.get(record.id)
+                    if before is None or not before.restored:
+                        written[record.id] = record
+                elif not alive:
+                    begun[record.id] = record
+        return (
+            sorted(written.values(), key=lambda record: record.written),
+            [record for record in begun.values() if record.id not in written],
+        )
+
+    def close(self) -> None:
+        """Let go of the own file; it stays for others until nothing in it can be needed."""
+        for descriptor, _, _ in self._older:
+            os.close(descriptor)
+        self._older.clear()
+        if self._own is not None:
+            os.close(self._own)
+            self._own = None
+
+    def _write(self, data: dict[str, Any]) -> None:
+        line = json.dumps(data, ensure_ascii=False, separators=(",", ":")).encode("utf-8") + b"\n"
+        with self._guard:
+            os.write(self._descriptor(), line)
+
+    def _descriptor(self) -> int:
+        import fcntl
+
+        if self._own is not None and self._owner == os.getpid():
+            if os.fstat(self._own).st_size < _ROTATE_BYTES or self._own_path is None:
+                return self._own
+            self._older.append((self._own, self._own_path, time.monotonic()))
+            while self._older and time.monotonic() - self._older[0][2] > _KEEP_SECONDS:
+                descriptor, path, _ = self._older.pop(0)
+                os.close(descriptor)
+                path.unlink(missing_ok=True)
+        self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        path = self._folder / f"{os.getpid()}-{os.urandom(6).hex()}{_SUFFIX}"
+        self._own = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        fcntl.flock(self._own, fcntl.LOCK_EX)
+        self._own_path, self._owner = path, os.getpid()
+        return self._own
+
+    def _read(self, path: Path) -> tuple[list[Record], bool]:
+        """The records of one journal and whether its process lives."""
+        import fcntl
+
+        try:
+            with path.open("rb") as file:
+                try:
+                    fcntl.flock(file.fileno(), fcntl.LOCK_SH | fcntl.LOCK_NB)
+                    alive = False
+                except BlockingIOError:
+                    alive = True
+                    if time.time_ns() - os.fstat(file.fileno()).st_mtime_ns > 2 * GRACE_SECONDS * 1e9:
+                        return [], True
+                lines = file.read().split(b"\n")
+        except OSError:
+            return [], True
+        found: dict[str, Record] = {}
+        for line in lines[:-1]:
+            try:
+                data = json.loads(line)
+                before = found.get(data["id"])
+                if "path" in data:
+                    found[data["id"]] = Record(data["id"], data["path"], data["text"], data["written"])
+                elif before is not None:
+                    found[data["id"]] = Record(
+                        before.id, before.path, before.text, before.written, data["inode"], data["restored"]
+                    )
+            except (ValueError, KeyError, TypeError):
+                # The last line of a process that was killed; what it was about to say it had not begun to do.
+                continue
+        return list(found.values()), alive
