@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import os
+import threading
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextvars import copy_context
 from dataclasses import dataclass
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 
     from jiyi.config import Settings
     from jiyi.indexing import BackgroundIndexer, Drainer, IndexReport
+    from jiyi.notes import Notes
+    from jiyi.notes.room import NotesRoom
     from jiyi.recall import RecallEngine
     from jiyi.text import Vocabulary
 
@@ -79,6 +82,8 @@ class AgentMemory:
         self._store = components.store
         self._threads = Workers(8, name="jiyi")
         self._closed = False
+        self._opened_notes: NotesRoom | None = None
+        self._opening_notes = threading.Lock()
 
     @classmethod
     def open(
@@ -198,6 +203,9 @@ class AgentMemory:
             now=None if now is None else clock.require_aware(now, "now"),
             highlights=bool(highlights),
         )
+        with_notes = self._settings.workspace is not None and self._settings.recall_notes
+        if with_notes and filters.scopes == visible_scopes(self._settings.scope):
+            return await self._run(self._notes_room().recall_with_notes, request)
         return await self._run(_recall, self._parts.engine, request)
 
     async def get(self, key: str, *, scope: str | None = None) -> MemoryEntry | None:
@@ -284,6 +292,24 @@ class AgentMemory:
         """Ids of the scope's sessions, the one last written to first."""
         return await self._run(self._store.sessions, self._scope(scope))
 
+    # --- rooms ----------------------------------------------------------------------------------------------------
+
+    @property
+    def notes(self) -> Notes:
+        """The notes of the workspace: Markdown files that people read and edit."""
+        from jiyi.notes import Notes
+
+        return Notes(self._run, self._notes_room)
+
+    def _notes_room(self) -> NotesRoom:
+        from jiyi.wiring import notes_room
+
+        with self._opening_notes:
+            if self._opened_notes is None:
+                recall = functools.partial(_recall, self._parts.engine)
+                self._opened_notes = notes_room(self._settings, self._store, recall, self._written)
+            return self._opened_notes
+
     # --- words ---------------------------------------------------------------------------------------------------
 
     async def add_word(self, word: str) -> bool:
@@ -369,6 +395,8 @@ class AgentMemory:
         if self._parts.indexer is not None:
             self._parts.indexer.stop()
         self._threads.close()
+        if self._opened_notes is not None:
+            self._opened_notes.close()
         for index in self._parts.indexes:
             index.close()
         self._store.close()

@@ -11,6 +11,39 @@ from jiyi.model.category import MemoryCategory
 from jiyi.model.entry import DEFAULT_IMPORTANCE, DEFAULT_MEMORY_TYPE, EntryVersion, MemoryEntry
 from jiyi.model.identity import new_id
 from jiyi.model.message import Message, MessageLike
+from jiyi.model.note import AppendedNote, NoteHit, NotesContext, NoteText
+
+
+class NoopNotes:
+    """Takes the calls of an agent to its notes; writes nothing, reads nothing."""
+
+    async def init_workspace(self, **_: Any) -> dict[str, list[str]]:
+        """Make nothing."""
+        return {"created": [], "kept": []}
+
+    async def memory_append(self, text: str, *, at: datetime | None = None, **_: Any) -> AppendedNote:
+        """Drop it."""
+        return AppendedNote(new_id(), "", clock.utc_now() if at is None else at)
+
+    async def memory_search(self, query: str, limit: int = 10, **_: Any) -> Sequence[NoteHit]:
+        """Nothing."""
+        return []
+
+    async def memory_get(self, path: str, from_line: int = 1, to_line: int | None = None, **_: Any) -> NoteText:
+        """Nothing but the name."""
+        return NoteText(path, from_line, from_line, 0, "")
+
+    async def build_context(self, kind: str = "main", **_: Any) -> NotesContext:
+        """Nothing."""
+        return NotesContext(kind, ())
+
+    def tools(self) -> list[dict[str, Any]]:
+        """No tools: an agent without memory is offered none."""
+        return []
+
+    async def call_tool(self, name: str, arguments: Any, **_: Any) -> dict[str, Any]:
+        """Nothing."""
+        return {}
 
 
 class NoopMemory:
@@ -90,6 +123,11 @@ class NoopMemory:
     async def list_sessions(self, **_: Any) -> Sequence[str]:
         """Nothing."""
         return []
+
+    @property
+    def notes(self) -> NoopNotes:
+        """No notes."""
+        return NoopNotes()
 
     async def close(self) -> None:
         """Nothing to close."""

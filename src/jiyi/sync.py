@@ -21,8 +21,13 @@ from typing import Any, Self
 from jiyi import memory as asynchronous
 from jiyi import noop
 from jiyi.errors import InvalidInputError, MemoryClosedError
+from jiyi.notes.front import Notes
 
 __all__ = ["AgentMemory", "NoopMemory", "create_memory"]
+
+
+ROOMS = (Notes, noop.NoopNotes)
+"""What a memory has rooms of: their coroutine methods block as well."""
 
 
 class _Portal:
@@ -80,6 +85,8 @@ class _Blocking:
         value = getattr(self._target, name)
         if inspect.iscoroutinefunction(value):
             return self._blocking(value)
+        if isinstance(value, ROOMS):
+            return _Blocking(value, self._portal)
         return value
 
     def __dir__(self) -> list[str]:

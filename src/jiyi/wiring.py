@@ -7,11 +7,17 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from jiyi.config import Settings, load_settings
+from jiyi.errors import ConfigError
 from jiyi.ports import Embedder
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from jiyi.memory import Components
-    from jiyi.ports import DerivedIndex, VectorIndex
+    from jiyi.model.entry import MemoryEntry
+    from jiyi.notes.room import NotesRoom
+    from jiyi.ports import DerivedIndex, RecordStore, VectorIndex
+    from jiyi.recall import Request
 
 
 def build(
@@ -77,6 +83,43 @@ def assemble(settings: Settings, *, embedder: Embedder | None = None) -> Compone
     )
     engine = RecallEngine(store, text, vectors, embedder, vocabulary, drainer, recall, settings.zone)
     return Components(settings, store, indexes, drainer, indexer, engine, vocabulary)
+
+
+def notes_room(
+    settings: Settings,
+    store: RecordStore,
+    recall: Callable[[Request], list[MemoryEntry]],
+    written: Callable[[], None],
+) -> NotesRoom:
+    """The room of the workspace that the settings name."""
+    from jiyi.notes.append import AppendLimits
+    from jiyi.notes.room import NotesRoom, NotesSettings
+
+    if settings.workspace is None:
+        raise ConfigError(
+            "there is no workspace for notes; name a directory in the setting workspace "
+            "(JIYI_WORKSPACE, workspace= when opening, or --workspace), and make it with 'jiyi notes init'"
+        )
+    return NotesRoom(
+        NotesSettings(
+            workspace=settings.workspace,
+            data=settings.path,
+            scope=settings.scope,
+            actor=settings.actor,
+            zone=settings.zone,
+            limits=settings.limits,
+            append=AppendLimits(
+                settings.max_note_entry_bytes, settings.max_note_day_bytes, settings.max_note_file_bytes
+            ),
+            patience=settings.busy_timeout,
+            context_file_tokens=settings.context_file_tokens,
+            long_term_tokens=settings.long_term_tokens,
+            daily_tokens=settings.daily_note_tokens,
+        ),
+        store,
+        recall,
+        written,
+    )
 
 
 def _embedder(settings: Settings) -> Embedder | None:

@@ -251,3 +251,51 @@ def note_titles(references: Sequence[str]) -> tuple[str, ...]:
     name = references[0].rpartition(":")[0].rpartition("/")[2].removesuffix(".md")
     plain = name.replace("-", "").replace("_", "")
     return (*(() if plain.isdigit() or plain.upper() == "MEMORY" else (name,)), *references[1:])
+
+
+@dataclass(frozen=True, slots=True)
+class ContextLayer:
+    """One part of what a session begins with."""
+
+    name: str
+    """`context`, `long-term`, `yesterday` or `today`."""
+    path: str
+    text: str
+    """As it goes into the prompt."""
+    tokens: int
+    budget: int
+    cut: int = 0
+    """How many lines were left out; 0 when all are there."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """A JSON-ready mapping."""
+        return {
+            "name": self.name,
+            "path": self.path,
+            "text": self.text,
+            "tokens": self.tokens,
+            "budget": self.budget,
+            "cut": self.cut,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class NotesContext:
+    """What a session begins with, layer by layer."""
+
+    kind: str
+    layers: tuple[ContextLayer, ...]
+
+    @property
+    def text(self) -> str:
+        """All layers, for the prompt."""
+        return "\n\n".join(layer.text for layer in self.layers)
+
+    @property
+    def tokens(self) -> int:
+        """Of all layers together."""
+        return sum(layer.tokens for layer in self.layers)
+
+    def to_dict(self) -> dict[str, Any]:
+        """A JSON-ready mapping."""
+        return {"kind": self.kind, "tokens": self.tokens, "layers": [layer.to_dict() for layer in self.layers]}

@@ -1,0 +1,170 @@
+"""Notes: `memory.notes`, the workspace of a memory for programs with `async`."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from datetime import date, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from jiyi.model.note import AppendedNote, NoteFile, NoteHit, NoteText, ScanReport
+
+if TYPE_CHECKING:
+    from jiyi.model.note import NotesContext
+    from jiyi.notes.curation import Accepted, Proposal
+    from jiyi.notes.room import NotesRoom
+    from jiyi.notes.transport import Imported
+    from jiyi.ports import Progress
+
+
+class Run(Protocol):
+    """Calls blocking functions off the event loop."""
+
+    def __call__(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Awaitable[Any]:
+        """Call it in a thread and wait."""
+        ...
+
+
+class Notes:
+    """The notes of one workspace: `MEMORY.md` and `memory/YYYY-MM-DD.md`, read and edited by people and agents.
+
+    `kind` says which session asks. A `group` sees what lies in `memory/shared/` or says `visibility: group` in its front
+    matter, and never `MEMORY.md`.
+    """
+
+    def __init__(self, run: Run, room: Callable[[], NotesRoom]) -> None:
+        self._run = run
+        self._room = room
+
+    def __repr__(self) -> str:
+        return "<Notes>"
+
+    # --- the workspace ----------------------------------------------------------------------------------------------
+
+    async def init_workspace(self, *, language: str = "en", context_files: bool = True) -> dict[str, list[str]]:
+        """Make `memory/`, `MEMORY.md` and the context files where they are missing; returns `created` and `kept`."""
+        return await self._call("init_workspace", language=language, context_files=context_files)
+
+    async def import_workspace(self, path: str | Path) -> Imported:
+        """Copy the notes of another directory into this workspace. Nothing is overwritten: both versions are kept."""
+        from jiyi.notes.transport import import_workspace
+
+        return await self._run(import_workspace, self._room(), path)
+
+    # --- the three tools ----------------------------------------------------------------------------------------------
+
+    async def memory_append(
+        self,
+        text: str,
+        *,
+        kind: str = "main",
+        by: str = "agent",
+        source: str = "",
+        at: datetime | None = None,
+    ) -> AppendedNote:
+        """Write an entry into the note of its local day; in the file and on disk when this returns.
+
+        `by` says how far its origin is trusted (`user`, `agent`, `tool`, `import`), `source` where it came from. What a
+        group says goes to `memory/shared/`.
+        """
+        return await self._call("append", text, kind=kind, by=by, source=source, at=at)
+
+    async def memory_search(
+        self,
+        query: str,
+        limit: int = 10,
+        *,
+        kind: str = "main",
+        path: str | None = None,
+        since: date | str | None = None,
+        until: date | str | None = None,
+        mode: str = "hybrid",
+        now: datetime | None = None,
+    ) -> list[NoteHit]:
+        """The pieces of notes that answer the question best, as the files are now.
+
+        `path` names a note or a folder; `since` and `until` are days, both included.
+        """
+        return await self._call(
+            "search", query, limit, kind=kind, path=path, since=since, until=until, mode=mode, now=now
+        )
+
+    async def memory_get(
+        self, path: str, from_line: int = 1, to_line: int | None = None, *, kind: str = "main"
+    ) -> NoteText:
+        """Lines of a note exactly as they stand in the file, both ends included."""
+        return await self._call("get", path, from_line, to_line, kind=kind)
+
+    # --- prompts and tools --------------------------------------------------------------------------------------------
+
+    async def build_context(self, kind: str = "main", *, now: datetime | None = None) -> NotesContext:
+        """What a session begins with: the context files, MEMORY.md (main only), the notes of yesterday and today."""
+        from jiyi.notes.context import build_context
+
+        return await self._run(build_context, self._room(), kind, now)
+
+    def tools(self) -> list[dict[str, Any]]:
+        """The three tools as OpenAI-style function definitions."""
+        from jiyi.notes.tools import definitions
+
+        return definitions()
+
+    async def call_tool(self, name: str, arguments: Mapping[str, Any] | str, *, kind: str = "main") -> dict[str, Any]:
+        """Do what a model asked for; arguments as it gave them (a mapping or JSON). The result is ready for JSON.
+
+        Whose notes and which session come from here, never from the arguments; unknown arguments are refused.
+        """
+        from jiyi.notes.tools import call
+
+        return await self._run(call, self._room(), name, arguments, kind)
+
+    # --- long-term memory ---------------------------------------------------------------------------------------------
+
+    async def promote(self, ids: str | Sequence[str], *, section: str | None = None, move: bool = False) -> Accepted:
+        """Put entries of daily notes into a section of MEMORY.md; with `move` they leave the daily note."""
+        from jiyi.notes.curation import promote
+
+        return await self._run(promote, self._room(), ids, section=section, move=move)
+
+    async def curate(self, *, days: int = 7, now: datetime | None = None) -> Proposal:
+        """Propose an edit of MEMORY.md from the notes of the last days, as a diff. Nothing is changed."""
+        from jiyi.notes.curation import curate
+
+        return await self._run(curate, self._room(), days=days, now=now)
+
+    async def accept(self, proposal: Proposal | str) -> Accepted:
+        """Apply a proposal (or the one with this id), after a backup. Refused if MEMORY.md has changed since."""
+        from jiyi.notes.curation import accept
+
+        return await self._run(accept, self._room(), proposal)
+
+    # --- following the files ------------------------------------------------------------------------------------------
+
+    async def scan(self) -> ScanReport:
+        """Look for what has changed in the files and take it in. Every search does this by itself."""
+        return await self._call("scan")
+
+    async def reindex(self, *, progress: Progress | None = None) -> ScanReport:
+        """Read every file again, whatever its times say. Pieces that are the same stay."""
+        return await self._call("scan", whole=True, progress=progress)
+
+    async def list_files(self) -> list[NoteFile]:
+        """Every note file that is known, with what is wrong with it, if anything."""
+        await self._call("scan")
+        files: dict[str, NoteFile] = await self._call("note_files")
+        return [files[path] for path in sorted(files)]
+
+    async def watch(self, report: Callable[[ScanReport], None] | None = None) -> None:
+        """Follow the files in the background until `unwatch` or the end; `report` is called after each change."""
+        from jiyi.notes.watch import start
+
+        await self._run(start, self._room(), report)
+
+    async def unwatch(self) -> None:
+        """Stop following the files in the background."""
+        from jiyi.notes.watch import stop
+
+        await self._run(stop, self._room())
+
+    async def _call(self, method: str, *args: Any, **kwargs: Any) -> Any:
+        return await self._run(getattr(self._room(), method), *args, **kwargs)
