@@ -15,14 +15,20 @@ JiyiError
 │   └── IndexDamagedError                   the index's files are broken; a rebuild mends it
 ├── NotesError                              a note file or the workspace could not be read or written
 │   └── NoteConflictError                   a file was changed by somebody else meanwhile; nothing was overwritten
-└── ImportFormatError                       a line of an import file is not what export writes
+├── ImportFormatError                       a line of an import file is not what export writes
+└── ModelError                              a model could not do it; `retryable` says whether to ask again
+    ├── ModelTimeoutError                   no answer in time
+    ├── ModelUnavailableError               no connection, overloaded or broken; `retry_after` if it said when
+    ├── ModelReplyError                     an answer that is no use: empty, cut off, not the JSON asked for, refused
+    ├── ContextOverflowError                the model says that the input is too long
+    └── ModelRejectedError                  key, permission or request refused: asking again cannot help
 
 Each message says what is known (the value, the place) and what to do about it.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,6 +37,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ConfigError",
+    "ContextOverflowError",
     "HistoryUnreadableError",
     "ImportFormatError",
     "IndexDamagedError",
@@ -40,6 +47,11 @@ __all__ = [
     "JiyiError",
     "MemoryClosedError",
     "MissingDependencyError",
+    "ModelError",
+    "ModelRejectedError",
+    "ModelReplyError",
+    "ModelTimeoutError",
+    "ModelUnavailableError",
     "NoteConflictError",
     "NotesError",
     "StorageError",
@@ -120,3 +132,48 @@ class NoteConflictError(NotesError):
 
 class ImportFormatError(JiyiError):
     """A line of an import file is not in the export format."""
+
+
+class ModelError(JiyiError):
+    """A model could not do what was asked. `retryable` says whether the same question may succeed later."""
+
+    retryable: ClassVar[bool] = False
+
+
+class ModelTimeoutError(ModelError):
+    """The model did not answer in time."""
+
+    retryable = True
+
+
+class ModelUnavailableError(ModelError):
+    """The model cannot be reached, is overloaded or broken (no connection, 429, 5xx)."""
+
+    retryable = True
+
+    def __init__(self, message: str, *, retry_after: float | None = None) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+        """Seconds that the server asked to wait, if it said so."""
+
+
+ReplyFault: TypeAlias = Literal["empty", "not json", "truncated", "wrong schema", "too long", "refused"]
+"""What is wrong with a reply."""
+
+
+class ModelReplyError(ModelError):
+    """The model answered, and the answer is no use: `reason` says why. Models vary, so asking again can help."""
+
+    retryable = True
+
+    def __init__(self, message: str, *, reason: ReplyFault) -> None:
+        super().__init__(message)
+        self.reason: ReplyFault = reason
+
+
+class ContextOverflowError(ModelError):
+    """The model says that the input is too long for it. Only a shorter input can help."""
+
+
+class ModelRejectedError(ModelError):
+    """The model refuses the key, the permission or the form of the request. Asking again cannot help."""
