@@ -296,10 +296,9 @@ def _names(folder: int) -> list[tuple[str, os.stat_result]]:
 
 
 def _sort(found: Listing, path: str, status: os.stat_result) -> None:
-    try:
-        path.encode("utf-8")
-    except UnicodeEncodeError:
-        found.problems.append(NoteProblem(ascii(path), "its name is not UTF-8; rename it"))
+    problem = _path_problem(path)
+    if problem is not None:
+        found.problems.append(NoteProblem(ascii(path), f"its name {problem}; rename it"))
         return
     if stat.S_ISREG(status.st_mode):
         found.files[path] = stamp_of(status)

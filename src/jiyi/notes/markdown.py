@@ -97,6 +97,12 @@ def take_apart(text: str) -> Document:
     return Document(tuple(_pieces(clean, units)), properties)
 
 
+def block_starts(lines: Sequence[str]) -> list[int]:
+    """Where blocks of a file begin, counted from 0: places at which it can be cut without tearing anything apart."""
+    placed = {entry.start_line - 1: entry for entry in entries.parse(lines)}
+    return [unit.start for unit in _units(lines, 0, placed)]
+
+
 # --- structure --------------------------------------------------------------------------------------------------------
 
 

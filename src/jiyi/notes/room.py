@@ -37,9 +37,11 @@ from jiyi.notes.markdown import lines_of, take_apart
 from jiyi.notes.scan import Identity, Scanner, is_shared, without_headings
 from jiyi.notes.templates import LANGUAGES, TEMPLATES, heading_of
 from jiyi.recall.engine import MODES, Request
+from jiyi.text.token_count import counter_for
 
 if TYPE_CHECKING:
-    from jiyi.ports import Progress, RecordStore
+    from jiyi.notes.watch import Watcher
+    from jiyi.ports import Progress, RecordStore, TokenCounter
 
 KINDS: Final = ("main", "group")
 _MOST_SOURCE: Final = 2_000
@@ -62,6 +64,8 @@ class NotesSettings:
     context_file_tokens: int = 2_000
     long_term_tokens: int = 4_000
     daily_tokens: int = 4_000
+    counter: TokenCounter | None = None
+    """How tokens are counted; without one they are estimated from above."""
 
 
 class NotesRoom:
@@ -85,10 +89,12 @@ class NotesRoom:
         self.scanner = Scanner(
             self.files, store, self.identity, lambda: settings.zone, most_bytes=settings.append.file_bytes
         )
+        self.counter = settings.counter or counter_for(None)
         self._store = store
         self._recall = recall
         self._written = written
         self._scanning = threading.Lock()
+        self.watcher: Watcher | None = None
 
     # --- the workspace ----------------------------------------------------------------------------------------------
 
@@ -241,7 +247,9 @@ class NotesRoom:
             raise NotesError(f"{path} cannot be read: {error}") from None
 
     def close(self) -> None:
-        """Let go of files."""
+        """Stop watching, and let go of files."""
+        if self.watcher is not None:
+            self.watcher.stop()
         self.journal.close()
 
     # --- inside -----------------------------------------------------------------------------------------------------
