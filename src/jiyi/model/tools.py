@@ -1,7 +1,7 @@
 """Tools that models call: a name, a description, a JSON Schema, and a strict check of what a model passes in.
 
-The schema is the contract: what the model is shown is what is checked. Who asks, whose memory it is and which session it
-comes from are no arguments: they come from the program that runs the model.
+The schema is the contract: what the model is shown is what is checked. Who asks, whose memory it is and which session
+it comes from are no arguments: they come from the program that runs the model.
 """
 
 from __future__ import annotations

@@ -103,7 +103,9 @@ class Appender:
                 continue
             stamp = self._files.stamp(record.path)
             return inode if stamp is not None and stamp.inode == inode else None
-        raise NoteConflictError(f"{record.path} was deleted {_ATTEMPTS} times while it was written to; nothing is in it")
+        raise NoteConflictError(
+            f"{record.path} was deleted {_ATTEMPTS} times while it was written to; nothing is in it"
+        )
 
     def _append_again(self, record: Record, heading: Callable[[], str]) -> int:
         """Under the lock: if the file that is there now has the entry, it is well; otherwise it is written again."""

@@ -204,9 +204,7 @@ def _middle_out(file: _Fitting) -> tuple[str, int]:
     def shown(kept: int) -> str:
         head = round(kept * _HEAD_SHARE)
         tail = kept - head
-        return file.fenced(
-            [*file.lines[:head], file.without(head + 1, total - tail), *file.lines[total - tail :]]
-        )
+        return file.fenced([*file.lines[:head], file.without(head + 1, total - tail), *file.lines[total - tail :]])
 
     low, high = 0, total - 1
     while low < high:

@@ -102,9 +102,7 @@ def parse(lines: Sequence[str]) -> list[PlacedEntry]:
             # The whole file was given other line ends since.
             body = [line.removesuffix("\r") for line in body]
         text = "\n".join(line.removeprefix(_INDENT) for line in body)
-        entry = NoteEntry(
-            attributes.id, attributes.at, attributes.offset, text, attributes.by, attributes.source
-        )
+        entry = NoteEntry(attributes.id, attributes.at, attributes.offset, text, attributes.by, attributes.source)
         found.append(PlacedEntry(entry, number + 1, max(end, number + 1)))
         number = max(end, number + 1)
     return found

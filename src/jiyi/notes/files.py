@@ -30,9 +30,7 @@ _MOST_NAME_BYTES: Final = 255
 _MOST_DEPTH: Final = 16
 _FOLDER_FLAGS: Final = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_CLOEXEC", 0)
 _NO_LINK: Final = getattr(os, "O_NOFOLLOW", 0)
-_FILE_FLAGS: Final = (
-    _NO_LINK | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_CLOEXEC", 0)
-)
+_FILE_FLAGS: Final = _NO_LINK | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_CLOEXEC", 0)
 _KINDS: Final = (
     (stat.S_ISLNK, "a symbolic link"),
     (stat.S_ISDIR, "a directory"),

@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from datetime import date, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar
 
 from jiyi.model.note import AppendedNote, NoteFile, NoteHit, NoteText, ScanReport
 
 if TYPE_CHECKING:
     from jiyi.model.note import NotesContext
     from jiyi.notes.curation import Accepted, Proposal
+    from jiyi.notes.entries import PlacedEntry
     from jiyi.notes.room import NotesRoom
     from jiyi.notes.transport import Imported
     from jiyi.ports import Progress
 
 
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
 class Run(Protocol):
     """Calls blocking functions off the event loop."""
 
-    def __call__(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Awaitable[Any]:
+    def __call__(self, function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> Coroutine[Any, Any, R]:
         """Call it in a thread and wait."""
         ...
 
@@ -43,7 +48,7 @@ class Notes:
 
     async def init_workspace(self, *, language: str = "en", context_files: bool = True) -> dict[str, list[str]]:
         """Make `memory/`, `MEMORY.md` and the context files where they are missing; returns `created` and `kept`."""
-        return await self._call("init_workspace", language=language, context_files=context_files)
+        return await self._run(self._room().init_workspace, language=language, context_files=context_files)
 
     async def import_workspace(self, path: str | Path) -> Imported:
         """Copy the notes of another directory into this workspace. Nothing is overwritten: both versions are kept."""
@@ -67,7 +72,7 @@ class Notes:
         `by` says how far its origin is trusted (`user`, `agent`, `tool`, `import`), `source` where it came from. What a
         group says goes to `memory/shared/`.
         """
-        return await self._call("append", text, kind=kind, by=by, source=source, at=at)
+        return await self._run(self._room().append, text, kind=kind, by=by, source=source, at=at)
 
     async def memory_search(
         self,
@@ -85,15 +90,15 @@ class Notes:
 
         `path` names a note or a folder; `since` and `until` are days, both included.
         """
-        return await self._call(
-            "search", query, limit, kind=kind, path=path, since=since, until=until, mode=mode, now=now
+        return await self._run(
+            self._room().search, query, limit, kind=kind, path=path, since=since, until=until, mode=mode, now=now
         )
 
     async def memory_get(
         self, path: str, from_line: int = 1, to_line: int | None = None, *, kind: str = "main"
     ) -> NoteText:
         """Lines of a note exactly as they stand in the file, both ends included."""
-        return await self._call("get", path, from_line, to_line, kind=kind)
+        return await self._run(self._room().get, path, from_line, to_line, kind=kind)
 
     # --- prompts and tools --------------------------------------------------------------------------------------------
 
@@ -142,17 +147,21 @@ class Notes:
 
     async def scan(self) -> ScanReport:
         """Look for what has changed in the files and take it in. Every search does this by itself."""
-        return await self._call("scan")
+        return await self._run(self._room().scan)
 
     async def reindex(self, *, progress: Progress | None = None) -> ScanReport:
         """Read every file again, whatever its times say. Pieces that are the same stay."""
-        return await self._call("scan", whole=True, progress=progress)
+        return await self._run(self._room().scan, whole=True, progress=progress)
 
     async def list_files(self) -> list[NoteFile]:
         """Every note file that is known, with what is wrong with it, if anything."""
-        await self._call("scan")
-        files: dict[str, NoteFile] = await self._call("note_files")
+        await self._run(self._room().scan)
+        files = await self._run(self._room().note_files)
         return [files[path] for path in sorted(files)]
+
+    async def entries_of_day(self, day: date | None = None) -> tuple[str, list[PlacedEntry]]:
+        """The path of a daily note (today's, if no day is named) and the entries in it, in order."""
+        return await self._run(self._room().entries_of_day, day)
 
     async def watch(self, report: Callable[[ScanReport], None] | None = None) -> None:
         """Follow the files in the background until `unwatch` or the end; `report` is called after each change."""
@@ -165,6 +174,3 @@ class Notes:
         from jiyi.notes.watch import stop
 
         await self._run(stop, self._room())
-
-    async def _call(self, method: str, *args: Any, **kwargs: Any) -> Any:
-        return await self._run(getattr(self._room(), method), *args, **kwargs)

@@ -288,3 +288,10 @@ def _part(lines: Sequence[str], first: int, end: int) -> Iterator[tuple[int, int
         end -= 1
     if first < end:
         yield first, end, "\n".join(lines[first:end])
+
+
+def headings_in(lines: Sequence[str]) -> list[tuple[int, int, str]]:
+    """(line counted from 0, level, title) of every heading."""
+    placed = {entry.start_line - 1: entry for entry in entries.parse(lines)}
+    begin, _ = _front_matter(lines)
+    return [(unit.start, unit.level, unit.title) for unit in _units(lines, begin, placed) if unit.kind == "heading"]

@@ -41,7 +41,7 @@ from jiyi.text.token_count import counter_for
 
 if TYPE_CHECKING:
     from jiyi.notes.watch import Watcher
-    from jiyi.ports import Progress, RecordStore, TokenCounter
+    from jiyi.ports import ChatModel, Progress, RecordStore, TokenCounter
 
 KINDS: Final = ("main", "group")
 _MOST_SOURCE: Final = 2_000
@@ -59,11 +59,13 @@ class NotesSettings:
     actor: str
     zone: tzinfo
     limits: Limits
-    append: AppendLimits = AppendLimits()
+    append: AppendLimits
     patience: float = 30.0
     context_file_tokens: int = 2_000
     long_term_tokens: int = 4_000
     daily_tokens: int = 4_000
+    model: ChatModel | None = None
+    """Who curates; without one rules do."""
     counter: TokenCounter | None = None
     """How tokens are counted; without one they are estimated from above."""
 
@@ -95,6 +97,7 @@ class NotesRoom:
         self._written = written
         self._scanning = threading.Lock()
         self.watcher: Watcher | None = None
+        self.model = settings.model
 
     # --- the workspace ----------------------------------------------------------------------------------------------
 
@@ -135,11 +138,11 @@ class NotesRoom:
         if by not in TRUST_LEVELS:
             raise InvalidInputError(f"by {by!r} is unknown; use one of {', '.join(TRUST_LEVELS)}")
         if not isinstance(source, str) or len(source) > _MOST_SOURCE or any(ord(c) < 32 for c in source):
-            raise InvalidInputError(f"source must be one line of at most {_MOST_SOURCE:,} characters: {ascii(source)[:80]}")
+            raise InvalidInputError(
+                f"source must be one line of at most {_MOST_SOURCE:,} characters: {ascii(source)[:80]}"
+            )
         moment = clock.utc_now() if at is None else clock.require_aware(at, "at")
-        entry = entries.make_entry(
-            entry_id or new_id(), body, moment, self.settings.zone, by=by, source=source
-        )
+        entry = entries.make_entry(entry_id or new_id(), body, moment, self.settings.zone, by=by, source=source)
         day = (entry.at + entry.offset).date()
         path = daily_path(day, shared=kind == "group")
         return self.appender.append(entry, path, lambda: heading_of(day))
@@ -234,6 +237,12 @@ class NotesRoom:
         if end == total and text.endswith("\n"):
             shown += "\n"
         return NoteText(checked, from_line, end, total, shown)
+
+    def entries_of_day(self, day: date | None = None) -> tuple[str, list[entries.PlacedEntry]]:
+        """The path of a daily note and the entries in it."""
+        self.appender.reconcile()
+        path = daily_path(self.today() if day is None else day)
+        return path, entries.parse(lines_of(self.read_text(path) or ""))
 
     def read_text(self, path: str) -> str | None:
         """The text of a file; `None` when there is none. What cannot be read or decoded is an error, never empty."""
@@ -363,5 +372,3 @@ def _shown(hit: MemoryEntry, scope: str) -> MemoryEntry:
 def _said(hit: MemoryEntry, coverage: IndexCoverage) -> MemoryEntry:
     explanation = hit.explanation or Explanation()
     return replace(hit, explanation=replace(explanation, coverage=(*explanation.coverage, coverage)))
-
-

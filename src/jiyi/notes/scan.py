@@ -31,7 +31,7 @@ from jiyi.model.note import (
 )
 from jiyi.notes import decoding
 from jiyi.notes.files import SHARED_FOLDER, Files, Listing, is_long_term
-from jiyi.notes.markdown import Document, Piece, day_of, take_apart
+from jiyi.notes.markdown import Document, day_of, take_apart
 
 if TYPE_CHECKING:
     from jiyi.ports import Progress, RecordStore
@@ -83,10 +83,9 @@ class Scanner:
         gone = [path for path in known if path not in listing.files and not _below(path, listing.unknown)]
         counts, problems = NoteCounts(), list(listing.problems)
         batch: list[NoteUpdate] = [NoteUpdate(path, None) for path in gone]
-        pieces = done = 0
-        for path in changed:
+        pieces = 0
+        for done, path in enumerate(changed, start=1):
             update = self._update(path, known.get(path), listing.files[path])
-            done += 1
             if update is not None:
                 batch.append(update)
                 pieces += len(update.entries or ())
