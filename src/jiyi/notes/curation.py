@@ -1,13 +1,12 @@
 """From daily notes into MEMORY.md: entries that are named, or what rules or a model propose.
 
-A proposal is a diff and nothing else. It is applied when it is accepted, after a backup, and only to the file it was made
-for. A model proposes lines to add and lines to take out; the file is never replaced by what a model wrote.
+A proposal is a diff and nothing else. It is applied when it is accepted, after a backup, and only to the file it was
+made for. A model proposes lines to add and lines to take out; the file is never replaced by what a model wrote.
 """
 
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime, timedelta
@@ -279,10 +278,8 @@ def _place(room: NotesRoom, proposal_id: str) -> Path:
 def _keep(room: NotesRoom, proposal: Proposal) -> None:
     place = _place(room, proposal.id)
     place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    data = json.dumps(asdict(proposal), ensure_ascii=False)
-    descriptor = os.open(place, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-    with open(descriptor, "w", encoding="utf-8") as file:
-        file.write(data)
+    place.touch(0o600)
+    place.write_text(json.dumps(asdict(proposal), ensure_ascii=False), "utf-8")
 
 
 def _kept(room: NotesRoom, proposal_id: object) -> Proposal:
@@ -292,9 +289,7 @@ def _kept(room: NotesRoom, proposal_id: object) -> Proposal:
     try:
         data = json.loads(place.read_text("utf-8"))
     except FileNotFoundError:
-        raise InvalidInputError(
-            f"there is no proposal {proposal_id} (accepted already?); make one with curate"
-        ) from None
+        raise InvalidInputError(f"there is no proposal {proposal_id} (accepted already?); make one") from None
     except (OSError, ValueError) as error:
         raise NotesError(f"proposal {proposal_id} cannot be read: {error}; make a new one with curate") from None
     return Proposal(**{**data, "additions": tuple(data["additions"]), "removals": tuple(data["removals"])})

@@ -4,9 +4,9 @@
       The first line of the text
       and the second.
 
-A list item for people, and one comment for programs. Each line of the text is indented by two blanks, so nothing that it
-contains (`---`, headings, fences, another entry) can be taken for structure of the file: the comment of an entry stands
-at the beginning of a line. `lines` tells empty lines at the end of the text from empty lines after it.
+A list item for people, and one comment for programs. Each line of the text is indented by two blanks, so nothing that
+it contains (`---`, headings, fences, another entry) can be taken for structure of the file: the comment of an entry
+stands on a line that begins with `-`. `lines` tells empty lines at the end of the text from empty lines after it.
 """
 
 from __future__ import annotations

@@ -62,7 +62,7 @@ def check_path(path: object) -> str:
     return "/".join(part for part in path.split("/") if part != ".")
 
 
-def _path_problem(path: str) -> str | None:
+def _path_problem(path: str) -> str | None:  # noqa: PLR0911 - a list of refusals
     if not path.strip():
         return "is empty"
     if len(path) > _MOST_CHARACTERS:
@@ -242,10 +242,9 @@ class Files:
     def _make_folders(self, path: str) -> None:
         made = Path()
         for part in path.split("/")[:-1]:
-            with self._folder(made.parts) as folder:
-                with suppress(FileExistsError):
-                    os.mkdir(part, dir_fd=folder)
-                    os.fsync(folder)
+            with self._folder(made.parts) as folder, suppress(FileExistsError):
+                os.mkdir(part, dir_fd=folder)
+                os.fsync(folder)
             made /= part
 
     # --- walking --------------------------------------------------------------------------------------------------

@@ -25,7 +25,7 @@ R = TypeVar("R")
 class Run(Protocol):
     """Calls blocking functions off the event loop."""
 
-    def __call__(self, function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> Coroutine[Any, Any, R]:
+    def __call__(self, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> Coroutine[Any, Any, R]:
         """Call it in a thread and wait."""
         ...
 
@@ -33,8 +33,8 @@ class Run(Protocol):
 class Notes:
     """The notes of one workspace: `MEMORY.md` and `memory/YYYY-MM-DD.md`, read and edited by people and agents.
 
-    `kind` says which session asks. A `group` sees what lies in `memory/shared/` or says `visibility: group` in its front
-    matter, and never `MEMORY.md`.
+    `kind` says which session asks. A `group` sees what lies in `memory/shared/` or says `visibility: group` in its
+    front matter, and never `MEMORY.md`.
     """
 
     def __init__(self, run: Run, room: Callable[[], NotesRoom]) -> None:

@@ -1,12 +1,12 @@
 """What was appended lately, so that nothing is lost between an append and a program that saves by renaming.
 
-Such a program reads a file, and some time later puts its own version in its place. An entry that was appended in between
-is not in that version. The journal holds the last entries of each process, with the inode they went to: whoever looks at
-the workspace next sees that the file is another one and lacks an entry that was written seconds before, and writes it
-again. It also holds what a process was about to write when it was killed, so that half an entry is made whole.
+Such a program reads a file, and some time later puts its own version in its place. An entry that was appended in
+between is not in that version. The journal holds the last entries of each process, with the inode they went to: whoever
+looks at the workspace next sees that the file is another one and lacks an entry that was written seconds before, and
+writes it again. It also holds what a process was about to write when it was killed, so that half an entry is made whole.
 
-Each process has a file of its own and keeps it locked while it lives. Nothing here waits for the disk: after a power cut
-the note files alone count.
+Each process has a file of its own and keeps it locked while it lives. Nothing here waits for the disk: after a power
+cut the note files alone count.
 """
 
 from __future__ import annotations

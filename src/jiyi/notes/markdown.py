@@ -1,7 +1,7 @@
 """Markdown into pieces to search by: along headings, paragraphs, list items, code fences and entries.
 
-A piece never crosses a heading, never mixes an entry with anything else, and knows its lines. What is too long is cut at
-lines, and a line that is too long at its sentences.
+A piece never crosses a heading, never mixes an entry with anything else, and knows its lines. What is too long is cut
+at lines, and a line that is too long at its sentences.
 """
 
 from __future__ import annotations
@@ -219,7 +219,7 @@ def _pieces(lines: Sequence[str], units: Sequence[_Unit]) -> Iterator[Piece]:
             waiting.append(unit)
         elif unit.kind == "entry" and unit.entry is not None:
             yield from flush(unit)
-            yield from _entry_pieces(lines, unit, unit.entry, tuple(title for _, title in path))
+            yield from _entry_pieces(unit, unit.entry, tuple(title for _, title in path))
         else:
             waiting.append(unit)
     yield from flush()
@@ -251,7 +251,7 @@ def _cut(lines: Sequence[str], start: int, end: int, headings: tuple[str, ...], 
         yield Piece(first + 1, last, headings, above, text)
 
 
-def _entry_pieces(lines: Sequence[str], unit: _Unit, entry: NoteEntry, headings: tuple[str, ...]) -> Iterator[Piece]:
+def _entry_pieces(unit: _Unit, entry: NoteEntry, headings: tuple[str, ...]) -> Iterator[Piece]:
     headings = tuple(title for title in headings if title)
     if columns(entry.text) <= PIECE_COLUMNS:
         if entry.text.strip():
