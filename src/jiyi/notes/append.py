@@ -19,7 +19,8 @@ from jiyi.model.note import AppendedNote
 from jiyi.notes import decoding, entries
 from jiyi.notes.entries import NoteEntry
 from jiyi.notes.files import Files
-from jiyi.notes.journal import GRACE_SECONDS, Journal, Lock, Record
+from jiyi.notes.identity import file_identity
+from jiyi.notes.journal import AGAIN_SECONDS, GRACE_SECONDS, Journal, Lock, Record
 
 _log = logging.getLogger("jiyi.notes")
 
@@ -46,9 +47,9 @@ class Appender:
         self._journal = journal
         self._lock = lock
         self._limits = limits
-        self._encodings: dict[str, tuple[int, str]] = {}
-        self._inodes: dict[str, int] = {}
-        self._seen: dict[str, int] = {}
+        self._encodings: dict[str, tuple[str, str]] = {}
+        self._last: dict[str, str] = {}
+        self._seen: dict[str, str] = {}
 
     def append(self, entry: NoteEntry, path: str, heading: Callable[[], str]) -> AppendedNote:
         """Put the entry at the end of the file; in it, whole and on disk, when this returns.
@@ -57,19 +58,18 @@ class Appender:
         """
         rendered = entries.render(entry)
         record = Record(entry.id, path, rendered, time.time_ns())
-        if path not in self._inodes:
+        if path not in self._last:
             # Half an entry of a process that was killed would be no text in any encoding.
             self.reconcile([path])
         self._check_size(rendered, path)
-        inode = self._try_append(record, heading, intended=False)
-        conflict = inode is None
-        if inode is None:
+        file = self._try_append(record, heading, intended=False)
+        conflict = file is None
+        if file is None:
             with self._lock.hold():
-                inode = self._append_again(record, heading)
-        self._journal.done(replace(record, inode=inode))
-        before = self._inodes.get(path)
-        self._inodes[path] = inode
-        if before is not None and before != inode:
+                file = self._append_again(record, heading)
+        self._journal.done(replace(record, file=file))
+        before, self._last[path] = self._last.get(path), file
+        if before is not None and before != file:
             # Another file than the last time: entries of before may be missing from it.
             self.reconcile([path])
         if conflict:
@@ -85,34 +85,34 @@ class Appender:
                 f"{self._limits.day_bytes:,}; keep less, or raise the setting max_note_day_bytes"
             )
 
-    def _try_append(self, record: Record, heading: Callable[[], str], *, intended: bool) -> int | None:
-        """Write it; the inode of the file it is in, or `None` when another file has taken the place of that one."""
+    def _try_append(self, record: Record, heading: Callable[[], str], *, intended: bool) -> str | None:
+        """Write it; the identity of the file it is in, or `None` when another file has taken the place of that one."""
         for _ in range(_ATTEMPTS):
             try:
                 with self._files.opened(record.path, os.O_RDWR | os.O_APPEND) as descriptor:
-                    inode = os.fstat(descriptor).st_ino
-                    data = record.text.encode(self._encoding(record.path, descriptor, inode))
+                    file = file_identity(descriptor)
+                    data = record.text.encode(self._encoding(record.path, descriptor, file))
                     if not intended:
                         # Before the first byte: if this process is killed, another one makes the entry whole.
                         self._journal.intend(record)
                         intended = True
                     _write_once(descriptor, data, record.path)
                     os.fsync(descriptor)
+                    # While it is open no other file can have its inode.
+                    stamp = self._files.stamp(record.path)
+                    return file if stamp is not None and stamp.inode == os.fstat(descriptor).st_ino else None
             except FileNotFoundError:
                 self._files.create(record.path, f"{heading()}\n".encode())
-                continue
-            stamp = self._files.stamp(record.path)
-            return inode if stamp is not None and stamp.inode == inode else None
         raise NoteConflictError(
             f"{record.path} was deleted {_ATTEMPTS} times while it was written to; nothing is in it"
         )
 
-    def _append_again(self, record: Record, heading: Callable[[], str]) -> int:
+    def _append_again(self, record: Record, heading: Callable[[], str]) -> str:
         """Under the lock: if the file that is there now has the entry, it is well; otherwise it is written again."""
         for _ in range(_ATTEMPTS):
-            inode = self._holds(record)
-            if inode is not None:
-                return inode
+            holding = self._present(record.path)
+            if holding is not None and record.id in holding[1]:
+                return holding[0]
             again = self._try_append(record, heading, intended=True)
             if again is not None:
                 return again
@@ -120,25 +120,26 @@ class Appender:
             f"{record.path} was replaced {_ATTEMPTS} times while it was written to; the entry may be missing from it"
         )
 
-    def _holds(self, record: Record) -> int | None:
-        """The inode of the file at this path, if the entry is in it."""
+    def _present(self, path: str) -> tuple[str, set[str]] | None:
+        """The identity of the file at this path and the ids of the entries in it; `None` when there is none."""
         try:
-            data, stamp = self._files.read(record.path, most=self._limits.file_bytes + _SLACK)
+            with self._files.opened(path, os.O_RDONLY) as descriptor:
+                data = os.pread(descriptor, self._limits.file_bytes + _SLACK, 0)
+                return file_identity(descriptor), set(entries.ids_in(_readable(data)))
         except FileNotFoundError:
             return None
-        return stamp.inode if entries.marker_of(record.id) in _readable(data) else None
 
-    def _encoding(self, path: str, descriptor: int, inode: int) -> str:
+    def _encoding(self, path: str, descriptor: int, file: str) -> str:
         """The encoding of the file, in which the entry is written as well."""
         known = self._encodings.get(path)
-        if known is not None and known[0] == inode:
+        if known is not None and known[0] == file:
             return known[1]
         data = os.pread(descriptor, self._limits.file_bytes + 1, 0)
         try:
             encoding = decoding.decode(data)[1]
         except decoding.UndecodableError as error:
             raise NotesError(f"nothing was written to {path}: {error}") from None
-        self._encodings[path] = (inode, encoding)
+        self._encodings[path] = (file, encoding)
         return encoding
 
     # --- what others did --------------------------------------------------------------------------------------------
@@ -153,9 +154,10 @@ class Appender:
             # Another process may have been quicker.
             lost, torn = self._missing(paths)
             for record in lost:
-                inode = self._append_again(record, lambda: "")
-                self._journal.intend(record)
-                self._journal.done(replace(record, inode=inode, restored=True))
+                again = replace(record, written=time.time_ns(), restored=record.restored + 1)
+                file = self._append_again(again, lambda: "")
+                self._journal.intend(again)
+                self._journal.done(replace(again, file=file))
                 restored.append(record.id)
                 _log.warning("%s was overwritten by another program; an entry was written again", record.path)
             restored += [record.id for record in torn if self._made_whole(record)]
@@ -174,25 +176,21 @@ class Appender:
     def _lost(self, path: str, records: Sequence[Record]) -> list[Record]:
         """Those that a file lacks which was put in place of theirs right after they were written."""
         stamp = self._files.stamp(path)
-        if stamp is None:
+        file = None if stamp is None else self._files.identity(path)
+        if stamp is None or file is None:
             return []
         replaced = min(stamp.changed, stamp.modified)
         doubtful = [
             record
             for record in records
-            if not record.restored
-            and stamp.inode not in {record.inode, self._seen.get(record.id)}
-            and replaced - record.written <= GRACE_SECONDS * 1e9
+            if file not in {record.file, self._seen.get(record.id)}
+            and replaced - record.written <= 1e9 * (AGAIN_SECONDS if record.restored else GRACE_SECONDS)
         ]
-        if not doubtful:
+        holding = self._present(path) if doubtful else None
+        if holding is None:
             return []
-        try:
-            data, stamp = self._files.read(path, most=self._limits.file_bytes + _SLACK)
-        except FileNotFoundError:
-            return []
-        present = set(entries.ids_in(_readable(data)))
-        self._seen.update((record.id, stamp.inode) for record in doubtful if record.id in present)
-        return [record for record in doubtful if record.id not in present]
+        self._seen.update((record.id, holding[0]) for record in doubtful if record.id in holding[1])
+        return [record for record in doubtful if record.id not in holding[1]]
 
     def _made_whole(self, record: Record) -> bool:
         """Complete an entry of which only the beginning is in the file."""

@@ -266,7 +266,7 @@ def _language(text: str, others: Sequence[str]) -> str:
     return detect_language(text if any(c.isalpha() for c in text) else "\n".join(others))
 
 
-# --- proposals on disk --------------------------------------------------------------------------------------------------
+# --- proposals on disk ------------------------------------------------------------------------------------------------
 
 
 def _place(room: NotesRoom, proposal_id: str) -> Path:

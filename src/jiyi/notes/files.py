@@ -19,6 +19,7 @@ from typing import Final
 
 from jiyi.errors import InvalidInputError, NotesError
 from jiyi.model.note import FileStamp, NoteProblem
+from jiyi.notes.identity import file_identity
 
 LONG_TERM: Final = "MEMORY.md"
 FOLDER: Final = "memory"
@@ -192,6 +193,14 @@ class Files:
         except OSError as error:
             action = "read" if flags & os.O_ACCMODE == os.O_RDONLY else "written"
             raise _failed(self.root, path, action, error) from error
+
+    def identity(self, path: str) -> str | None:
+        """Which file it is (see `identity`); `None` when there is none."""
+        try:
+            with self.opened(path, os.O_RDONLY) as descriptor:
+                return file_identity(descriptor)
+        except FileNotFoundError:
+            return None
 
     # --- writing --------------------------------------------------------------------------------------------------
 

@@ -1,9 +1,9 @@
 """What was appended lately, so that nothing is lost between an append and a program that saves by renaming.
 
 Such a program reads a file, and some time later puts its own version in its place. An entry that was appended in
-between is not in that version. The journal holds the last entries of each process, with the inode they went to: whoever
+between is not in that version. The journal holds the last entries of each process, with the file they went to: whoever
 looks at the workspace next sees that the file is another one and lacks an entry that was written seconds before, and
-writes it again. It also holds what a process was about to write when it was killed, so that half an entry is made whole.
+writes it again. It also holds what a process was about to write when it was killed, so half an entry is made whole.
 
 Each process has a file of its own and keeps it locked while it lives. Nothing here waits for the disk: after a power
 cut the note files alone count.
@@ -25,6 +25,8 @@ from jiyi.errors import NotesError
 
 GRACE_SECONDS: Final = 10.0
 """An entry that is missing from a file that was replaced so soon after it is taken as overwritten, not as deleted."""
+AGAIN_SECONDS: Final = 2.0
+"""The same for one that was written again: a program may do that once more, a person is not so quick."""
 _KEEP_SECONDS: Final = 600.0
 _ROTATE_BYTES: Final = 128 << 10
 _SUFFIX: Final = ".jsonl"
@@ -40,9 +42,10 @@ class Record:
     """The entry as it is written to the file."""
     written: int
     """Nanoseconds since 1970."""
-    inode: int = 0
-    """The file it went to; 0 while it is not known to be there."""
-    restored: bool = False
+    file: str = ""
+    """The identity of the file it went to; empty while it is not known to be there."""
+    restored: int = 0
+    """How often it was written again."""
 
 
 class Lock:
@@ -92,8 +95,8 @@ class Journal:
         self._write({"id": record.id, "path": record.path, "text": record.text, "written": record.written})
 
     def done(self, record: Record) -> None:
-        """It is in the file with this inode."""
-        self._write({"id": record.id, "inode": record.inode, "restored": record.restored})
+        """It is in the file with this identity."""
+        self._write({"id": record.id, "file": record.file, "restored": record.restored})
 
     def recent(self) -> tuple[list[Record], list[Record]]:
         """(entries that were written, entries that a process which is dead now was writing), the oldest first.
@@ -112,9 +115,9 @@ class Journal:
                 with suppress(OSError):
                     name.unlink()
             for record in records:
-                if record.inode:
+                if record.file:
                     before = written.get(record.id)
-                    if before is None or not before.restored:
+                    if before is None or before.restored < record.restored:
                         written[record.id] = record
                 elif not alive:
                     begun[record.id] = record
@@ -180,7 +183,7 @@ class Journal:
                     found[data["id"]] = Record(data["id"], data["path"], data["text"], data["written"])
                 elif before is not None:
                     found[data["id"]] = Record(
-                        before.id, before.path, before.text, before.written, data["inode"], data["restored"]
+                        before.id, before.path, before.text, before.written, data["file"], data["restored"]
                     )
             except (ValueError, KeyError, TypeError):
                 # The last line of a process that was killed; what it was about to say it had not begun to do.

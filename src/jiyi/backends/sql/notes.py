@@ -1,7 +1,7 @@
 """Pieces of notes in SQL: derived from files, kept as rows so that indexes and recall treat them like everything else.
 
 A piece's id comes from its content, so an edit touches the pieces that it changed. What only moved inside its file
-keeps its row; the lines it stands on are bookkeeping, like access counts. Removed text leaves nothing in the change log.
+keeps its row; the lines it stands on are bookkeeping, like access counts. What was removed leaves no text in the log.
 """
 
 from __future__ import annotations
