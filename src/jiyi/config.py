@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
+import json
 import os
 import re
 from collections.abc import Callable, Mapping
@@ -53,6 +54,13 @@ def _number(least: float, most: float) -> Parse:
         return float(value)
 
     return parse
+
+
+def _share(value: Any) -> float:
+    share = _number(0, 1)(value)
+    if share == 0:
+        raise ValueError("a share above 0 and at most 1 is needed")
+    return float(share)
 
 
 def _flag(value: Any) -> bool:
@@ -102,6 +110,66 @@ def _text(value: Any) -> str:
     return value
 
 
+def _optional_text(value: Any) -> str | None:
+    return None if value is None else _text(value)
+
+
+def _optional_whole(least: int, most: int) -> Parse:
+    parse = _whole(least, most)
+    return lambda value: None if value is None or value == "" else parse(value)
+
+
+def _persistence(value: Any) -> Persistence | None:
+    """Where chats of other frameworks are kept: a mapping, or JSON of one in the environment."""
+    if value is None or value == "" or isinstance(value, Persistence):
+        return value or None
+    if isinstance(value, str):
+        try:
+            value = json.loads(value)
+        except ValueError:
+            raise ValueError("a mapping is needed: enabled, backend, connection_string") from None
+    if not isinstance(value, Mapping):
+        raise ValueError("a mapping is needed: enabled, backend, connection_string")  # noqa: TRY004
+    found: dict[str, Any] = {}
+    for key, part in value.items():
+        if key not in _PERSISTENCE:
+            near = difflib.get_close_matches(str(key), _PERSISTENCE, n=1)
+            hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(_PERSISTENCE)}"
+            raise NestedError(str(key), f"unknown setting {str(key)!r}; {hint}")
+        try:
+            found[key] = _PERSISTENCE[key](part)
+        except ValueError as error:
+            raise NestedError(key, f"{masked(repr(part))} will not do: {error}") from None
+    if found.get("backend") == "redis" and not found.get("connection_string"):
+        raise NestedError("backend", "redis needs a connection_string such as redis://localhost:6379")
+    return Persistence(**found)
+
+
+class NestedError(ValueError):
+    """A setting inside a setting is wrong; `key` names it."""
+
+    def __init__(self, key: str, problem: str) -> None:
+        super().__init__(problem)
+        self.key = key
+
+
+@dataclass(frozen=True, slots=True)
+class Persistence:
+    """Where integrations keep their chats: `sqlite` is this memory itself."""
+
+    enabled: bool = False
+    backend: str = "sqlite"
+    connection_string: str | None = None
+
+    def __repr__(self) -> str:
+        address = None if self.connection_string is None else masked(self.connection_string)
+        return f"Persistence(enabled={self.enabled}, backend={self.backend!r}, connection_string={address!r})"
+
+    def to_dict(self) -> dict[str, Any]:
+        """As it stands in memory.yaml."""
+        return dataclasses.asdict(self)
+
+
 def _zone(value: Any) -> str | None:
     if value is None or value == "":
         return None
@@ -121,6 +189,13 @@ def _scope(value: Any) -> str:
         raise ValueError(f"a scope {scope_problem(value)}; a name such as main is needed") from None
 
 
+_PERSISTENCE: dict[str, Parse] = {
+    "enabled": _flag,
+    "backend": _choice("sqlite", "redis"),
+    "connection_string": _optional_text,
+}
+
+
 def _setting(default: Any, parse: Parse, about: str) -> Any:
     return field(default=default, metadata={"parse": parse, "about": about})
 
@@ -138,6 +213,15 @@ class Settings:
     background_indexing: bool = _setting(True, _flag, "keep the indexes up to date in a thread")
     freshness_seconds: float = _setting(10.0, _number(0, 3600), "how long a recall waits for the indexes")
     recall_messages: bool = _setting(True, _flag, "what is said in conversations can be recalled")
+    token_limit: int = _setting(64_000, _whole(1, 1 << 40), "how many tokens a chat's window has at most")
+    summarize_prompt: str | None = _setting(None, _optional_text, "your own words for asking a model for summaries")
+    soft_threshold: float = _setting(0.8, _share, "the share of token_limit from which a chat is looked through")
+    reserve_tokens: int | None = _setting(
+        None, _optional_whole(0, 1 << 40), "tokens that a compaction leaves free; a quarter of token_limit when not set"
+    )
+    persistence: Persistence | None = _setting(
+        None, _persistence, "where integrations keep chats: enabled, backend (sqlite or redis), connection_string"
+    )
     word_candidates: int = _setting(50, _whole(1, 10_000), "candidates by words")
     bigram_candidates: int = _setting(20, _whole(1, 10_000), "candidates by character pairs")
     dense_candidates: int = _setting(50, _whole(1, 10_000), "candidates by meaning")
@@ -227,7 +311,8 @@ def load_settings(
 
 def load_memory_config(config_path: str | os.PathLike[str] = "configs/memory.yaml") -> dict[str, Any]:
     """The settings of a memory.yaml as a dictionary, checked; what the file leaves out is left out."""
-    return _from_file(Path(config_path).expanduser())
+    found = _from_file(Path(config_path).expanduser())
+    return {name: value.to_dict() if isinstance(value, Persistence) else value for name, value in found.items()}
 
 
 def _from_environment(env: Mapping[str, str]) -> dict[str, Any]:
@@ -281,7 +366,13 @@ def _from_file(path: Path) -> dict[str, Any]:
         )
     settings = {str(key): value for key, value in section.items()}
     where = {key: f"{path}, line {lines.get((ROOT_KEY, key), 1)}: {key}" for key in settings}
-    return _checked(settings, "{}", name_of=where.__getitem__)
+    where.update(
+        {
+            f"{above}.{below}": f"{path}, line {line}: {above}.{below}"
+            for (*_, above, below), line in ((place, line) for place, line in lines.items() if len(place) == 3)
+        }
+    )
+    return _checked(settings, "{}", name_of=lambda key: where.get(key, key))
 
 
 def _lines(node: Any, above: tuple[str, ...] = ()) -> dict[tuple[str, ...], int]:
@@ -304,6 +395,8 @@ def _checked(values: Mapping[str, Any], place: str, name_of: Callable[[str], str
             raise ConfigError(f"{place.format(name_of(key))}: unknown setting {key!r}{hint}")
         try:
             found[key] = _FIELDS[key].metadata["parse"](value)
+        except NestedError as error:
+            raise ConfigError(f"{place.format(name_of(f'{key}.{error.key}'))}: {error}") from None
         except ValueError as error:
             raise ConfigError(f"{place.format(name_of(key))}: {masked(repr(value))} will not do: {error}") from None
     return found

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar
 from jiyi.errors import IndexDamagedError, InvalidInputError, MemoryClosedError
 from jiyi.model import clock
 from jiyi.model.category import MemoryCategory, check_word
+from jiyi.model.chat import Candidate, Erased
 from jiyi.model.entry import DEFAULT_IMPORTANCE, DEFAULT_MEMORY_TYPE, MESSAGE_TYPE, EntryVersion, MemoryEntry
 from jiyi.model.filters import Filters, make_filters
 from jiyi.model.identity import new_id
@@ -22,13 +23,14 @@ from jiyi.model.limits import check_importance, check_whole
 from jiyi.model.message import Message, MessageLike, check_messages
 from jiyi.model.scope import check_scope, visible_scopes
 from jiyi.model.scoring import final_weights
-from jiyi.ports import DerivedIndex, Draft, ImportCounts, Progress, RecordStore
+from jiyi.ports import ChatModel, ChatStore, DerivedIndex, Draft, ImportCounts, Progress, RecordStore
 from jiyi.recall.engine import Request
 from jiyi.workers import Workers
 
 if TYPE_CHECKING:
     from types import TracebackType
 
+    from jiyi.chat import Chat, RoomParts
     from jiyi.config import Settings
     from jiyi.indexing import BackgroundIndexer, Drainer, IndexReport
     from jiyi.notes import Notes
@@ -66,6 +68,9 @@ class Components:
     indexer: BackgroundIndexer | None
     engine: RecallEngine
     vocabulary: Vocabulary
+    chats: ChatStore
+    model: ChatModel | None
+    """The chat model; `None` means rules."""
 
 
 class AgentMemory:
@@ -81,6 +86,7 @@ class AgentMemory:
         self._limits = components.settings.limits
         self._store = components.store
         self._threads = Workers(8, name="jiyi")
+        self._chat_parts: RoomParts | None = None
         self._closed = False
         self._opened_notes: NotesRoom | None = None
         self._opening_notes = threading.Lock()
@@ -285,12 +291,99 @@ class AgentMemory:
     async def load_conversation_history(
         self, session_id: str | None = None, *, scope: str | None = None
     ) -> Sequence[Message]:
-        """The record of the session exactly as it was saved; empty when there is none."""
+        """The record of the session since its last reset, exactly as it was saved or put; empty when there is none."""
         return await self._run(self._store.load_history, self._scope(scope), self._session(session_id))
 
     async def list_sessions(self, *, scope: str | None = None) -> Sequence[str]:
         """Ids of the scope's sessions, the one last written to first."""
         return await self._run(self._store.sessions, self._scope(scope))
+
+    async def forget_session(self, session_id: str, *, scope: str | None = None) -> Erased:
+        """Delete a conversation for good: messages, what recall had of them, summaries, candidates; returns a receipt.
+
+        What was taken over from it into other memories on purpose stays.
+        """
+        session = self._limits.check_session_id(session_id)
+        own = self._scope(scope)
+        receipt = await self._run(self._parts.chats.forget_session, own, session, actor=self._settings.actor)
+        self._written()
+        return receipt
+
+    # --- the chat room --------------------------------------------------------------------------------------------
+
+    def chat(
+        self,
+        session_id: str | None = None,
+        *,
+        token_limit: int | None = None,
+        scope: str | None = None,
+        soft_threshold: float | None = None,
+        reserve: int | None = None,
+        summarize_prompt: str | None = None,
+    ) -> Chat:
+        """The running conversation of a session, inside a token limit: `put`, `get`, `get_all`, `reset`, `compact`.
+
+        `None` as id means today's date in the user's time zone; what else is `None` comes from the settings. A session
+        that exists goes on where it stood. Its messages are those of `load_conversation_history`.
+        """
+        from jiyi.chat import Chat, ChatRoom, make_budget
+
+        settings = self._settings
+        limit = settings.token_limit if token_limit is None else token_limit
+        kept_free = reserve
+        if kept_free is None and settings.reserve_tokens is not None:
+            # A setting made for another limit must not forbid a smaller one.
+            kept_free = min(settings.reserve_tokens, limit // 2) if isinstance(limit, int) else None
+        budget = make_budget(limit, settings.soft_threshold if soft_threshold is None else soft_threshold, kept_free)
+        prompt = settings.summarize_prompt if summarize_prompt is None else self._limits.check_content(summarize_prompt)
+        room = ChatRoom(self._rooms(), self._scope(scope), self._session(session_id), budget, prompt)
+        return Chat(room, self._run, self._written)
+
+    async def candidates(
+        self,
+        *,
+        scope: str | None = None,
+        session_id: str | None = None,
+        state: str | None = "new",
+        limit: int = 1_000,
+    ) -> Sequence[Candidate]:
+        """What compactions of the scope's chats propose to keep, oldest first; `None` as state means all."""
+        from jiyi.chat import check_state
+
+        session = None if session_id is None else self._limits.check_session_id(session_id)
+        return await self._run(
+            self._parts.chats.candidates,
+            self._scope(scope),
+            session_id=session,
+            state=check_state(state),
+            limit=check_whole(limit, "limit", 1, 1_000_000),
+        )
+
+    async def take_candidate(self, candidate_id: str, *, by: str | None = None, scope: str | None = None) -> bool:
+        """Claim a new candidate; `False` when it is not there or was settled before. Of several only one gets it."""
+        return await self._settle(candidate_id, "taken", by, scope)
+
+    async def reject_candidate(self, candidate_id: str, *, by: str | None = None, scope: str | None = None) -> bool:
+        """Put a new candidate aside for good; `False` when it is not there or was settled before."""
+        return await self._settle(candidate_id, "rejected", by, scope)
+
+    async def _settle(self, candidate_id: str, state: str, by: str | None, scope: str | None) -> bool:
+        checked = self._limits.check_session_id(candidate_id, "candidate_id")
+        who = self._settings.actor if by is None else self._limits.check_session_id(by, "by")
+        return await self._run(self._parts.chats.settle_candidate, self._scope(scope), checked, state=state, by=who)
+
+    def _rooms(self) -> RoomParts:
+        """What all chats of this memory share; made for the first one."""
+        if self._chat_parts is None:
+            from jiyi.chat.parts import room_parts
+
+            self._chat_parts = room_parts(
+                self._parts.chats,
+                self._parts.model,
+                actor=self._settings.actor,
+                recallable=self._settings.recall_messages,
+            )
+        return self._chat_parts
 
     # --- rooms ----------------------------------------------------------------------------------------------------
 
@@ -307,7 +400,7 @@ class AgentMemory:
         with self._opening_notes:
             if self._opened_notes is None:
                 recall = functools.partial(_recall, self._parts.engine)
-                self._opened_notes = notes_room(self._settings, self._store, recall, self._written)
+                self._opened_notes = notes_room(self._parts, recall, self._written)
             return self._opened_notes
 
     # --- words ---------------------------------------------------------------------------------------------------
@@ -361,7 +454,8 @@ class AgentMemory:
         """Versions, sizes, index lag and what to do about what is wrong."""
         from jiyi.indexing.doctor import examine
 
-        return await self._run(examine, self._store, self._parts.drainer, self._parts.indexes, self._parts.indexer)
+        parts = self._parts
+        return await self._run(examine, self._store, parts.drainer, parts.indexes, parts.indexer, parts.chats)
 
     async def export_jsonl(
         self, path: str | os.PathLike[str], *, scope: str | None = None, progress: Progress | None = None

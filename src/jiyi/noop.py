@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
+from jiyi.chat import ChatStatus, ChatWindow, Compaction
 from jiyi.model import clock
 from jiyi.model.category import MemoryCategory
+from jiyi.model.chat import FIRST_EPOCH, Candidate, Epoch, Erased, StoredMessage, Summary
 from jiyi.model.entry import DEFAULT_IMPORTANCE, DEFAULT_MEMORY_TYPE, EntryVersion, MemoryEntry
 from jiyi.model.identity import new_id
 from jiyi.model.message import Message, MessageLike
@@ -16,6 +18,8 @@ from jiyi.model.note import AppendedNote, NoteHit, NotesContext, NoteText
 
 class NoopNotes:
     """Takes the calls of an agent to its notes; writes nothing, reads nothing."""
+
+    asynchronous: ClassVar = True
 
     async def init_workspace(self, **_: Any) -> dict[str, list[str]]:
         """Make nothing."""
@@ -124,6 +128,26 @@ class NoopMemory:
         """Nothing."""
         return []
 
+    async def forget_session(self, session_id: str, **_: Any) -> Erased:
+        """There was nothing to delete."""
+        return Erased(session_id, None)
+
+    def chat(self, session_id: str | None = None, *, token_limit: int | None = None, **_: Any) -> NoopChat:
+        """A conversation that nobody keeps."""
+        return NoopChat(session_id or "", token_limit or 64_000)
+
+    async def candidates(self, **_: Any) -> Sequence[Candidate]:
+        """Nothing."""
+        return []
+
+    async def take_candidate(self, candidate_id: str, **_: Any) -> bool:
+        """There was nothing to take."""
+        return False
+
+    async def reject_candidate(self, candidate_id: str, **_: Any) -> bool:
+        """There was nothing to reject."""
+        return False
+
     @property
     def notes(self) -> NoopNotes:
         """No notes."""
@@ -137,3 +161,84 @@ class NoopMemory:
 
     async def __aexit__(self, *_: object) -> None:
         await self.close()
+
+
+class NoopChat:
+    """Takes the calls of a chat and keeps nothing."""
+
+    asynchronous = True
+    """For `jiyi.sync`: the methods of this object are to be awaited."""
+
+    def __init__(self, session_id: str, token_limit: int) -> None:
+        self.session_id = session_id
+        self.scope = "main"
+        self.token_limit = token_limit
+
+    async def put(self, message: MessageLike) -> str:
+        """Drop it."""
+        return new_id()
+
+    async def put_many(self, messages: Sequence[MessageLike]) -> Sequence[str]:
+        """Drop them."""
+        return [new_id() for _ in messages]
+
+    async def get(self, *, initial_tokens: int = 0) -> ChatWindow:
+        """Nothing."""
+        return ChatWindow(token_limit=self.token_limit)
+
+    async def get_all(self, *, epoch: int | None = None) -> Sequence[Message]:
+        """Nothing."""
+        return []
+
+    async def messages(self, *, epoch: int | None = None) -> Sequence[StoredMessage]:
+        """Nothing."""
+        return []
+
+    async def reset(self) -> int:
+        """There was nothing to end."""
+        return FIRST_EPOCH.epoch
+
+    async def compact(self) -> Compaction:
+        """There was nothing to compact."""
+        return Compaction()
+
+    async def overflowed(self, error: BaseException | None = None) -> Compaction:
+        """There was nothing to compact."""
+        return Compaction()
+
+    async def epochs(self) -> Sequence[Epoch]:
+        """The one that never begins."""
+        return [FIRST_EPOCH]
+
+    async def delete_epoch(self, epoch: int) -> Erased:
+        """There was nothing to delete."""
+        return Erased(self.session_id, epoch)
+
+    async def summaries(self, *, epoch: int | None = None) -> Sequence[Summary]:
+        """Nothing."""
+        return []
+
+    async def expand(self, summary_id: str) -> Sequence[StoredMessage]:
+        """Nothing."""
+        return []
+
+    async def candidates(self, *, state: str | None = "new") -> Sequence[Candidate]:
+        """Nothing."""
+        return []
+
+    async def status(self) -> ChatStatus:
+        """An empty conversation."""
+        return ChatStatus(
+            session_id=self.session_id,
+            scope=self.scope,
+            epoch=FIRST_EPOCH.epoch,
+            tokens=0,
+            token_limit=self.token_limit,
+            messages=0,
+            summary=None,
+            flushed_to=-1,
+            new_candidates=0,
+            trouble=None,
+            failures=0,
+            next_attempt_at=None,
+        )

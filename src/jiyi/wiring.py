@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from jiyi.memory import Components
     from jiyi.model.entry import MemoryEntry
     from jiyi.notes.room import NotesRoom
-    from jiyi.ports import DerivedIndex, RecordStore, VectorIndex
+    from jiyi.ports import DerivedIndex, VectorIndex
     from jiyi.recall import Request
 
 
@@ -40,6 +40,7 @@ def build(
 
 def assemble(settings: Settings, *, embedder: Embedder | None = None) -> Components:
     """Open everything for settings that are already read; a given embedder takes the place of the one they name."""
+    from jiyi.backends.sql.chat import SqlChatStore
     from jiyi.backends.sql.records import SqlRecordStore
     from jiyi.backends.sql.sqlite import SqliteDatabase
     from jiyi.backends.tantivy_index import TantivyIndex
@@ -52,7 +53,8 @@ def assemble(settings: Settings, *, embedder: Embedder | None = None) -> Compone
         settings = replace(settings, embedder=str(embedder.identity))
     else:
         embedder = _embedder(settings)
-    store = SqlRecordStore(SqliteDatabase(settings.path / "memory.db", busy_timeout=settings.busy_timeout))
+    database = SqliteDatabase(settings.path / "memory.db", busy_timeout=settings.busy_timeout)
+    store = SqlRecordStore(database)
     vocabulary = Vocabulary(lambda: [*settings.user_words(), *store.user_words()])
     root = settings.path / "search_index"
     text = TantivyIndex(root, vocabulary, store.store_id, lock_timeout=settings.busy_timeout)
@@ -82,12 +84,11 @@ def assemble(settings: Settings, *, embedder: Embedder | None = None) -> Compone
         freshness_seconds=settings.freshness_seconds,
     )
     engine = RecallEngine(store, text, vectors, embedder, vocabulary, drainer, recall, settings.zone)
-    return Components(settings, store, indexes, drainer, indexer, engine, vocabulary)
+    return Components(settings, store, indexes, drainer, indexer, engine, vocabulary, SqlChatStore(database), None)
 
 
 def notes_room(
-    settings: Settings,
-    store: RecordStore,
+    parts: Components,
     recall: Callable[[Request], list[MemoryEntry]],
     written: Callable[[], None],
 ) -> NotesRoom:
@@ -95,6 +96,7 @@ def notes_room(
     from jiyi.notes.append import AppendLimits
     from jiyi.notes.room import NotesRoom, NotesSettings
 
+    settings = parts.settings
     if settings.workspace is None:
         raise ConfigError(
             "there is no workspace for notes; name a directory in the setting workspace "
@@ -115,8 +117,10 @@ def notes_room(
             context_file_tokens=settings.context_file_tokens,
             long_term_tokens=settings.long_term_tokens,
             daily_tokens=settings.daily_note_tokens,
+            model=parts.model,
         ),
-        store,
+        parts.store,
+        parts.chats,
         recall,
         written,
     )

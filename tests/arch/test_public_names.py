@@ -11,8 +11,9 @@ import pytest
 import jiyi
 import jiyi.sync
 from jiyi import errors
+from jiyi.chat import Chat
 from jiyi.memory import AgentMemory
-from jiyi.noop import NoopMemory
+from jiyi.noop import NoopChat, NoopMemory
 
 # A name that is added or taken away is a promise made or broken: say so in the CHANGELOG, then change this list.
 PUBLIC_NAMES = {
@@ -27,12 +28,15 @@ PUBLIC_NAMES = {
 
 METHODS = {
     "add_word",
+    "candidates",
+    "chat",
     "close",
     "count",
     "doctor",
     "drain",
     "export_jsonl",
     "forget",
+    "forget_session",
     "get",
     "history",
     "import_jsonl",
@@ -42,12 +46,35 @@ METHODS = {
     "open",
     "rebuild",
     "recall",
+    "reject_candidate",
     "repair",
     "save_conversation_history",
     "settings",
     "store",
     "store_many",
+    "take_candidate",
     "verify",
+}
+
+CHAT_METHODS = {
+    "asynchronous",
+    "candidates",
+    "compact",
+    "delete_epoch",
+    "epochs",
+    "expand",
+    "get",
+    "get_all",
+    "messages",
+    "overflowed",
+    "put",
+    "put_many",
+    "reset",
+    "scope",
+    "session_id",
+    "status",
+    "summaries",
+    "token_limit",
 }
 
 # Engines, models and terminal libraries: loaded when they are needed, not when jiyi is imported.
@@ -84,6 +111,16 @@ def test_the_methods_of_a_memory_are_the_ones_listed() -> None:
 @pytest.mark.parametrize("name", sorted(METHODS))
 def test_every_method_explains_itself(name: str) -> None:
     assert inspect.getdoc(getattr(AgentMemory, name))
+
+
+def test_the_methods_of_a_chat_are_the_ones_listed_and_explain_themselves() -> None:
+    assert public(Chat) == CHAT_METHODS
+    assert {name for name in public(NoopChat("s", 1))} == CHAT_METHODS
+    for name in CHAT_METHODS - {"asynchronous"}:
+        assert inspect.getdoc(getattr(Chat, name)), name
+        if inspect.iscoroutinefunction(getattr(Chat, name)):
+            wanted = inspect.signature(getattr(Chat, name)).parameters
+            assert list(inspect.signature(getattr(NoopChat, name)).parameters) == list(wanted)
 
 
 def modules_after(statement: str) -> set[str]:

@@ -74,6 +74,9 @@ def fill(memory: AgentMemory, scope: str) -> None:
     messages = [{"role": "user", "content": f"{COMMON}, said {word}"}, {"role": "assistant", "content": word}]
     memory.save_conversation_history("shared-session", messages, scope=scope)
     memory.save_conversation_history(f"session-{word}", messages, scope=scope)
+    chat = memory.chat("shared-chat", scope=scope, token_limit=150)
+    chat.put_many([{"role": "user", "content": f"please remember {word} number {number}"} for number in range(12)])
+    chat.get()
 
 
 def recall_everything(memory: AgentMemory, scope: str, _folder: Path) -> Any:
@@ -117,6 +120,16 @@ READING: dict[str, Call] = {
         for session in ("shared-session", *(f"session-{secret(other)}" for other in SCOPES))
     ],
     "list_sessions": lambda memory, scope, _: memory.list_sessions(scope=scope),
+    "chat": lambda memory, scope, _: [
+        # A status names the session it was asked for, which here is anybody's.
+        (chat.get(), chat.get_all(), chat.summaries(), chat.candidates(state=None), chat.status().summary, chat.epochs())
+        for session in ("shared-chat", "shared-session", *(f"session-{secret(other)}" for other in SCOPES))
+        for chat in [memory.chat(session, scope=scope, token_limit=150)]
+    ],
+    "candidates": lambda memory, scope, _: [
+        memory.candidates(scope=scope, state=None),
+        memory.candidates(scope=scope, session_id="shared-chat"),
+    ],
     "export_jsonl": export,
 }
 
@@ -134,7 +147,21 @@ WRITING: dict[str, Call] = {
     "save_conversation_history": lambda memory, scope, _: memory.save_conversation_history(
         "shared-session", [{"role": "user", "content": f"{COMMON}, reworded {secret(scope)}"}], scope=scope
     ),
+    "take_candidate": lambda memory, scope, _: [
+        memory.take_candidate(candidate.id, scope=scope) for candidate in everybodys_candidates(memory)[::2]
+    ],
+    "reject_candidate": lambda memory, scope, _: [
+        memory.reject_candidate(candidate.id, scope=scope) for candidate in everybodys_candidates(memory)[1::2]
+    ],
+    "forget_session": lambda memory, scope, _: [
+        memory.forget_session(session, scope=scope).messages for session in ("shared-chat", f"session-{secret('a1')}")
+    ],
 }
+
+
+def everybodys_candidates(memory: AgentMemory) -> list[Any]:
+    """Candidates of all scopes, whoever asks."""
+    return [candidate for scope in SCOPES for candidate in memory.candidates(scope=scope)]
 
 
 @pytest.fixture(scope="module")
@@ -173,7 +200,7 @@ def methods_that_take_a_scope() -> set[str]:
     """Discovered, so that a new one cannot be left out."""
     return {
         name
-        for name, method in inspect.getmembers(AsyncMemory, inspect.iscoroutinefunction)
+        for name, method in inspect.getmembers(AsyncMemory, inspect.isfunction)
         if not name.startswith("_") and "scope" in inspect.signature(method).parameters
     }
 

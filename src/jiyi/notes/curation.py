@@ -27,7 +27,8 @@ from jiyi.notes.longterm_file import (
     with_additions,
     without_lines,
 )
-from jiyi.notes.markdown import day_of, lines_of, take_apart
+from jiyi.notes.markdown import day_of, headings_in, lines_of, take_apart
+from jiyi.notes.rules import lasting_statements, section_for
 from jiyi.text import detect_language, fold
 
 if TYPE_CHECKING:
@@ -176,7 +177,9 @@ def curate(room: NotesRoom, *, days: int = 7, now: datetime | None = None) -> Pr
     if room.model is not None:
         from jiyi.notes.model_curation import propose_with_model
 
-        additions, removals = propose_with_model(room.model, before.text, notes)
+        additions, removals = propose_with_model(
+            room.model, room.counter, before.text, [f"{note.path}:\n{note.text}" for note in notes]
+        )
     else:
         additions, removals = _by_rules(before, notes), []
     additions = [replace(a, text=a.text.strip()) for a in additions if a.text.strip()][:_MOST_ADDITIONS]
@@ -238,21 +241,21 @@ def _recent(room: NotesRoom, days: int, now: datetime | None) -> Iterator[Recent
 
 def _by_rules(before: LongTerm, notes: Sequence[RecentNote]) -> list[Addition]:
     """Sentences that say something lasting: preferences, facts about people, decisions, lessons."""
-    from jiyi.notes.rules import lasting_statements
-
-    section = _DEFAULT_SECTION[_language(before.text, [note.text for note in notes])]
+    otherwise = _DEFAULT_SECTION[_language(before.text, [note.text for note in notes])]
+    headings = [title for _, _, title in headings_in(before.text.split("\n"))]
     known = {_plain(line) for line in before.text.split("\n")}
     everything = _plain(before.text)
     found: list[Addition] = []
     for note in notes:
         if note.entry_id in before.promoted:
             continue
-        for statement in lasting_statements(note.text):
+        for kind, statement in lasting_statements(note.text):
             plain = _plain(statement)
             if plain and plain not in known and plain not in everything and len(statement) <= _MOST_CHARACTERS:
                 known.add(plain)
                 # The whole entry, if it says nothing else, can be followed back to where it came from.
                 whole = _plain(note.text) == plain
+                section = section_for(kind, headings, otherwise)
                 found.append(Addition(section, " ".join(statement.split()), note.entry_id if whole else ""))
     return found
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from datetime import date, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, ParamSpec, Protocol, TypeVar
 
 from jiyi.model.note import AppendedNote, NoteFile, NoteHit, NoteText, ScanReport
 
 if TYPE_CHECKING:
     from jiyi.model.note import NotesContext
+    from jiyi.notes.candidates import TakenCandidates
     from jiyi.notes.curation import Accepted, Proposal
     from jiyi.notes.entries import PlacedEntry
     from jiyi.notes.room import NotesRoom
@@ -36,6 +37,8 @@ class Notes:
     `kind` says which session asks. A `group` sees what lies in `memory/shared/` or says `visibility: group` in its
     front matter, and never `MEMORY.md`.
     """
+
+    asynchronous: ClassVar = True
 
     def __init__(self, run: Run, room: Callable[[], NotesRoom]) -> None:
         self._run = run
@@ -122,6 +125,14 @@ class Notes:
         from jiyi.notes.tools import call
 
         return await self._run(call, self._room(), name, arguments, kind)
+
+    # --- what the chat room found -------------------------------------------------------------------------------------
+
+    async def take_candidates(self, *, limit: int = 1_000) -> TakenCandidates:
+        """Write what compactions of the chats propose to keep into the daily notes, each once, and mark it as taken."""
+        from jiyi.notes.candidates import take_candidates
+
+        return await self._run(take_candidates, self._room(), limit=limit)
 
     # --- long-term memory ---------------------------------------------------------------------------------------------
 

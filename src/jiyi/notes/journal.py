@@ -54,10 +54,23 @@ class Lock:
     def __init__(self, path: Path, *, timeout: float) -> None:
         self._path = path
         self._timeout = timeout
+        self._held = threading.local()
 
     @contextmanager
     def hold(self) -> Iterator[None]:
-        """Hold it for the block; each holder has a descriptor of its own, so threads exclude each other as well."""
+        """Hold it for the block; who holds it may take it again. Threads exclude each other as well."""
+        if getattr(self._held, "yes", False):
+            yield
+            return
+        with self._locked():
+            self._held.yes = True
+            try:
+                yield
+            finally:
+                self._held.yes = False
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
         import fcntl
 
         self._path.parent.mkdir(parents=True, exist_ok=True)

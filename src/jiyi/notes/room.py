@@ -41,7 +41,7 @@ from jiyi.text.token_count import counter_for
 
 if TYPE_CHECKING:
     from jiyi.notes.watch import Watcher
-    from jiyi.ports import ChatModel, Progress, RecordStore, TokenCounter
+    from jiyi.ports import ChatModel, ChatStore, Progress, RecordStore, TokenCounter
 
 KINDS: Final = ("main", "group")
 _MOST_SOURCE: Final = 2_000
@@ -77,6 +77,7 @@ class NotesRoom:
         self,
         settings: NotesSettings,
         store: RecordStore,
+        chats: ChatStore,
         recall: Callable[[Request], list[MemoryEntry]],
         written: Callable[[], None],
     ) -> None:
@@ -92,6 +93,7 @@ class NotesRoom:
             self.files, store, self.identity, lambda: settings.zone, most_bytes=settings.append.file_bytes
         )
         self.counter = settings.counter or counter_for(None)
+        self.chats = chats
         self._store = store
         self._recall = recall
         self._written = written

@@ -4,11 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 import sqlalchemy as sa
 
-from jiyi.backends.sql.schema import conversation_history
+from jiyi.backends.sql.schema import (
+    chat_epochs,
+    chat_flushes,
+    chat_summaries,
+    conversation_history,
+    flush_candidates,
+)
 from jiyi.errors import HistoryUnreadableError
 from jiyi.model import clock
 from jiyi.model.category import MemoryCategory
@@ -37,12 +44,14 @@ class Saved:
 def save(connection: sa.Connection, scope: str, session_id: str, messages: Sequence[Message]) -> Saved:
     """Replace what differs and keep what is the same.
 
-    A conversation that only grew costs its new messages, and a row that is replaced stays in the table, marked.
+    A conversation that only grew costs its new messages, and a row that is replaced stays in the table, marked. Only
+    the current epoch is compared and replaced; what was said before the last reset stays as it is.
     """
+    epoch, first = current_epoch(connection, scope, session_id)
     statement = sa.select(
         _columns.id, _columns.message_id, _columns.position, _columns.content, _columns.created_at
-    ).where(*_live(scope, session_id))
-    present = {row.position: row for row in connection.execute(statement)}
+    ).where(*_live(scope, session_id), _columns.position >= first)
+    present = {row.position - first: row for row in connection.execute(statement)}
     now = clock.utc_now()
     encoded = [encode_message(message) for message in messages]
     replaced = [
@@ -51,11 +60,13 @@ def save(connection: sa.Connection, scope: str, session_id: str, messages: Seque
     for start in range(0, len(replaced), 500):
         ids = [row.id for row in replaced[start : start + 500]]
         connection.execute(conversation_history.update().where(_columns.id.in_(ids)).values(replaced_at=now))
+    if replaced:
+        _retire(connection, (scope, session_id, epoch), min(row.position for row in replaced), now)
     rows: list[dict[str, Any]] = [
         {
             "scope": scope,
             "session_id": session_id,
-            "position": position,
+            "position": first + position,
             "message_id": new_id(),
             "role": messages[position].role,
             "content": content,
@@ -67,10 +78,45 @@ def save(connection: sa.Connection, scope: str, session_id: str, messages: Seque
     ]
     if rows:
         connection.execute(conversation_history.insert(), rows)
-    return Saved([_entry(row, messages[row["position"]]) for row in rows], [row.message_id for row in replaced])
+    return Saved(
+        [entry_of_message(row, messages[row["position"] - first]) for row in rows],
+        [row.message_id for row in replaced],
+    )
 
 
-def _entry(row: Mapping[str, Any], message: Message) -> MemoryEntry | None:
+def current_epoch(connection: sa.Connection, scope: str, session_id: str) -> tuple[int, int]:
+    """The number of the current epoch of a session, and the position at which it begins."""
+    statement = (
+        sa.select(chat_epochs.c.epoch, chat_epochs.c.first_position)
+        .where(chat_epochs.c.scope == scope, chat_epochs.c.session_id == session_id)
+        .order_by(chat_epochs.c.epoch.desc())
+        .limit(1)
+    )
+    row = connection.execute(statement).one_or_none()
+    return (1, 0) if row is None else (row.epoch, row.first_position)
+
+
+def _retire(connection: sa.Connection, place: tuple[str, str, int], position: int, now: datetime) -> None:
+    """Let nothing stand for messages of an epoch from `position` on: they were rewritten."""
+
+    def own(table: sa.Table) -> tuple[sa.ColumnElement[bool], ...]:
+        scope, session_id, epoch = place
+        return (table.c.scope == scope, table.c.session_id == session_id, table.c.epoch == epoch)
+
+    def stands(table: sa.Table) -> tuple[sa.ColumnElement[bool], ...]:
+        return (*own(table), table.c.replaced_at.is_(None))
+
+    for table, column in ((chat_summaries, "last_position"), (chat_flushes, "first_position")):
+        connection.execute(table.update().where(*stands(table), table.c[column] >= position).values(replaced_at=now))
+    # What stands before was looked through and is the same as before.
+    shortened = chat_flushes.update().where(*stands(chat_flushes), chat_flushes.c.last_position >= position)
+    connection.execute(shortened.values(last_position=position - 1))
+    unsettled = (flush_candidates.c.state == "new", flush_candidates.c.last_position >= position)
+    withdrawn = flush_candidates.update().where(*own(flush_candidates), *unsettled)
+    connection.execute(withdrawn.values(state="rejected", state_at=now, taken_by="replaced"))
+
+
+def entry_of_message(row: Mapping[str, Any], message: Message) -> MemoryEntry | None:
     """What was said, as an entry that recall can find. System prompts and tool traffic are not said by anybody."""
     text = _readable(message.text)
     if message.role not in _TRUST or not text:
@@ -98,19 +144,35 @@ def _readable(text: str) -> str:
 
 
 def load(connection: sa.Connection, scope: str, session_id: str) -> list[Message]:
-    """Every message in order; rows that cannot be decoded are reported together, none is dropped."""
+    """Every message since the last reset in order; rows that cannot be decoded are reported together."""
     statement = (
         sa.select(_columns.id, _columns.position, _columns.content)
-        .where(*_live(scope, session_id))
+        .where(*_live(scope, session_id), _columns.position >= current_epoch(connection, scope, session_id)[1])
         .order_by(_columns.position, _columns.id)
     )
     readable: list[tuple[int, Message]] = []
     unreadable: list[tuple[int, str]] = []
     for row in connection.execute(statement):
-        try:
-            readable.append((row.position, decode_message(row.content)))
-        except (TypeError, ValueError) as error:
-            unreadable.append((row.position, f"row {row.id}: {error}"))
+        message = decoded(row.content, row.position, row.id, unreadable)
+        if message is not None:
+            readable.append((row.position, message))
+    refuse_unreadable(session_id, readable, unreadable)
+    return [message for _, message in readable]
+
+
+def decoded(content: str, position: int, row: int, unreadable: list[tuple[int, str]]) -> Message | None:
+    """The message of a row; one that cannot be read is written down and `None`."""
+    try:
+        return decode_message(content)
+    except (TypeError, ValueError) as error:
+        unreadable.append((position, f"row {row}: {error}"))
+        return None
+
+
+def refuse_unreadable(
+    session_id: str, readable: Sequence[tuple[int, Message]], unreadable: Sequence[tuple[int, str]]
+) -> None:
+    """None is dropped: when some rows cannot be read, that is an error which carries the others."""
     if unreadable:
         places = ", ".join(str(position) for position, _ in unreadable[:10])
         raise HistoryUnreadableError(
@@ -120,7 +182,6 @@ def load(connection: sa.Connection, scope: str, session_id: str) -> list[Message
             readable=readable,
             unreadable=unreadable,
         )
-    return [message for _, message in readable]
 
 
 def sessions(connection: sa.Connection, scope: str) -> list[str]:

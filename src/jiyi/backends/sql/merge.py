@@ -21,6 +21,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from jiyi.backends.sql import records
+from jiyi.backends.sql.chat_transfer import ChatMerge
 from jiyi.backends.sql.rows import ENTRY_COLUMNS, changed_fields, entry_of, entry_values, to_json
 from jiyi.backends.sql.schema import conversation_history, memory_changes, memory_records
 from jiyi.backends.sql.words import add_user_word
@@ -78,6 +79,7 @@ class Merge:
         self._renamed: dict[str, str] = {}
         self._erased: set[str] = set()
         self._sessions: dict[tuple[str, str], _Session] = {}
+        self.chat = ChatMerge(connection)
         # What the store has never heard of needs no second look, and is written in batches.
         self._ids = set(connection.execute(sa.select(_changes.entry_id).distinct()).scalars())
         self._keys = {(row.scope, row.key) for row in connection.execute(_TAKEN_KEYS)}
@@ -232,10 +234,13 @@ class Merge:
     def finish(self) -> None:
         """Write what is left, and let one state of each conversation stand."""
         self._write_batch()
-        for session in self._sessions.values():
-            if session.last_here == _NEVER or session.live_here == session.live_there:
+        for (scope, session_id), session in self._sessions.items():
+            new_here = session.last_here == _NEVER or session.live_here == session.live_there
+            theirs_stands = session.last_there > session.last_here and not new_here
+            self.chat.settle(scope, session_id, theirs_stands=theirs_stands, new_here=new_here)
+            if new_here:
                 continue
-            stands = session.live_there if session.last_there > session.last_here else session.live_here
+            stands = session.live_there if theirs_stands else session.live_here
             last = max(session.last_there, session.last_here)
             for message_id in sorted((session.live_here | session.live_there) - stands):
                 moment = session.replaced_there.get(message_id, last)
@@ -248,6 +253,7 @@ class Merge:
                 one = (_messages.message_id == message_id) & _messages.replaced_at.is_not(None)
                 if self._connection.execute(conversation_history.update().where(one).values(replaced_at=None)).rowcount:
                     self._restore(message_id)
+        self.chat.finish()
 
     def _restore(self, entry_id: str) -> None:
         """Bring back the entry of a message that was replaced here and stands again."""

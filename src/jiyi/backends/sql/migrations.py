@@ -30,6 +30,47 @@ def _first_version(_connection: sa.Connection) -> None:
     """Nothing to do: version 1 is the state in which the first stores were made."""
 
 
+# As the engine writes it down for a new store, so that nothing tells an old store from a new one afterwards.
+_CHAT = """
+CREATE INDEX ix_conversation_history_prompts ON conversation_history (scope, session_id, position)
+ WHERE role IN ('system', 'developer');
+CREATE TABLE chat_epochs (
+    scope TEXT NOT NULL, session_id TEXT NOT NULL, epoch INTEGER NOT NULL, first_position INTEGER NOT NULL,
+    started_at TEXT, PRIMARY KEY (scope, session_id, epoch));
+CREATE TABLE chat_summaries (
+    id TEXT NOT NULL, scope TEXT NOT NULL, session_id TEXT NOT NULL, epoch INTEGER NOT NULL,
+    generation INTEGER NOT NULL, first_position INTEGER NOT NULL, last_position INTEGER NOT NULL,
+    first_message_id TEXT NOT NULL, last_message_id TEXT NOT NULL, previous_id TEXT, content TEXT NOT NULL,
+    tokens INTEGER NOT NULL, made_by TEXT NOT NULL, created_at TEXT NOT NULL, replaced_at TEXT, PRIMARY KEY (id),
+    CONSTRAINT uq_chat_summaries_generation UNIQUE (scope, session_id, epoch, generation));
+CREATE TABLE chat_flushes (
+    id TEXT NOT NULL, scope TEXT NOT NULL, session_id TEXT NOT NULL, epoch INTEGER NOT NULL, number INTEGER NOT NULL,
+    first_position INTEGER NOT NULL, last_position INTEGER NOT NULL, "trigger" TEXT NOT NULL, made_by TEXT NOT NULL,
+    created_at TEXT NOT NULL, replaced_at TEXT, PRIMARY KEY (id),
+    CONSTRAINT uq_chat_flushes_number UNIQUE (scope, session_id, epoch, number));
+CREATE TABLE flush_candidates (
+    id TEXT NOT NULL, scope TEXT NOT NULL, session_id TEXT NOT NULL, epoch INTEGER NOT NULL, content TEXT NOT NULL,
+    kind TEXT NOT NULL, confidence DOUBLE NOT NULL, domain TEXT, importance DOUBLE, first_message_id TEXT NOT NULL,
+    last_message_id TEXT NOT NULL, first_position INTEGER NOT NULL, last_position INTEGER NOT NULL,
+    made_by TEXT NOT NULL, state TEXT NOT NULL, state_at TEXT, taken_by TEXT, created_at TEXT NOT NULL,
+    PRIMARY KEY (id));
+CREATE INDEX ix_flush_candidates_session ON flush_candidates (scope, session_id, id);
+CREATE INDEX ix_flush_candidates_state ON flush_candidates (scope, state, id);
+CREATE TABLE chat_compactions (
+    id TEXT NOT NULL, scope TEXT NOT NULL, session_id TEXT NOT NULL, epoch INTEGER NOT NULL, "trigger" TEXT NOT NULL,
+    state TEXT NOT NULL, reason TEXT NOT NULL, attempt INTEGER NOT NULL, next_attempt_at TEXT,
+    created_at TEXT NOT NULL, PRIMARY KEY (id));
+CREATE INDEX ix_chat_compactions_session ON chat_compactions (scope, session_id, id);
+"""
+
+
+def _chat_room(connection: sa.Connection) -> None:
+    """Epochs, summaries, flushes and candidates of conversations."""
+    for statement in _CHAT.split(";"):
+        if statement.strip():
+            connection.exec_driver_sql(statement)
+
+
 def _note_files(connection: sa.Connection) -> None:
     connection.exec_driver_sql(
         "CREATE TABLE note_files (workspace TEXT NOT NULL, scope TEXT NOT NULL, path TEXT NOT NULL, "
@@ -41,6 +82,7 @@ def _note_files(connection: sa.Connection) -> None:
 
 MIGRATIONS: tuple[Migration, ...] = (
     Migration(1, "first tables", _first_version),
+    Migration(2, "the chat room", _chat_room),
     Migration(3, "note files", _note_files),
 )
 

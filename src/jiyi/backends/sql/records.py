@@ -353,10 +353,7 @@ class SqlRecordStore:
             chunk = saved.replaced[start : start + CHUNK]
             for row in connection.execute(_SELECT.where(memory_records.c.id.in_(chunk))).all():
                 remove_entry(connection, entry_of(row), actor, "forget")
-        entries = [entry for entry in saved.written if entry is not None and recallable]
-        if entries:
-            _INSERT_ENTRY.run(connection, *(entry_values(entry) for entry in entries))
-            _INSERT_CHANGE.run(connection, *(change_values(entry, "create", actor, [], None) for entry in entries))
+        insert_entries(connection, [entry for entry in saved.written if entry is not None and recallable], actor)
 
     def load_history(self, scope: str, session_id: str) -> list[Message]:
         """The record of the session, exactly as saved."""
@@ -430,6 +427,26 @@ def change_values(
         "changed": to_json(changed) if changed else "[]",
         "before": to_json(before.to_dict()) if before is not None else None,
     }
+
+
+def insert_entries(connection: sa.Connection, entries: Sequence[MemoryEntry], actor: str) -> None:
+    """Entries that are new and have neither keys nor tags, and their lines in the change log."""
+    if entries:
+        _INSERT_ENTRY.run(connection, *(entry_values(entry) for entry in entries))
+        _INSERT_CHANGE.run(connection, *(change_values(entry, "create", actor, [], None) for entry in entries))
+
+
+def erase_entries(connection: sa.Connection, ids: Sequence[str], actor: str) -> int:
+    """Delete entries by id and the texts of all their versions, for good; returns how many were there."""
+    erased = 0
+    for start in range(0, len(ids), CHUNK):
+        chunk = ids[start : start + CHUNK]
+        for row in connection.execute(_SELECT.where(memory_records.c.id.in_(chunk))).all():
+            remove_entry(connection, entry_of(row), actor, "erase")
+            erased += 1
+        kept = memory_changes.update().where(memory_changes.c.entry_id.in_(chunk), memory_changes.c.before.is_not(None))
+        connection.execute(kept.values(before=None, changed="[]"))
+    return erased
 
 
 def remove_entry(connection: sa.Connection, entry: MemoryEntry, actor: str, operation: str) -> None:

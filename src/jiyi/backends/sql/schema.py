@@ -126,8 +126,111 @@ conversation_history = sa.Table(
     # Rows that a later save replaced are kept, out of the way.
     sa.Column("replaced_at", UtcTime),
     sa.Index("ix_conversation_history_session", "scope", "session_id", "position"),
+    # Prompts stay in a chat's window: they are found without reading what lies between them.
+    sa.Index(
+        "ix_conversation_history_prompts",
+        "scope",
+        "session_id",
+        "position",
+        sqlite_where=sa.text("role IN ('system', 'developer')"),
+    ),
     sqlite_autoincrement=True,
 )
+
+chat_epochs = sa.Table(
+    "chat_epochs",
+    metadata,
+    sa.Column("scope", sa.Text, primary_key=True),
+    sa.Column("session_id", sa.Text, primary_key=True),
+    sa.Column("epoch", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("first_position", sa.Integer, nullable=False),
+    sa.Column("started_at", UtcTime),
+)
+"""Where each reset of a session began anew. A session that was never reset has no row and is in epoch 1."""
+
+chat_summaries = sa.Table(
+    "chat_summaries",
+    metadata,
+    sa.Column("id", sa.Text, primary_key=True),
+    sa.Column("scope", sa.Text, nullable=False),
+    sa.Column("session_id", sa.Text, nullable=False),
+    sa.Column("epoch", sa.Integer, nullable=False),
+    sa.Column("generation", sa.Integer, nullable=False),
+    sa.Column("first_position", sa.Integer, nullable=False),
+    sa.Column("last_position", sa.Integer, nullable=False),
+    sa.Column("first_message_id", sa.Text, nullable=False),
+    sa.Column("last_message_id", sa.Text, nullable=False),
+    sa.Column("previous_id", sa.Text),
+    sa.Column("content", sa.Text, nullable=False),
+    sa.Column("tokens", sa.Integer, nullable=False),
+    sa.Column("made_by", sa.Text, nullable=False),
+    sa.Column("created_at", UtcTime, nullable=False),
+    sa.Column("replaced_at", UtcTime),
+    # Of two compactions at once only one can take the next generation.
+    sa.UniqueConstraint("scope", "session_id", "epoch", "generation", name="uq_chat_summaries_generation"),
+)
+"""Summaries of conversations. The newest one that is not replaced is the pointer: what follows it is the window."""
+
+chat_flushes = sa.Table(
+    "chat_flushes",
+    metadata,
+    sa.Column("id", sa.Text, primary_key=True),
+    sa.Column("scope", sa.Text, nullable=False),
+    sa.Column("session_id", sa.Text, nullable=False),
+    sa.Column("epoch", sa.Integer, nullable=False),
+    sa.Column("number", sa.Integer, nullable=False),
+    sa.Column("first_position", sa.Integer, nullable=False),
+    sa.Column("last_position", sa.Integer, nullable=False),
+    sa.Column("trigger", sa.Text, nullable=False),
+    sa.Column("made_by", sa.Text, nullable=False),
+    sa.Column("created_at", UtcTime, nullable=False),
+    sa.Column("replaced_at", UtcTime),
+    sa.UniqueConstraint("scope", "session_id", "epoch", "number", name="uq_chat_flushes_number"),
+)
+"""Which messages were looked through for what is worth keeping: none is twice."""
+
+flush_candidates = sa.Table(
+    "flush_candidates",
+    metadata,
+    sa.Column("id", sa.Text, primary_key=True),
+    sa.Column("scope", sa.Text, nullable=False),
+    sa.Column("session_id", sa.Text, nullable=False),
+    sa.Column("epoch", sa.Integer, nullable=False),
+    sa.Column("content", sa.Text, nullable=False),
+    sa.Column("kind", sa.Text, nullable=False),
+    sa.Column("confidence", sa.Double, nullable=False),
+    sa.Column("domain", sa.Text),
+    sa.Column("importance", sa.Double),
+    sa.Column("first_message_id", sa.Text, nullable=False),
+    sa.Column("last_message_id", sa.Text, nullable=False),
+    sa.Column("first_position", sa.Integer, nullable=False),
+    sa.Column("last_position", sa.Integer, nullable=False),
+    sa.Column("made_by", sa.Text, nullable=False),
+    sa.Column("state", sa.Text, nullable=False),
+    sa.Column("state_at", UtcTime),
+    sa.Column("taken_by", sa.Text),
+    sa.Column("created_at", UtcTime, nullable=False),
+    sa.Index("ix_flush_candidates_state", "scope", "state", "id"),
+    sa.Index("ix_flush_candidates_session", "scope", "session_id", "id"),
+)
+"""What flushes propose to keep, until another room takes or rejects it."""
+
+chat_compactions = sa.Table(
+    "chat_compactions",
+    metadata,
+    sa.Column("id", sa.Text, primary_key=True),
+    sa.Column("scope", sa.Text, nullable=False),
+    sa.Column("session_id", sa.Text, nullable=False),
+    sa.Column("epoch", sa.Integer, nullable=False),
+    sa.Column("trigger", sa.Text, nullable=False),
+    sa.Column("state", sa.Text, nullable=False),
+    sa.Column("reason", sa.Text, nullable=False),
+    sa.Column("attempt", sa.Integer, nullable=False),
+    sa.Column("next_attempt_at", UtcTime),
+    sa.Column("created_at", UtcTime, nullable=False),
+    sa.Index("ix_chat_compactions_session", "scope", "session_id", "id"),
+)
+"""Every try to compact a session, so that trouble is seen and retries keep their distance."""
 
 note_files = sa.Table(
     "note_files",

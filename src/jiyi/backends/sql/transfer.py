@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import sqlalchemy as sa
 
+from jiyi.backends.sql import chat_transfer
 from jiyi.backends.sql.merge import CHANGE_FIELDS, MESSAGE_FIELDS, Merge
 from jiyi.backends.sql.rows import ENTRY_COLUMNS, entry_of
 from jiyi.backends.sql.schema import conversation_history, memory_changes, memory_records
@@ -21,7 +23,7 @@ FORMAT = 1
 
 
 def export_rows(connection: sa.Connection, scope: str | None) -> Iterator[dict[str, Any]]:
-    """A header, then the change log, the entries as they are, conversations, and the user dictionary."""
+    """A header, then the change log, the entries, conversations and what the chat room made of them, the dictionary."""
     yield {
         "kind": "jiyi-export",
         "format": FORMAT,
@@ -55,6 +57,7 @@ def export_rows(connection: sa.Connection, scope: str | None) -> Iterator[dict[s
             "created_at": clock.to_text(row.created_at),
             "replaced_at": clock.to_text(row.replaced_at) if row.replaced_at is not None else None,
         }
+    yield from chat_transfer.export_rows(connection, scope)
     if scope is None:
         # The dictionary belongs to the store, not to a scope.
         yield from ({"kind": "word", "word": word} for word in user_words(connection))
@@ -68,6 +71,7 @@ def import_rows(connection: sa.Connection, rows: Iterable[Mapping[str, Any]], ac
         "entry": merge.entry,
         "message": merge.message,
         "word": merge.word,
+        **{kind: functools.partial(merge.chat.take, kind) for kind in chat_transfer.TABLES},
     }
     counts = ImportCounts()
     for row in rows:

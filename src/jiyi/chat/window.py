@@ -1,0 +1,190 @@
+"""What is shown of a conversation, and what leaves it: pure decisions about tokens, no I/O."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from jiyi.chat.groups import groups, without_call
+from jiyi.errors import InvalidInputError
+from jiyi.model.chat import Snapshot, StoredMessage, Summary
+from jiyi.model.limits import check_whole
+from jiyi.model.message import Message
+
+Count: TypeAlias = Callable[[StoredMessage], int]
+
+_LONGEST_SUMMARY = 2_000
+_SHORTEST_SUMMARY = 24
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """How many tokens there are, and for what."""
+
+    limit: int
+    """The window never has more than these."""
+    reserve: int
+    """A compaction leaves these free, so that the next one is not due at once."""
+    soft: int
+    """From here on what will leave next is looked through, before it has to."""
+
+    @property
+    def summary(self) -> int:
+        """How long a summary is asked to be."""
+        return max(_SHORTEST_SUMMARY, min(_LONGEST_SUMMARY, self.limit // 6))
+
+    @property
+    def longest_summary(self) -> int:
+        """A longer one is refused. Models count differently, and overshoot a little."""
+        return 2 * self.summary
+
+    @property
+    def portion(self) -> int:
+        """How much is summarised at once: it must fit into the model that summarises."""
+        return max(self.limit // 2, 1)
+
+
+def make_budget(token_limit: object, soft_threshold: object, reserve: object) -> Budget:
+    """Check the caller's numbers; a reserve of `None` is a quarter of the limit."""
+    limit = check_whole(token_limit, "token_limit", 1, 1 << 40)
+    if isinstance(soft_threshold, bool) or not isinstance(soft_threshold, int | float):
+        raise InvalidInputError(
+            f"soft_threshold must be a share of the limit such as 0.8, not {type(soft_threshold).__name__}: "
+            f"{soft_threshold!r}"
+        )
+    if not 0 < soft_threshold <= 1:
+        raise InvalidInputError(f"soft_threshold {soft_threshold} is not a share of the limit (above 0, at most 1)")
+    kept_free = limit // 4 if reserve is None else check_whole(reserve, "reserve", 0, limit // 2)
+    return Budget(limit, kept_free, max(1, int(limit * soft_threshold)))
+
+
+class ChatWindow(list[Message]):
+    """The messages for the next call of a model: prompts, the summary as a system message, the most recent messages.
+
+    Equal to a plain list of the same messages; what it knows besides is in its attributes.
+    """
+
+    def __init__(
+        self,
+        messages: Iterable[Message] = (),
+        *,
+        summary: Summary | None = None,
+        tokens: int = 0,
+        token_limit: int = 0,
+        left_out: int = 0,
+        over_limit: bool = False,
+        compacted: bool = False,
+        trouble: str | None = None,
+    ) -> None:
+        super().__init__(messages)
+        self.summary = summary
+        """The summary that is shown, if one is."""
+        self.tokens = tokens
+        """All of it together, the summary included."""
+        self.token_limit = token_limit
+        self.left_out = left_out
+        """How many messages are missing in this answer only, because no summary stands for them yet."""
+        self.over_limit = over_limit
+        """The newest message with the prompts is larger than the limit by itself, and is shown nevertheless."""
+        self.compacted = compacted
+        """Whether this call has moved messages under a summary."""
+        self.trouble = trouble
+        """Why a compaction that was due has not happened, in words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """Which messages are shown."""
+
+    messages: tuple[StoredMessage, ...]
+    """In order, prompts that stand before them first."""
+    with_summary: bool
+    tokens: int
+    left_out: int
+    """How many of the messages at hand are not shown."""
+    over_limit: bool
+
+
+def fit(snapshot: Snapshot, *, room: int, summary_tokens: int, count: Count) -> Fit:
+    """The most that fits into `room`: prompts and the newest group always, the summary next, then older groups."""
+    prompts = [*snapshot.prompts, *(one for one in snapshot.recent if one.is_system)]
+    said = _whole_groups(snapshot)
+    missing = sum(not one.is_system for one in snapshot.recent) - len(said)
+    together = groups(said)
+    used = sum(map(count, prompts))
+    shown: list[list[StoredMessage]] = []
+    if together:
+        shown.append(together[-1])
+        used += sum(map(count, together[-1]))
+    over = used > room
+    with_summary = snapshot.summary is not None and used + summary_tokens <= room
+    used += summary_tokens if with_summary else 0
+    for group in reversed(together[:-1]):
+        size = sum(map(count, group))
+        if used + size > room:
+            break
+        used += size
+        shown.append(group)
+    kept = [one for group in shown for one in group]
+    messages = sorted([*prompts, *kept], key=lambda one: one.position)
+    return Fit(tuple(messages), with_summary, used, missing + len(said) - len(kept), over)
+
+
+def _whole_groups(snapshot: Snapshot) -> list[StoredMessage]:
+    """What was said, without results whose call is not shown: no model accepts one without the other."""
+    said = [one for one in snapshot.recent if not one.is_system]
+    if snapshot.complete and snapshot.summary is None:
+        return said
+    orphans = without_call(said)
+    # The newest message is shown whatever it is.
+    return [one for one in said if one.position not in orphans or one is said[-1]]
+
+
+def leaving(messages: Sequence[StoredMessage], *, keep: int, portion: int, count: Count) -> list[StoredMessage]:
+    """What goes first when at most `keep` tokens of these messages (all that are there) may stay.
+
+    Oldest first, whole groups, never the newest group, never prompts; at most a portion at once, but one group at
+    least.
+    """
+    together = groups([one for one in messages if not one.is_system])
+    stays = 0
+    split = max(len(together) - 1, 0)
+    if together:
+        stays = sum(map(count, together[-1]))
+    while split > 0:
+        size = sum(map(count, together[split - 1]))
+        if stays + size > keep:
+            break
+        stays += size
+        split -= 1
+    return _portion(together[:split], portion, count)
+
+
+def first_portion(messages: Sequence[StoredMessage], *, portion: int, count: Count) -> list[StoredMessage]:
+    """The same for the beginning of a stretch whose end was not read: its last group may be incomplete."""
+    together = groups([one for one in messages if not one.is_system])
+    return _portion(together[:-1], portion, count)
+
+
+def oldest(messages: Sequence[StoredMessage], *, tokens: int, count: Count) -> list[StoredMessage]:
+    """Whole groups from the oldest on until these tokens are reached, but for the newest group."""
+    found: list[StoredMessage] = []
+    size = 0
+    for group in groups([one for one in messages if not one.is_system])[:-1]:
+        if size >= tokens:
+            break
+        found += group
+        size += sum(map(count, group))
+    return found
+
+
+def _portion(together: Sequence[list[StoredMessage]], portion: int, count: Count) -> list[StoredMessage]:
+    found: list[StoredMessage] = []
+    size = 0
+    for group in together:
+        size += sum(map(count, group))
+        if found and size > portion:
+            break
+        found += group
+    return found
