@@ -106,10 +106,23 @@ class Scanner:
         known = self._store.note_files(self._identity.workspace, self._identity.scope)
         found = []
         for path in paths:
-            stamp = self._files.stamp(path)
-            if stamp is None or not self._same(known.get(path), stamp):
+            stamp, file = self._files.stamp(path), known.get(path)
+            if stamp is None or file is None or not (self._same(file, stamp) or self._still(file, stamp)):
                 found.append(path)
         return found
+
+    def _still(self, known: NoteFile, stamp: FileStamp) -> bool:
+        """Whether a file that has changed a moment ago still has the bytes that were read."""
+        if known.stamp != stamp:
+            return False
+        if known.problem.startswith(_UNREAD):
+            # Nobody may look, but nothing was written to it either.
+            return True
+        try:
+            data, _ = self._files.read(known.path, most=self._most_bytes)
+        except (FileNotFoundError, NotesError, InvalidInputError):
+            return False
+        return _digest(data) == known.digest
 
     def _write(self, updates: Sequence[NoteUpdate]) -> NoteCounts:
         if not updates:
@@ -136,8 +149,9 @@ class Scanner:
         except (NotesError, InvalidInputError) as error:
             reason = str(error).removeprefix(path).strip()
             return _unread(path, known, listed, checked, f"{_UNREAD}: {reason}")
-        digest = hashlib.blake2b(data, digest_size=16).hexdigest()
-        if known is not None and known.digest == digest and known.stamp == stamp:
+        digest = _digest(data)
+        unread = known is not None and known.problem.startswith(_UNREAD)
+        if known is not None and known.digest == digest and known.stamp == stamp and not unread:
             if checked - max(stamp.modified, stamp.changed) > _TICK_NANOSECONDS:
                 self._certain[path] = stamp
             return None
@@ -195,6 +209,10 @@ class Scanner:
             if problem not in self._told:
                 _log.warning("note %s: %s", problem.path, problem.reason)
         self._told = set(problems)
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.blake2b(data, digest_size=16).hexdigest()
 
 
 def _unread(path: str, known: NoteFile | None, listed: FileStamp, checked: int, problem: str) -> NoteUpdate | None:
