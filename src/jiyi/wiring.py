@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from jiyi.config import Settings, load_settings
 from jiyi.errors import ConfigError
-from jiyi.ports import Embedder
+from jiyi.ports import ChatModel, Embedder
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,21 +25,24 @@ def build(
     *,
     config: str | os.PathLike[str] | None = None,
     embedder: str | Embedder | None = None,
+    llm: str | ChatModel | None = None,
     **settings: Any,
 ) -> Components:
     """Read the settings and open everything they name. Opening twice, in one process or several, is fine.
 
-    `embedder` is the setting, or an embedder of the caller's own.
+    `embedder` and `llm` are the settings, or an embedder and a chat model of the caller's own.
     """
-    if isinstance(embedder, Embedder):
-        return assemble(load_settings(path, config=config, **settings), embedder=embedder)
-    if embedder is not None:
+    own_embedder = embedder if isinstance(embedder, Embedder) else None
+    own_model = llm if isinstance(llm, ChatModel) else None
+    if embedder is not None and own_embedder is None:
         settings["embedder"] = embedder
-    return assemble(load_settings(path, config=config, **settings))
+    if llm is not None:
+        settings["llm"] = "none" if own_model is not None else llm
+    return assemble(load_settings(path, config=config, **settings), embedder=own_embedder, model=own_model)
 
 
-def assemble(settings: Settings, *, embedder: Embedder | None = None) -> Components:
-    """Open everything for settings that are already read; a given embedder takes the place of the one they name."""
+def assemble(settings: Settings, *, embedder: Embedder | None = None, model: ChatModel | None = None) -> Components:
+    """Open everything for settings that are already read; what is given takes the place of what they name."""
     from jiyi.backends.sql.chat import SqlChatStore
     from jiyi.backends.sql.records import SqlRecordStore
     from jiyi.backends.sql.sqlite import SqliteDatabase
@@ -53,6 +56,10 @@ def assemble(settings: Settings, *, embedder: Embedder | None = None) -> Compone
         settings = replace(settings, embedder=str(embedder.identity))
     else:
         embedder = _embedder(settings)
+    if model is not None:
+        settings = replace(settings, llm=model.name)
+    else:
+        model = chat_model(settings)
     database = SqliteDatabase(settings.path / "memory.db", busy_timeout=settings.busy_timeout)
     store = SqlRecordStore(database)
     vocabulary = Vocabulary(lambda: [*settings.user_words(), *store.user_words()])
@@ -84,7 +91,7 @@ def assemble(settings: Settings, *, embedder: Embedder | None = None) -> Compone
         freshness_seconds=settings.freshness_seconds,
     )
     engine = RecallEngine(store, text, vectors, embedder, vocabulary, drainer, recall, settings.zone)
-    return Components(settings, store, indexes, drainer, indexer, engine, vocabulary, SqlChatStore(database), None)
+    return Components(settings, store, indexes, drainer, indexer, engine, vocabulary, SqlChatStore(database), model)
 
 
 def notes_room(
@@ -95,6 +102,7 @@ def notes_room(
     """The room of the workspace that the settings name."""
     from jiyi.notes.append import AppendLimits
     from jiyi.notes.room import NotesRoom, NotesSettings
+    from jiyi.text.token_count import counter_for
 
     settings = parts.settings
     if settings.workspace is None:
@@ -118,6 +126,7 @@ def notes_room(
             long_term_tokens=settings.long_term_tokens,
             daily_tokens=settings.daily_note_tokens,
             model=parts.model,
+            counter=counter_for(settings.llm_model),
         ),
         parts.store,
         parts.chats,
@@ -132,3 +141,18 @@ def _embedder(settings: Settings) -> Embedder | None:
     from jiyi.providers.bundled import BundledEmbedder
 
     return BundledEmbedder()
+
+
+def chat_model(settings: Settings) -> ChatModel | None:
+    """The chat model that the settings name; `None` means rules. No connection is made before it is asked."""
+    if settings.llm == "none" or settings.llm_base_url is None or settings.llm_model is None:
+        return None
+    from jiyi.providers.openai_compatible import OpenAICompatibleModel
+
+    return OpenAICompatibleModel(
+        settings.llm_base_url,
+        settings.llm_model,
+        api_key=settings.llm_api_key,
+        timeout=settings.llm_timeout,
+        max_reply_bytes=settings.llm_max_reply_bytes,
+    )
