@@ -8,7 +8,8 @@ with synchronous=FULL, on the same disk; it takes turns with `put`. `put` writes
 that recall finds, and a line of the change log. Both sessions have a full window, so that a `get` of each returns about
 as many messages; what differs is how much lies behind the pointer.
 
-If `llama_index` is installed, its ChatSummaryMemoryBuffer holds the same conversation, with a model that answers at once.
+If `llama_index` is installed, its ChatSummaryMemoryBuffer holds the same conversation, with a model that answers at
+once.
 """
 
 from __future__ import annotations
@@ -113,7 +114,7 @@ async def beside_llama_index(folder: Path, count: int, report: Report) -> None:
     from llama_index.core.memory import ChatSummaryMemoryBuffer
 
     theirs = ChatSummaryMemoryBuffer.from_defaults(
-        llm=MockLLM(max_tokens=64), token_limit=LIMIT, tokenizer_fn=lambda text: text.encode()[::3]
+        llm=MockLLM(max_tokens=64), token_limit=LIMIT, tokenizer_fn=lambda text: list(text.encode()[::3])
     )
     said = turns(count)
     async with AgentMemory.open(folder, **_SETTINGS) as memory:

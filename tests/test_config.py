@@ -306,3 +306,122 @@ def test_an_embedder_may_be_an_object_of_ones_own(open_memory: OpenMemory) -> No
 def test_what_is_no_embedder_is_refused(open_memory: OpenMemory) -> None:
     with pytest.raises(ConfigError, match="argument embedder"):
         open_memory(embedder=object())
+
+
+# --- the chat room --------------------------------------------------------------------------------------------------
+
+CHAT = """\
+memory:
+  # Token 限制
+  token_limit: 64000
+
+  summarize_prompt: |
+    请总结以下对话的关键信息，保留重要的上下文和结论。
+
+  persistence:
+    enabled: false
+    backend: redis
+    connection_string: redis://localhost:6379
+"""
+
+
+def test_the_settings_file_of_the_chat_design_is_read(tmp_path: Path) -> None:
+    assert load_memory_config(write(tmp_path / "configs", CHAT)) == {
+        "token_limit": 64_000,
+        "summarize_prompt": "请总结以下对话的关键信息，保留重要的上下文和结论。\n",
+        "persistence": {"enabled": False, "backend": "redis", "connection_string": "redis://localhost:6379"},
+    }
+    settings = load_settings(tmp_path / "configs", environment={})
+    assert settings.token_limit == 64_000
+    assert settings.persistence is not None
+    assert settings.persistence.backend == "redis"
+
+
+def test_the_settings_file_of_the_chat_design_is_looked_for_where_the_design_puts_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ConfigError, match=re.escape("configs/memory.yaml does not exist")):
+        load_memory_config()
+    write(tmp_path / "configs", "memory:\n  token_limit: 5\n")
+    assert load_memory_config() == {"token_limit": 5}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "named"),
+    [
+        ("64000", "0", "line 3: token_limit: 0 will not do"),
+        ("64000", "many", "line 3: token_limit: 'many' will not do"),
+        (
+            "token_limit",
+            "token_limits",
+            "line 3: token_limits: unknown setting 'token_limits'; did you mean 'token_limit'?",
+        ),
+        (
+            "|\n    请总结以下对话的关键信息，保留重要的上下文和结论。",
+            "[1]",
+            "line 5: summarize_prompt: [1] will not do",
+        ),
+        ("enabled: false", "enabled: perhaps", "line 9: persistence.enabled: 'perhaps' will not do"),
+        (
+            "backend: redis",
+            "backend: floppy",
+            "line 10: persistence.backend: 'floppy' will not do: one of sqlite, redis",
+        ),
+        ("backend", "backand", "line 10: persistence.backand: unknown setting 'backand'; did you mean 'backend'?"),
+        (
+            "    connection_string: redis://localhost:6379\n",
+            "",
+            "line 10: persistence.backend: redis needs a connection",
+        ),
+        ("redis://localhost:6379", "[5]", "line 11: persistence.connection_string: [5] will not do"),
+    ],
+)
+def test_what_is_wrong_in_the_chat_settings_is_named_with_file_line_and_key(
+    tmp_path: Path, old: str, new: str, named: str
+) -> None:
+    file = write(tmp_path, CHAT.replace(old, new, 1))
+    for load in (load_memory_config, lambda path: load_settings(path.parent, environment={})):
+        with pytest.raises(ConfigError) as caught:
+            load(file)
+        assert f"{file}, {named}" in str(caught.value)
+
+
+def test_persistence_that_is_no_mapping_is_refused(tmp_path: Path) -> None:
+    file = write(tmp_path, "memory:\n  persistence: redis\n")
+    with pytest.raises(ConfigError, match=re.escape(f"{file}, line 2: persistence: 'redis' will not do: a mapping")):
+        load_memory_config(file)
+
+
+def test_the_chat_settings_come_from_the_environment_too(tmp_path: Path) -> None:
+    environment = {
+        "JIYI_TOKEN_LIMIT": "900",
+        "JIYI_SOFT_THRESHOLD": "0.5",
+        "JIYI_RESERVE_TOKENS": "",
+        "JIYI_PERSISTENCE": '{"enabled": true, "backend": "sqlite"}',
+    }
+    settings = load_settings(tmp_path, environment=environment)
+    assert (settings.token_limit, settings.soft_threshold, settings.reserve_tokens) == (900, 0.5, None)
+    assert settings.persistence is not None
+    assert settings.persistence.enabled
+    for name, value in (
+        ("SOFT_THRESHOLD", "0"),
+        ("RESERVE_TOKENS", "-1"),
+        ("PERSISTENCE", "{"),
+        ("TOKEN_LIMIT", "1.5"),
+    ):
+        with pytest.raises(ConfigError, match=f"JIYI_{name}"):
+            load_settings(tmp_path, environment={f"JIYI_{name}": value})
+
+
+def test_the_password_of_a_connection_is_not_shown(tmp_path: Path) -> None:
+    address = "redis://jiyi:geheim@localhost:6379"
+    settings = load_settings(
+        tmp_path, environment={}, persistence={"enabled": True, "backend": "redis", "connection_string": address}
+    )
+    assert "geheim" not in repr(settings)
+    assert "geheim" not in repr(settings.persistence)
+    file = write(tmp_path, f"memory:\n  persistence:\n    backend: {address}\n")
+    with pytest.raises(ConfigError) as caught:
+        load_memory_config(file)
+    assert "geheim" not in str(caught.value)

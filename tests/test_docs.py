@@ -30,6 +30,7 @@ PAIRS = [
     ("README.md", "README.zh-CN.md"),
     ("docs/guides/recall.md", "docs/guides/recall.zh-CN.md"),
     ("docs/guides/operations.md", "docs/guides/operations.zh-CN.md"),
+    ("docs/guides/chat.md", "docs/guides/chat.zh-CN.md"),
 ]
 DOCUMENTS = sorted(
     path.relative_to(ROOT).as_posix() for pattern in ("*.md", "docs/**/*.md") for path in ROOT.glob(pattern)

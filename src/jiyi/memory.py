@@ -86,7 +86,10 @@ class AgentMemory:
         self._limits = components.settings.limits
         self._store = components.store
         self._threads = Workers(8, name="jiyi")
+        # Who waits for a model must not keep those waiting who only read or write.
+        self._patient_threads = Workers(8, name="jiyi-model")
         self._chat_parts: RoomParts | None = None
+        self._chat_guard = threading.Lock()
         self._closed = False
         self._opened_notes: NotesRoom | None = None
         self._opening_notes = threading.Lock()
@@ -337,7 +340,7 @@ class AgentMemory:
         budget = make_budget(limit, settings.soft_threshold if soft_threshold is None else soft_threshold, kept_free)
         prompt = settings.summarize_prompt if summarize_prompt is None else self._limits.check_content(summarize_prompt)
         room = ChatRoom(self._rooms(), self._scope(scope), self._session(session_id), budget, prompt)
-        return Chat(room, self._run, self._written)
+        return Chat(room, self._run, self._run_slowly, self._written)
 
     async def candidates(
         self,
@@ -374,16 +377,17 @@ class AgentMemory:
 
     def _rooms(self) -> RoomParts:
         """What all chats of this memory share; made for the first one."""
-        if self._chat_parts is None:
-            from jiyi.chat.parts import room_parts
+        with self._chat_guard:
+            if self._chat_parts is None:
+                from jiyi.chat.parts import room_parts
 
-            self._chat_parts = room_parts(
-                self._parts.chats,
-                self._parts.model,
-                actor=self._settings.actor,
-                recallable=self._settings.recall_messages,
-            )
-        return self._chat_parts
+                self._chat_parts = room_parts(
+                    self._parts.chats,
+                    self._parts.model,
+                    actor=self._settings.actor,
+                    recallable=self._settings.recall_messages,
+                )
+            return self._chat_parts
 
     # --- rooms ----------------------------------------------------------------------------------------------------
 
@@ -489,6 +493,7 @@ class AgentMemory:
         if self._parts.indexer is not None:
             self._parts.indexer.stop()
         self._threads.close()
+        self._patient_threads.close()
         if self._opened_notes is not None:
             self._opened_notes.close()
         for index in self._parts.indexes:
@@ -514,6 +519,13 @@ class AgentMemory:
             raise MemoryClosedError("this memory is closed; open it again with create_memory or AgentMemory.open")
         call = functools.partial(copy_context().run, function, *args, **kwargs)
         return await self._threads.run(call)
+
+    async def _run_slowly(self, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+        """The same for what may ask a model."""
+        if self._closed:
+            raise MemoryClosedError("this memory is closed; open it again with create_memory or AgentMemory.open")
+        call = functools.partial(copy_context().run, function, *args, **kwargs)
+        return await self._patient_threads.run(call)
 
     def _put(self, drafts: Sequence[Draft]) -> Sequence[MemoryEntry]:
         stored = self._store.put(drafts, actor=self._settings.actor)

@@ -306,8 +306,8 @@ class ChatStore(Protocol):
         """The last try in this epoch."""
         ...
 
-    def failing_sessions(self) -> int:
-        """How many sessions of all scopes have failed in their last try."""
+    def failing_sessions(self, since: datetime) -> int:
+        """How many sessions of all scopes have failed in their last try, in their current epoch, since then."""
         ...
 
 

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 from typing import Any
 
 from jiyi.chat.parts import room_parts
@@ -100,7 +101,7 @@ def check_whole(chat: Any, window: Any = None) -> None:
     summaries = chat.summaries()
     # The summaries stand for one stretch after the other, without a gap and without an overlap.
     assert [s.previous_id for s in summaries] == [None, *(s.id for s in summaries[:-1])][: len(summaries)]
-    for before, after in zip(summaries, summaries[1:], strict=False):
+    for before, after in pairwise(summaries):
         assert after.first_position == before.last_position + 1
     pointer = summaries[-1].last_position if summaries else chat.epochs()[-1].first_position - 1
     prompts = [m for m in everything if m.message.role == "system"]

@@ -1,5 +1,6 @@
 """The running conversation: inside its limit, and nothing of it is ever lost."""
 
+import threading
 from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
@@ -27,7 +28,13 @@ def texts(messages: Any) -> list[Any]:
 
 def test_what_is_put_comes_back_exactly_in_order(memory: AgentMemory) -> None:
     chat = memory.chat("s")
-    messages = [PROMPT, said(0, "你好 \x00 \ud800"), call("f", "c1"), result("c1"), {"role": "assistant", "content": ""}]
+    messages = [
+        PROMPT,
+        said(0, "你好 \x00 \ud800"),
+        call("f", "c1"),
+        result("c1"),
+        {"role": "assistant", "content": ""},
+    ]
     ids = [chat.put(message) for message in messages]
     assert [message.to_dict() for message in chat.get_all()] == messages
     assert list(chat.get()) == chat.get_all()
@@ -54,6 +61,7 @@ def test_the_window_keeps_the_limit_and_the_record_keeps_everything(memory: Agen
     chat = memory.chat("s", token_limit=400)
     chat.put(PROMPT)
     put = []
+    window = chat.get()
     for number in range(60):
         put.append(said(number, f"第 {number} 句话：天气 weather is {number} degrees"))
         chat.put(put[-1])
@@ -90,6 +98,7 @@ def test_the_order_is_prompts_then_the_summary_then_the_most_recent(memory: Agen
 def test_a_system_prompt_is_never_summarised_away_wherever_it_stands(memory: AgentMemory) -> None:
     chat = memory.chat("s", token_limit=300)
     prompts = [PROMPT, {"role": "system", "content": "Answer briefly."}, {"role": "developer", "content": "No jokes."}]
+    window = chat.get()
     for number in range(60):
         if number % 20 == 0:
             chat.put(prompts[number // 20])
@@ -493,7 +502,9 @@ def test_a_chat_with_wrong_arguments_is_refused(memory: AgentMemory, arguments: 
         memory.chat(**{"session_id": "s", **arguments})
 
 
-@pytest.mark.parametrize("message", [None, "text", 5, {}, {"role": ""}, {"role": "user", "content": 5}, {"content": "x"}])
+@pytest.mark.parametrize(
+    "message", [None, "text", 5, {}, {"role": ""}, {"role": "user", "content": 5}, {"content": "x"}]
+)
 def test_a_message_that_is_none_is_refused_and_changes_nothing(memory: AgentMemory, message: Any) -> None:
     chat = memory.chat("s")
     with pytest.raises(InvalidInputError, match="message"):
@@ -533,3 +544,58 @@ def test_a_prompt_of_ones_own_is_given_to_the_model(open_memory: OpenMemory) -> 
         chat.compact()
     summaries = [asked for asked, kind in zip(model.questions, model.asked, strict=True) if kind == "summary"]
     assert [asked[0].text for asked in summaries] == ["请用一句话总结。", "Only names."]
+
+
+def test_a_summary_made_for_a_larger_limit_is_made_shorter_for_a_smaller_one(open_memory: OpenMemory) -> None:
+    model = Model(summary="a rather long summary, " * 60)
+    memory = use(open_memory(), model)
+    large = memory.chat("s", token_limit=4_000)
+    large.put_many([said(number) for number in range(10)])
+    large.compact()
+    model.summary = "short"
+    small = memory.chat("s", token_limit=250)
+    window = small.get()
+    assert window.summary.content == "short"
+    assert window.tokens <= 250
+    check_whole(small, window)
+
+
+def test_an_old_export_does_not_bring_back_what_was_deleted(memory: AgentMemory, tmp_path: Path) -> None:
+    chat = memory.chat("s", token_limit=150)
+    chat.put_many([PROMPT, call("f", "c"), result("c"), *(said(n, f"zebra {n}") for n in range(10))])
+    chat.get()
+    file = tmp_path / "export.jsonl"
+    memory.export_jsonl(file)
+    memory.forget_session("s")
+    memory.import_jsonl(file)
+    assert chat.get_all() == []
+    assert memory.recall("zebra", memory_types="message") == []
+    assert memory.list_sessions() == []
+    memory.drain()
+    assert all(report.sound for report in memory.verify())
+
+
+def test_a_slow_model_keeps_nobody_waiting_who_only_reads_or_writes(open_memory: OpenMemory) -> None:
+    at_work, go_on = threading.Barrier(9), threading.Event()
+
+    def slow(_messages: Any) -> str:
+        at_work.wait(60)
+        assert go_on.wait(60)
+        return "done"
+
+    memory = use(open_memory(), Model(summary=slow))
+    chats = [memory.chat(f"s{number}") for number in range(8)]
+    for chat in chats:
+        chat.put_many([said(number) for number in range(6)])
+    waiting = [threading.Thread(target=chat.compact) for chat in chats]
+    for thread in waiting:
+        thread.start()
+    at_work.wait(60)
+    memory.store("key", "written meanwhile")
+    chats[0].put(said(6))
+    assert len(chats[0].get_all()) == 7
+    assert len(chats[0].get()) == 7
+    go_on.set()
+    for thread in waiting:
+        thread.join()
+    assert all(chat.summaries() for chat in chats)

@@ -347,7 +347,10 @@ def test_a_summary_by_rules_has_no_sentence_that_was_not_said(memory: AgentMemor
 
 
 def test_the_summary_speaks_the_language_of_the_conversation(memory: AgentMemory) -> None:
-    for session, text, heading in (("zh", "今天我们讨论了第{}个方案的预算。", "摘要"), ("en", "We spoke of plan {}.", "Summary")):
+    for session, text, heading in (
+        ("zh", "今天我们讨论了第{}个方案的预算。", "摘要"),
+        ("en", "We spoke of plan {}.", "Summary"),
+    ):
         chat = memory.chat(session, token_limit=300)
         chat.put_many([said(number, text.format(number)) for number in range(40)])
         window = chat.get()
@@ -402,7 +405,12 @@ def test_only_the_window_is_read(open_memory: OpenMemory) -> None:
 
     original = history.decoded
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(history, "decoded", lambda c, p, r, u: (decoded.append(p), original(c, p, r, u))[1])
+
+        def noted(content: str, position: int, row: int, unreadable: list[tuple[int, str]]) -> Message | None:
+            decoded.append(position)
+            return original(content, position, row, unreadable)
+
+        patch.setattr(history, "decoded", noted)
         use(memory, store=store)
         window = memory.chat("s", token_limit=400).get()
     assert len(window) > 3

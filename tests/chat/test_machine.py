@@ -100,7 +100,7 @@ class ChatMachine(RuleBasedStateMachine):
 
     @rule(keep=st.integers(0, 6), more=words)
     def rewrite(self, keep: int, more: str) -> None:
-        messages = [*self.epochs[-1][:-keep or None], {"role": "user", "content": more}]
+        messages = [*self.epochs[-1][: -keep or None], {"role": "user", "content": more}]
         self.memory.save_conversation_history("s", messages)
         self.epochs[-1] = messages
 

@@ -58,7 +58,7 @@ def carry_out(folder: str, action: str, step: int) -> None:
         configure(connection, record)
         connection.set_trace_callback(steps.trace)
 
-    SqliteDatabase._configure = staticmethod(traced)  # type: ignore[method-assign]
+    SqliteDatabase._configure = staticmethod(traced)  # type: ignore[assignment, method-assign]
     memory = AgentMemory.open(folder, **QUICK)
     chat = chat_of(memory, action)
     steps.fatal = step

@@ -12,17 +12,18 @@ from typing import Any
 import pytest
 
 from jiyi.sync import AgentMemory
-from tests.chat.support import call, check_whole, result, said
-from tests.crash.chat_steps import ACTIONS, SESSION, chat_of
+from tests.chat.support import call, check_whole, result
+from tests.chat.support import said as turn
+from tests.crash.chat_steps import ACTIONS, chat_of
 from tests.crash.harness import ROOT
 from tests.support import QUICK
 
 MESSAGES = [
     {"role": "system", "content": "Be kind."},
-    *(said(number, f"请记住 {number}: turn {number} of the story, with some words") for number in range(6)),
+    *(turn(number, f"请记住 {number}: turn {number} of the story, with some words") for number in range(6)),
     call("weather", "c1"),
     result("c1", "rain"),
-    *(said(number) for number in range(6, 14)),
+    *(turn(number) for number in range(6, 14)),
 ]
 FEWEST_STEPS = {"put": 5, "put many": 5, "flush": 8, "compact": 12, "limit": 14, "reset": 5, "delete": 8}
 
@@ -39,18 +40,19 @@ def kill() -> Iterator[Kill]:
         stdout=subprocess.PIPE,
         text=True,
     ) as process:
-        assert process.stdin is not None
-        assert process.stdout is not None
+        said, heard = process.stdin, process.stdout
+        assert said is not None
+        assert heard is not None
 
         def order(folder: Path, action: str, step: int) -> bool:
-            process.stdin.write(json.dumps([str(folder), action, step]) + "\n")
-            process.stdin.flush()
-            status = json.loads(process.stdout.readline())
+            said.write(json.dumps([str(folder), action, step]) + "\n")
+            said.flush()
+            status = json.loads(heard.readline())
             assert status in {0, -signal.SIGKILL}
             return bool(status)
 
         yield order
-        process.stdin.close()
+        said.close()
 
 
 def prepare(folder: Path, action: str) -> None:
@@ -60,7 +62,7 @@ def prepare(folder: Path, action: str) -> None:
         if action == "delete":
             chat.compact()
             chat.reset()
-            chat.put(said(0, "after the reset"))
+            chat.put(turn(0, "after the reset"))
 
 
 def look(memory: AgentMemory, action: str) -> dict[str, Any]:
@@ -97,8 +99,8 @@ def state_of(left: dict[str, Any], before: dict[str, Any], after: dict[str, Any]
     return BETWEEN
 
 
-# The other actions are made of the same steps: they are killed in `make crash`.
-EVERY_RUN = ("put", "flush", "compact", "reset")
+# A compaction has every step of a flush. The other actions are made of the same steps: they are killed in `make crash`.
+EVERY_RUN = ("put", "compact", "reset")
 
 
 @pytest.mark.parametrize(

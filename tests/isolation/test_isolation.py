@@ -122,7 +122,14 @@ READING: dict[str, Call] = {
     "list_sessions": lambda memory, scope, _: memory.list_sessions(scope=scope),
     "chat": lambda memory, scope, _: [
         # A status names the session it was asked for, which here is anybody's.
-        (chat.get(), chat.get_all(), chat.summaries(), chat.candidates(state=None), chat.status().summary, chat.epochs())
+        (
+            chat.get(),
+            chat.get_all(),
+            chat.summaries(),
+            chat.candidates(state=None),
+            chat.status().summary,
+            chat.epochs(),
+        )
         for session in ("shared-chat", "shared-session", *(f"session-{secret(other)}" for other in SCOPES))
         for chat in [memory.chat(session, scope=scope, token_limit=150)]
     ],

@@ -129,7 +129,7 @@ class Compactor:
         )
         said = sum(map(self._count, known))
         keep = room - self._budget.reserve - prompts - self._budget.longest_summary - self._summary_tokens("")
-        if trigger in {"explicit", "overflow"}:
+        if trigger in {"explicit", "overflow"} or self._summary_is_too_long(snapshot):
             keep = min(keep, said // 2)
         if trigger == "soft":
             goes = oldest(known, tokens=self._budget.reserve, count=self._count) if snapshot.complete else []
@@ -153,6 +153,13 @@ class Compactor:
                 return _made(snapshot, goes, head)
             # One group is larger than the portion: read on until its end is seen.
             portion *= 2
+
+    def _summary_is_too_long(self, snapshot: Snapshot) -> bool:
+        """Whether the summary was made for a larger limit: then something has to leave, so that a shorter is made."""
+        if snapshot.summary is None:
+            return False
+        longest = self._budget.longest_summary + self._summary_tokens("")
+        return self._summary_tokens(snapshot.summary) > longest
 
     def _waits(self, trigger: str, plan: _Plan) -> Compaction | None:
         """After a failure nothing is tried before its time, unless somebody asks for it."""

@@ -133,8 +133,16 @@ class ChatRoom:
         """Add messages at the end; on disk when this returns."""
         return self._store.append(*self._place, messages, actor=self._parts.actor, recallable=self._parts.recallable)
 
+    def look(self, initial_tokens: int) -> ChatWindow | None:
+        """The window if nothing has to be done first; `None` when messages have to leave or to be looked through."""
+        room = self.budget.limit - initial_tokens
+        snapshot, total = self._look(room)
+        if not snapshot.complete or total > room or self._nearly_full(snapshot, total, room):
+            return None
+        return self._window(snapshot, room, compacted=False, trouble=None)
+
     def get(self, initial_tokens: int) -> ChatWindow:
-        """The window, within the limit."""
+        """The window, within the limit, after what has to be done; may ask a model."""
         room = self.budget.limit - initial_tokens
         snapshot, total = self._look(room)
         done = Compaction()
@@ -148,11 +156,14 @@ class ChatRoom:
                 snapshot, total = self._look(room)
                 if snapshot.complete and total <= room:
                     break
-        elif total > min(self.budget.soft, room) and self._looked_through != _place_of(snapshot):
+        elif self._nearly_full(snapshot, total, room):
             done = self._compact("soft", initial_tokens, wait=False)
             if done.trouble is None:
                 self._looked_through = _place_of(snapshot)
         return self._window(snapshot, room, compacted=compacted, trouble=done.trouble)
+
+    def _nearly_full(self, snapshot: Snapshot, total: int, room: int) -> bool:
+        return total > min(self.budget.soft, room) and self._looked_through != _place_of(snapshot)
 
     def _window(self, snapshot: Snapshot, room: int, *, compacted: bool, trouble: str | None) -> ChatWindow:
         summary = snapshot.summary

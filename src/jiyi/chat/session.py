@@ -24,9 +24,17 @@ class Chat:
     asynchronous = True
     """For `jiyi.sync`: the methods of this object are to be awaited."""
 
-    def __init__(self, room: ChatRoom, run: Callable[..., Awaitable[Any]], written: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        room: ChatRoom,
+        run: Callable[..., Awaitable[Any]],
+        run_slowly: Callable[..., Awaitable[Any]],
+        written: Callable[[], None],
+    ) -> None:
+        """`run` does blocking work on a thread; `run_slowly` does what may ask a model."""
         self._room = room
         self._run = run
+        self._run_slowly = run_slowly
         self._written = written
 
     @property
@@ -65,7 +73,9 @@ class Chat:
         go under a summary first; if that fails, the oldest are left out of this answer only, and `trouble` says why.
         """
         checked = check_whole(initial_tokens, "initial_tokens", 0, _MOST_TOKENS)
-        window: ChatWindow = await self._run(self._room.get, checked)
+        window: ChatWindow | None = await self._run(self._room.look, checked)
+        if window is None:
+            window = await self._run_slowly(self._room.get, checked)
         return window
 
     async def get_all(self, *, epoch: int | None = None) -> list[Message]:
@@ -87,12 +97,12 @@ class Chat:
 
         A failure of the model is raised, after it was written down; nothing has changed then.
         """
-        done: Compaction = await self._run(self._room.compact, "explicit")
+        done: Compaction = await self._run_slowly(self._room.compact, "explicit")
         return done
 
     async def overflowed(self, error: BaseException | None = None) -> Compaction:  # noqa: ARG002
         """Tell that the model has refused the window as too long, whatever our count said: half of it is compacted."""
-        done: Compaction = await self._run(self._room.compact, "overflow")
+        done: Compaction = await self._run_slowly(self._room.compact, "overflow")
         return done
 
     async def epochs(self) -> list[Epoch]:

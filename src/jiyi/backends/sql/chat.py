@@ -7,6 +7,7 @@ newest summary of an epoch that is not replaced is the pointer, and the window i
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime
 from typing import Any
 
 import sqlalchemy as sa
@@ -386,13 +387,19 @@ class SqlChatStore:
             row = connection.execute(statement).one_or_none()
             return Attempt(**row._mapping) if row is not None else None
 
-    def failing_sessions(self) -> int:
-        """How many sessions have failed in their last try, in all scopes."""
+    def failing_sessions(self, since: datetime) -> int:
+        """How many sessions of all scopes have failed in their last try, in their current epoch, since then."""
         last = sa.select(sa.func.max(_attempts.id)).group_by(_attempts.scope, _attempts.session_id).scalar_subquery()
+        current = (
+            sa.select(sa.func.max(_epochs.epoch))
+            .where(_epochs.scope == _attempts.scope, _epochs.session_id == _attempts.session_id)
+            .scalar_subquery()
+        )
         statement = (
             sa.select(sa.func.count())
             .select_from(chat_compactions)
-            .where(_attempts.id.in_(last), _attempts.state == "failed")
+            .where(_attempts.id.in_(last), _attempts.state == "failed", _attempts.created_at >= since)
+            .where(_attempts.epoch == sa.func.coalesce(current, 1))
         )
         with self._database.read() as connection:
             return int(connection.execute(statement).scalar_one())
@@ -498,7 +505,7 @@ def _erase(
     """Delete rows of a session, replaced ones too, and everything that was derived from them."""
     own = (_messages.scope == scope, _messages.session_id == session_id, *inside)
     ids = list(connection.execute(sa.select(_messages.message_id).where(*own)).scalars())
-    entries = records.erase_entries(connection, ids, actor)
+    entries = records.erase_messages(connection, scope, ids, actor)
     messages = connection.execute(conversation_history.delete().where(*own)).rowcount
     gone = {
         table.name: connection.execute(table.delete().where(*_of(table, scope, session_id, epoch))).rowcount

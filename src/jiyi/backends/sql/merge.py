@@ -56,6 +56,7 @@ _NEEDED = (
 _BATCH = 500
 _changes = memory_changes.c
 _messages = conversation_history.c
+_ERASED = sa.select(_changes.entry_id).where(_changes.operation == "erase", _changes.key.is_(None))
 _TAKEN_KEYS = sa.select(memory_records.c.scope, memory_records.c.key).where(memory_records.c.key.is_not(None))
 
 
@@ -83,6 +84,7 @@ class Merge:
         # What the store has never heard of needs no second look, and is written in batches.
         self._ids = set(connection.execute(sa.select(_changes.entry_id).distinct()).scalars())
         self._keys = {(row.scope, row.key) for row in connection.execute(_TAKEN_KEYS)}
+        self._erased_messages = set(connection.execute(_ERASED).scalars())
         self._message_ids = set(connection.execute(sa.select(_messages.message_id)).scalars())
         self._versions: dict[str, int] = {}
         self._new_changes: list[dict[str, Any]] = []
@@ -194,6 +196,8 @@ class Merge:
     def message(self, data: Mapping[str, Any]) -> ImportCounts:
         """Take in one row of a conversation."""
         values = _checked_message(data)
+        if values["message_id"] in self._erased_messages:
+            return _UNCHANGED
         session = self._session(values["scope"], values["session_id"])
         if values["replaced_at"] is None:
             session.live_there.add(values["message_id"])

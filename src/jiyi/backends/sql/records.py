@@ -436,16 +436,39 @@ def insert_entries(connection: sa.Connection, entries: Sequence[MemoryEntry], ac
         _INSERT_CHANGE.run(connection, *(change_values(entry, "create", actor, [], None) for entry in entries))
 
 
-def erase_entries(connection: sa.Connection, ids: Sequence[str], actor: str) -> int:
-    """Delete entries by id and the texts of all their versions, for good; returns how many were there."""
+def erase_messages(connection: sa.Connection, scope: str, ids: Sequence[str], actor: str) -> int:
+    """Delete what recall has of messages, and the texts of all versions, for good; returns how many there were.
+
+    Each leaves an erasing line in the change log, also one that was never recallable: an import of an old export finds
+    it there and does not bring the message back.
+    """
     erased = 0
+    now = clock.utc_now()
+    changes = memory_changes.c
     for start in range(0, len(ids), CHUNK):
         chunk = ids[start : start + CHUNK]
-        for row in connection.execute(_SELECT.where(memory_records.c.id.in_(chunk))).all():
-            remove_entry(connection, entry_of(row), actor, "erase")
-            erased += 1
-        kept = memory_changes.update().where(memory_changes.c.entry_id.in_(chunk), memory_changes.c.before.is_not(None))
+        there = sa.select(memory_records.c.id).where(memory_records.c.id.in_(chunk))
+        erased += len(connection.execute(there).all())
+        connection.execute(memory_records.delete().where(memory_records.c.id.in_(chunk)))
+        known = sa.select(changes.entry_id, sa.func.max(changes.version).label("version")).group_by(changes.entry_id)
+        versions = {row.entry_id: row.version for row in connection.execute(known.where(changes.entry_id.in_(chunk)))}
+        kept = memory_changes.update().where(changes.entry_id.in_(chunk), changes.before.is_not(None))
         connection.execute(kept.values(before=None, changed="[]"))
+        rows = [
+            {
+                "entry_id": message_id,
+                "scope": scope,
+                "key": None,
+                "version": versions.get(message_id, 0) + 1,
+                "operation": "erase",
+                "changed_at": now,
+                "changed_by": actor,
+                "changed": "[]",
+                "before": None,
+            }
+            for message_id in chunk
+        ]
+        _INSERT_CHANGE.run(connection, *rows)
     return erased
 
 
