@@ -251,6 +251,7 @@ class Settings:
     max_results: int = _setting(1_000, _whole(1, 1_000_000), "the largest limit of a recall")
     workspace: Path | None = _setting(None, _optional_path, "the directory of notes: MEMORY.md and memory/")
     recall_notes: bool = _setting(True, _flag, "recall finds the notes of the workspace as well")
+    note_candidates: bool = _setting(True, _flag, "what chats propose to keep goes into the daily notes by itself")
     max_note_entry_bytes: int = _setting(64 * 1024, _whole(1, 1 << 24), "the longest entry of a daily note")
     max_note_day_bytes: int = _setting(1 << 20, _whole(1, 1 << 28), "how large a daily note may grow by appending")
     max_note_file_bytes: int = _setting(4 << 20, _whole(1, 1 << 30), "the largest note that is read and searched")

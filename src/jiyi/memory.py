@@ -396,7 +396,7 @@ class AgentMemory:
         """The notes of the workspace: Markdown files that people read and edit."""
         from jiyi.notes import Notes
 
-        return Notes(self._run, self._notes_room)
+        return Notes(self._run, self._run_slowly, self._notes_room)
 
     def _notes_room(self) -> NotesRoom:
         from jiyi.wiring import notes_room

@@ -125,6 +125,7 @@ def notes_room(
             context_file_tokens=settings.context_file_tokens,
             long_term_tokens=settings.long_term_tokens,
             daily_tokens=settings.daily_note_tokens,
+            take_candidates=settings.note_candidates,
             model=parts.model,
             counter=counter_for(settings.llm_model),
         ),

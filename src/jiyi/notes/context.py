@@ -60,6 +60,7 @@ _WORDS: Final = {
 def build_context(room: NotesRoom, kind: str = "main", now: datetime | None = None) -> NotesContext:
     """The layers of a session of this kind, at this moment."""
     check_kind(kind)
+    room.keep_up()
     room.appender.reconcile()
     settings = room.settings
     today = room.today(now)

@@ -160,6 +160,8 @@ def _take_out(room: NotesRoom, found: dict[str, tuple[str, PlacedEntry]]) -> tup
                 start = placed.start_line - 1
                 start -= start > 0 and not lines[start - 1].strip()
                 del lines[start : placed.end_line]
+            for placed in gone:
+                room.journal.taken_out(placed.entry.id)
             room.appender.rewrite(path, data, file.encoded("\n".join(lines)))
             moved += [placed.entry.id for placed in gone]
     return tuple(moved)

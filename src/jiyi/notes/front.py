@@ -40,8 +40,10 @@ class Notes:
 
     asynchronous: ClassVar = True
 
-    def __init__(self, run: Run, room: Callable[[], NotesRoom]) -> None:
+    def __init__(self, run: Run, run_model: Run, room: Callable[[], NotesRoom]) -> None:
+        """`run_model` is for what may wait for a model."""
         self._run = run
+        self._run_model = run_model
         self._room = room
 
     def __repr__(self) -> str:
@@ -130,9 +132,7 @@ class Notes:
 
     async def take_candidates(self, *, limit: int = 1_000) -> TakenCandidates:
         """Write what compactions of the chats propose to keep into the daily notes, each once, and mark it as taken."""
-        from jiyi.notes.candidates import take_candidates
-
-        return await self._run(take_candidates, self._room(), limit=limit)
+        return await self._run(self._room().take_candidates, limit=limit)
 
     # --- long-term memory ---------------------------------------------------------------------------------------------
 
@@ -146,7 +146,7 @@ class Notes:
         """Propose an edit of MEMORY.md from the notes of the last days, as a diff. Nothing is changed."""
         from jiyi.notes.curation import curate
 
-        return await self._run(curate, self._room(), days=days, now=now)
+        return await self._run_model(curate, self._room(), days=days, now=now)
 
     async def accept(self, proposal: Proposal | str) -> Accepted:
         """Apply a proposal (or the one with this id), after a backup. Refused if MEMORY.md has changed since."""

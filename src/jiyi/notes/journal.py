@@ -111,6 +111,10 @@ class Journal:
         """It is in the file with this identity."""
         self._write({"id": record.id, "file": record.file, "restored": record.restored})
 
+    def taken_out(self, entry_id: str) -> None:
+        """It leaves its file on purpose: nobody shall write it again."""
+        self._write({"id": entry_id, "gone": True})
+
     def recent(self) -> tuple[list[Record], list[Record]]:
         """(entries that were written, entries that a process which is dead now was writing), the oldest first.
 
@@ -118,12 +122,13 @@ class Journal:
         """
         written: dict[str, Record] = {}
         begun: dict[str, Record] = {}
+        gone: set[str] = set()
         try:
             names = sorted(self._folder.glob(f"*{_SUFFIX}"))
         except OSError:
             return [], []
         for name in names:
-            records, alive = self._read(name)
+            records, alive = self._read(name, gone)
             if not alive and (not records or time.time_ns() - records[-1].written > _KEEP_SECONDS * 1e9):
                 with suppress(OSError):
                     name.unlink()
@@ -135,8 +140,8 @@ class Journal:
                 elif not alive:
                     begun[record.id] = record
         return (
-            sorted(written.values(), key=lambda record: record.written),
-            [record for record in begun.values() if record.id not in written],
+            sorted((record for record in written.values() if record.id not in gone), key=lambda r: r.written),
+            [record for record in begun.values() if record.id not in written and record.id not in gone],
         )
 
     def close(self) -> None:
@@ -171,8 +176,9 @@ class Journal:
         self._own_path, self._owner = path, os.getpid()
         return self._own
 
-    def _read(self, path: Path) -> tuple[list[Record], bool]:
-        """The records of one journal and whether its process lives."""
+    @staticmethod
+    def _read(path: Path, gone: set[str]) -> tuple[list[Record], bool]:
+        """The records of one journal and whether its process lives; adds to the ids of what was taken out."""
         import fcntl
 
         try:
@@ -192,7 +198,9 @@ class Journal:
             try:
                 data = json.loads(line)
                 before = found.get(data["id"])
-                if "path" in data:
+                if "gone" in data:
+                    gone.add(data["id"])
+                elif "path" in data:
                     found[data["id"]] = Record(data["id"], data["path"], data["text"], data["written"])
                 elif before is not None:
                     found[data["id"]] = Record(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -40,8 +41,11 @@ from jiyi.recall.engine import MODES, Request
 from jiyi.text.token_count import counter_for
 
 if TYPE_CHECKING:
+    from jiyi.notes.candidates import TakenCandidates
     from jiyi.notes.watch import Watcher
     from jiyi.ports import ChatModel, ChatStore, Progress, RecordStore, TokenCounter
+
+_log = logging.getLogger("jiyi.notes")
 
 KINDS: Final = ("main", "group")
 _MOST_SOURCE: Final = 2_000
@@ -66,6 +70,8 @@ class NotesSettings:
     daily_tokens: int = 4_000
     model: ChatModel | None = None
     """Who curates; without one rules do."""
+    take_candidates: bool = True
+    """Whether what chats propose to keep is written down by itself, before notes are searched or shown."""
     counter: TokenCounter | None = None
     """How tokens are counted; without one they are estimated from above."""
 
@@ -98,6 +104,7 @@ class NotesRoom:
         self._recall = recall
         self._written = written
         self._scanning = threading.Lock()
+        self._refused: set[str] = set()
         self.watcher: Watcher | None = None
         self.model = settings.model
 
@@ -149,6 +156,29 @@ class NotesRoom:
         path = daily_path(day, shared=kind == "group")
         return self.appender.append(entry, path, lambda: heading_of(day))
 
+    def take_candidates(self, *, limit: int = 1_000) -> TakenCandidates:
+        """Write what chats propose to keep into the daily notes, each once."""
+        from jiyi.notes.candidates import take_candidates
+
+        done = take_candidates(self, limit=limit)
+        self._refused = set(done.refused)
+        return done
+
+    def keep_up(self) -> None:
+        """Write down what chats have proposed since, if that is wanted. Notes that cannot be written stay readable."""
+        if not self.settings.take_candidates:
+            return
+        new = self.chats.candidates(self.identity.scope, state="new", limit=len(self._refused) + 1)
+        if all(candidate.id in self._refused for candidate in new):
+            return
+        try:
+            refused = self.take_candidates().refused
+        except NotesError as error:
+            _log.warning("what chats propose to keep could not be written down: %s", error)
+            return
+        for candidate_id, reason in refused.items():
+            _log.warning("candidate %s was not written down: %s", candidate_id, reason)
+
     # --- following the files ----------------------------------------------------------------------------------------
 
     def scan(self, *, whole: bool = False, progress: Progress | None = None) -> ScanReport:
@@ -187,6 +217,7 @@ class NotesRoom:
         wanted = None if path is None else check_path(path.removesuffix("/") if isinstance(path, str) else path)
         scopes = self._scopes(kind)
         moment = None if now is None else clock.require_aware(now, "now")
+        self.keep_up()
         for attempt in range(_SEARCH_ATTEMPTS):
             self.scan()
             filters = make_filters(

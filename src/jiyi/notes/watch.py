@@ -61,6 +61,7 @@ class Watcher:
 
     def _scan(self) -> None:
         try:
+            self._room.keep_up()
             report = self._room.scan()
         except JiyiError as error:
             # The next call of the user meets the same error and is told; the thread goes on looking.

@@ -195,6 +195,14 @@ def today(session: Session, workspace: WorkspaceOption = None) -> Code:
     return Code.OK
 
 
+@command("take", into=notes, examples=["jiyi notes take"])
+def take(session: Session, workspace: WorkspaceOption = None) -> Code:
+    """Write what chats propose to keep into the daily notes, each once."""
+    done = _with_words(session, lambda memory: memory.notes.take_candidates(), workspace)
+    session.output.result(done.to_dict(), lambda: views_notes.taken(done))
+    return Code.OK
+
+
 @command("reindex", into=notes, examples=["jiyi notes reindex"])
 def reindex(session: Session, workspace: WorkspaceOption = None) -> Code:
     """Read every note again and bring the indexes up to date; pieces that are the same are not indexed again."""

@@ -11,6 +11,7 @@ from jiyi.apps.cli.visible import one_line, visible
 
 if TYPE_CHECKING:
     from jiyi.model.note import NoteHit, ScanReport
+    from jiyi.notes.candidates import TakenCandidates
     from jiyi.notes.curation import Accepted, Proposal
     from jiyi.notes.entries import PlacedEntry
     from jiyi.notes.transport import Imported
@@ -138,6 +139,14 @@ def accepted(done: Accepted) -> list[Block]:
         blocks.append(text(f"{len(done.moved)} taken out of the daily notes"))
     if done.backup:
         blocks.append(text(f"the version before is {visible(done.backup)}", "dim"))
+    return blocks
+
+
+def taken(done: TakenCandidates) -> list[Block]:
+    """What became of the candidates."""
+    blocks: list[Block] = [text(f"{len(done.written)} written down", "good")]
+    blocks += [text(f"{visible(note.path)}  {note.id}", "dim") for note in done.written]
+    blocks += [text(f"{key}: {one_line(reason)}", "warn") for key, reason in done.refused.items()]
     return blocks
 
 
