@@ -429,10 +429,11 @@ class AgentMemory:
 
     async def drain(self, *, progress: Progress | None = None) -> int:
         """Bring every index up to date now; returns how many changes were taken in."""
-        done = 0
-        for index in self._parts.indexes:
-            done += await self._run(self._parts.drainer.drain, index, progress=progress)
-        return done
+        drain = self._parts.drainer.drain
+        if progress is None:
+            # Words and meaning are computed by different libraries: side by side they take two processors.
+            return sum(await asyncio.gather(*(self._run(drain, index) for index in self._parts.indexes)))
+        return sum([await self._run(drain, index, progress=progress) for index in self._parts.indexes])
 
     async def verify(self, *, progress: Progress | None = None) -> Sequence[IndexReport]:
         """Compare ids and hashes of records and indexes; changes nothing."""

@@ -159,6 +159,10 @@ class RecordStore(Protocol):
         """What is known of the note files of a workspace, by path."""
         ...
 
+    def note_files_state(self, workspace: str, scope: str) -> tuple[int, int]:
+        """Something that changes whenever `note_files` would give something else."""
+        ...
+
     def save_notes(self, workspace: str, scope: str, updates: Sequence[NoteUpdate], *, actor: str) -> NoteCounts:
         """Make the pieces of these files what the updates say, in one transaction; unchanged ones stay untouched."""
         ...

@@ -131,12 +131,12 @@ def test_init_without_a_place_uses_this_directory(tmp_path: Path, monkeypatch: p
 
 def test_a_watcher_reports_until_it_is_interrupted(jiyi: CommandLine, tmp_path: Path) -> None:
     jiyi("notes", "init", "--no-context-files")
-    process = jiyi.start("notes", "watch", "--json", stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process = jiyi.start("notes", "watch", "--json", stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert process.stdout is not None
     assert process.stderr is not None
     first = json.loads(process.stdout.readline())
     assert first["files"] == 1
-    assert "watching" in process.stderr.readline()
+    assert b"watching" in process.stderr.readline()
     (tmp_path / "ws/memory/a.md").write_text("zebra\n", "utf-8")
     second = json.loads(process.stdout.readline())
     assert second["chunks_added"] == 1

@@ -14,6 +14,7 @@ import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
@@ -63,6 +64,7 @@ def check_path(path: object) -> str:
     return "/".join(part for part in path.split("/") if part != ".")
 
 
+@lru_cache(maxsize=1 << 15)
 def _path_problem(path: str) -> str | None:  # noqa: PLR0911 - a list of refusals
     if not path.strip():
         return "is empty"
@@ -85,6 +87,7 @@ def _path_problem(path: str) -> str | None:  # noqa: PLR0911 - a list of refusal
     return None
 
 
+@lru_cache(maxsize=1 << 15)
 def is_note(path: str) -> bool:
     """Whether a path is one of those that are searched: `MEMORY.md`, and Markdown below `memory/`, hidden ones not."""
     parts = path.split("/")

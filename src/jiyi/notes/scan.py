@@ -71,6 +71,7 @@ class Scanner:
         self._most_bytes = most_bytes
         self._certain: dict[str, FileStamp] = {}
         self._told: set[NoteProblem] = set()
+        self._remembered: tuple[tuple[int, int], Mapping[str, NoteFile]] | None = None
 
     def scan(
         self, *, whole: bool = False, progress: Progress | None = None, reconcile: Callable[[], list[str]] | None = None
@@ -78,7 +79,7 @@ class Scanner:
         """Bring the rows up to date; with `whole` every file is read again, whatever its times say."""
         restored = reconcile() if reconcile is not None else []
         listing = self._files.listing()
-        known = self._store.note_files(self._identity.workspace, self._identity.scope)
+        known = self._known()
         changed = [path for path, stamp in listing.files.items() if whole or not self._same(known.get(path), stamp)]
         gone = [path for path in known if path not in listing.files and not _below(path, listing.unknown)]
         counts, problems = NoteCounts(), list(listing.problems)
@@ -96,14 +97,14 @@ class Scanner:
                 progress(done, len(changed))
         counts += self._write(batch)
         if batch or counts != NoteCounts():
-            known = self._store.note_files(self._identity.workspace, self._identity.scope)
+            known = self._known()
         problems += [NoteProblem(file.path, file.problem) for file in known.values() if file.problem]
         self._tell(problems)
         return ScanReport(len(listing.files), len(changed), len(gone), counts, tuple(problems), tuple(restored))
 
     def stale(self, paths: Sequence[str]) -> list[str]:
         """Those of these paths whose file is not what was read of it."""
-        known = self._store.note_files(self._identity.workspace, self._identity.scope)
+        known = self._known()
         found = []
         for path in paths:
             stamp, file = self._files.stamp(path), known.get(path)
@@ -123,6 +124,13 @@ class Scanner:
         except (FileNotFoundError, NotesError, InvalidInputError):
             return False
         return _digest(data) == known.digest
+
+    def _known(self) -> Mapping[str, NoteFile]:
+        """What is known of the files; read again when anybody has written something down since."""
+        state = self._store.note_files_state(self._identity.workspace, self._identity.scope)
+        if self._remembered is None or self._remembered[0] != state:
+            self._remembered = (state, self._store.note_files(self._identity.workspace, self._identity.scope))
+        return self._remembered[1]
 
     def _write(self, updates: Sequence[NoteUpdate]) -> NoteCounts:
         if not updates:

@@ -57,6 +57,19 @@ def files(connection: sa.Connection, workspace: str, scope: str) -> dict[str, No
     }
 
 
+_STATE = Prepared(
+    sa.select(sa.func.count(), sa.func.max(note_files.c.checked)).where(
+        note_files.c.workspace == sa.bindparam("workspace_"), note_files.c.scope == sa.bindparam("scope_")
+    )
+)
+
+
+def state(connection: sa.Connection, workspace: str, scope: str) -> tuple[int, int]:
+    """How many files are known and when the last of them was read: a much shorter question than what is known."""
+    row = _STATE.run(connection, {"workspace_": workspace, "scope_": scope}).fetchone()
+    return (int(row[0]), int(row[1] or 0)) if row is not None else (0, 0)
+
+
 def save(
     connection: sa.Connection, workspace: str, scope: str, updates: Sequence[NoteUpdate], actor: str
 ) -> NoteCounts:

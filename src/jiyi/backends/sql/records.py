@@ -370,6 +370,11 @@ class SqlRecordStore:
         with self._database.read() as connection:
             return notes.files(connection, workspace, scope)
 
+    def note_files_state(self, workspace: str, scope: str) -> tuple[int, int]:
+        """How many there are and when the last of them was read."""
+        with self._database.read() as connection:
+            return notes.state(connection, workspace, scope)
+
     def save_notes(self, workspace: str, scope: str, updates: Sequence[NoteUpdate], *, actor: str) -> NoteCounts:
         """Make the pieces of these files what the updates say, in one transaction."""
         with self._database.write() as connection:

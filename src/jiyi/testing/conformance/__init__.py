@@ -13,7 +13,10 @@ import pytest
 
 # Before they are imported: a failure then shows the values, as in a test file.
 pytest.register_assert_rewrite(
-    *(f"{__name__}.{module}" for module in ("changes", "conversations", "indexes", "records", "text", "vectors"))
+    *(
+        f"{__name__}.{module}"
+        for module in ("changes", "conversations", "indexes", "notes", "records", "text", "vectors")
+    )
 )
 
 from jiyi.testing.conformance.changes import ChangeLogConformance  # noqa: E402
@@ -22,6 +25,7 @@ from jiyi.testing.conformance.conversations import (  # noqa: E402
     TransferConformance,
     UpkeepConformance,
 )
+from jiyi.testing.conformance.notes import NoteConformance  # noqa: E402
 from jiyi.testing.conformance.records import EntryConformance  # noqa: E402
 from jiyi.testing.conformance.text import TextIndexConformance  # noqa: E402
 from jiyi.testing.conformance.vectors import VectorIndexConformance  # noqa: E402
@@ -30,6 +34,11 @@ __all__ = ["RecordStoreConformance", "TextIndexConformance", "VectorIndexConform
 
 
 class RecordStoreConformance(
-    EntryConformance, ChangeLogConformance, ConversationConformance, TransferConformance, UpkeepConformance
+    EntryConformance,
+    ChangeLogConformance,
+    ConversationConformance,
+    NoteConformance,
+    TransferConformance,
+    UpkeepConformance,
 ):
     """Everything that jiyi relies on in a record store. Define `make_store(folder)` and run it."""
