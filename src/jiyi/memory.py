@@ -71,6 +71,8 @@ class Components:
     chats: ChatStore
     model: ChatModel | None
     """The chat model; `None` means rules."""
+    release: tuple[Callable[[], None], ...] = ()
+    """Called when the memory closes: lets go of what was opened for it besides stores and indexes."""
 
 
 class AgentMemory:
@@ -500,6 +502,8 @@ class AgentMemory:
         for index in self._parts.indexes:
             index.close()
         self._store.close()
+        for let_go in self._parts.release:
+            let_go()
 
     async def __aenter__(self) -> Self:
         return self

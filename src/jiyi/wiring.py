@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from jiyi.model.entry import MemoryEntry
     from jiyi.notes.room import NotesRoom
     from jiyi.ports import DerivedIndex, VectorIndex
+    from jiyi.providers.openai_compatible import OpenAICompatibleModel
     from jiyi.recall import Request
 
 
@@ -56,10 +57,12 @@ def assemble(settings: Settings, *, embedder: Embedder | None = None, model: Cha
         settings = replace(settings, embedder=str(embedder.identity))
     else:
         embedder = _embedder(settings)
+    release: tuple[Callable[[], None], ...] = ()
     if model is not None:
         settings = replace(settings, llm=model.name)
-    else:
-        model = chat_model(settings)
+    elif (named := chat_model(settings)) is not None:
+        model = named
+        release = (named.close,)
     database = SqliteDatabase(settings.path / "memory.db", busy_timeout=settings.busy_timeout)
     store = SqlRecordStore(database)
     vocabulary = Vocabulary(lambda: [*settings.user_words(), *store.user_words()])
@@ -91,7 +94,8 @@ def assemble(settings: Settings, *, embedder: Embedder | None = None, model: Cha
         freshness_seconds=settings.freshness_seconds,
     )
     engine = RecallEngine(store, text, vectors, embedder, vocabulary, drainer, recall, settings.zone)
-    return Components(settings, store, indexes, drainer, indexer, engine, vocabulary, SqlChatStore(database), model)
+    chats = SqlChatStore(database)
+    return Components(settings, store, indexes, drainer, indexer, engine, vocabulary, chats, model, release)
 
 
 def notes_room(
@@ -144,7 +148,7 @@ def _embedder(settings: Settings) -> Embedder | None:
     return BundledEmbedder()
 
 
-def chat_model(settings: Settings) -> ChatModel | None:
+def chat_model(settings: Settings) -> OpenAICompatibleModel | None:
     """The chat model that the settings name; `None` means rules. No connection is made before it is asked."""
     if settings.llm == "none" or settings.llm_base_url is None or settings.llm_model is None:
         return None

@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
+from jiyi.backends.sql import chat
+from jiyi.backends.sql.prepared import Prepared
 from jiyi.backends.sql.records import SqlRecordStore
 from jiyi.backends.sql.sqlite import SqliteDatabase
 from jiyi.model.filters import make_filters
@@ -34,6 +36,20 @@ QUESTIONS: dict[str, tuple[Any, str]] = {
     "pending": (lambda store: store.pending(7), "PRIMARY KEY (rowid>?)"),
     "pending in scopes": (lambda store: store.pending(7, SCOPES), "PRIMARY KEY (rowid>?)"),
     "touch": (lambda store: store.touch(["a"], NOW), BY_ID),
+}
+
+# What the chat room asks goes to the driver as it is, so it is looked at in the statements themselves.
+BY_POSITION = "ix_conversation_history_session (scope=? AND session_id=? AND position"
+CHAT_STATEMENTS: dict[str, tuple[Prepared, tuple[str, ...]]] = {
+    "where the next message goes": (
+        chat._NEXT_PLACE,
+        ("sqlite_autoindex_chat_epochs_1 (scope=? AND session_id=?)", "ix_conversation_history_session (scope=? AND"),
+    ),
+    "the current epoch": (chat._EPOCH, ("sqlite_autoindex_chat_epochs_1 (scope=? AND session_id=?)",)),
+    "the pointer": (chat._POINTER, ("sqlite_autoindex_chat_summaries_2 (scope=? AND session_id=? AND epoch=?)",)),
+    "the window": (chat._NEWEST_FIRST, (BY_POSITION,)),
+    "what follows": (chat._OLDEST_FIRST, (BY_POSITION,)),
+    "the prompts": (chat._PROMPTS, ("ix_conversation_history_prompts (scope=? AND session_id=? AND position",)),
 }
 
 
@@ -66,3 +82,18 @@ def test_a_question_is_answered_by_the_index_that_is_made_for_it(question: str, 
     assert any(index in step for step in planned.steps), planned.steps
     # Nearly all entries of all scopes are active: by that index every question would walk through everything.
     assert not any("active" in step or step.startswith("SCAN") for step in planned.steps), planned.steps
+
+
+@pytest.mark.parametrize("question", CHAT_STATEMENTS)
+def test_a_chat_never_walks_through_its_history(question: str, planned: Planned) -> None:
+    statement, indexes = CHAT_STATEMENTS[question]
+    names = ("scope_", "session_", "epoch_", "after_", "before_", "first_")
+    with planned.store._database.read() as connection:
+        ready = statement._ready.get("sqlite") or statement._prepare(connection.dialect)
+        values = dict.fromkeys(names, 1) | {"scope_": "main", "session_": "s"}
+        cursor = connection.connection.cursor()
+        steps = [row[3] for row in cursor.execute(f"EXPLAIN QUERY PLAN {ready.sql}", ready.row(values))]
+    for index in indexes:
+        assert any(index in step for step in steps), steps
+    assert not any("TEMP B-TREE" in step for step in steps), steps
+    assert not any(step.startswith("SCAN ") and step != "SCAN CONSTANT ROW" for step in steps), steps

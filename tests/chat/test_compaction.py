@@ -234,7 +234,7 @@ def test_a_model_proposes_candidates_with_the_messages_they_come_from(open_memor
         '{"candidates": [{"content": "x", "kind": "spell", "confidence": 0.5, "first": 1, "last": 1}]}',
         '{"candidates": [{"content": "x", "kind": "fact", "confidence": 5, "first": 1, "last": 1}]}',
         '{"candidates": [{"content": "x", "kind": "fact", "confidence": 0.5, "first": 1, "last": 99}]}',
-        '{"candidates": [{"content": "x", "kind": "fact", "confidence": 0.5, "first": 2, "last": 1}]}',
+        '{"candidates": [{"content": "x", "kind": "fact", "confidence": 0.5, "first": 0, "last": 1}]}',
     ],
 )
 def test_nothing_leaves_the_window_when_the_flush_fails(open_memory: OpenMemory, reply: str) -> None:

@@ -36,6 +36,16 @@ class Served:
         stored = [self._memory.store(f"{prefix}-{i}", f"{prefix} 的第 {i} 条 number{i}") for i in range(count)]
         return len(stored)
 
+    def chat_turns(self, session: str, turns: int, limit: int, name: str) -> list[str]:
+        """Put messages into a session and look at its window after each; the ids of the messages."""
+        chat = self._memory.chat(session, token_limit=limit)
+        ids = []
+        for turn in range(turns):
+            ids.append(chat.put({"role": "user", "content": f"{name} says 请记住 the number {turn}"}))
+            window = chat.get()
+            assert window.tokens <= limit
+        return ids
+
     def hold_write_lock(self) -> None:
         """Take the lock that every write needs, and keep it."""
         self._stack.enter_context(self._memory._target._store._database._lock.hold())

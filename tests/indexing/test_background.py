@@ -6,6 +6,8 @@ from typing import TypeAlias
 
 import pytest
 
+from jiyi.backends.sql.chat import SqlChatStore
+from jiyi.backends.sql.records import SqlRecordStore
 from jiyi.errors import IndexingError
 from jiyi.indexing import BackgroundIndexer, Drainer, background
 from jiyi.indexing.doctor import examine
@@ -85,7 +87,7 @@ def test_what_was_left_over_is_taken_in_at_the_start(
     "error", [IndexingError("no room left"), OSError("no room left"), RuntimeError("no room left")]
 )
 def test_a_failure_is_visible_and_tried_again_until_it_works(
-    store: RecordStore, drainer: Drainer, index: ListedIndex, start: StartIndexer, error: Exception
+    store: SqlRecordStore, drainer: Drainer, index: ListedIndex, start: StartIndexer, error: Exception
 ) -> None:
     faults, failed, let_go, applied = Faults(), _Seen(), threading.Event(), _Seen()
 
@@ -105,14 +107,14 @@ def test_a_failure_is_visible_and_tried_again_until_it_works(
         failed.wait()
         # Two tries have failed, and the third is under way.
         assert _failure(indexer) == f"{type(error).__name__}: no room left"
-        found = examine(store, drainer, [index], indexer)
+        found = examine(store, drainer, [index], indexer, SqlChatStore(store._database))
         assert not found["healthy"]
         assert any("no room left" in advice for advice in found["advice"])
         let_go.set()
         while _failure(indexer) is not None:
             applied.wait()
         assert len(index.held) == 1
-        assert examine(store, drainer, [index], indexer)["healthy"]
+        assert examine(store, drainer, [index], indexer, SqlChatStore(store._database))["healthy"]
     finally:
         let_go.set()
         indexer.stop()

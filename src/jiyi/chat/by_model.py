@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -10,10 +11,12 @@ from jiyi.errors import ModelReplyError
 from jiyi.model.chat import StoredMessage
 from jiyi.model.replies import parse_json_reply
 from jiyi.ports import ChatModel, TokenCounter
-from jiyi.prompts.chat import FLUSH_SCHEMA, KINDS, flush_messages, summarize_messages
+from jiyi.prompts.chat import flush_messages, flush_schema, summarize_messages
 from jiyi.text.token_count import cut_to_tokens
 
 _FLUSH_TOKENS = 2_000
+# What a model says to itself before it answers is no part of the answer; without an end it is no answer at all.
+_THINKING = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL)
 
 
 class ModelMaker:
@@ -41,20 +44,22 @@ class ModelMaker:
         return self._model.name
 
     def summarize(self, previous: str | None, messages: Sequence[StoredMessage], *, most_tokens: int) -> str:
-        """The model's summary."""
+        """The model's summary. It is asked for `most_tokens` and cut off at twice as many: some more does no harm."""
         spoken = self._spoken(messages)
         asked = summarize_messages(previous, spoken, most_tokens=most_tokens, prompt=self._prompt)
-        return self._model.complete(asked, max_tokens=most_tokens, timeout=self._timeout)
+        reply = self._model.complete(asked, max_tokens=2 * most_tokens, timeout=self._timeout)
+        return _THINKING.sub(" ", reply)
 
     def propose(self, messages: Sequence[StoredMessage]) -> list[Proposal]:
         """What the model finds worth keeping; a reply that is not in the agreed form is a failure."""
         spoken = self._spoken(messages)
         if not spoken.strip():
             return []
+        schema = flush_schema(len(messages))
         reply = self._model.complete(
-            flush_messages(spoken), max_tokens=_FLUSH_TOKENS, schema=FLUSH_SCHEMA, timeout=self._timeout
+            flush_messages(spoken), max_tokens=_FLUSH_TOKENS, schema=schema, timeout=self._timeout
         )
-        data = parse_json_reply(reply, FLUSH_SCHEMA)
+        data = parse_json_reply(reply, schema)
         return [_proposal(item, messages) for item in data["candidates"]]
 
     def _spoken(self, messages: Sequence[StoredMessage]) -> str:
@@ -76,30 +81,9 @@ class ModelMaker:
 
 
 def _proposal(item: Mapping[str, Any], messages: Sequence[StoredMessage]) -> Proposal:
-    """One item of the reply, checked: a model promises a form and does not always keep it."""
-    content, kind, confidence = item.get("content"), item.get("kind"), item.get("confidence")
-    first, last = item.get("first"), item.get("last")
-    sound = (
-        isinstance(content, str)
-        and content.strip()
-        and kind in KINDS
-        and _is_number(confidence)
-        and 0 <= float(confidence or 0) <= 1
-        and isinstance(first, int)
-        and isinstance(last, int)
-        and 1 <= first <= last <= len(messages)
-    )
-    if not sound:
-        raise ModelReplyError(
-            "a candidate of the reply is not in the agreed form: content, kind, confidence 0 to 1, and the numbers of "
-            "messages that exist",
-            reason="wrong schema",
-        )
-    text = str(content).replace("\x00", " ").encode("utf-8", "replace").decode("utf-8").strip()
-    return Proposal(
-        text, str(kind), float(confidence or 0), messages[int(first or 1) - 1], messages[int(last or 1) - 1]
-    )
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+    """One item of the reply, which fits the schema; what a schema cannot say is checked here."""
+    content = str(item["content"]).replace("\x00", " ").encode("utf-8", "replace").decode("utf-8").strip()
+    if not content:
+        raise ModelReplyError("a candidate of the reply is empty", reason="wrong schema")
+    first, last = sorted((int(item["first"]), int(item["last"])))
+    return Proposal(content, item["kind"], float(item["confidence"]), messages[first - 1], messages[last - 1])

@@ -56,28 +56,31 @@ FLUSH = {
 
 KINDS = ("instruction", "preference", "identity", "relation", "health", "fact", "decision", "date", "plan")
 
-FLUSH_SCHEMA: Mapping[str, Any] = {
-    "type": "object",
-    "properties": {
-        "candidates": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "properties": {
-                    "content": {"type": "string", "minLength": 1},
-                    "kind": {"type": "string", "enum": list(KINDS)},
-                    "confidence": {"type": "number", "minimum": 0, "maximum": 1},
-                    "first": {"type": "integer", "minimum": 1},
-                    "last": {"type": "integer", "minimum": 1},
-                },
-                "required": ["content", "kind", "confidence", "first", "last"],
-                "additionalProperties": False,
-            },
-        }
-    },
-    "required": ["candidates"],
-    "additionalProperties": False,
-}
+_LONGEST_CANDIDATE = 500
+_MOST_CANDIDATES = 50
+
+
+def flush_schema(messages: int) -> Mapping[str, Any]:
+    """The form of the reply about so many messages."""
+    number = {"type": "integer", "minimum": 1, "maximum": messages}
+    item = {
+        "type": "object",
+        "properties": {
+            "content": {"type": "string", "minLength": 1, "maxLength": _LONGEST_CANDIDATE},
+            "kind": {"type": "string", "enum": list(KINDS)},
+            "confidence": {"type": "number", "minimum": 0, "maximum": 1},
+            "first": number,
+            "last": number,
+        },
+        "required": ["content", "kind", "confidence", "first", "last"],
+        "additionalProperties": False,
+    }
+    return {
+        "type": "object",
+        "properties": {"candidates": {"type": "array", "items": item, "maxItems": _MOST_CANDIDATES}},
+        "required": ["candidates"],
+        "additionalProperties": False,
+    }
 
 
 @lru_cache(maxsize=256)  # each look at a session shows the same one again

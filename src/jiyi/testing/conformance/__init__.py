@@ -15,11 +15,12 @@ import pytest
 pytest.register_assert_rewrite(
     *(
         f"{__name__}.{module}"
-        for module in ("changes", "conversations", "indexes", "notes", "records", "text", "vectors")
+        for module in ("changes", "chats", "conversations", "indexes", "notes", "records", "text", "vectors")
     )
 )
 
 from jiyi.testing.conformance.changes import ChangeLogConformance  # noqa: E402
+from jiyi.testing.conformance.chats import ChatStoreConformance  # noqa: E402
 from jiyi.testing.conformance.conversations import (  # noqa: E402
     ConversationConformance,
     TransferConformance,
@@ -30,7 +31,7 @@ from jiyi.testing.conformance.records import EntryConformance  # noqa: E402
 from jiyi.testing.conformance.text import TextIndexConformance  # noqa: E402
 from jiyi.testing.conformance.vectors import VectorIndexConformance  # noqa: E402
 
-__all__ = ["RecordStoreConformance", "TextIndexConformance", "VectorIndexConformance"]
+__all__ = ["ChatStoreConformance", "RecordStoreConformance", "TextIndexConformance", "VectorIndexConformance"]
 
 
 class RecordStoreConformance(

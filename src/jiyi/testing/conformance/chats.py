@@ -1,0 +1,305 @@
+"""What every chat store must do: the chat room's promises rest on it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from jiyi.errors import InvalidInputError
+from jiyi.model.chat import Attempt, Candidate, Span, StoredMessage, Summary
+from jiyi.model.identity import new_id
+from jiyi.model.message import Message
+from jiyi.ports import ChatStore, RecordStore
+from jiyi.testing.conformance.examples import ACTOR, LOOK_ALIKE_SCOPES, NOON
+
+TALK = [Message("user" if number % 2 else "assistant", f"turn {number}") for number in range(8)]
+PROMPT = Message("system", "be kind")
+PLACE = ("main", "s")
+
+
+def never(_message: StoredMessage) -> bool:
+    """Never enough."""
+    return False
+
+
+def add(chats: ChatStore, messages: list[Message], scope: str = "main") -> list[str]:
+    """Put messages into the session."""
+    return chats.append(scope, "s", messages, actor=ACTOR, recallable=True)
+
+
+def span_of(chats: ChatStore, first: int, last: int) -> Span:
+    """The stretch between two positions as it is now."""
+    rows, _ = chats.following(*PLACE, after=first - 1, before=last + 1)
+    return Span(chats.epochs(*PLACE)[-1].epoch, first, last, len(rows), max((row.row for row in rows), default=0))
+
+
+def summary_of(chats: ChatStore, last: int, **changed: object) -> Summary:
+    """The summary that would be next, up to this position."""
+    seen = chats.snapshot(*PLACE, never)
+    rows, _ = chats.following(*PLACE, after=seen.pointer, before=last + 1)
+    made = Summary(
+        id=new_id(),
+        scope=PLACE[0],
+        session_id=PLACE[1],
+        epoch=seen.epoch.epoch,
+        generation=chats.next_generation(*PLACE, seen.epoch.epoch),
+        first_position=seen.pointer + 1,
+        last_position=last,
+        first_message_id=rows[0].id,
+        last_message_id=rows[-1].id,
+        previous_id=seen.summary.id if seen.summary is not None else None,
+        content="what was said",
+        tokens=5,
+        made_by="rules",
+        created_at=NOON,
+    )
+    return replace(made, **changed)  # type: ignore[arg-type]
+
+
+def candidate(content: str, position: int = 0) -> Candidate:
+    """A candidate of the session."""
+    return Candidate(
+        id=new_id(),
+        scope=PLACE[0],
+        session_id=PLACE[1],
+        epoch=1,
+        content=content,
+        kind="fact",
+        confidence=0.5,
+        first_message_id="m",
+        last_message_id="m",
+        first_position=position,
+        last_position=position,
+        made_by="rules",
+        created_at=NOON,
+    )
+
+
+class ChatStoreConformance:
+    """Define `make_store(folder)` and `make_chats(store)`, and run it."""
+
+    def make_store(self, folder: Path) -> RecordStore:
+        """A record store whose data belongs to this folder."""
+        raise NotImplementedError(f"{type(self).__name__} must say how a store is made: define make_store(folder)")
+
+    def make_chats(self, store: RecordStore) -> ChatStore:
+        """The chat store over the same data."""
+        raise NotImplementedError(f"{type(self).__name__} must say how chats are made: define make_chats(store)")
+
+    @pytest.fixture
+    def store(self, tmp_path: Path) -> Iterator[RecordStore]:
+        """An empty store."""
+        store = self.make_store(tmp_path / "one")
+        yield store
+        store.close()
+
+    @pytest.fixture
+    def chats(self, store: RecordStore) -> ChatStore:
+        """Its chats."""
+        return self.make_chats(store)
+
+    @pytest.fixture
+    def second(self, store: RecordStore, tmp_path: Path) -> Iterator[ChatStore]:
+        """Another handle on the same data, as another process has one."""
+        assert store.store_id
+        other = self.make_store(tmp_path / "one")
+        yield self.make_chats(other)
+        other.close()
+
+    # --- messages -------------------------------------------------------------------------------------------------
+
+    def test_messages_of_two_handles_stand_in_one_line(
+        self, store: RecordStore, chats: ChatStore, second: ChatStore
+    ) -> None:
+        ids = [add(handle, [message])[0] for message, handle in zip(TALK, [chats, second] * 4, strict=True)]
+        found = chats.epoch_messages(*PLACE, None)
+        assert [(one.id, one.position, one.message) for one in found] == list(zip(ids, range(8), TALK, strict=True))
+        assert store.load_history(*PLACE) == TALK
+        assert add(chats, []) == []
+
+    def test_a_snapshot_reads_backwards_until_there_is_enough(self, chats: ChatStore) -> None:
+        add(chats, [PROMPT, *TALK])
+        seen = chats.snapshot(*PLACE, lambda stored: stored.position == 6)
+        assert [one.position for one in seen.recent] == [6, 7, 8]
+        assert [one.message for one in seen.prompts] == [PROMPT]
+        assert not seen.complete
+        assert (seen.summary, seen.pointer, seen.epoch.epoch) == (None, -1, 1)
+        assert chats.snapshot(*PLACE, never).complete
+        assert chats.count_between(*PLACE, after=-1, before=6) == 5
+        head, whole = chats.following(*PLACE, after=-1, before=6, enough=lambda stored: stored.position == 2)
+        assert ([one.position for one in head], whole) == ([0, 1, 2], False)
+
+    def test_an_unknown_session_is_empty(self, chats: ChatStore) -> None:
+        seen = chats.snapshot(*PLACE, never)
+        assert (seen.recent, seen.prompts, seen.complete, seen.summary) == ((), (), True, None)
+        assert [epoch.epoch for epoch in chats.epochs(*PLACE)] == [1]
+        assert chats.start_epoch(*PLACE).epoch == 1
+
+    # --- the pointer ----------------------------------------------------------------------------------------------
+
+    def test_a_summary_moves_the_pointer_and_prompts_stay_in_sight(self, chats: ChatStore, second: ChatStore) -> None:
+        add(chats, [TALK[0], PROMPT, *TALK[1:]])
+        made = summary_of(chats, 3)
+        assert chats.add_summary(made, span_of(chats, 0, 3), trigger="limit")
+        seen = second.snapshot(*PLACE, never)
+        assert (seen.summary, seen.pointer) == (made, 3)
+        assert [one.position for one in seen.recent] == [4, 5, 6, 7, 8]
+        assert [one.message for one in seen.prompts] == [PROMPT]
+        assert second.summaries(*PLACE, 1) == [made]
+        assert second.summary(*PLACE, made.id) == made
+        last = second.last_attempt(*PLACE, 1)
+        assert last is not None
+        assert (last.state, last.attempt) == ("done", 0)
+
+    def test_of_two_summaries_at_once_one_wins(self, chats: ChatStore, second: ChatStore) -> None:
+        add(chats, TALK)
+        mine, theirs = summary_of(chats, 3), summary_of(second, 5)
+        spans = span_of(chats, 0, 3), span_of(second, 0, 5)
+        assert second.add_summary(theirs, spans[1], trigger="limit")
+        assert not chats.add_summary(mine, spans[0], trigger="limit")
+        assert not chats.add_summary(replace(mine, generation=2), spans[0], trigger="limit")
+        assert chats.summaries(*PLACE, 1) == [theirs]
+        following = summary_of(chats, 6)
+        assert following.previous_id == theirs.id
+        assert chats.add_summary(following, span_of(chats, 6, 6), trigger="explicit")
+
+    def test_a_summary_of_what_was_rewritten_or_reset_is_refused(self, store: RecordStore, chats: ChatStore) -> None:
+        add(chats, TALK)
+        made, span = summary_of(chats, 3), span_of(chats, 0, 3)
+        store.save_history(*PLACE, [*TALK[:2], Message("user", "reworded"), *TALK[3:]], actor=ACTOR)
+        assert not chats.add_summary(made, span, trigger="limit")
+        made, span = summary_of(chats, 3), span_of(chats, 0, 3)
+        store.save_history(*PLACE, TALK[:3], actor=ACTOR)
+        assert not chats.add_summary(made, span, trigger="limit")
+        made, span = summary_of(chats, 1), span_of(chats, 0, 1)
+        chats.start_epoch(*PLACE)
+        assert not chats.add_summary(made, span, trigger="limit")
+        assert chats.summaries(*PLACE, 1) == []
+
+    def test_rewriting_retires_what_stands_for_it(self, store: RecordStore, chats: ChatStore) -> None:
+        add(chats, TALK)
+        span = span_of(chats, 0, 5)
+        found = [candidate("kept", 1), candidate("withdrawn", 4)]
+        assert chats.add_flush(*PLACE, span, found, trigger="soft", made_by="rules")
+        first = summary_of(chats, 2)
+        assert chats.add_summary(first, span_of(chats, 0, 2), trigger="limit")
+        second = summary_of(chats, 5)
+        assert chats.add_summary(second, span_of(chats, 3, 5), trigger="limit")
+        store.save_history(*PLACE, [*TALK[:4], Message("user", "reworded")], actor=ACTOR)
+        assert chats.summaries(*PLACE, 1) == [first]
+        assert chats.flushed_to(*PLACE, chats.epochs(*PLACE)[-1]) == 3
+        assert [one.content for one in chats.candidates("main", state="new")] == ["kept"]
+        again = summary_of(chats, 4)
+        assert again.generation == 3
+        assert chats.add_summary(again, span_of(chats, 3, 4), trigger="limit")
+
+    # --- flushes --------------------------------------------------------------------------------------------------
+
+    def test_a_stretch_is_looked_through_once(self, chats: ChatStore, second: ChatStore) -> None:
+        add(chats, TALK)
+        epoch = chats.epochs(*PLACE)[-1]
+        assert chats.flushed_to(*PLACE, epoch) == -1
+        spans = span_of(chats, 0, 2), span_of(second, 0, 4)
+        assert chats.add_flush(*PLACE, spans[0], [candidate("a")], trigger="soft", made_by="rules")
+        assert not second.add_flush(*PLACE, spans[1], [candidate("b")], trigger="limit", made_by="rules")
+        assert second.flushed_to(*PLACE, epoch) == 2
+        assert second.add_flush(*PLACE, span_of(second, 3, 4), [candidate("c")], trigger="limit", made_by="rules")
+        assert [one.content for one in chats.candidates("main")] == ["a", "c"]
+
+    def test_a_candidate_is_settled_once(self, chats: ChatStore, second: ChatStore) -> None:
+        add(chats, TALK)
+        found = [candidate("a"), candidate("b")]
+        chats.add_flush(*PLACE, span_of(chats, 0, 2), found, trigger="soft", made_by="rules")
+        assert second.candidates("main", session_id="s") == found
+        assert not second.settle_candidate("other", found[0].id, state="taken", by="me")
+        assert second.settle_candidate("main", found[0].id, state="taken", by="me")
+        assert not chats.settle_candidate("main", found[0].id, state="rejected", by="you")
+        [taken] = chats.candidates("main", state="taken")
+        assert (taken.id, taken.taken_by) == (found[0].id, "me")
+        assert taken.state_at is not None
+
+    # --- epochs ---------------------------------------------------------------------------------------------------
+
+    def test_a_new_epoch_hides_the_old_one_and_loses_nothing(self, store: RecordStore, chats: ChatStore) -> None:
+        add(chats, TALK)
+        old = summary_of(chats, 3)
+        assert chats.add_summary(old, span_of(chats, 0, 3), trigger="limit")
+        assert chats.start_epoch(*PLACE).epoch == 2
+        assert chats.start_epoch(*PLACE).epoch == 2
+        seen = chats.snapshot(*PLACE, never)
+        assert (seen.recent, seen.summary, seen.epoch.epoch) == ((), None, 2)
+        assert store.load_history(*PLACE) == []
+        add(chats, [TALK[0]])
+        assert [one.position for one in chats.epoch_messages(*PLACE, None)] == [8]
+        assert [one.message for one in chats.epoch_messages(*PLACE, 1)] == TALK
+        assert chats.summaries(*PLACE, 1) == [old]
+        with pytest.raises(InvalidInputError):
+            chats.epoch_messages(*PLACE, 3)
+
+    def test_deleting_is_complete_and_counted(self, store: RecordStore, chats: ChatStore) -> None:
+        add(chats, TALK)
+        chats.add_flush(*PLACE, span_of(chats, 0, 3), [candidate("a")], trigger="soft", made_by="rules")
+        assert chats.add_summary(summary_of(chats, 3), span_of(chats, 0, 3), trigger="limit")
+        with pytest.raises(InvalidInputError):
+            chats.delete_epoch(*PLACE, 1, actor=ACTOR)
+        chats.start_epoch(*PLACE)
+        add(chats, TALK[:2])
+        receipt = chats.delete_epoch(*PLACE, 1, actor=ACTOR)
+        assert (receipt.messages, receipt.entries, receipt.summaries, receipt.candidates) == (8, 8, 1, 1)
+        assert [epoch.epoch for epoch in chats.epochs(*PLACE)] == [2]
+        receipt = chats.forget_session(*PLACE, actor=ACTOR)
+        assert (receipt.messages, receipt.entries) == (2, 2)
+        assert store.sessions("main") == []
+        assert chats.candidates("main") == []
+        assert [row["kind"] for row in store.export_rows(None) if row["kind"] not in {"jiyi-export", "change"}] == []
+
+    # --- attempts and scopes --------------------------------------------------------------------------------------
+
+    def test_the_last_attempt_is_the_one_that_counts(self, chats: ChatStore) -> None:
+        add(chats, TALK)
+        assert chats.last_attempt(*PLACE, 1) is None
+        for number in (1, 2):
+            attempt = Attempt(
+                id=new_id(),
+                trigger="limit",
+                state="failed",
+                reason="slow",
+                attempt=number,
+                next_attempt_at=NOON + timedelta(minutes=number),
+                created_at=NOON,
+            )
+            chats.add_attempt(*PLACE, 1, attempt)
+            assert chats.last_attempt(*PLACE, 1) == attempt
+        assert chats.failing_sessions(NOON) == 1
+        assert chats.failing_sessions(NOON + timedelta(days=1)) == 0
+        assert chats.add_summary(summary_of(chats, 3), span_of(chats, 0, 3), trigger="limit")
+        assert chats.failing_sessions(NOON) == 0
+
+    def test_a_reset_ends_the_trouble(self, chats: ChatStore) -> None:
+        add(chats, TALK)
+        failed = Attempt(
+            id=new_id(),
+            trigger="limit",
+            state="failed",
+            reason="slow",
+            attempt=1,
+            next_attempt_at=NOON,
+            created_at=NOON,
+        )
+        chats.add_attempt(*PLACE, 1, failed)
+        chats.start_epoch(*PLACE)
+        assert chats.failing_sessions(NOON) == 0
+        assert chats.last_attempt(*PLACE, 2) is None
+
+    def test_sessions_of_look_alike_scopes_are_apart(self, chats: ChatStore) -> None:
+        for scope in LOOK_ALIKE_SCOPES:
+            add(chats, [Message("user", f"of {scope}")], scope)
+        chats.start_epoch(LOOK_ALIKE_SCOPES[0], "s")
+        for scope in LOOK_ALIKE_SCOPES:
+            found = chats.epoch_messages(scope, "s", 1)
+            assert [one.message.text for one in found] == [f"of {scope}"]
+            assert len(chats.epochs(scope, "s")) == (2 if scope == LOOK_ALIKE_SCOPES[0] else 1)

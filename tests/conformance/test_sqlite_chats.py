@@ -1,0 +1,18 @@
+"""The chat store on SQLite keeps the contract."""
+
+from pathlib import Path
+from typing import cast
+
+from jiyi.backends.sql.chat import SqlChatStore
+from jiyi.backends.sql.records import SqlRecordStore
+from jiyi.backends.sql.sqlite import SqliteDatabase
+from jiyi.ports import ChatStore, RecordStore
+from jiyi.testing.conformance import ChatStoreConformance
+
+
+class TestSqliteChats(ChatStoreConformance):
+    def make_store(self, folder: Path) -> RecordStore:
+        return SqlRecordStore(SqliteDatabase(folder / "memory.db", busy_timeout=30))
+
+    def make_chats(self, store: RecordStore) -> ChatStore:
+        return SqlChatStore(cast(SqlRecordStore, store)._database)
