@@ -120,7 +120,7 @@ def notes_room(
             data=settings.path,
             scope=settings.scope,
             actor=settings.actor,
-            zone=settings.zone,
+            zone=lambda: settings.zone,
             limits=settings.limits,
             append=AppendLimits(
                 settings.max_note_entry_bytes, settings.max_note_day_bytes, settings.max_note_file_bytes

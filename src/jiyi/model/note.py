@@ -204,6 +204,12 @@ class NoteText:
     total_lines: int
     text: str
 
+    def __str__(self) -> str:
+        return self.text
+
+    def __contains__(self, text: str) -> bool:
+        return text in self.text
+
     def to_dict(self) -> dict[str, Any]:
         """A JSON-ready mapping."""
         return {
@@ -290,6 +296,12 @@ class NotesContext:
     def text(self) -> str:
         """All layers, for the prompt."""
         return "\n\n".join(layer.text for layer in self.layers)
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __contains__(self, text: str) -> bool:
+        return text in self.text
 
     @property
     def tokens(self) -> int:

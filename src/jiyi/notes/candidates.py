@@ -78,7 +78,7 @@ def source_of(candidate: Candidate) -> str:
 
 def _there_already(room: NotesRoom, candidate: Candidate) -> AppendedNote | None:
     """Its entry, if it was written and the candidate not marked any more. A changed time zone may shift the day."""
-    day = candidate.created_at.astimezone(room.settings.zone).date()
+    day = candidate.created_at.astimezone(room.settings.zone()).date()
     for step in (0, -1, 1):
         path, found = room.entries_of_day(day + timedelta(days=step))
         if any(placed.entry.id == candidate.id for placed in found):

@@ -107,6 +107,8 @@ class Files:
     """The workspace directory. The root itself may be reached by a link; nothing below it is."""
 
     def __init__(self, root: Path) -> None:
+        if os.open not in os.supports_dir_fd:
+            raise NotesError("notes need a system that opens files relative to folders, such as Linux or macOS")
         self.root = root
 
     # --- looking --------------------------------------------------------------------------------------------------
@@ -214,7 +216,7 @@ class Files:
             with self._parent(path) as (folder, name):
                 with _temporary(folder, name, data) as temporary:
                     try:
-                        os.link(temporary, name, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=False)
+                        _give_name(folder, temporary, folder, name)
                     except FileExistsError:
                         return False
                 os.fsync(folder)
@@ -237,7 +239,7 @@ class Files:
         try:
             self._make_folders(copy)
             with self._parent(path) as (folder, name), self._parent(copy) as (target, copy_name):
-                os.link(name, copy_name, src_dir_fd=folder, dst_dir_fd=target, follow_symlinks=False)
+                _give_name(folder, name, target, copy_name)
                 os.fsync(target)
         except OSError as error:
             raise _failed(self.root, copy, "written", error) from error
@@ -340,6 +342,27 @@ def _temporary(folder: int, name: str, data: bytes) -> Iterator[str]:
     finally:
         with suppress(FileNotFoundError):
             os.unlink(temporary, dir_fd=folder)
+
+
+def _give_name(folder: int, name: str, target_folder: int, target: str) -> None:
+    """Let a file have a second name; where the file system knows no such thing, a copy. Nothing is overwritten."""
+    try:
+        os.link(name, target, src_dir_fd=folder, dst_dir_fd=target_folder, follow_symlinks=False)
+    except OSError as error:
+        if error.errno not in {errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EXDEV, errno.EMLINK}:
+            raise
+        source = os.open(name, os.O_RDONLY | _FILE_FLAGS, dir_fd=folder)
+        try:
+            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _FILE_FLAGS
+            copy = os.open(target, flags, 0o644, dir_fd=target_folder)
+            try:
+                while data := os.read(source, 1 << 20):
+                    write_all(copy, data)
+                os.fsync(copy)
+            finally:
+                os.close(copy)
+        finally:
+            os.close(source)
 
 
 def write_all(descriptor: int, data: bytes) -> None:

@@ -17,7 +17,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -30,6 +30,12 @@ AGAIN_SECONDS: Final = 2.0
 _KEEP_SECONDS: Final = 600.0
 _ROTATE_BYTES: Final = 128 << 10
 _SUFFIX: Final = ".jsonl"
+_MOST_OLDER: Final = 4
+_KINDS: Final = (
+    {"id", "path", "text", "written", "restored"},  # about to be written
+    {"id", "file", "restored"},  # written
+    {"id", "gone"},  # taken out
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,14 +104,21 @@ class Journal:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._own: int | None = None
-        self._own_path: Path | None = None
         self._owner = 0
-        self._older: list[tuple[int, Path, float]] = []
+        self._older: list[int] = []
         self._guard = threading.Lock()
 
     def intend(self, record: Record) -> None:
         """An entry is about to be written."""
-        self._write({"id": record.id, "path": record.path, "text": record.text, "written": record.written})
+        self._write(
+            {
+                "id": record.id,
+                "path": record.path,
+                "text": record.text,
+                "written": record.written,
+                "restored": record.restored,
+            }
+        )
 
     def done(self, record: Record) -> None:
         """It is in the file with this identity."""
@@ -120,33 +133,42 @@ class Journal:
 
         Journals of dead processes from which nothing can be needed any more are deleted on the way.
         """
-        written: dict[str, Record] = {}
-        begun: dict[str, Record] = {}
+        intents: dict[str, Record] = {}
+        dead: set[str] = set()
+        done: dict[str, tuple[str, int]] = {}
         gone: set[str] = set()
         try:
             names = sorted(self._folder.glob(f"*{_SUFFIX}"))
         except OSError:
             return [], []
         for name in names:
-            records, alive = self._read(name, gone)
-            if not alive and (not records or time.time_ns() - records[-1].written > _KEEP_SECONDS * 1e9):
+            lines, alive = _lines(name)
+            last = 0
+            for data in lines:
+                if "gone" in data:
+                    gone.add(data["id"])
+                elif "path" in data:
+                    record = Record(data["id"], data["path"], data["text"], data["written"], restored=data["restored"])
+                    last = max(last, record.written)
+                    if record.restored >= intents.get(record.id, record).restored:
+                        intents[record.id] = record
+                    if not alive:
+                        dead.add(record.id)
+                elif data["restored"] >= done.get(data["id"], ("", 0))[1]:
+                    done[data["id"]] = (data["file"], data["restored"])
+            if not alive and time.time_ns() - last > _KEEP_SECONDS * 1e9:
                 with suppress(OSError):
                     name.unlink()
-            for record in records:
-                if record.file:
-                    before = written.get(record.id)
-                    if before is None or before.restored < record.restored:
-                        written[record.id] = record
-                elif not alive:
-                    begun[record.id] = record
+        written = [replace(record, file=done[key][0]) for key, record in intents.items() if key in done]
+        begun = [record for key, record in intents.items() if key not in done and key in dead]
         return (
-            sorted((record for record in written.values() if record.id not in gone), key=lambda r: r.written),
-            [record for record in begun.values() if record.id not in written and record.id not in gone],
+            sorted((record for record in written if record.id not in gone), key=lambda record: record.written),
+            [record for record in begun if record.id not in gone],
         )
 
     def close(self) -> None:
         """Let go of the own file; it stays for others until nothing in it can be needed."""
-        for descriptor, _, _ in self._older:
+        for descriptor in self._older:
             os.close(descriptor)
         self._older.clear()
         if self._own is not None:
@@ -162,51 +184,41 @@ class Journal:
         import fcntl
 
         if self._own is not None and self._owner == os.getpid():
-            if os.fstat(self._own).st_size < _ROTATE_BYTES or self._own_path is None:
+            if os.fstat(self._own).st_size < _ROTATE_BYTES:
                 return self._own
-            self._older.append((self._own, self._own_path, time.monotonic()))
-            while self._older and time.monotonic() - self._older[0][2] > _KEEP_SECONDS:
-                descriptor, path, _ = self._older.pop(0)
-                os.close(descriptor)
-                path.unlink(missing_ok=True)
+            # Kept locked for a while; when it is let go, others treat it like that of a process that has ended.
+            self._older.append(self._own)
+            if len(self._older) > _MOST_OLDER:
+                os.close(self._older.pop(0))
         self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         path = self._folder / f"{os.getpid()}-{os.urandom(6).hex()}{_SUFFIX}"
         self._own = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC, 0o600)
         fcntl.flock(self._own, fcntl.LOCK_EX)
-        self._own_path, self._owner = path, os.getpid()
+        self._owner = os.getpid()
         return self._own
 
-    @staticmethod
-    def _read(path: Path, gone: set[str]) -> tuple[list[Record], bool]:
-        """The records of one journal and whether its process lives; adds to the ids of what was taken out."""
-        import fcntl
 
-        try:
-            with path.open("rb") as file:
-                try:
-                    fcntl.flock(file.fileno(), fcntl.LOCK_SH | fcntl.LOCK_NB)
-                    alive = False
-                except BlockingIOError:
-                    alive = True
-                    if time.time_ns() - os.fstat(file.fileno()).st_mtime_ns > 2 * GRACE_SECONDS * 1e9:
-                        return [], True
-                lines = file.read().split(b"\n")
-        except OSError:
-            return [], True
-        found: dict[str, Record] = {}
-        for line in lines[:-1]:
+def _lines(path: Path) -> tuple[list[dict[str, Any]], bool]:
+    """What one journal says, and whether its process lives."""
+    import fcntl
+
+    try:
+        with path.open("rb") as file:
             try:
-                data = json.loads(line)
-                before = found.get(data["id"])
-                if "gone" in data:
-                    gone.add(data["id"])
-                elif "path" in data:
-                    found[data["id"]] = Record(data["id"], data["path"], data["text"], data["written"])
-                elif before is not None:
-                    found[data["id"]] = Record(
-                        before.id, before.path, before.text, before.written, data["file"], data["restored"]
-                    )
-            except (ValueError, KeyError, TypeError):
-                # The last line of a process that was killed; what it was about to say it had not begun to do.
-                continue
-        return list(found.values()), alive
+                fcntl.flock(file.fileno(), fcntl.LOCK_SH | fcntl.LOCK_NB)
+                alive = False
+            except BlockingIOError:
+                alive = True
+                if time.time_ns() - os.fstat(file.fileno()).st_mtime_ns > 2 * GRACE_SECONDS * 1e9:
+                    return [], True
+            lines = file.read().split(b"\n")
+    except OSError:
+        return [], True
+    found = []
+    for line in lines[:-1]:
+        # The last line of a process that was killed may be torn; what it was about to say it had not begun to do.
+        with suppress(ValueError):
+            data = json.loads(line)
+            if isinstance(data, dict) and any(keys <= data.keys() for keys in _KINDS):
+                found.append(data)
+    return found, alive

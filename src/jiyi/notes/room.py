@@ -61,7 +61,8 @@ class NotesSettings:
     """The data directory of the memory."""
     scope: str
     actor: str
-    zone: tzinfo
+    zone: Callable[[], tzinfo]
+    """Asked each time: without a named zone it is the offset of the machine, which summer time changes."""
     limits: Limits
     append: AppendLimits
     patience: float = 30.0
@@ -95,9 +96,7 @@ class NotesRoom:
         self.lock = Lock(settings.data / f"notes-{workspace[:16]}.lock", timeout=settings.patience)
         self.journal = Journal(settings.data / "notes_journal" / workspace[:16])
         self.appender = Appender(self.files, self.journal, self.lock, settings.append)
-        self.scanner = Scanner(
-            self.files, store, self.identity, lambda: settings.zone, most_bytes=settings.append.file_bytes
-        )
+        self.scanner = Scanner(self.files, store, self.identity, settings.zone, most_bytes=settings.append.file_bytes)
         self.counter = settings.counter or counter_for(None)
         self.chats = chats
         self._store = store
@@ -151,7 +150,7 @@ class NotesRoom:
                 f"source must be one line of at most {_MOST_SOURCE:,} characters: {ascii(source)[:80]}"
             )
         moment = clock.utc_now() if at is None else clock.require_aware(at, "at")
-        entry = entries.make_entry(entry_id or new_id(), body, moment, self.settings.zone, by=by, source=source)
+        entry = entries.make_entry(entry_id or new_id(), body, moment, self.settings.zone(), by=by, source=source)
         day = (entry.at + entry.offset).date()
         path = daily_path(day, shared=kind == "group")
         return self.appender.append(entry, path, lambda: heading_of(day))
@@ -299,7 +298,7 @@ class NotesRoom:
     def today(self, now: datetime | None = None) -> date:
         """The local date."""
         moment = clock.utc_now() if now is None else clock.require_aware(now, "now")
-        return moment.astimezone(self.settings.zone).date()
+        return moment.astimezone(self.settings.zone()).date()
 
     def _scopes(self, kind: str) -> tuple[str, ...]:
         """The fence: a group is asked for in the scope of shared pieces alone."""
@@ -323,7 +322,7 @@ class NotesRoom:
         first, last = _day(since, "since"), _day(until, "until")
         if first is not None and last is not None and first > last:
             raise InvalidInputError(f"since {first} is after until {last}; swap them")
-        zone = self.settings.zone
+        zone = self.settings.zone()
         try:
             start = None if first is None else datetime.combine(first, time_of_day(), tzinfo=zone)
             end = None if last is None else datetime.combine(last + timedelta(days=1), time_of_day(), tzinfo=zone)
@@ -343,7 +342,7 @@ class NotesRoom:
             start_line=start,
             end_line=end,
             heading=SEPARATOR.join(headings),
-            date=None if occurred is None else occurred.astimezone(self.settings.zone).date(),
+            date=None if occurred is None else occurred.astimezone(self.settings.zone()).date(),
             content=without_headings(entry.content, headings),
             score=entry.relevance_score or 0.0,
             id=entry.id,

@@ -28,6 +28,7 @@ class Watcher:
         self._room = room
         self._report = report
         self._stop = threading.Event()
+        self._told = ""
         self._thread = threading.Thread(target=self._run, name="jiyi-notes-watcher", daemon=True)
 
     def start(self) -> None:
@@ -42,6 +43,17 @@ class Watcher:
             self._thread.join()
 
     def _run(self) -> None:
+        while not self._stop.is_set():
+            try:
+                self._follow()
+            except (OSError, RuntimeError) as error:
+                # The workspace went away, or the system gives no more hints: look now and then.
+                self._tell(f"the notes are not watched: {error}")
+                self._stop.wait(_ANYWAY_MILLISECONDS / 1_000)
+                if not self._stop.is_set():
+                    self._scan()
+
+    def _follow(self) -> None:
         from watchfiles import watch
 
         changes = watch(
@@ -65,10 +77,16 @@ class Watcher:
             report = self._room.scan()
         except JiyiError as error:
             # The next call of the user meets the same error and is told; the thread goes on looking.
-            _log.warning("the notes could not be followed: %s", error)
+            self._tell(f"the notes could not be followed: {error}")
             return
+        self._told = ""
         if self._report is not None and report.changed:
             self._report(report)
+
+    def _tell(self, problem: str) -> None:
+        if problem != self._told:
+            _log.warning("%s", problem)
+            self._told = problem
 
 
 def start(room: NotesRoom, report: Callable[[ScanReport], None] | None) -> None:
@@ -81,6 +99,8 @@ def start(room: NotesRoom, report: Callable[[ScanReport], None] | None) -> None:
             "(without it the notes are looked at whenever they are asked)"
         ) from None
     stop(room)
+    # One that is not there is an error now; one that goes away later is waited for.
+    room.files.listing()
     watcher = Watcher(room, report)
     watcher.start()
     room.watcher = watcher
