@@ -153,7 +153,7 @@ Command = Callable[..., Code]
 def group(name: str, about: str) -> typer.Typer:
     """A command that has commands of its own: `jiyi notes append`."""
     made = typer.Typer(name=name, help=about, no_args_is_help=True, rich_markup_mode="rich")
-    app.add_typer(made)
+    app.add_typer(made, name=name)
     return made
 
 
