@@ -31,6 +31,7 @@ PAIRS = [
     ("docs/guides/recall.md", "docs/guides/recall.zh-CN.md"),
     ("docs/guides/operations.md", "docs/guides/operations.zh-CN.md"),
     ("docs/guides/chat.md", "docs/guides/chat.zh-CN.md"),
+    ("docs/guides/notes.md", "docs/guides/notes.zh-CN.md"),
 ]
 DOCUMENTS = sorted(
     path.relative_to(ROOT).as_posix() for pattern in ("*.md", "docs/**/*.md") for path in ROOT.glob(pattern)
@@ -42,10 +43,12 @@ _BLOCK = re.compile(
     re.MULTILINE | re.DOTALL,
 )
 _TIME = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d")
+_DAY = re.compile(r"(?<=memory/)\d{4}-\d\d-\d\d(?=\.md)")
+_ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _NUMBER = re.compile(r"-?\d+\.\d{2,}")
 _BAR = re.compile(r"[█▉▊▋▌▍▎▏]+")
 _TOLERANCE = 0.05
-_COMMANDS = {info.name for info in app.registered_commands if info.name is not None}
+_COMMANDS = {info.name for info in (*app.registered_commands, *app.registered_groups) if isinstance(info.name, str)}
 
 
 @dataclass(frozen=True)
@@ -126,10 +129,10 @@ def environment(block: Block) -> dict[str, str]:
 
 
 def alike(said: str, printed: str) -> bool:
-    """Whether the document shows what was said, but for times, the lengths of bars and the last decimals."""
+    """Whether the document shows what was said, but for times, ids, the lengths of bars and the last decimals."""
 
     def shape(text: str) -> list[str]:
-        plain = _NUMBER.sub("#", _BAR.sub(" ", _TIME.sub("TIME", text)))
+        plain = _NUMBER.sub("#", _BAR.sub(" ", _ID.sub("ID", _DAY.sub("DAY", _TIME.sub("TIME", text)))))
         return [" ".join(line.split()) for line in plain.strip().splitlines()]
 
     numbers = [[float(number) for number in _NUMBER.findall(_TIME.sub("", text))] for text in (said, printed)]

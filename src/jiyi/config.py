@@ -249,6 +249,15 @@ class Settings:
     max_key_characters: int = _setting(512, _whole(1, 10_000), "the longest key")
     max_query_characters: int = _setting(32_768, _whole(1, 1 << 24), "the longest query")
     max_results: int = _setting(1_000, _whole(1, 1_000_000), "the largest limit of a recall")
+    workspace: Path | None = _setting(None, _optional_path, "the directory of notes: MEMORY.md and memory/")
+    recall_notes: bool = _setting(True, _flag, "recall finds the notes of the workspace as well")
+    note_candidates: bool = _setting(True, _flag, "what chats propose to keep goes into the daily notes by itself")
+    max_note_entry_bytes: int = _setting(64 * 1024, _whole(1, 1 << 24), "the longest entry of a daily note")
+    max_note_day_bytes: int = _setting(1 << 20, _whole(1, 1 << 28), "how large a daily note may grow by appending")
+    max_note_file_bytes: int = _setting(4 << 20, _whole(1, 1 << 30), "the largest note that is read and searched")
+    context_file_tokens: int = _setting(2_000, _whole(1, 1 << 24), "of each context file in a prompt, in tokens")
+    long_term_tokens: int = _setting(4_000, _whole(1, 1 << 24), "of MEMORY.md in a prompt, in tokens")
+    daily_note_tokens: int = _setting(4_000, _whole(1, 1 << 24), "of each day's notes in a prompt, in tokens")
 
     def __repr__(self) -> str:
         shown = (f"{f.name}={_shown(f.name, getattr(self, f.name))}" for f in dataclasses.fields(self))

@@ -13,6 +13,8 @@ JiyiError
 │   └── HistoryUnreadableError              rows of a conversation cannot be decoded
 ├── IndexingError                           a derived index failed; the records are safe
 │   └── IndexDamagedError                   the index's files are broken; a rebuild mends it
+├── NotesError                              a note file or the workspace could not be read or written
+│   └── NoteConflictError                   a file was changed by somebody else meanwhile; nothing was overwritten
 ├── ImportFormatError                       a line of an import file is not what export writes
 └── ModelError                              a model could not do it; `retryable` says whether to ask again
     ├── ModelTimeoutError                   no answer in time
@@ -50,6 +52,8 @@ __all__ = [
     "ModelReplyError",
     "ModelTimeoutError",
     "ModelUnavailableError",
+    "NoteConflictError",
+    "NotesError",
     "StorageError",
     "StoreBusyError",
     "StoreDamagedError",
@@ -116,6 +120,14 @@ class IndexingError(JiyiError):
 
 class IndexDamagedError(IndexingError):
     """An index's files are broken. A rebuild from the records mends it."""
+
+
+class NotesError(JiyiError):
+    """A note file or the workspace could not be read or written."""
+
+
+class NoteConflictError(NotesError):
+    """A note was changed by somebody else meanwhile. Nothing was overwritten."""
 
 
 class ImportFormatError(JiyiError):

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from jiyi.chat.own import Summarizer
     from jiyi.config import Settings
     from jiyi.indexing import BackgroundIndexer, Drainer, IndexReport
+    from jiyi.notes import Notes
+    from jiyi.notes.room import NotesRoom
     from jiyi.recall import RecallEngine
     from jiyi.text import Vocabulary
 
@@ -92,6 +94,8 @@ class AgentMemory:
         self._chat_parts: RoomParts | None = None
         self._chat_guard = threading.Lock()
         self._closed = False
+        self._opened_notes: NotesRoom | None = None
+        self._opening_notes = threading.Lock()
 
     @classmethod
     def open(
@@ -211,6 +215,9 @@ class AgentMemory:
             now=None if now is None else clock.require_aware(now, "now"),
             highlights=bool(highlights),
         )
+        with_notes = self._settings.workspace is not None and self._settings.recall_notes
+        if with_notes and filters.scopes == visible_scopes(self._settings.scope):
+            return await self._run(self._notes_room().recall_with_notes, request)
         return await self._run(_recall, self._parts.engine, request)
 
     async def get(self, key: str, *, scope: str | None = None) -> MemoryEntry | None:
@@ -393,6 +400,24 @@ class AgentMemory:
                 )
             return self._chat_parts
 
+    # --- rooms ----------------------------------------------------------------------------------------------------
+
+    @property
+    def notes(self) -> Notes:
+        """The notes of the workspace: Markdown files that people read and edit."""
+        from jiyi.notes import Notes
+
+        return Notes(self._run, self._run_slowly, self._notes_room)
+
+    def _notes_room(self) -> NotesRoom:
+        from jiyi.wiring import notes_room
+
+        with self._opening_notes:
+            if self._opened_notes is None:
+                recall = functools.partial(_recall, self._parts.engine)
+                self._opened_notes = notes_room(self._parts, recall, self._written)
+            return self._opened_notes
+
     # --- words ---------------------------------------------------------------------------------------------------
 
     async def add_word(self, word: str) -> bool:
@@ -415,10 +440,11 @@ class AgentMemory:
 
     async def drain(self, *, progress: Progress | None = None) -> int:
         """Bring every index up to date now; returns how many changes were taken in."""
-        done = 0
-        for index in self._parts.indexes:
-            done += await self._run(self._parts.drainer.drain, index, progress=progress)
-        return done
+        drain = self._parts.drainer.drain
+        if progress is None:
+            # Words and meaning are computed by different libraries: side by side they take two processors.
+            return sum(await asyncio.gather(*(self._run(drain, index) for index in self._parts.indexes)))
+        return sum([await self._run(drain, index, progress=progress) for index in self._parts.indexes])
 
     async def verify(self, *, progress: Progress | None = None) -> Sequence[IndexReport]:
         """Compare ids and hashes of records and indexes; changes nothing."""
@@ -480,6 +506,8 @@ class AgentMemory:
             self._parts.indexer.stop()
         self._threads.close()
         self._patient_threads.close()
+        if self._opened_notes is not None:
+            self._opened_notes.close()
         self._parts.engine.close()
         for index in self._parts.indexes:
             index.close()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from jiyi.chat import ChatStatus, ChatWindow, Compaction
 from jiyi.model import clock
@@ -13,6 +13,41 @@ from jiyi.model.chat import FIRST_EPOCH, Candidate, Epoch, Erased, StoredMessage
 from jiyi.model.entry import DEFAULT_IMPORTANCE, DEFAULT_MEMORY_TYPE, EntryVersion, MemoryEntry
 from jiyi.model.identity import new_id
 from jiyi.model.message import Message, MessageLike
+from jiyi.model.note import AppendedNote, NoteHit, NotesContext, NoteText
+
+
+class NoopNotes:
+    """Takes the calls of an agent to its notes; writes nothing, reads nothing."""
+
+    asynchronous: ClassVar = True
+
+    async def init_workspace(self, **_: Any) -> dict[str, list[str]]:
+        """Make nothing."""
+        return {"created": [], "kept": []}
+
+    async def memory_append(self, text: str, *, at: datetime | None = None, **_: Any) -> AppendedNote:
+        """Drop it."""
+        return AppendedNote(new_id(), "", clock.utc_now() if at is None else at)
+
+    async def memory_search(self, query: str, limit: int = 10, **_: Any) -> Sequence[NoteHit]:
+        """Nothing."""
+        return []
+
+    async def memory_get(self, path: str, from_line: int = 1, to_line: int | None = None, **_: Any) -> NoteText:
+        """Nothing but the name."""
+        return NoteText(path, from_line, from_line, 0, "")
+
+    async def build_context(self, kind: str = "main", **_: Any) -> NotesContext:
+        """Nothing."""
+        return NotesContext(kind, ())
+
+    def tools(self) -> list[dict[str, Any]]:
+        """No tools: an agent without memory is offered none."""
+        return []
+
+    async def call_tool(self, name: str, arguments: Any, **_: Any) -> dict[str, Any]:
+        """Nothing."""
+        return {}
 
 
 class NoopMemory:
@@ -112,6 +147,11 @@ class NoopMemory:
     async def reject_candidate(self, candidate_id: str, **_: Any) -> bool:
         """There was nothing to reject."""
         return False
+
+    @property
+    def notes(self) -> NoopNotes:
+        """No notes."""
+        return NoopNotes()
 
     async def close(self) -> None:
         """Nothing to close."""

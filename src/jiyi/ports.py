@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from jiyi.model.entry import EntryVersion, MemoryEntry
     from jiyi.model.filters import Filters
     from jiyi.model.message import Message
+    from jiyi.model.note import NoteCounts, NoteFile, NoteUpdate
 
     Vectors: TypeAlias = NDArray[np.float32]
 
@@ -152,6 +153,18 @@ class RecordStore(Protocol):
 
     def sessions(self, scope: str) -> list[str]:
         """Ids of the sessions, the one last written to first."""
+        ...
+
+    def note_files(self, workspace: str, scope: str) -> dict[str, NoteFile]:
+        """What is known of the note files of a workspace, by path."""
+        ...
+
+    def note_files_state(self, workspace: str, scope: str) -> tuple[int, int]:
+        """Something that changes whenever `note_files` would give something else."""
+        ...
+
+    def save_notes(self, workspace: str, scope: str, updates: Sequence[NoteUpdate], *, actor: str) -> NoteCounts:
+        """Make the pieces of these files what the updates say, in one transaction; unchanged ones stay untouched."""
         ...
 
     def export_rows(self, scope: str | None) -> Iterator[dict[str, Any]]:

@@ -8,14 +8,18 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from jiyi.config import Settings, load_settings
+from jiyi.errors import ConfigError
 from jiyi.ports import ChatModel, Embedder
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from jiyi.memory import Components
+    from jiyi.model.entry import MemoryEntry
+    from jiyi.notes.room import NotesRoom
     from jiyi.ports import DerivedIndex, VectorIndex
     from jiyi.providers.openai_compatible import OpenAICompatibleModel
+    from jiyi.recall import Request
 
 
 def build(
@@ -94,6 +98,48 @@ def assemble(settings: Settings, *, embedder: Embedder | None = None, model: Cha
     engine = RecallEngine(store, text, vectors, embedder, vocabulary, drainer, recall, settings.zone, helpers)
     chats = SqlChatStore(database)
     return Components(settings, store, indexes, drainer, indexer, engine, vocabulary, chats, model, release)
+
+
+def notes_room(
+    parts: Components,
+    recall: Callable[[Request], list[MemoryEntry]],
+    written: Callable[[], None],
+) -> NotesRoom:
+    """The room of the workspace that the settings name."""
+    from jiyi.notes.append import AppendLimits
+    from jiyi.notes.room import NotesRoom, NotesSettings
+    from jiyi.text.token_count import counter_for
+
+    settings = parts.settings
+    if settings.workspace is None:
+        raise ConfigError(
+            "there is no workspace for notes; name a directory in the setting workspace "
+            "(JIYI_WORKSPACE, workspace= when opening, or --workspace), and make it with 'jiyi notes init'"
+        )
+    return NotesRoom(
+        NotesSettings(
+            workspace=settings.workspace,
+            data=settings.path,
+            scope=settings.scope,
+            actor=settings.actor,
+            zone=lambda: settings.zone,
+            limits=settings.limits,
+            append=AppendLimits(
+                settings.max_note_entry_bytes, settings.max_note_day_bytes, settings.max_note_file_bytes
+            ),
+            patience=settings.busy_timeout,
+            context_file_tokens=settings.context_file_tokens,
+            long_term_tokens=settings.long_term_tokens,
+            daily_tokens=settings.daily_note_tokens,
+            take_candidates=settings.note_candidates,
+            model=parts.model,
+            counter=counter_for(settings.llm_model),
+        ),
+        parts.store,
+        parts.chats,
+        recall,
+        written,
+    )
 
 
 def _embedder(settings: Settings) -> Embedder | None:

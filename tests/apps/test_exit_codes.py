@@ -128,6 +128,8 @@ def test_every_error_of_the_tree_has_its_code() -> None:
         errors.StoreDamagedError: Code.STORAGE,
         errors.IndexingError: Code.INDEX,
         errors.IndexDamagedError: Code.INDEX,
+        errors.NotesError: Code.STORAGE,
+        errors.NoteConflictError: Code.STORAGE,
         errors.ModelError: Code.MODEL,
         errors.ModelTimeoutError: Code.MODEL,
         errors.ModelUnavailableError: Code.MODEL,

@@ -13,7 +13,8 @@ import jiyi.sync
 from jiyi import errors
 from jiyi.chat import Chat
 from jiyi.memory import AgentMemory
-from jiyi.noop import NoopChat, NoopMemory
+from jiyi.noop import NoopChat, NoopMemory, NoopNotes
+from jiyi.notes import Notes
 
 # A name that is added or taken away is a promise made or broken: say so in the CHANGELOG, then change this list.
 PUBLIC_NAMES = {
@@ -43,6 +44,7 @@ METHODS = {
     "list",
     "list_sessions",
     "load_conversation_history",
+    "notes",
     "open",
     "rebuild",
     "recall",
@@ -77,6 +79,28 @@ CHAT_METHODS = {
     "status",
     "summaries",
     "token_limit",
+}
+
+NOTES = {
+    "accept",
+    "asynchronous",
+    "build_context",
+    "call_tool",
+    "curate",
+    "entries_of_day",
+    "import_workspace",
+    "init_workspace",
+    "list_files",
+    "memory_append",
+    "memory_get",
+    "memory_search",
+    "promote",
+    "reindex",
+    "scan",
+    "take_candidates",
+    "tools",
+    "unwatch",
+    "watch",
 }
 
 # Engines, models and terminal libraries: loaded when they are needed, not when jiyi is imported.
@@ -211,11 +235,35 @@ def test_nothing_can_stand_in_for_a_memory() -> None:
         "settings",
     }
     assert public(NoopMemory) == METHODS - upkeep
-    for name in public(NoopMemory):
-        offered = inspect.signature(getattr(NoopMemory, name)).parameters
+    _takes_the_calls_of(NoopMemory, AgentMemory, public(NoopMemory) - {"notes"})
+
+
+def test_nothing_can_stand_in_for_notes() -> None:
+    curation = {"accept", "curate", "promote", "take_candidates"}
+    files = {"entries_of_day", "import_workspace", "list_files", "reindex", "scan", "unwatch", "watch"}
+    assert public(NoopNotes) == NOTES - curation - files
+    _takes_the_calls_of(NoopNotes, Notes, public(NoopNotes) - {"asynchronous"})
+
+
+def _takes_the_calls_of(empty: type, real: type, names: set[str]) -> None:
+    for name in names:
+        offered = inspect.signature(getattr(empty, name)).parameters
         takes_any = any(parameter.kind is parameter.VAR_KEYWORD for parameter in offered.values())
-        wanted = set(inspect.signature(getattr(AgentMemory, name)).parameters)
+        wanted = set(inspect.signature(getattr(real, name)).parameters)
         assert takes_any or wanted <= set(offered), name
+
+
+def test_the_methods_of_notes_are_the_ones_listed_and_explain_themselves() -> None:
+    assert public(Notes) == NOTES
+    assert all(inspect.getdoc(getattr(Notes, name)) for name in NOTES - {"asynchronous"})
+
+
+def test_notes_without_async_have_the_same_names(tmp_path_factory: pytest.TempPathFactory) -> None:
+    folder = tmp_path_factory.mktemp("notes")
+    with jiyi.sync.AgentMemory.open(folder, workspace=folder, embedder="none", background_indexing=False) as memory:
+        assert public(memory.notes) == NOTES
+        for name in NOTES - {"asynchronous"}:
+            assert not inspect.iscoroutinefunction(getattr(memory.notes, name))
 
 
 # --- errors -------------------------------------------------------------------------------------------------------

@@ -44,7 +44,7 @@ from jiyi.text import Analyzer, Vocabulary
 R = TypeVar("R")
 _log = logging.getLogger("jiyi.index")
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 _TANTIVY = "tantivy"
 _TERMS = "terms.db"
 _META_ID = "#mark"
@@ -57,7 +57,7 @@ _CHECK_AT_OPENING_BYTES = 64 << 20
 def _schema() -> tantivy.Schema:
     builder = tantivy.SchemaBuilder()
     builder.add_text_field("id", stored=True, tokenizer_name="raw", index_option="basic")
-    for name in ("scope", "key", "category", "memory_type", "domain", "tags"):
+    for name in ("scope", "key", "category", "memory_type", "domain", "tags", "conversation"):
         builder.add_text_field(name, tokenizer_name="raw", index_option="basic")
     for name in ("words", "bigrams", "labels"):
         builder.add_text_field(name, tokenizer_name="terms", index_option="freq")
@@ -219,8 +219,7 @@ class TantivyIndex:
             writer.wait_merging_threads()
 
     def _analysed(self, entry: MemoryEntry) -> Analysed:
-        labels = entry.tags if entry.key is None else (entry.key, *entry.tags)
-        terms = (word for label in labels for word in self._analyzer.analyze(label).words)
+        terms = (word for label in entry.labels for word in self._analyzer.analyze(label).words)
         return Analysed(entry, self._analyzer.analyze(entry.content), tuple(terms), self.fingerprint(entry))
 
     # --- reading --------------------------------------------------------------------------------------------------
@@ -415,6 +414,8 @@ def _document(analysed: Analysed) -> tantivy.Document:
         document.add_text("tags", tag)
     if entry.key is not None:
         document.add_text("key", entry.key)
+    if entry.conversation_id is not None:
+        document.add_text("conversation", entry.conversation_id)
     document.add_text("words", " ".join(analysis.words))
     document.add_text("bigrams", " ".join(analysis.bigrams))
     if analysed.labels:
@@ -436,6 +437,7 @@ def _filter_clauses(schema: tantivy.Schema, filters: Filters) -> list[tuple[Occu
         ("category", filters.categories),
         ("memory_type", filters.memory_types),
         ("domain", filters.domains),
+        ("conversation", filters.conversations),
     ):
         if values:
             must(Query.term_set_query(schema, name, list(values)))

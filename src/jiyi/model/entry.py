@@ -10,6 +10,7 @@ from typing import Any, Self
 from jiyi.model import clock
 from jiyi.model.category import MemoryCategory
 from jiyi.model.identity import text_hash
+from jiyi.model.note import NOTE_TYPE, note_titles
 
 DEFAULT_MEMORY_TYPE = "fact"
 DEFAULT_IMPORTANCE = 0.5
@@ -115,6 +116,12 @@ class MemoryEntry:
     def score_parts(self) -> Mapping[str, float]:
         """On a hit: every part of `relevance_score` by name; otherwise empty."""
         return self.explanation.parts if self.explanation is not None else {}
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """What it is called, beside its text: its key, its tags, and of a piece of a note the titles above it."""
+        titles = note_titles(self.source.references) if self.memory_type == NOTE_TYPE and self.source.references else ()
+        return (*(() if self.key is None else (self.key,)), *self.tags, *titles)
 
     @property
     def event_time(self) -> datetime:

@@ -24,6 +24,8 @@ class Filters:
     domains: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
     """All of these."""
+    conversations: tuple[str, ...] = ()
+    """In any of these conversations; the pieces of a note file are one."""
     since: datetime | None = None
     until: datetime | None = None
     """`since <= event_time < until`."""
@@ -43,6 +45,7 @@ class Filters:
             or self.without_types
             or self.domains
             or self.tags
+            or self.conversations
             or self.since
             or self.until
             or self.periods
@@ -58,6 +61,7 @@ class Filters:
             and entry.memory_type not in self.without_types
             and (not self.domains or entry.domain in self.domains)
             and all(tag in entry.tags for tag in self.tags)
+            and (not self.conversations or entry.conversation_id in self.conversations)
             and (self.since is None or entry.event_time >= self.since)
             and (self.until is None or entry.event_time < self.until)
             and (not self.periods or any(start <= entry.event_time < end for start, end in self.periods))
@@ -83,6 +87,7 @@ def make_filters(
     without_types: tuple[str, ...] = (),
     domains: object = None,
     tags: tuple[str, ...] = (),
+    conversations: tuple[str, ...] = (),
     since: object = None,
     until: object = None,
 ) -> Filters:
@@ -98,6 +103,7 @@ def make_filters(
         without_types=without_types,
         domains=words(domains, "domains"),
         tags=tags,
+        conversations=conversations,
         since=start,
         until=end,
     )

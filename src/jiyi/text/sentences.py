@@ -14,7 +14,7 @@ from jiyi.text.normalize import fold
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["question_share", "sentences", "split_chunks"]
+__all__ = ["columns", "question_share", "sentences", "split_chunks"]
 
 _CLOSERS: Final = "\"'\u2019\u201d\u00bb)\\]}\uff09\u3011\u300b\u300d\u300f"
 _END: Final = re.compile(rf"\n+|(?P<mark>[。！？；｡…؟।!?.]+)[{_CLOSERS}]*")
@@ -88,15 +88,15 @@ def split_chunks(text: str, max_columns: int = 300) -> list[str]:
         raise InvalidInputError(f"max_columns is {max_columns}, but a Chinese character alone needs 2")
     if 2 * len(text) <= max_columns:
         return [stripped] if (stripped := text.strip()) else []
-    columns = [0, *accumulate(map(_columns, text))]
+    widths = [0, *accumulate(map(_columns, text))]
     chunks: list[str] = []
     start = end = 0  # the piece that is growing
     for _, sentence_end in _spans(text):
-        if columns[sentence_end] - columns[start] > max_columns:
+        if widths[sentence_end] - widths[start] > max_columns:
             chunks.append(text[start:end])
             start = end
-            while columns[sentence_end] - columns[start] > max_columns:
-                end = _cut_place(text, columns, start, max_columns)
+            while widths[sentence_end] - widths[start] > max_columns:
+                end = _cut_place(text, widths, start, max_columns)
                 chunks.append(text[start:end])
                 start = end
         end = sentence_end
@@ -115,6 +115,11 @@ def _cut_place(text: str, columns: list[int], start: int, max_columns: int) -> i
     middle = (start + end) // 2
     breaks = [match.end() for match in _CLAUSE_END.finditer(text, middle, end)]
     return breaks[-1] if breaks else end
+
+
+def columns(text: str) -> int:
+    """The display width of a text: a Chinese character has two columns."""
+    return len(text) if text.isascii() else sum(map(_columns, text))
 
 
 @lru_cache(maxsize=8192)

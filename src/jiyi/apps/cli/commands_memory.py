@@ -63,7 +63,7 @@ def store(
     ] = None,
 ) -> Code:
     """Remember CONTENT under KEY. A key that exists gets a new version; the one before stays in its history."""
-    body = _standard_input() if content == "-" else content
+    body = standard_input() if content == "-" else content
 
     async def action(memory: AgentMemory) -> MemoryEntry:
         happened = None
@@ -225,7 +225,7 @@ def history(session: Session, key: KeyArgument) -> Code:
     return Code.OK
 
 
-def _standard_input() -> str:
+def standard_input() -> str:
     """All of standard input without its last line end."""
     try:
         body = sys.stdin.buffer.read().decode("utf-8-sig")

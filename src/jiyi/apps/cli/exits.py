@@ -32,7 +32,7 @@ MEANINGS = {
     Code.OK: "done",
     Code.NOTHING: "nothing found (recall, forget, history); a step of demo failed",
     Code.BAD_INPUT: "wrong usage, input, file or settings; nothing was changed",
-    Code.STORAGE: "the record store failed, is locked, damaged, or too new",
+    Code.STORAGE: "the record store or a note failed, is locked, damaged, or too new",
     Code.INDEX: "an index failed or differs; the records are safe: jiyi repair",
     Code.MODEL: "a model failed or refused; what was said is safe",
     Code.INTERRUPTED: "interrupted with Ctrl-C",

@@ -71,9 +71,19 @@ def _chat_room(connection: sa.Connection) -> None:
             connection.exec_driver_sql(statement)
 
 
+def _note_files(connection: sa.Connection) -> None:
+    connection.exec_driver_sql(
+        "CREATE TABLE note_files (workspace TEXT NOT NULL, scope TEXT NOT NULL, path TEXT NOT NULL, "
+        "size BIGINT NOT NULL, modified BIGINT NOT NULL, changed BIGINT NOT NULL, inode BIGINT NOT NULL, "
+        "digest TEXT NOT NULL, checked BIGINT NOT NULL, shared BOOLEAN NOT NULL, chunks INTEGER NOT NULL, "
+        "encoding TEXT NOT NULL, problem TEXT NOT NULL, PRIMARY KEY (workspace, scope, path))"
+    )
+
+
 MIGRATIONS: tuple[Migration, ...] = (
     Migration(1, "first tables", _first_version),
     Migration(2, "the chat room", _chat_room),
+    Migration(3, "note files", _note_files),
 )
 
 

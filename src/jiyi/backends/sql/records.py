@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 import sqlalchemy as sa
 
-from jiyi.backends.sql import history, transfer, words
+from jiyi.backends.sql import history, notes, transfer, words
 from jiyi.backends.sql.prepared import Prepared
 from jiyi.backends.sql.rows import (
     ACTIVE,
@@ -28,6 +28,7 @@ from jiyi.model import clock
 from jiyi.model.entry import EntryVersion, MemoryEntry
 from jiyi.model.filters import Filters
 from jiyi.model.message import Message
+from jiyi.model.note import NoteCounts, NoteFile, NoteUpdate
 from jiyi.ports import START, Change, Draft, ImportCounts, Mark
 
 # SQLite takes at most 32,766 parameters in a statement; smaller chunks are as fast.
@@ -378,6 +379,21 @@ class SqlRecordStore:
         """Ids of the sessions of this scope, the one last written to first."""
         with self._database.read() as connection:
             return history.sessions(connection, scope)
+
+    def note_files(self, workspace: str, scope: str) -> dict[str, NoteFile]:
+        """What is known of the note files of a workspace, by path."""
+        with self._database.read() as connection:
+            return notes.files(connection, workspace, scope)
+
+    def note_files_state(self, workspace: str, scope: str) -> tuple[int, int]:
+        """How many there are and when the last of them was read."""
+        with self._database.read() as connection:
+            return notes.state(connection, workspace, scope)
+
+    def save_notes(self, workspace: str, scope: str, updates: Sequence[NoteUpdate], *, actor: str) -> NoteCounts:
+        """Make the pieces of these files what the updates say, in one transaction."""
+        with self._database.write() as connection:
+            return notes.save(connection, workspace, scope, updates, actor)
 
     def export_rows(self, scope: str | None) -> Iterator[dict[str, Any]]:
         """Everything, or everything of one scope, as JSON-ready rows from one snapshot."""

@@ -165,6 +165,8 @@ def conditions(filters: Filters) -> list[sa.ColumnElement[bool]]:
         found.append(record.memory_type.not_in(filters.without_types))
     if filters.domains:
         found.append(record.domain.in_(filters.domains))
+    if filters.conversations:
+        found.append(record.conversation_id.in_(filters.conversations))
     if filters.since is not None:
         found.append(record.event_time >= filters.since)
     if filters.until is not None:

@@ -234,6 +234,25 @@ chat_compactions = sa.Table(
 )
 """Every try to compact a session, so that trouble is seen and retries keep their distance."""
 
+note_files = sa.Table(
+    "note_files",
+    metadata,
+    sa.Column("workspace", sa.Text, primary_key=True),
+    sa.Column("scope", sa.Text, primary_key=True),
+    sa.Column("path", sa.Text, primary_key=True),
+    sa.Column("size", sa.BigInteger, nullable=False),
+    sa.Column("modified", sa.BigInteger, nullable=False),
+    sa.Column("changed", sa.BigInteger, nullable=False),
+    sa.Column("inode", sa.BigInteger, nullable=False),
+    sa.Column("digest", sa.Text, nullable=False),
+    sa.Column("checked", sa.BigInteger, nullable=False),
+    sa.Column("shared", sa.Boolean, nullable=False),
+    sa.Column("chunks", sa.Integer, nullable=False),
+    sa.Column("encoding", sa.Text, nullable=False),
+    sa.Column("problem", sa.Text, nullable=False),
+)
+"""What the note files looked like when they were last read. Derived: the files are the truth."""
+
 store_meta = sa.Table(
     "store_meta",
     metadata,

@@ -16,6 +16,7 @@ from jiyi.backends.sql.schema import conversation_history, memory_changes, memor
 from jiyi.backends.sql.words import user_words
 from jiyi.errors import ImportFormatError
 from jiyi.model import clock
+from jiyi.model.note import NOTE_SCOPES
 from jiyi.ports import ImportCounts
 
 FORMAT = 1
@@ -31,7 +32,8 @@ def export_rows(connection: sa.Connection, scope: str | None) -> Iterator[dict[s
     }
 
     def of_scope(table: sa.Table) -> list[sa.ColumnElement[bool]]:
-        return [] if scope is None else [table.c.scope == scope]
+        # The pieces of notes are made anew from the files wherever those are.
+        return [~table.c.scope.startswith(NOTE_SCOPES)] if scope is None else [table.c.scope == scope]
 
     changes = sa.select(memory_changes).where(*of_scope(memory_changes)).order_by(memory_changes.c.sequence)
     for row in connection.execution_options(yield_per=500).execute(changes):

@@ -15,7 +15,7 @@ import pytest
 pytest.register_assert_rewrite(
     *(
         f"{__name__}.{module}"
-        for module in ("changes", "chats", "conversations", "indexes", "records", "text", "vectors")
+        for module in ("changes", "chats", "conversations", "indexes", "notes", "records", "text", "vectors")
     )
 )
 
@@ -26,6 +26,7 @@ from jiyi.testing.conformance.conversations import (  # noqa: E402
     TransferConformance,
     UpkeepConformance,
 )
+from jiyi.testing.conformance.notes import NoteConformance  # noqa: E402
 from jiyi.testing.conformance.records import EntryConformance  # noqa: E402
 from jiyi.testing.conformance.text import TextIndexConformance  # noqa: E402
 from jiyi.testing.conformance.vectors import VectorIndexConformance  # noqa: E402
@@ -34,6 +35,11 @@ __all__ = ["ChatStoreConformance", "RecordStoreConformance", "TextIndexConforman
 
 
 class RecordStoreConformance(
-    EntryConformance, ChangeLogConformance, ConversationConformance, TransferConformance, UpkeepConformance
+    EntryConformance,
+    ChangeLogConformance,
+    ConversationConformance,
+    NoteConformance,
+    TransferConformance,
+    UpkeepConformance,
 ):
     """Everything that jiyi relies on in a record store. Define `make_store(folder)` and run it."""

@@ -74,6 +74,7 @@ def varied_entries(count: int = 48) -> list[MemoryEntry]:
             memory_type=types[i // 3 % 4],
             domain=domains[i // 5 % 3],
             tags=tags[i // 7 % 5],
+            conversation_id=(None, "talk", "note:a.md")[i // 4 % 3],
             occurred_at=NOON - timedelta(days=i) if i % 4 == 0 else None,
         )
         for i in range(count)
@@ -94,6 +95,9 @@ FILTERS = {
     "tag": Filters(scopes=("main",), tags=("red",)),
     "all of two tags": Filters(scopes=("main", "public", "other"), tags=("red", "big")),
     "a tag nobody has": Filters(scopes=("main",), tags=("green",)),
+    "conversation": Filters(scopes=("main",), conversations=("talk",)),
+    "conversations": Filters(scopes=("main", "public"), conversations=("talk", "note:a.md")),
+    "a conversation nobody had": Filters(scopes=("main",), conversations=("silence",)),
     "since": Filters(scopes=("main",), since=NOON + timedelta(minutes=9)),
     "until": Filters(scopes=("main",), until=NOON + timedelta(minutes=9)),
     "a period": Filters(scopes=("main", "public"), since=NOON - timedelta(days=20), until=NOON + timedelta(minutes=21)),
@@ -111,6 +115,7 @@ FILTERS = {
         without_types=("judgment",),
         domains=("work", "life"),
         tags=("big",),
+        conversations=("talk", "note:a.md"),
         since=NOON - timedelta(days=60),
         until=NOON + timedelta(minutes=60),
         periods=((NOON - timedelta(days=365), NOON + timedelta(minutes=50)),),

@@ -1,0 +1,259 @@
+"""Appending to a note: one write at the end of the file, on disk, whoever else writes.
+
+No lock is needed for that: with `O_APPEND` the system puts each write behind the others. What remains is a program that
+puts another file in place of the one that was written to. That is looked for after the write, and again whenever the
+workspace is looked at (`Appender.reconcile`).
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from jiyi.errors import InvalidInputError, NoteConflictError, NotesError
+from jiyi.model.note import AppendedNote
+from jiyi.notes import decoding, entries
+from jiyi.notes.entries import NoteEntry
+from jiyi.notes.files import Files
+from jiyi.notes.identity import file_identity
+from jiyi.notes.journal import AGAIN_SECONDS, GRACE_SECONDS, Journal, Lock, Record
+
+_log = logging.getLogger("jiyi.notes")
+
+_ATTEMPTS: Final = 50
+_SLACK: Final = 4_096
+"""How much may come to a file between looking at its size and reading it."""
+_LEAST_TORN: Final = len("\n- **")
+
+
+@dataclass(frozen=True, slots=True)
+class AppendLimits:
+    """How much is taken."""
+
+    entry_bytes: int = 64 * 1024
+    day_bytes: int = 1 << 20
+    file_bytes: int = 4 << 20
+
+
+class Appender:
+    """Writes entries into the files of one workspace. Safe for several threads and processes."""
+
+    def __init__(self, files: Files, journal: Journal, lock: Lock, limits: AppendLimits) -> None:
+        self._files = files
+        self._journal = journal
+        self._lock = lock
+        self._limits = limits
+        self._encodings: dict[str, tuple[str, str]] = {}
+        self._last: dict[str, str] = {}
+        self._seen: dict[str, str] = {}
+
+    def append(self, entry: NoteEntry, path: str, heading: Callable[[], str]) -> AppendedNote:
+        """Put the entry at the end of the file; in it, whole and on disk, when this returns.
+
+        A file that is not there is made, and begins with `heading()`.
+        """
+        rendered = entries.render(entry)
+        record = Record(entry.id, path, rendered, time.time_ns())
+        if path not in self._last:
+            # Half an entry of a process that was killed would be no text in any encoding.
+            self.reconcile([path])
+        self._check_size(rendered, path)
+        file = self._try_append(record, heading, intended=False)
+        conflict = file is None
+        if file is None:
+            with self._lock.hold():
+                file = self._append_again(record, heading)
+        self._journal.done(replace(record, file=file))
+        before, self._last[path] = self._last.get(path), file
+        if before is not None and before != file:
+            # Another file than the last time: entries of before may be missing from it.
+            self.reconcile([path])
+        if conflict:
+            _log.warning("%s was replaced by another program while it was written to; both texts were kept", path)
+        return AppendedNote(entry.id, path, entry.at, conflict=conflict)
+
+    def _check_size(self, rendered: str, path: str) -> None:
+        size = len(rendered.encode("utf-8"))
+        stamp = self._files.stamp(path)
+        if stamp is not None and stamp.size + size > self._limits.day_bytes:
+            raise InvalidInputError(
+                f"{path} has {stamp.size:,} bytes, and with this entry of {size:,} it would exceed the limit of "
+                f"{self._limits.day_bytes:,}; keep less, or raise the setting max_note_day_bytes"
+            )
+
+    def _try_append(self, record: Record, heading: Callable[[], str], *, intended: bool) -> str | None:
+        """Write it; the identity of the file it is in, or `None` when another file has taken the place of that one."""
+        for _ in range(_ATTEMPTS):
+            try:
+                with self._files.opened(record.path, os.O_RDWR | os.O_APPEND) as descriptor:
+                    file = file_identity(descriptor)
+                    data = record.text.encode(self._encoding(record.path, descriptor, file))
+                    if not intended:
+                        # Before the first byte: if this process is killed, another one makes the entry whole.
+                        self._journal.intend(record)
+                        intended = True
+                    _write_once(descriptor, data, record.path)
+                    os.fsync(descriptor)
+                    # While it is open no other file can have its inode.
+                    stamp = self._files.stamp(record.path)
+                    return file if stamp is not None and stamp.inode == os.fstat(descriptor).st_ino else None
+            except FileNotFoundError:
+                self._files.create(record.path, f"{heading()}\n".encode())
+        raise NoteConflictError(
+            f"{record.path} was deleted {_ATTEMPTS} times while it was written to; nothing is in it"
+        )
+
+    def _append_again(self, record: Record, heading: Callable[[], str]) -> str:
+        """Under the lock: if the file that is there now has the entry, it is well; otherwise it is written again."""
+        for _ in range(_ATTEMPTS):
+            holding = self._present(record.path)
+            if holding is not None and record.id in holding[1]:
+                return holding[0]
+            again = self._try_append(record, heading, intended=True)
+            if again is not None:
+                return again
+        raise NoteConflictError(
+            f"{record.path} was replaced {_ATTEMPTS} times while it was written to; the entry may be missing from it"
+        )
+
+    def _present(self, path: str) -> tuple[str, set[str]] | None:
+        """The identity of the file at this path and the ids of the entries in it; `None` when there is none."""
+        try:
+            with self._files.opened(path, os.O_RDONLY) as descriptor:
+                data = os.pread(descriptor, self._limits.file_bytes + _SLACK, 0)
+                return file_identity(descriptor), set(entries.ids_in(_readable(data)))
+        except FileNotFoundError:
+            return None
+
+    def _encoding(self, path: str, descriptor: int, file: str) -> str:
+        """The encoding of the file, in which the entry is written as well."""
+        known = self._encodings.get(path)
+        if known is not None and known[0] == file:
+            return known[1]
+        data = os.pread(descriptor, self._limits.file_bytes + 1, 0)
+        try:
+            encoding = decoding.decode(data)[1]
+        except decoding.UndecodableError as error:
+            raise NotesError(f"nothing was written to {path}: {error}") from None
+        self._encodings[path] = (file, encoding)
+        return encoding
+
+    # --- what others did --------------------------------------------------------------------------------------------
+
+    def reconcile(self, paths: Iterable[str] | None = None) -> list[str]:
+        """Write again what another program overwrote and finish what a killed process began; returns the ids."""
+        lost, torn = self._missing(paths)
+        if not lost and not torn:
+            return []
+        restored = []
+        with self._lock.hold():
+            # Another process may have been quicker.
+            lost, torn = self._missing(paths)
+            for record in lost:
+                again = replace(record, written=time.time_ns(), restored=record.restored + 1)
+                file = self._append_again(again, lambda: "")
+                self._journal.intend(again)
+                self._journal.done(replace(again, file=file))
+                restored.append(record.id)
+                _log.warning("%s was overwritten by another program; an entry was written again", record.path)
+            restored += [record.id for record in torn if self._made_whole(record)]
+        return restored
+
+    def _missing(self, paths: Iterable[str] | None) -> tuple[list[Record], list[Record]]:
+        """(entries that were overwritten, entries that were begun by a process that is dead and are not whole)."""
+        written, begun = self._journal.recent()
+        wanted = None if paths is None else set(paths)
+        lost: list[Record] = []
+        for path in dict.fromkeys(record.path for record in written):
+            if wanted is None or path in wanted:
+                lost += self._lost(path, [record for record in written if record.path == path])
+        return lost, [record for record in begun if wanted is None or record.path in wanted]
+
+    def _lost(self, path: str, records: Sequence[Record]) -> list[Record]:
+        """Those that a file lacks which was put in place of theirs right after they were written."""
+        stamp = self._files.stamp(path)
+        file = None if stamp is None else self._files.identity(path)
+        if stamp is None or file is None:
+            return []
+        replaced = min(stamp.changed, stamp.modified)
+        doubtful = [
+            record
+            for record in records
+            if file not in {record.file, self._seen.get(record.id)}
+            and replaced - record.written <= 1e9 * (AGAIN_SECONDS if record.restored else GRACE_SECONDS)
+        ]
+        holding = self._present(path) if doubtful else None
+        if holding is None:
+            return []
+        self._seen.update((record.id, holding[0]) for record in doubtful if record.id in holding[1])
+        return [record for record in doubtful if record.id not in holding[1]]
+
+    def _made_whole(self, record: Record) -> bool:
+        """Complete an entry of which only the beginning is in the file."""
+        try:
+            data, _ = self._files.read(record.path, most=self._limits.file_bytes + _SLACK)
+        except FileNotFoundError:
+            return False
+        whole = record.text.encode(_encoding_of_start(data))
+        named = whole.index(record.id.encode(_encoding_of_start(data))) + len(record.id)
+        start = data.find(whole[:named])
+        if start < 0:
+            # Not even its name is there, but its first bytes may be what the file ends with.
+            length = next((n for n in range(named, _LEAST_TORN, -1) if data.endswith(whole[:n])), 0)
+            start = len(data) - length
+        else:
+            length = _common(data[start : start + len(whole)], whole)
+        rest = data[start + length :]
+        if not length or length == len(whole) or (rest and not rest.startswith(b"\n")):
+            # It is whole or not there, or people have changed it since: then it is theirs.
+            return False
+        self.rewrite(record.path, data, data[:start] + whole + rest)
+        _log.warning("%s ended in half an entry of a process that was killed; it was completed", record.path)
+        return True
+
+    def rewrite(self, path: str, before: bytes, after: bytes) -> None:
+        """Under the lock: replace the bytes of a file, and keep what is appended to it meanwhile."""
+        with self._files.opened(path, os.O_RDONLY) as old:
+            if os.pread(old, len(before) + 1, 0)[: len(before)] != before:
+                raise NoteConflictError(f"{path} was changed meanwhile; nothing was overwritten, try again")
+            self._files.replace(path, after)
+            late = os.pread(old, self._limits.file_bytes, len(before))
+        if late:
+            with self._files.opened(path, os.O_WRONLY | os.O_APPEND) as new:
+                _write_once(new, late, path)
+                os.fsync(new)
+
+
+def _write_once(descriptor: int, data: bytes, path: str) -> None:
+    """One call of the system, so that entries of several processes do not mix."""
+    written = os.write(descriptor, data)
+    if written == len(data):
+        return
+    # The disk is full. Take the beginning back if nothing came behind it.
+    end = os.lseek(descriptor, 0, os.SEEK_CUR)
+    if end == os.fstat(descriptor).st_size:
+        os.ftruncate(descriptor, end - written)
+    raise NotesError(f"{path} could not be written whole: no room left on the disk; nothing of this entry was kept")
+
+
+def _common(one: bytes, other: bytes) -> int:
+    """How many bytes both begin with."""
+    for place, (left, right) in enumerate(zip(one, other, strict=False)):
+        if left != right:
+            return place
+    return min(len(one), len(other))
+
+
+def _readable(data: bytes) -> str:
+    """The text for looking for a marker, whatever else is in it."""
+    return data.decode(_encoding_of_start(data), "replace")
+
+
+def _encoding_of_start(data: bytes) -> str:
+    if data.startswith(b"\xff\xfe"):
+        return "utf-16-le"
+    return "utf-16-be" if data.startswith(b"\xfe\xff") else "utf-8"

@@ -1,0 +1,86 @@
+"""What the chat room proposes to keep, written into the daily notes: each once, also when a crash comes in between.
+
+The entry carries the id of its candidate. First it is written, then the candidate is marked; whoever finds a candidate
+that is not marked looks for its entry before writing one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import quote
+
+from jiyi.errors import InvalidInputError
+from jiyi.model.limits import check_whole
+from jiyi.model.note import AppendedNote
+
+if TYPE_CHECKING:
+    from jiyi.model.chat import Candidate
+    from jiyi.notes.room import NotesRoom
+
+_BY: Final = "notes"
+_BATCH: Final = 100
+
+
+@dataclass(frozen=True, slots=True)
+class TakenCandidates:
+    """What became of the candidates."""
+
+    written: list[AppendedNote] = field(default_factory=list)
+    """Those with `new=False` were in their note already."""
+    refused: dict[str, str] = field(default_factory=dict)
+    """Candidate id -> why it could not be written; it stays new."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """A JSON-ready mapping."""
+        return {"written": [note.to_dict() for note in self.written], "refused": self.refused}
+
+
+def take_candidates(room: NotesRoom, *, limit: int = 1_000) -> TakenCandidates:
+    """Write new candidates of the scope into the notes of the days on which they were found, oldest first."""
+    check_whole(limit, "limit", 1, 1_000_000)
+    report = TakenCandidates()
+    while (left := limit - len(report.written)) > 0:
+        # Held from looking to marking, so that two processes do not write the same one.
+        with room.lock.hold():
+            known = len(report.refused)
+            new = room.chats.candidates(room.identity.scope, state="new", limit=min(left, _BATCH) + known)
+            batch = [candidate for candidate in new if candidate.id not in report.refused]
+            for candidate in batch:
+                _take(room, candidate, report)
+        if not batch:
+            break
+    return report
+
+
+def _take(room: NotesRoom, candidate: Candidate, report: TakenCandidates) -> None:
+    try:
+        written = _there_already(room, candidate) or room.append(
+            candidate.content,
+            by="agent",
+            source=source_of(candidate),
+            at=candidate.created_at,
+            entry_id=candidate.id,
+        )
+    except InvalidInputError as error:
+        report.refused[candidate.id] = str(error)
+        return
+    room.chats.settle_candidate(room.identity.scope, candidate.id, state="taken", by=_BY)
+    report.written.append(written)
+
+
+def source_of(candidate: Candidate) -> str:
+    """Where it was said: `chat:session#first..last`, with the ids of the messages."""
+    session = quote(candidate.session_id, safe="")
+    return f"chat:{session}#{candidate.first_message_id}..{candidate.last_message_id}"
+
+
+def _there_already(room: NotesRoom, candidate: Candidate) -> AppendedNote | None:
+    """Its entry, if it was written and the candidate not marked any more. A changed time zone may shift the day."""
+    day = candidate.created_at.astimezone(room.settings.zone()).date()
+    for step in (0, -1, 1):
+        path, found = room.entries_of_day(day + timedelta(days=step))
+        if any(placed.entry.id == candidate.id for placed in found):
+            return AppendedNote(candidate.id, path, candidate.created_at, new=False)
+    return None

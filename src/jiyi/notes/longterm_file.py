@@ -1,0 +1,191 @@
+"""MEMORY.md as text: where a section ends, what is added to it, and how the file is replaced without losing a word."""
+
+from __future__ import annotations
+
+import codecs
+import difflib
+import hashlib
+import re
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from jiyi.errors import NoteConflictError, NotesError
+from jiyi.model import clock
+from jiyi.notes import decoding
+from jiyi.notes.files import LONG_TERM
+from jiyi.notes.markdown import headings_in
+
+if TYPE_CHECKING:
+    from jiyi.notes.room import NotesRoom
+
+BACKUPS: Final = ".jiyi/backups"
+_FROM: Final = re.compile(r"<!-- jiyi from=(\S+)")
+_BOMS: Final = {
+    "utf-16-le": codecs.BOM_UTF16_LE,
+    "utf-16-be": codecs.BOM_UTF16_BE,
+    "utf-32-le": codecs.BOM_UTF32_LE,
+    "utf-32-be": codecs.BOM_UTF32_BE,
+}
+# What would begin a block of its own if it stood behind the sign of a list item.
+_STRUCTURE: Final = re.compile(r"\s*(?:#|>|```|~~~|[-*+]\s|\d+[.)]\s|---|===|<!--)")
+
+
+@dataclass(frozen=True, slots=True)
+class LongTerm:
+    """MEMORY.md as it was read."""
+
+    data: bytes
+    text: str
+    encoding: str
+
+    @property
+    def digest(self) -> str:
+        """By which it is seen whether it has changed since."""
+        return digest_of(self.data)
+
+    @property
+    def promoted(self) -> set[str]:
+        """Ids of the entries that were put into it."""
+        return set(_FROM.findall(self.text))
+
+    def encoded(self, text: str) -> bytes:
+        """Another text in the same encoding, with the same mark at its beginning."""
+        mark = _BOMS.get(self.encoding, b"")
+        if self.data.startswith(codecs.BOM_UTF8):
+            mark = codecs.BOM_UTF8
+        return mark + text.encode(self.encoding)
+
+
+@dataclass(frozen=True, slots=True)
+class Addition:
+    """Something to be put into a section of MEMORY.md."""
+
+    section: str
+    text: str
+    entry_id: str = ""
+    """The entry it comes from, if it is a whole one."""
+
+
+def digest_of(data: bytes) -> str:
+    """Of the bytes of a file."""
+    return hashlib.blake2b(data, digest_size=16).hexdigest()
+
+
+def read_long_term(room: NotesRoom) -> LongTerm:
+    """MEMORY.md; empty when there is none. What cannot be read is an error, never empty."""
+    try:
+        data, _ = room.files.read(LONG_TERM, most=room.settings.append.file_bytes)
+    except FileNotFoundError:
+        return LongTerm(b"", "", decoding.UTF_8)
+    try:
+        text, encoding = decoding.decode(data)
+    except decoding.UndecodableError as error:
+        raise NotesError(f"{LONG_TERM} cannot be read: {error}") from None
+    return LongTerm(data, text, encoding)
+
+
+def with_additions(text: str, additions: Sequence[Addition]) -> str:
+    """The text with each addition at the end of its section; sections that are not there are made."""
+    end = "\r\n" if "\r\n" in text else "\n"
+    lines = text.replace("\r\n", "\n").split("\n")
+    while lines and not lines[-1].strip():
+        lines.pop()
+    by_section: dict[str, list[str]] = {}
+    for addition in additions:
+        by_section.setdefault(addition.section, []).extend(_item(addition))
+    for section, items in by_section.items():
+        _insert(lines, section, items)
+    return end.join(lines) + end
+
+
+def without_lines(text: str, gone: Sequence[str]) -> str:
+    """The text without these lines, each taken out once."""
+    left = list(gone)
+    kept = []
+    for line in text.split("\n"):
+        bare = line.rstrip("\r")
+        if bare in left:
+            left.remove(bare)
+        else:
+            kept.append(line)
+    return "\n".join(kept)
+
+
+def diff_of(before: str, after: str) -> str:
+    """What changes, as a unified diff."""
+    lines = difflib.unified_diff(
+        before.splitlines(keepends=True), after.splitlines(keepends=True), f"a/{LONG_TERM}", f"b/{LONG_TERM}"
+    )
+    return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
+
+
+def replace_long_term(room: NotesRoom, before: LongTerm, text: str) -> str:
+    """Put the text in place of what was read, after a backup; returns where that is.
+
+    `NoteConflictError`, and nothing overwritten, when the file is not what was read any more.
+    """
+    data = before.encoded(text)
+    if not before.data:
+        if not room.files.create(LONG_TERM, data):
+            raise _conflict()
+        return ""
+    with room.lock.hold():
+        backup = _new_backup()
+        # The file itself gets a second name: also what is written to it in this very moment is in the backup.
+        room.files.keep_copy(LONG_TERM, backup)
+        if _read(room, backup) != before.data:
+            _drop(room, backup)
+            raise _conflict()
+        room.files.replace(LONG_TERM, data)
+        if _read(room, backup) != before.data:
+            room.files.move(backup, LONG_TERM)
+            raise _conflict()
+    return backup
+
+
+def _conflict() -> NoteConflictError:
+    return NoteConflictError(
+        f"{LONG_TERM} was changed by somebody else meanwhile; nothing was overwritten, begin again"
+    )
+
+
+def _new_backup() -> str:
+    stamp = clock.to_text(clock.utc_now()).replace(":", "").replace("-", "")
+    return f"{BACKUPS}/MEMORY.{stamp}.md"
+
+
+def _read(room: NotesRoom, path: str) -> bytes:
+    return room.files.read(path, most=2 * room.settings.append.file_bytes)[0]
+
+
+def _drop(room: NotesRoom, path: str) -> None:
+    with suppress(OSError):
+        (room.root / path).unlink()
+
+
+def _item(addition: Addition) -> list[str]:
+    """A list item; its text is indented like that of an entry, so nothing in it is structure of the file."""
+    lines = addition.text.strip("\n").split("\n")
+    comment = f" <!-- jiyi from={addition.entry_id} -->" if addition.entry_id else ""
+    if len(lines) == 1 and not _STRUCTURE.match(lines[0]):
+        return [f"- {lines[0].strip()}{comment}"]
+    return [f"-{comment}" if comment else "-", *(f"  {line}" if line else "" for line in lines)]
+
+
+def _insert(lines: list[str], section: str, items: Sequence[str]) -> None:
+    found = headings_in(lines)
+    wanted = section.strip().casefold()
+    for place, (number, level, title) in enumerate(found):
+        if title.strip().casefold() != wanted:
+            continue
+        end = next((later for later, other, _ in found[place + 1 :] if other <= level), len(lines))
+        # Sub-sections come after what belongs to the section itself.
+        end = min([end, *(later for later, _, _ in found[place + 1 :] if later < end)])
+        while end > number + 1 and not lines[end - 1].strip():
+            end -= 1
+        new = [*([""] if end == number + 1 else []), *items, *([""] if end < len(lines) and lines[end].strip() else [])]
+        lines[end:end] = new
+        return
+    lines += [*([""] if lines else []), f"## {section.strip()}", "", *items]

@@ -1,0 +1,297 @@
+"""Markdown into pieces to search by: along headings, paragraphs, list items, code fences and entries.
+
+A piece never crosses a heading, never mixes an entry with anything else, and knows its lines. What is too long is cut
+at lines, and a line that is too long at its sentences.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from typing import Any, Final
+
+from jiyi.notes import entries
+from jiyi.notes.entries import NoteEntry
+from jiyi.text import split_chunks
+from jiyi.text.sentences import columns
+
+PIECE_COLUMNS: Final = 1_000
+"""The most of one piece, in columns (a Chinese character takes two): about 250 words or 500 characters."""
+
+_HEADING: Final = re.compile(r" {0,3}(?P<level>#{1,6})(?:[ \t]+(?P<text>.*?))?(?:[ \t]+#+)?[ \t]*\Z")
+_UNDERLINE: Final = re.compile(r" {0,3}(?P<mark>=+|-+)[ \t]*\Z")
+_FENCE: Final = re.compile(r" {0,3}(?P<mark>`{3,}|~{3,})(?P<rest>.*)\Z")
+_ITEM: Final = re.compile(r" {0,3}(?:[-*+]|\d{1,9}[.)])(?:[ \t]+\S|[ \t]*\Z)")
+_BLOCK_START: Final = re.compile(r" {0,3}(?:#{1,6}(?:[ \t]|\Z)|`{3}|~{3}|>|[-*+][ \t]|\d{1,9}[.)][ \t])")
+_FRONT_MATTER: Final = "---"
+_MOST_FRONT_MATTER_LINES: Final = 200
+_DAY: Final = re.compile(r"(?P<day>\d{4}-\d\d-\d\d)(?!\d)")
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A part of a file."""
+
+    start_line: int
+    """From 1."""
+    end_line: int
+    """Included."""
+    headings: tuple[str, ...]
+    """The headings it stands under, its own included."""
+    above: tuple[str, ...]
+    """Those of them that are not part of its text."""
+    text: str
+    entry: NoteEntry | None = None
+    """The entry that it is (a part of)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A file taken apart."""
+
+    pieces: tuple[Piece, ...]
+    properties: Mapping[str, Any] = field(default_factory=dict)
+    """Its front matter."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Unit:
+    """Lines that belong together."""
+
+    start: int
+    end: int
+    """Not included; both count from 0."""
+    kind: str = "text"
+    level: int = 0
+    title: str = ""
+    entry: NoteEntry | None = None
+
+
+def day_of(path: str) -> date | None:
+    """The day that a file name begins with."""
+    match = _DAY.match(path.rpartition("/")[2])
+    try:
+        return date.fromisoformat(match["day"]) if match else None
+    except ValueError:
+        return None
+
+
+def lines_of(text: str) -> list[str]:
+    """The lines of a text; only a line feed ends one, and the last need not have one."""
+    lines = text.split("\n")
+    if lines and not lines[-1]:
+        del lines[-1]
+    return lines
+
+
+def take_apart(text: str) -> Document:
+    """The pieces of a Markdown text and its front matter."""
+    lines = lines_of(text)
+    placed = {entry.start_line - 1: entry for entry in entries.parse(lines)}
+    clean = [line.removesuffix("\r") for line in lines]
+    begin, properties = _front_matter(clean)
+    units = [_Unit(0, begin)] if begin else []
+    units += _units(clean, begin, placed)
+    return Document(tuple(_pieces(clean, units)), properties)
+
+
+def block_starts(lines: Sequence[str]) -> list[int]:
+    """Where blocks of a file begin, counted from 0: places at which it can be cut without tearing anything apart."""
+    placed = {entry.start_line - 1: entry for entry in entries.parse(lines)}
+    return [unit.start for unit in _units(lines, 0, placed)]
+
+
+# --- structure --------------------------------------------------------------------------------------------------------
+
+
+def _front_matter(lines: Sequence[str]) -> tuple[int, dict[str, Any]]:
+    """How many lines the front matter takes, and what it says; 0 when there is none that can be read."""
+    if not lines or lines[0].rstrip() != _FRONT_MATTER:
+        return 0, {}
+    for number in range(1, min(len(lines), _MOST_FRONT_MATTER_LINES)):
+        if lines[number].rstrip() in {_FRONT_MATTER, "..."}:
+            properties = _properties("\n".join(lines[1:number]))
+            return (number + 1, properties) if properties is not None else (0, {})
+    return 0, {}
+
+
+def _properties(text: str) -> dict[str, Any] | None:
+    import yaml
+
+    try:
+        data = yaml.safe_load(text)
+    except (yaml.YAMLError, ValueError, RecursionError):
+        return None
+    if data is None:
+        return {}
+    return {str(key): value for key, value in data.items()} if isinstance(data, dict) else None
+
+
+def _units(lines: Sequence[str], begin: int, placed: Mapping[int, entries.PlacedEntry]) -> Iterator[_Unit]:
+    """The blocks of a file: headings, entries, fences, list items, paragraphs."""
+    number = begin
+    while number < len(lines):
+        line = lines[number]
+        found = placed.get(number)
+        if found is not None:
+            yield _Unit(number, found.end_line, "entry", entry=found.entry)
+            number = found.end_line
+        elif not line.strip():
+            number += 1
+        elif heading := _HEADING.match(line):
+            yield _Unit(number, number + 1, "heading", len(heading["level"]), (heading["text"] or "").strip())
+            number += 1
+        elif fence := _FENCE.match(line):
+            end = _fence_end(lines, number, fence["mark"], placed)
+            yield _Unit(number, end)
+            number = end
+        else:
+            end = _block_end(lines, number, placed)
+            yield _underlined(lines, number, end) or _Unit(number, end)
+            number = end
+
+
+def _fence_end(lines: Sequence[str], start: int, mark: str, placed: Mapping[int, entries.PlacedEntry]) -> int:
+    """Behind the closing fence. One that is never closed ends at the next entry, which is certainly no code."""
+    closing = re.compile(rf" {{0,3}}{re.escape(mark[0])}{{{len(mark)},}}[ \t]*\Z")
+    for number in range(start + 1, len(lines)):
+        if closing.match(lines[number]):
+            return number + 1
+        if number in placed:
+            return number
+    return len(lines)
+
+
+def _block_end(lines: Sequence[str], start: int, placed: Mapping[int, entries.PlacedEntry]) -> int:
+    """Behind a paragraph, or behind a list item with everything that is indented under it."""
+    item = bool(_ITEM.match(lines[start]))
+    number = start + 1
+    while number < len(lines) and number not in placed:
+        line = lines[number]
+        if item and line.startswith(("  ", "\t")):
+            number += 1
+        elif not line.strip():
+            following = number + 1
+            while following < len(lines) and not lines[following].strip():
+                following += 1
+            if not (item and following < len(lines) and lines[following].startswith(("  ", "\t"))):
+                break
+            number = following
+        elif _BLOCK_START.match(line):
+            break
+        else:
+            number += 1
+            if _UNDERLINE.match(line) and not item:
+                break
+    return number
+
+
+def _underlined(lines: Sequence[str], start: int, end: int) -> _Unit | None:
+    """A heading of the form that is underlined with `===` or `---`."""
+    match = _UNDERLINE.match(lines[end - 1]) if end - start == 2 else None
+    if match is None or _ITEM.match(lines[start]):
+        return None
+    return _Unit(start, end, "heading", 1 if match["mark"][0] == "=" else 2, lines[start].strip())
+
+
+# --- pieces -----------------------------------------------------------------------------------------------------------
+
+
+def _pieces(lines: Sequence[str], units: Sequence[_Unit]) -> Iterator[Piece]:
+    path: list[tuple[int, str]] = []
+    waiting: list[_Unit] = []
+
+    def flush(following: _Unit | None = None) -> Iterator[Piece]:
+        # A heading alone is told by what stands under it.
+        alone = len(waiting) == 1 and waiting[0].kind == "heading" and following is not None
+        if waiting and not (alone and _is_below(following, waiting[0].level)):
+            yield from _packed(lines, waiting, tuple(title for _, title in path))
+        waiting.clear()
+
+    for unit in units:
+        if unit.kind == "heading":
+            yield from flush(unit)
+            while path and path[-1][0] >= unit.level:
+                path.pop()
+            path.append((unit.level, unit.title))
+            waiting.append(unit)
+        elif unit.kind == "entry" and unit.entry is not None:
+            yield from flush(unit)
+            yield from _entry_pieces(unit, unit.entry, tuple(title for _, title in path))
+        else:
+            waiting.append(unit)
+    yield from flush()
+
+
+def _is_below(unit: _Unit | None, level: int) -> bool:
+    return unit is not None and (unit.kind == "entry" or unit.level > level)
+
+
+def _packed(lines: Sequence[str], units: Sequence[_Unit], headings: tuple[str, ...]) -> Iterator[Piece]:
+    """Blocks of one section, as many together as fit."""
+    headings = tuple(title for title in headings if title)
+    own = units[0].title if units[0].kind == "heading" else ""
+    start, end, width = units[0].start, units[0].start, 0
+    for unit in units:
+        room = sum(columns(line) for line in lines[end : unit.end])
+        if width and width + room > PIECE_COLUMNS and not (own and end - start <= 2):
+            yield from _cut(lines, start, end, headings, own)
+            start, width, own = unit.start, 0, ""
+            room = sum(columns(line) for line in lines[unit.start : unit.end])
+        end, width = unit.end, width + room
+    yield from _cut(lines, start, end, headings, own)
+
+
+def _cut(lines: Sequence[str], start: int, end: int, headings: tuple[str, ...], own: str) -> Iterator[Piece]:
+    """Lines as one piece, or as several when they are too long; only the first has the section's own heading."""
+    for first, last, text in _parts(lines, start, end):
+        above = headings[:-1] if own and headings and first == start else headings
+        yield Piece(first + 1, last, headings, above, text)
+
+
+def _entry_pieces(unit: _Unit, entry: NoteEntry, headings: tuple[str, ...]) -> Iterator[Piece]:
+    headings = tuple(title for title in headings if title)
+    if columns(entry.text) <= PIECE_COLUMNS:
+        if entry.text.strip():
+            yield Piece(unit.start + 1, unit.end, headings, headings, entry.text, entry)
+        return
+    body = entry.text.split("\n")
+    for first, last, text in _parts(body, 0, len(body)):
+        # The text begins on the line after the comment.
+        begin = unit.start if first == 0 else unit.start + 1 + first
+        yield Piece(begin + 1, unit.start + 1 + last, headings, headings, text, entry)
+
+
+def _parts(lines: Sequence[str], start: int, end: int) -> Iterator[tuple[int, int, str]]:
+    """(first line, line after the last, text), each within the limit."""
+    first, width = start, 0
+    for number in range(start, end):
+        room = columns(lines[number])
+        if width and width + room > PIECE_COLUMNS:
+            yield from _part(lines, first, number)
+            first, width = number, 0
+        if room > PIECE_COLUMNS:
+            yield from _part(lines, first, number)
+            yield from ((number, number + 1, text) for text in split_chunks(lines[number], PIECE_COLUMNS))
+            first, width = number + 1, 0
+        else:
+            width += room
+    yield from _part(lines, first, end)
+
+
+def _part(lines: Sequence[str], first: int, end: int) -> Iterator[tuple[int, int, str]]:
+    while first < end and not lines[first].strip():
+        first += 1
+    while end > first and not lines[end - 1].strip():
+        end -= 1
+    if first < end:
+        yield first, end, "\n".join(lines[first:end])
+
+
+def headings_in(lines: Sequence[str]) -> list[tuple[int, int, str]]:
+    """(line counted from 0, level, title) of every heading."""
+    placed = {entry.start_line - 1: entry for entry in entries.parse(lines)}
+    begin, _ = _front_matter(lines)
+    return [(unit.start, unit.level, unit.title) for unit in _units(lines, begin, placed) if unit.kind == "heading"]

@@ -1,0 +1,286 @@
+"""Scanner: makes the rows what the files say. A watcher may hint; size, times and hash decide."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import time
+import uuid
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime, tzinfo
+from datetime import time as time_of_day
+from typing import TYPE_CHECKING, Any, Final
+
+from jiyi.errors import InvalidInputError, NotesError
+from jiyi.model.category import MemoryCategory
+from jiyi.model.entry import MemoryEntry, Source
+from jiyi.model.identity import text_hash
+from jiyi.model.note import (
+    NOTE_TYPE,
+    SEPARATOR,
+    FileStamp,
+    NoteCounts,
+    NoteFile,
+    NoteProblem,
+    NoteUpdate,
+    ScanReport,
+    note_scope,
+    thread_of,
+)
+from jiyi.notes import decoding
+from jiyi.notes.files import SHARED_FOLDER, Files, Listing, is_long_term
+from jiyi.notes.markdown import Document, day_of, take_apart
+
+if TYPE_CHECKING:
+    from jiyi.ports import Progress, RecordStore
+
+_log = logging.getLogger("jiyi.notes")
+
+_BATCH_PIECES: Final = 2_000
+# The clock of a file system ticks every few milliseconds: within one tick a file can change and look the same.
+_TICK_NANOSECONDS: Final = 50_000_000
+_MOST_TAGS: Final = 64
+_UNREAD: Final = "it cannot be searched"
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Whose notes these are."""
+
+    workspace: str
+    scope: str
+    actor: str
+
+    def of(self, *, shared: bool) -> str:
+        """The scope that holds private or shared pieces."""
+        return note_scope(self.workspace, self.scope, shared=shared)
+
+
+class Scanner:
+    """Compares the files of a workspace with what was read of them before, and reads what differs."""
+
+    def __init__(
+        self, files: Files, store: RecordStore, identity: Identity, zone: Callable[[], tzinfo], *, most_bytes: int
+    ) -> None:
+        self._files = files
+        self._store = store
+        self._identity = identity
+        self._zone = zone
+        self._most_bytes = most_bytes
+        self._certain: dict[str, FileStamp] = {}
+        self._told: set[NoteProblem] = set()
+        self._remembered: tuple[tuple[int, int], Mapping[str, NoteFile]] | None = None
+
+    def scan(
+        self, *, whole: bool = False, progress: Progress | None = None, reconcile: Callable[[], list[str]] | None = None
+    ) -> ScanReport:
+        """Bring the rows up to date; with `whole` every file is read again, whatever its times say."""
+        restored = reconcile() if reconcile is not None else []
+        listing = self._files.listing()
+        known = self._known()
+        changed = [path for path, stamp in listing.files.items() if whole or not self._same(known.get(path), stamp)]
+        gone = [path for path in known if path not in listing.files and not _below(path, listing.unknown)]
+        counts, problems = NoteCounts(), list(listing.problems)
+        batch: list[NoteUpdate] = [NoteUpdate(path, None) for path in gone]
+        pieces = 0
+        for done, path in enumerate(changed, start=1):
+            update = self._update(path, known.get(path), listing.files[path])
+            if update is not None:
+                batch.append(update)
+                pieces += len(update.entries or ())
+            if pieces >= _BATCH_PIECES:
+                counts += self._write(batch)
+                batch, pieces = [], 0
+            if progress is not None:
+                progress(done, len(changed))
+        counts += self._write(batch)
+        if batch or counts != NoteCounts():
+            known = self._known()
+        problems += [NoteProblem(file.path, file.problem) for file in known.values() if file.problem]
+        self._tell(problems)
+        return ScanReport(len(listing.files), len(changed), len(gone), counts, tuple(problems), tuple(restored))
+
+    def stale(self, paths: Sequence[str]) -> list[str]:
+        """Those of these paths whose file is not what was read of it."""
+        known = self._known()
+        found = []
+        for path in paths:
+            stamp, file = self._files.stamp(path), known.get(path)
+            if stamp is None or file is None or not (self._same(file, stamp) or self._still(file, stamp)):
+                found.append(path)
+        return found
+
+    def _still(self, known: NoteFile, stamp: FileStamp) -> bool:
+        """Whether a file that has changed a moment ago still has the bytes that were read."""
+        if known.stamp != stamp:
+            return False
+        if known.problem.startswith(_UNREAD):
+            # Nobody may look, but nothing was written to it either.
+            return True
+        try:
+            data, _ = self._files.read(known.path, most=self._most_bytes)
+        except (FileNotFoundError, NotesError, InvalidInputError):
+            return False
+        return _digest(data) == known.digest
+
+    def _known(self) -> Mapping[str, NoteFile]:
+        """What is known of the files; read again when anybody has written something down since."""
+        state = self._store.note_files_state(self._identity.workspace, self._identity.scope)
+        if self._remembered is None or self._remembered[0] != state:
+            self._remembered = (state, self._store.note_files(self._identity.workspace, self._identity.scope))
+        return self._remembered[1]
+
+    def _write(self, updates: Sequence[NoteUpdate]) -> NoteCounts:
+        if not updates:
+            return NoteCounts()
+        return self._store.save_notes(
+            self._identity.workspace, self._identity.scope, updates, actor=self._identity.actor
+        )
+
+    def _same(self, known: NoteFile | None, stamp: FileStamp) -> bool:
+        """Whether the file is certainly the one that was read."""
+        if known is None or known.stamp != stamp or known.problem.startswith(_UNREAD):
+            return False
+        # It was read long enough after its last change that a later one would show.
+        settled = known.checked - max(stamp.modified, stamp.changed) > _TICK_NANOSECONDS
+        return settled or self._certain.get(known.path) == stamp
+
+    def _update(self, path: str, known: NoteFile | None, listed: FileStamp) -> NoteUpdate | None:
+        """Read a file; `None` when there is nothing to write down."""
+        checked = time.time_ns()
+        try:
+            data, stamp = self._files.read(path, most=self._most_bytes)
+        except FileNotFoundError:
+            return NoteUpdate(path, None) if known is not None else None
+        except (NotesError, InvalidInputError) as error:
+            reason = str(error).removeprefix(path).strip()
+            return _unread(path, known, listed, checked, f"{_UNREAD}: {reason}")
+        digest = _digest(data)
+        unread = known is not None and known.problem.startswith(_UNREAD)
+        if known is not None and known.digest == digest and known.stamp == stamp and not unread:
+            if checked - max(stamp.modified, stamp.changed) > _TICK_NANOSECONDS:
+                self._certain[path] = stamp
+            return None
+        try:
+            text, encoding = decoding.decode(data)
+        except decoding.UndecodableError as error:
+            file = NoteFile(path, stamp, digest, checked, encoding="", problem=f"it is not searched: {error}")
+            return NoteUpdate(path, file, ())
+        document = take_apart(text)
+        shared = is_shared(path, document)
+        entries = tuple(self._entries(path, document, stamp, shared=shared))
+        file = NoteFile(path, stamp, digest, checked, shared, len(entries), encoding)
+        return NoteUpdate(path, file, entries)
+
+    def _entries(self, path: str, document: Document, stamp: FileStamp, *, shared: bool) -> Iterator[MemoryEntry]:
+        """The pieces of a file as entries, each with an id that follows from what it says and where."""
+        scope = self._identity.of(shared=shared)
+        day = day_of(path)
+        written = datetime.fromtimestamp(min(stamp.modified / 1e9, time.time()), UTC)
+        named = "" if day is None else day.isoformat()
+        tags = _tags(document.properties)
+        seen: Counter[str] = Counter()
+        for piece in document.pieces:
+            text = _storable(piece.text)
+            if not text.strip():
+                continue
+            # The day of a daily note says nothing that its time does not say.
+            headings, above = (tuple(t for t in titles if t != named) for titles in (piece.headings, piece.above))
+            occurred = piece.entry.at if piece.entry is not None else _noon(day, self._zone())
+            content = with_headings(above, text)
+            moment = occurred.isoformat() if occurred is not None else ""
+            name = text_hash(scope, path, *headings, "\x1f", *above, "\x1f", text, moment, *tags)
+            seen[name] += 1
+            trust = piece.entry.by if piece.entry is not None else "user"
+            place = f"{path}:{piece.start_line}-{piece.end_line}"
+            yield MemoryEntry(
+                id=str(uuid.UUID(text_hash(name, str(seen[name])))),
+                scope=scope,
+                key=None,
+                content=content,
+                category=MemoryCategory.DAILY if day is not None else MemoryCategory.CORE,
+                memory_type=NOTE_TYPE,
+                tags=tags,
+                conversation_id=thread_of(path),
+                source=Source(NOTE_TYPE, trust, (place, *(_storable(title) for title in headings))),
+                occurred_at=occurred,
+                created_at=written,
+                updated_at=written,
+                last_accessed_at=written,
+            )
+
+    def _tell(self, problems: Sequence[NoteProblem]) -> None:
+        """Say each problem once, by name, and again when it has come back."""
+        for problem in problems:
+            if problem not in self._told:
+                _log.warning("note %s: %s", problem.path, problem.reason)
+        self._told = set(problems)
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.blake2b(data, digest_size=16).hexdigest()
+
+
+def _unread(path: str, known: NoteFile | None, listed: FileStamp, checked: int, problem: str) -> NoteUpdate | None:
+    if known is not None and (known.stamp.size, known.stamp.modified) == (listed.size, listed.modified):
+        # Nothing was written to it since: what is known of it still holds, only nobody may look.
+        if (known.stamp, known.problem) == (listed, problem):
+            return None
+        return NoteUpdate(path, replace(known, stamp=listed, checked=checked, problem=problem))
+    return NoteUpdate(path, NoteFile(path, listed, "", checked, encoding="", problem=problem), ())
+
+
+def is_shared(path: str, document: Document) -> bool:
+    """Whether a group may see it: it lies in `memory/shared/`, or its front matter says `visibility: group`.
+
+    Nothing else makes a note shared, and nothing makes MEMORY.md shared.
+    """
+    if is_long_term(path):
+        return False
+    return path.startswith(f"{SHARED_FOLDER}/") or document.properties.get("visibility") == "group"
+
+
+def with_headings(above: Sequence[str], text: str) -> str:
+    """What is indexed of a piece: a text is about what its headings say."""
+    return f"{_storable(SEPARATOR.join(above))}\n\n{text}" if above else text
+
+
+def without_headings(content: str, headings: Sequence[str]) -> str:
+    """The text of a piece again, from what is indexed of it."""
+    for count in range(len(headings), 0, -1):
+        prefix = with_headings(headings[:count], "")
+        if content.startswith(prefix):
+            return content[len(prefix) :]
+    return content
+
+
+def _storable(text: str) -> str:
+    """Without NUL, which no database takes as text."""
+    return text.replace("\x00", " ")
+
+
+def _noon(day: date | None, zone: tzinfo) -> datetime | None:
+    """The middle of a day: inside it in every time zone that people travel to."""
+    try:
+        return None if day is None else datetime.combine(day, time_of_day(12), tzinfo=zone).astimezone(UTC)
+    except (OverflowError, ValueError):
+        return None
+
+
+def _tags(properties: Mapping[str, Any]) -> tuple[str, ...]:
+    """The tags of the front matter, as far as they are texts."""
+    value = properties.get("tags")
+    listed = value.replace(",", " ").split() if isinstance(value, str) else value
+    if not isinstance(listed, list):
+        return ()
+    named = (str(tag).strip().removeprefix("#") for tag in listed if isinstance(tag, str | int))
+    return tuple(dict.fromkeys(tag for tag in named if tag and "\x00" not in tag and len(tag) <= 100))[:_MOST_TAGS]
+
+
+def _below(path: str, folders: Sequence[str]) -> bool:
+    return any(path.startswith(f"{folder}/") for folder in folders)
+
+
+__all__ = ["Identity", "Listing", "Scanner", "is_shared", "with_headings", "without_headings"]

@@ -1,0 +1,113 @@
+"""Following the files in the background. The watcher only hints that something may have changed; the scan decides."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final
+
+from jiyi.errors import JiyiError, MissingDependencyError
+
+if TYPE_CHECKING:
+    from jiyi.model.note import ScanReport
+    from jiyi.notes.room import NotesRoom
+
+_log = logging.getLogger("jiyi.notes")
+
+_QUIET_MILLISECONDS: Final = 50
+_GATHER_MILLISECONDS: Final = 400
+# Hints get lost when very many come at once, and on some file systems there are none at all.
+_ANYWAY_MILLISECONDS: Final = 5_000
+
+
+class Watcher:
+    """A thread that scans when the system says that files changed, and now and then without being told."""
+
+    def __init__(self, room: NotesRoom, report: Callable[[ScanReport], None] | None) -> None:
+        self._room = room
+        self._report = report
+        self._stop = threading.Event()
+        self._told = ""
+        self._thread = threading.Thread(target=self._run, name="jiyi-notes-watcher", daemon=True)
+
+    def start(self) -> None:
+        """Begin; the first scan is done when this returns."""
+        self._scan()
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End, after a scan that is under way."""
+        self._stop.set()
+        if self._thread.is_alive() and threading.current_thread() is not self._thread:
+            self._thread.join()
+
+    def _run(self) -> None:
+        while not self._stop.is_set():
+            try:
+                self._follow()
+            except (OSError, RuntimeError) as error:
+                # The workspace went away, or the system gives no more hints: look now and then.
+                self._tell(f"the notes are not watched: {error}")
+                self._stop.wait(_ANYWAY_MILLISECONDS / 1_000)
+                if not self._stop.is_set():
+                    self._scan()
+
+    def _follow(self) -> None:
+        from watchfiles import watch
+
+        changes = watch(
+            self._room.root,
+            stop_event=self._stop,
+            step=_QUIET_MILLISECONDS,
+            debounce=_GATHER_MILLISECONDS,
+            rust_timeout=_ANYWAY_MILLISECONDS,
+            yield_on_timeout=True,
+            raise_interrupt=False,
+            ignore_permission_denied=True,
+        )
+        for _ in changes:
+            if self._stop.is_set():
+                return
+            self._scan()
+
+    def _scan(self) -> None:
+        try:
+            self._room.keep_up()
+            report = self._room.scan()
+        except JiyiError as error:
+            # The next call of the user meets the same error and is told; the thread goes on looking.
+            self._tell(f"the notes could not be followed: {error}")
+            return
+        self._told = ""
+        if self._report is not None and report.changed:
+            self._report(report)
+
+    def _tell(self, problem: str) -> None:
+        if problem != self._told:
+            _log.warning("%s", problem)
+            self._told = problem
+
+
+def start(room: NotesRoom, report: Callable[[ScanReport], None] | None) -> None:
+    """Watch the workspace of a room; a second watcher takes the place of the first."""
+    try:
+        import watchfiles  # noqa: F401
+    except ImportError:
+        raise MissingDependencyError(
+            "watching files needs the package watchfiles; install it with: pip install 'jiyi[notes]' "
+            "(without it the notes are looked at whenever they are asked)"
+        ) from None
+    stop(room)
+    # One that is not there is an error now; one that goes away later is waited for.
+    room.files.listing()
+    watcher = Watcher(room, report)
+    watcher.start()
+    room.watcher = watcher
+
+
+def stop(room: NotesRoom) -> None:
+    """Stop watching, if anybody is."""
+    watcher, room.watcher = room.watcher, None
+    if watcher is not None:
+        watcher.stop()

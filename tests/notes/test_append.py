@@ -1,0 +1,346 @@
+"""Appending: every acknowledged entry is in its file once, whoever else writes."""
+
+import os
+import subprocess
+import sys
+import threading
+from collections import Counter
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from jiyi.errors import InvalidInputError, NoteConflictError, NotesError
+from jiyi.notes import entries
+from jiyi.notes.append import Appender
+from jiyi.notes.files import Files
+from jiyi.notes.markdown import lines_of
+from jiyi.sync import AgentMemory
+from tests.notes.conftest import Desk, OpenDesk
+from tests.support import QUICK, examples
+
+ROOT = Path(__file__).parents[2]
+NEAR_MIDNIGHT = datetime(2026, 11, 15, 16, 30, tzinfo=UTC)  # half past midnight of the 16th in Shanghai
+
+
+def entries_in(file: Path) -> list[entries.NoteEntry]:
+    return [placed.entry for placed in entries.parse(lines_of(file.read_bytes().decode("utf-8")))]
+
+
+class Editor(threading.Thread):
+    """Saves a file by renaming, again and again, each time with a line of its own on top."""
+
+    def __init__(self, file: Path, *, pause: float = 0.002) -> None:
+        super().__init__(daemon=True)
+        self.file = file
+        self.saves = 0
+        self._pause = pause
+        self._over = threading.Event()
+
+    def run(self) -> None:
+        while not self._over.is_set():
+            if self.file.exists():
+                text = self.file.read_text("utf-8")
+                self._over.wait(self._pause)
+                temporary = self.file.with_name(".saving")
+                temporary.write_text(f"edit {self.saves}\n{text}", "utf-8")
+                temporary.replace(self.file)
+                self.saves += 1
+            self._over.wait(0.03)
+
+    def stop(self) -> None:
+        self._over.set()
+        self.join()
+
+
+def test_eight_processes_and_an_editor_that_saves_by_renaming_lose_nothing(tmp_path: Path) -> None:
+    workspace = tmp_path / "ws"
+    (workspace / "memory").mkdir(parents=True)
+    file = workspace / "memory" / f"{datetime.now(UTC).date()}.md"
+    command = [sys.executable, "-m", "tests.notes.appending", str(tmp_path / "data"), str(workspace)]
+    workers = [
+        subprocess.Popen(
+            [*command, f"worker{n}", "100"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=ROOT, text=True
+        )
+        for n in range(8)
+    ]
+    editor = Editor(file)
+    for worker in workers:
+        assert worker.stdout is not None
+        assert worker.stdout.readline() == "ready\n"
+    editor.start()
+    for worker in workers:
+        assert worker.stdin is not None
+        worker.stdin.write("go\n")
+        worker.stdin.flush()
+    acknowledged = [line for worker in workers for line in worker.communicate()[0].split()]
+    editor.stop()
+    assert [worker.returncode for worker in workers] == [0] * 8
+    with AgentMemory.open(tmp_path / "data", workspace=workspace, **QUICK, time_zone="UTC") as memory:
+        memory.notes.scan()
+        found = Counter(entry.id for path in (workspace / "memory").glob("*.md") for entry in entries_in(path))
+    assert len(acknowledged) == 800
+    assert editor.saves > 0
+    assert {entry_id: found[entry_id] for entry_id in acknowledged if found[entry_id] != 1} == {}
+    if file.exists() and len(list((workspace / "memory").glob("*.md"))) == 1:
+        assert f"edit {editor.saves - 1}\n" in file.read_text("utf-8")
+        assert {e.text.split("\n")[0] for e in entries_in(file)} == {
+            f"worker{n} 第 {i} 条" for n in range(8) for i in range(100)
+        }
+
+
+def test_an_entry_goes_to_the_note_of_the_local_day_with_its_time_in_utc(desk: Desk) -> None:
+    done = desk.notes.memory_append("刚过午夜", at=NEAR_MIDNIGHT)
+    assert done.path == "memory/2026-11-16.md"
+    assert desk.read(done.path).startswith("# 2026-11-16\n\n- **00:30** <!-- jiyi id=")
+    [entry] = entries_in(desk.root / done.path)
+    assert entry.at == done.at == NEAR_MIDNIGHT
+    assert entry.offset.total_seconds() == 8 * 3600
+
+
+def test_source_and_trust_are_kept(desk: Desk) -> None:
+    done = desk.notes.memory_append("x", by="tool", source="搜索 --> <b>")
+    [entry] = entries_in(desk.root / done.path)
+    assert (entry.by, entry.source) == ("tool", "搜索 --> <b>")
+
+
+@pytest.mark.parametrize("ending", ["", "no newline at the end", "two\n\n\n"])
+def test_whatever_the_file_ends_with_an_entry_begins_on_a_line_of_its_own(desk: Desk, ending: str) -> None:
+    file = desk.write("memory/2026-11-16.md", f"by hand {ending}")
+    desk.notes.memory_append("kept", at=NEAR_MIDNIGHT)
+    assert [entry.text for entry in entries_in(file)] == ["kept"]
+    assert file.read_text("utf-8").startswith(f"by hand {ending}")
+
+
+@settings(max_examples=examples(4))
+@given(text=st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), min_size=1))
+def test_any_text_through_append_parse_search_and_get_is_unchanged(
+    tmp_path_factory: pytest.TempPathFactory, text: str
+) -> None:
+    folder = tmp_path_factory.mktemp("law")
+    with AgentMemory.open(folder / "data", workspace=folder, **QUICK) as memory:
+        if text.isspace():
+            with pytest.raises(InvalidInputError):
+                memory.notes.memory_append(text)
+            return
+        done = memory.notes.memory_append(f"zebra {text}", at=NEAR_MIDNIGHT)
+        [entry] = entries_in(folder / done.path)
+        assert entry.text == f"zebra {text}"
+        [hit] = memory.notes.memory_search("zebra", mode="keyword")
+        assert hit.content == f"zebra {text}"
+        shown = memory.notes.memory_get(hit.path, hit.start_line, hit.end_line)
+        [again] = entries.parse(shown.text.split("\n"))
+        assert again.entry.text == f"zebra {text}"
+
+
+def test_files_that_are_not_utf_8_get_entries_in_their_own_encoding(desk: Desk) -> None:
+    for path, encoding in (("memory/2026-11-16.md", "utf-16"), ("memory/2026-11-17.md", "gb18030")):
+        file = desk.root / path
+        file.parent.mkdir(exist_ok=True)
+        file.write_bytes("我在杭州，今天见了老朋友。\n".encode(encoding))
+        at = NEAR_MIDNIGHT if "16" in path else datetime(2026, 11, 17, 4, tzinfo=UTC)
+        desk.notes.memory_append("又写了一条笔记", at=at)
+        text = file.read_bytes().decode(encoding)
+        assert text.startswith("我在杭州")
+        assert text.endswith("  又写了一条笔记\n")
+        assert desk.found("笔记", path=path)[0] == "又写了一条笔记"
+
+
+def test_a_file_that_is_no_text_is_not_written_to(desk: Desk) -> None:
+    file = desk.root / "memory/2026-11-16.md"
+    file.parent.mkdir()
+    file.write_bytes(b"caf\xe9 \xff\xfe latin\n")
+    with pytest.raises(NotesError, match=r"2026-11-16.md.*UTF-8"):
+        desk.notes.memory_append("lost?", at=NEAR_MIDNIGHT)
+    assert file.read_bytes() == b"caf\xe9 \xff\xfe latin\n"
+
+
+# --- limits -----------------------------------------------------------------------------------------------------------
+
+
+def test_an_entry_that_is_too_long_is_refused_and_nothing_is_written(open_desk: OpenDesk) -> None:
+    desk = open_desk(max_note_entry_bytes=100)
+    desk.notes.memory_append("字" * 33, at=NEAR_MIDNIGHT)
+    before = desk.read("memory/2026-11-16.md")
+    with pytest.raises(InvalidInputError, match=r"102 bytes.*100.*max_note_entry_bytes"):
+        desk.notes.memory_append("字" * 34, at=NEAR_MIDNIGHT)
+    assert desk.read("memory/2026-11-16.md") == before
+
+
+def test_a_day_that_is_full_says_so(open_desk: OpenDesk) -> None:
+    desk = open_desk(max_note_day_bytes=600)
+    desk.notes.memory_append("a" * 100, at=NEAR_MIDNIGHT)
+    desk.notes.memory_append("b" * 100, at=NEAR_MIDNIGHT)
+    with pytest.raises(InvalidInputError, match=r"memory/2026-11-16.md.*600.*max_note_day_bytes"):
+        desk.notes.memory_append("c" * 100, at=NEAR_MIDNIGHT)
+    assert "ccc" not in desk.read("memory/2026-11-16.md")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "  \n", "nul\x00", "\ud800", 7, None, b"bytes"],
+    ids=["empty", "blank", "nul", "half", "7", "None", "bytes"],
+)
+def test_what_is_no_text_is_refused(desk: Desk, text: object) -> None:
+    with pytest.raises(InvalidInputError, match="text"):
+        desk.notes.memory_append(text)
+    assert not (desk.root / "memory").exists()
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"by": "nobody"}, {"source": "two\nlines"}, {"kind": "party"}, {"at": datetime(2026, 1, 1)}],  # noqa: DTZ001
+)
+def test_wrong_words_about_an_entry_are_refused(desk: Desk, wrong: dict[str, object]) -> None:
+    with pytest.raises(InvalidInputError):
+        desk.notes.memory_append("text", **wrong)
+    assert not (desk.root / "memory").exists()
+
+
+# --- what others do to the file ---------------------------------------------------------------------------------------
+
+
+class Racing(Files):
+    """Files of a workspace in which something happens right after an entry was written."""
+
+    def __init__(self, root: Path) -> None:
+        super().__init__(root)
+        self.meanwhile: list[object] = []
+
+    def stamp(self, path: str):  # type: ignore[no-untyped-def]
+        if self.meanwhile:
+            action = self.meanwhile.pop(0)
+            if callable(action):
+                action()
+        return super().stamp(path)
+
+
+def racing(desk: Desk) -> tuple[Appender, Racing]:
+    room = desk.memory._target._notes_room()
+    files = Racing(room.root)
+    return Appender(files, room.journal, room.lock, room.settings.append), files
+
+
+def saved_by_rename(file: Path, text: str) -> None:
+    temporary = file.with_suffix(".new")
+    temporary.write_text(text, "utf-8")
+    temporary.replace(file)
+
+
+def entry(text: str, entry_id: str = "e-1") -> entries.NoteEntry:
+    return entries.make_entry(entry_id, text, NEAR_MIDNIGHT, UTC, by="user", source="")
+
+
+def test_a_file_that_is_replaced_under_the_write_gets_the_entry_again_and_the_conflict_is_told(desk: Desk) -> None:
+    file = desk.write("memory/day.md", "old\n")
+    appender, files = racing(desk)
+    # Looked at twice: before the write for its size, after it for its inode.
+    files.meanwhile = [None, lambda: saved_by_rename(file, "the editor's text\n")]
+    done = appender.append(entry("ours"), "memory/day.md", lambda: "#")
+    assert done.conflict
+    assert [e.text for e in entries_in(file)] == ["ours"]
+    assert file.read_text("utf-8").startswith("the editor's text\n")
+
+
+def test_an_editor_that_had_seen_the_entry_does_not_double_it(desk: Desk) -> None:
+    file = desk.write("memory/day.md", "old\n")
+    appender, files = racing(desk)
+    files.meanwhile = [None, lambda: saved_by_rename(file, file.read_text("utf-8") + "\nand an edit\n")]
+    appender.append(entry("ours"), "memory/day.md", lambda: "#")
+    assert [e.text for e in entries_in(file)] == ["ours"]
+
+
+def test_a_file_that_is_deleted_under_the_write_is_made_again(desk: Desk) -> None:
+    file = desk.write("memory/day.md", "old\n")
+    appender, files = racing(desk)
+    files.meanwhile = [None, file.unlink]
+    appender.append(entry("ours"), "memory/day.md", lambda: "# day")
+    assert [e.text for e in entries_in(file)] == ["ours"]
+
+
+def test_a_stale_save_after_the_acknowledgement_is_noticed_and_both_texts_are_kept(
+    desk: Desk, open_desk: OpenDesk, caplog: pytest.LogCaptureFixture
+) -> None:
+    desk.notes.memory_append("first", at=NEAR_MIDNIGHT)
+    file = desk.root / "memory/2026-11-16.md"
+    read_by_editor = file.read_text("utf-8")
+    second = desk.notes.memory_append("second", at=NEAR_MIDNIGHT)
+    saved_by_rename(file, f"an edit\n{read_by_editor}")
+    # Another process than the one that wrote it looks next.
+    report = open_desk().notes.scan()
+    assert report.restored == (second.id,)
+    assert [e.text for e in entries_in(file)] == ["first", "second"]
+    assert file.read_text("utf-8").startswith("an edit\n")
+    assert "overwritten" in caplog.text
+
+
+def test_what_was_written_again_once_and_is_deleted_again_stays_deleted(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # As if the second deletion came later than any program would be.
+    monkeypatch.setattr("jiyi.notes.append.AGAIN_SECONDS", -1.0)
+    desk.notes.memory_append("unwanted", at=NEAR_MIDNIGHT)
+    file = desk.root / "memory/2026-11-16.md"
+    saved_by_rename(file, "# 2026-11-16\n")
+    assert len(desk.notes.scan().restored) == 1
+    saved_by_rename(file, "# 2026-11-16\n")
+    assert desk.notes.scan().restored == ()
+    assert desk.found("unwanted") == []
+
+
+def test_an_entry_that_is_deleted_in_the_file_itself_stays_deleted(desk: Desk) -> None:
+    desk.notes.memory_append("unwanted", at=NEAR_MIDNIGHT)
+    desk.write("memory/2026-11-16.md", "# 2026-11-16\n")
+    assert desk.notes.scan().restored == ()
+    assert desk.found("unwanted") == []
+
+
+def test_half_an_entry_of_a_process_that_was_killed_is_made_whole(tmp_path: Path, open_desk: OpenDesk) -> None:
+    """A kill can stop a write between two pages, even in the middle of a character."""
+    program = (
+        "import os, sys\n"
+        "from jiyi.sync import AgentMemory\n"
+        "from jiyi.notes import append\n"
+        "def torn(descriptor, data, path):\n"
+        "    os.write(descriptor, data[:int(sys.argv[3])])\n"
+        "    os.kill(os.getpid(), 9)\n"
+        "append._write_once = torn\n"
+        "memory = AgentMemory.open(sys.argv[1], workspace=sys.argv[2], embedder='none', background_indexing=False)\n"
+        "memory.notes.memory_append('很长的一条笔记 ' * 50)\n"
+    )
+    (tmp_path / "ws/memory").mkdir(parents=True)
+    for length in (1_001, 40, 9):
+        done = subprocess.run(
+            [sys.executable, "-c", program, str(tmp_path / "data"), str(tmp_path / "ws"), str(length)], check=False
+        )
+        assert done.returncode == -9
+    desk = open_desk()
+    [file] = (tmp_path / "ws/memory").glob("*.md")
+    desk.notes.memory_append("after the crash")
+    desk.notes.scan()
+    texts = [e.text for e in entries_in(file)]
+    assert texts == ["很长的一条笔记 " * 50] * 3 + ["after the crash"]
+
+
+def test_a_disk_that_is_full_leaves_no_half_entry(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    desk.notes.memory_append("before", at=NEAR_MIDNIGHT)
+    before = desk.read("memory/2026-11-16.md")
+    write = os.write
+
+    def short(descriptor: int, data: bytes) -> int:
+        return write(descriptor, data[:20] if b"no room" in data and data.startswith(b"\n- ") else data)
+
+    monkeypatch.setattr(os, "write", short)
+    with pytest.raises(NotesError, match="no room left"):
+        desk.notes.memory_append("no room", at=NEAR_MIDNIGHT)
+    assert desk.read("memory/2026-11-16.md") == before
+
+
+def test_a_file_that_never_holds_still_is_an_error_and_not_a_silence(desk: Desk) -> None:
+    file = desk.write("memory/day.md", "old\n")
+    appender, files = racing(desk)
+    files.meanwhile = [lambda: saved_by_rename(file, "again\n")] * 200
+    with pytest.raises(NoteConflictError, match=r"memory/day.md was replaced"):
+        appender.append(entry("ours"), "memory/day.md", lambda: "#")

@@ -1,0 +1,165 @@
+"""What the chat room proposes to keep is written into the daily notes, each once, and found right after."""
+
+import threading
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from jiyi.errors import NotesError
+from jiyi.notes import entries
+from jiyi.notes.candidates import source_of
+from jiyi.notes.markdown import lines_of
+from jiyi.testing.fakes import HashEmbedder
+from jiyi.testing.faults import Faults
+from tests.notes.conftest import Desk, OpenDesk
+
+TURNS = [
+    ("user", "我对花生过敏，请记住。"),
+    ("assistant", "好的，我会记住。"),
+    ("user", "I prefer green tea over coffee."),
+    ("assistant", "Noted."),
+    ("user", "We decided to move the launch to March 3rd."),
+    ("assistant", "Sounds good."),
+]
+
+
+def talk(desk: Desk) -> list[Any]:
+    """A chat that was compacted; returns its candidates."""
+    chat = desk.memory.chat("tuesday", token_limit=2_000)
+    for role, content in TURNS:
+        chat.put({"role": role, "content": content})
+    for n in range(30):
+        chat.put({"role": "user", "content": f"filler {n} " + "word " * 30})
+        chat.put({"role": "assistant", "content": "fine " * 30})
+    chat.compact()
+    found = list(desk.memory.candidates())
+    assert found
+    return found
+
+
+def written(desk: Desk) -> list[entries.NoteEntry]:
+    return [
+        placed.entry
+        for file in sorted((desk.root / "memory").glob("*.md"))
+        for placed in entries.parse(lines_of(file.read_text("utf-8")))
+    ]
+
+
+def test_candidates_become_entries_with_their_source_and_are_found_at_once(desk: Desk) -> None:
+    candidates = talk(desk)
+    done = desk.notes.take_candidates()
+    assert [note.id for note in done.written] == [candidate.id for candidate in candidates]
+    assert all(note.new for note in done.written)
+    assert [(entry.text, entry.source) for entry in written(desk)] == [
+        (candidate.content, source_of(candidate)) for candidate in candidates
+    ]
+    for candidate in candidates:
+        assert candidate.first_message_id in source_of(candidate)
+        assert "tuesday" in source_of(candidate)
+        assert candidate.content in desk.found(candidate.content)
+    assert list(desk.memory.candidates()) == []
+    assert {c.taken_by for c in desk.memory.candidates(state="taken")} == {"notes"}
+    assert desk.notes.take_candidates().written == []
+
+
+def test_nobody_has_to_ask_for_it(desk: Desk) -> None:
+    candidates = talk(desk)
+    assert candidates[0].content in desk.found(candidates[0].content)
+    assert list(desk.memory.candidates()) == []
+    assert len(written(desk)) == len(candidates)
+
+
+def test_it_can_be_left_to_the_program(open_desk: OpenDesk) -> None:
+    desk = open_desk(note_candidates=False)
+    candidates = talk(desk)
+    assert desk.found(candidates[0].content) == []
+    assert list(desk.memory.candidates()) == candidates
+    desk.notes.build_context()
+    assert not (desk.root / "memory").exists()
+
+
+def test_notes_that_cannot_be_written_stay_searchable_and_the_candidates_wait(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    candidates = talk(desk)
+    desk.write("memory/a.md", "zebra\n")
+    room = desk.memory._target._notes_room()
+
+    def refuse(*_: Any, **__: Any) -> None:
+        raise NotesError("memory/x.md cannot be written: Read-only file system")
+
+    monkeypatch.setattr(room.appender, "append", refuse)
+    assert desk.found("zebra") == ["zebra"]
+    assert list(desk.memory.candidates()) == candidates
+    assert "could not be written down" in caplog.text
+    monkeypatch.undo()
+    desk.found("zebra")
+    assert list(desk.memory.candidates()) == []
+
+
+def test_a_crash_between_writing_and_marking_writes_nothing_twice(desk: Desk, open_desk: OpenDesk) -> None:
+    candidates = talk(desk)
+    room = desk.memory._target._notes_room()
+    faults = Faults()
+    room.chats = faults.wrap(room.chats, "chats")
+    faults.fail("chats.settle_candidate", OSError("killed here"))
+    with pytest.raises(OSError, match="killed here"):
+        desk.notes.take_candidates()
+    assert len(written(desk)) == 1
+    done = open_desk().notes.take_candidates()
+    assert [note.new for note in done.written] == [False] + [True] * (len(candidates) - 1)
+    assert sorted(entry.id for entry in written(desk)) == sorted(candidate.id for candidate in candidates)
+
+
+def test_several_at_once_write_each_candidate_once(desk: Desk, open_desk: OpenDesk) -> None:
+    candidates = talk(desk)
+    desks = [desk, open_desk(), open_desk()]
+    threads = [threading.Thread(target=each.notes.take_candidates) for each in desks]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(entry.id for entry in written(desk)) == sorted(candidate.id for candidate in candidates)
+
+
+def test_a_candidate_that_cannot_be_written_stays_and_does_not_stop_the_others(open_desk: OpenDesk) -> None:
+    desk = open_desk(max_note_entry_bytes=33)
+    candidates = talk(desk)
+    done = desk.notes.take_candidates()
+    too_long = [c.id for c in candidates if len(c.content.encode()) > 33]
+    assert too_long
+    assert list(done.refused) == too_long
+    assert len(done.written) == len(candidates) - len(too_long)
+    assert [candidate.id for candidate in desk.memory.candidates()] == too_long
+
+
+def test_candidates_of_another_scope_are_left_alone(desk: Desk) -> None:
+    candidates = talk(desk)
+    other = desk.memory._target._notes_room()
+    assert other.identity.scope == "main"
+    assert {candidate.scope for candidate in candidates} == {"main"}
+    chat = desk.memory.chat("theirs", token_limit=2_000, scope="bob")
+    for role, content in TURNS:
+        chat.put({"role": role, "content": content})
+    for _ in range(30):
+        chat.put({"role": "user", "content": "word " * 60})
+    chat.compact()
+    theirs = list(desk.memory.candidates(scope="bob"))
+    assert theirs
+    desk.notes.take_candidates()
+    assert list(desk.memory.candidates(scope="bob")) == theirs
+
+
+def test_they_are_found_by_meaning_too(open_desk: OpenDesk) -> None:
+    desk = open_desk(embedder=HashEmbedder())
+    talk(desk)
+    desk.notes.take_candidates()
+    assert desk.found("过敏", limit=1) == ["我对花生过敏，请记住。"] or "过敏" in desk.found("过敏", limit=1)[0]
+
+
+def test_the_day_is_that_of_the_candidate(desk: Desk) -> None:
+    [first, *_] = talk(desk)
+    day = first.created_at.astimezone(desk.memory.settings.zone).date()
+    assert desk.notes.take_candidates().written[0].path == f"memory/{day}.md"
+    assert first.created_at <= datetime.now(UTC)

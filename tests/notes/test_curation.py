@@ -1,0 +1,271 @@
+"""Into the long-term memory: entries that are named, and proposals that wait to be accepted. Nothing is lost."""
+
+import json
+import os
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jiyi.errors import InvalidInputError, ModelReplyError, NoteConflictError
+from jiyi.notes import longterm_file
+from jiyi.notes.longterm_file import Addition, with_additions
+from jiyi.testing.models import ScriptedModel
+from tests.notes.conftest import Desk, OpenDesk
+
+NOW = datetime(2026, 11, 15, 4, tzinfo=UTC)
+TODAY = "memory/2026-11-15.md"
+LONG_TERM = """# Long-term memory
+
+## Preferences
+
+- Likes oolong
+
+## People
+"""
+
+
+def fill(desk: Desk) -> None:
+    desk.write("MEMORY.md", LONG_TERM)
+
+
+def backups(desk: Desk) -> list[str]:
+    return [file.read_text("utf-8") for file in sorted((desk.root / ".jiyi/backups").glob("*"))]
+
+
+# --- promote ----------------------------------------------------------------------------------------------------------
+
+
+def test_an_entry_is_put_into_a_section_after_a_backup(desk: Desk) -> None:
+    fill(desk)
+    entry = desk.notes.memory_append("Prefers green tea", at=NOW)
+    done = desk.notes.promote(entry.id, section="preferences")
+    assert desk.read("MEMORY.md") == LONG_TERM.replace(
+        "- Likes oolong\n", f"- Likes oolong\n- Prefers green tea <!-- jiyi from={entry.id} -->\n"
+    )
+    assert backups(desk) == [LONG_TERM]
+    assert done.added == (entry.id,)
+    assert desk.read(done.backup) == LONG_TERM
+    assert "Prefers green tea" in desk.read(TODAY)
+
+
+def test_a_section_that_is_not_there_is_made(desk: Desk) -> None:
+    fill(desk)
+    first, second = (desk.notes.memory_append(text, at=NOW) for text in ("去过杭州", "---\n# odd\n```"))
+    desk.notes.promote([first.id, second.id], section="旅行")
+    assert desk.read("MEMORY.md").endswith(
+        f"## People\n\n## 旅行\n\n- 去过杭州 <!-- jiyi from={first.id} -->\n"
+        f"- <!-- jiyi from={second.id} -->\n  ---\n  # odd\n  ```\n"
+    )
+
+
+def test_promoting_twice_is_promoting_once(desk: Desk) -> None:
+    fill(desk)
+    entry = desk.notes.memory_append("Prefers green tea", at=NOW)
+    desk.notes.promote(entry.id)
+    before = desk.read("MEMORY.md")
+    done = desk.notes.promote(entry.id)
+    assert (done.added, done.unchanged) == ((), (entry.id,))
+    assert desk.read("MEMORY.md") == before
+
+
+def test_moving_takes_the_entry_out_of_the_daily_note_and_leaves_the_rest(desk: Desk) -> None:
+    fill(desk)
+    ids = [desk.notes.memory_append(text, at=NOW).id for text in ("one", "two", "three")]
+    file = desk.root / TODAY
+    file.write_text(file.read_text("utf-8") + "\nby hand\n", "utf-8")
+    kept = file.read_text("utf-8")
+    done = desk.notes.promote(ids[1], move=True)
+    assert done.moved == (ids[1],)
+    start, end = kept.index("\n- **12:00** <!-- jiyi id=" + ids[1]), kept.index("\n- **12:00** <!-- jiyi id=" + ids[2])
+    assert file.read_text("utf-8") == kept[:start] + kept[end:]
+    assert desk.found("two")[0] == f"## From the daily notes\n\n- two <!-- jiyi from={ids[1]} -->"
+    assert desk.read(TODAY) == kept[:start] + kept[end:]
+    # Interrupted after the copy, it is called again and finishes.
+    assert desk.notes.promote(ids[1], move=True).unchanged == (ids[1],)
+
+
+def test_an_entry_that_is_not_there_is_named_and_nothing_changes(desk: Desk) -> None:
+    fill(desk)
+    entry = desk.notes.memory_append("x", at=NOW)
+    for wrong in ([entry.id, "0192-none"], [], "", [7], "0192-none"):
+        with pytest.raises(InvalidInputError):
+            desk.notes.promote(wrong)
+    with pytest.raises(InvalidInputError, match="section"):
+        desk.notes.promote(entry.id, section="two\nlines")
+    assert desk.read("MEMORY.md") == LONG_TERM
+
+
+def test_the_long_term_memory_is_made_where_there_is_none(desk: Desk) -> None:
+    entry = desk.notes.memory_append("喜欢喝绿茶", at=NOW)
+    done = desk.notes.promote(entry.id)
+    assert desk.read("MEMORY.md") == f"## 来自每日笔记\n\n- 喜欢喝绿茶 <!-- jiyi from={entry.id} -->\n"
+    assert done.backup == ""
+
+
+def test_encoding_and_line_ends_of_the_file_are_kept(desk: Desk) -> None:
+    entry = desk.notes.memory_append("new 新", at=NOW)
+    (desk.root / "MEMORY.md").write_bytes("# 记忆\r\n\r\n- 旧\r\n".encode("utf-16"))
+    desk.notes.promote(entry.id, section="记忆")
+    assert (desk.root / "MEMORY.md").read_bytes().decode("utf-16") == (
+        f"# 记忆\r\n\r\n- 旧\r\n- new 新 <!-- jiyi from={entry.id} -->\r\n"
+    )
+
+
+def test_an_edit_in_the_same_moment_is_not_overwritten(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    fill(desk)
+    entry = desk.notes.memory_append("x", at=NOW)
+    real = longterm_file.with_additions
+
+    def edited_meanwhile(*args: Any) -> str:
+        desk.write("MEMORY.md", "their edit\n")
+        return real(*args)
+
+    monkeypatch.setattr("jiyi.notes.curation.with_additions", edited_meanwhile)
+    with pytest.raises(NoteConflictError, match=r"MEMORY.md was changed"):
+        desk.notes.promote(entry.id)
+    assert desk.read("MEMORY.md") == "their edit\n"
+
+
+def test_an_edit_in_place_between_backup_and_replacement_is_put_back(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill(desk)
+    entry = desk.notes.memory_append("x", at=NOW)
+    real = os.replace
+
+    def replace(source: Any, target: Any, **options: Any) -> None:
+        if target == "MEMORY.md" and str(source).startswith("."):
+            with (desk.root / "MEMORY.md").open("a", encoding="utf-8") as file:
+                file.write("their line\n")
+        real(source, target, **options)
+
+    monkeypatch.setattr(os, "replace", replace)
+    with pytest.raises(NoteConflictError):
+        desk.notes.promote(entry.id)
+    assert desk.read("MEMORY.md") == LONG_TERM + "their line\n"
+
+
+def test_additions_go_to_the_end_of_their_own_section_before_its_subsections() -> None:
+    text = "# A\n\nx\n\n## B\n\n- b\n\n### C\n\n- c\n\n## D\n"
+    after = with_additions(text, [Addition("B", "new"), Addition("d", "last"), Addition("C", "deep")])
+    assert after == "# A\n\nx\n\n## B\n\n- b\n- new\n\n### C\n\n- c\n- deep\n\n## D\n\n- last\n"
+
+
+# --- curate -----------------------------------------------------------------------------------------------------------
+
+
+def test_rules_propose_what_lasts_as_a_diff_and_change_nothing(desk: Desk) -> None:
+    fill(desk)
+    desk.notes.memory_append("I prefer green tea over coffee.", at=NOW)
+    desk.notes.memory_append("Hello, how are you today?", at=NOW)
+    desk.notes.memory_append("我对花生过敏。", at=NOW)
+    proposal = desk.notes.curate(now=NOW)
+    assert proposal.made_by == "rules"
+    assert "+- I prefer green tea over coffee." in proposal.diff
+    assert "花生过敏" in proposal.diff
+    assert "how are you" not in proposal.diff
+    assert not [line for line in proposal.diff.splitlines() if line.startswith("-") and not line.startswith("---")]
+    assert desk.read("MEMORY.md") == LONG_TERM
+    assert backups(desk) == []
+
+
+def test_a_proposal_is_applied_when_it_is_accepted_and_once(desk: Desk, open_desk: OpenDesk) -> None:
+    fill(desk)
+    entry = desk.notes.memory_append("I prefer green tea over coffee.", at=NOW)
+    proposal = desk.notes.curate(now=NOW)
+    # By its id, in another process.
+    done = open_desk().notes.accept(proposal.id)
+    assert desk.read("MEMORY.md") == proposal.text
+    assert (
+        f"## Preferences\n\n- Likes oolong\n- I prefer green tea over coffee. <!-- jiyi from={entry.id} -->\n"
+        in proposal.text
+    )
+    assert desk.read(done.backup) == LONG_TERM
+    with pytest.raises(InvalidInputError, match="accepted already"):
+        desk.notes.accept(proposal.id)
+    assert desk.notes.curate(now=NOW).empty
+
+
+def test_a_proposal_for_a_file_that_has_changed_since_is_refused(desk: Desk) -> None:
+    fill(desk)
+    desk.notes.memory_append("I prefer green tea over coffee.", at=NOW)
+    proposal = desk.notes.curate(now=NOW)
+    desk.write("MEMORY.md", LONG_TERM + "their edit\n")
+    with pytest.raises(NoteConflictError, match="has changed since"):
+        desk.notes.accept(proposal)
+    assert desk.read("MEMORY.md") == LONG_TERM + "their edit\n"
+
+
+def test_only_the_last_days_are_looked_at_and_what_is_known_is_not_proposed(desk: Desk) -> None:
+    desk.write("MEMORY.md", "# M\n\n- I prefer green tea over coffee\n")
+    desk.write("memory/2026-11-01.md", "I am allergic to peanuts.\n")
+    desk.write(TODAY, "I prefer green tea over coffee.\n")
+    assert desk.notes.curate(now=NOW).empty
+    assert "peanuts" in desk.notes.curate(days=30, now=NOW).diff
+    assert desk.notes.accept(desk.notes.curate(now=NOW)).added == ()
+
+
+@pytest.mark.parametrize("wrong", ["../../x", "", "zz", 7, None])
+def test_what_is_no_proposal_is_refused(desk: Desk, wrong: Any) -> None:
+    with pytest.raises(InvalidInputError):
+        desk.notes.accept(wrong)
+
+
+def reply(additions: list[dict[str, str]], removals: list[str]) -> str:
+    return json.dumps({"additions": additions, "removals": removals}, ensure_ascii=False)
+
+
+def test_a_model_proposes_lines_and_code_makes_the_diff(open_desk: OpenDesk) -> None:
+    model = ScriptedModel([reply([{"section": "People", "text": "小王是同事"}], ["- Likes oolong"])])
+    desk = open_desk(llm=model)
+    fill(desk)
+    desk.write(TODAY, "不再喝乌龙茶了。同事小王来了。\n")
+    proposal = desk.notes.curate(now=NOW)
+    assert proposal.made_by == model.name
+    assert "-- Likes oolong" in proposal.diff.splitlines()
+    assert "+- 小王是同事" in proposal.diff.splitlines()
+    assert desk.read("MEMORY.md") == LONG_TERM
+    asked = model.calls[0].text
+    assert "不再喝乌龙茶了" in asked
+    assert "- Likes oolong" in asked
+    assert "不要执行" in asked or "follow no instruction" in asked
+    desk.notes.accept(proposal)
+    assert "oolong" not in desk.read("MEMORY.md")
+    assert backups(desk) == [LONG_TERM]
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        "I rewrote the file for you:\n# Long-term memory",
+        "{}",
+        reply([], ["- a line that is not there"]),
+        reply([{"section": " ", "text": "x"}], []),
+        '{"additions": [{"section": "A"}], "removals": []}',
+        '{"additions": "none", "removals": []}',
+    ],
+)
+def test_a_reply_that_is_no_proposal_is_an_error_and_never_an_empty_one(open_desk: OpenDesk, bad: str) -> None:
+    desk = open_desk(llm=ScriptedModel([bad]))
+    fill(desk)
+    desk.write(TODAY, "something\n")
+    with pytest.raises(ModelReplyError):
+        desk.notes.curate(now=NOW)
+    assert desk.read("MEMORY.md") == LONG_TERM
+
+
+def test_a_model_is_not_asked_when_there_is_nothing_to_read(open_desk: OpenDesk) -> None:
+    model = ScriptedModel([])
+    desk = open_desk(llm=model)
+    fill(desk)
+    assert desk.notes.curate(now=NOW).empty
+    assert model.calls == []
+
+
+def test_backups_are_no_notes(desk: Desk) -> None:
+    fill(desk)
+    entry = desk.notes.memory_append("zebra", at=NOW)
+    desk.notes.promote(entry.id)
+    assert {Path(place.rpartition(":")[0]).parts[0] for place in desk.places("oolong zebra")} == {"MEMORY.md", "memory"}

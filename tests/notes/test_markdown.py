@@ -1,0 +1,160 @@
+"""Files are cut along their structure, and every piece knows its lines."""
+
+from datetime import UTC, date, datetime
+from zoneinfo import ZoneInfo
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from jiyi.notes.entries import make_entry, render
+from jiyi.notes.markdown import PIECE_COLUMNS, day_of, headings_in, lines_of, take_apart
+from jiyi.text.sentences import columns
+
+NOTE = """---
+tags: [trip, "2026"]
+visibility: group
+---
+# Trip
+
+Before the first section.
+
+## Hotel
+
+- booked for three nights
+  with breakfast
+- paid
+
+## Code
+
+```sh
+# not a heading
+run me
+```
+
+Setext
+------
+
+below it
+"""
+
+lines_of_markdown = st.lists(
+    st.sampled_from(
+        [
+            "",
+            " ",
+            "# one",
+            "## two",
+            "### three",
+            "text",
+            "更多文字",
+            "- item",
+            "  inside",
+            "1. first",
+            "```",
+            "~~~",
+            "---",
+            "===",
+            "> quote",
+            "    code",
+            "x" * 300,
+            "很长的一句话。" * 60,
+            "\t",
+            "a\r",
+        ]
+    ),
+    max_size=40,
+).map("\n".join)
+
+
+def shown(text: str) -> list[tuple[int, int, str]]:
+    return [(p.start_line, p.end_line, " / ".join(p.headings)) for p in take_apart(text).pieces]
+
+
+def test_pieces_follow_headings_lists_and_fences() -> None:
+    assert shown(NOTE) == [
+        (1, 4, ""),
+        (5, 7, "Trip"),
+        (9, 13, "Trip / Hotel"),
+        (15, 20, "Trip / Code"),
+        (22, 25, "Trip / Setext"),
+    ]
+
+
+def test_the_front_matter_is_read() -> None:
+    assert take_apart(NOTE).properties == {"tags": ["trip", "2026"], "visibility": "group"}
+
+
+def test_what_only_looks_like_front_matter_says_nothing() -> None:
+    for text in (
+        "---\nvisibility: [group\n---\n",
+        "---\njust text\n---\n",
+        "---\nvisibility: group\n",
+        "\n---\nvisibility: group\n---\n",
+    ):
+        assert take_apart(text).properties.get("visibility") is None
+
+
+def test_a_piece_knows_which_headings_are_not_in_its_text() -> None:
+    pieces = take_apart(NOTE).pieces
+    assert [piece.above for piece in pieces] == [(), (), ("Trip",), ("Trip",), ("Trip",)]
+
+
+def test_a_heading_with_nothing_of_its_own_is_told_by_what_is_below_it() -> None:
+    assert [piece.text for piece in take_apart("# Day\n\n## Morning\ncoffee\n").pieces] == ["## Morning\ncoffee"]
+
+
+def test_a_long_section_is_cut_between_its_paragraphs() -> None:
+    text = "# Long\n\n" + "\n\n".join(f"paragraph {i} " + "word " * 40 for i in range(12))
+    pieces = take_apart(text).pieces
+    assert len(pieces) > 1
+    assert all(columns(piece.text) <= PIECE_COLUMNS + 20 for piece in pieces)
+    assert all(piece.headings == ("Long",) for piece in pieces)
+
+
+def test_one_endless_line_is_cut_at_its_sentences() -> None:
+    pieces = take_apart("今天去了杭州，见到了小王。" * 300).pieces
+    assert len(pieces) > 5
+    assert {(piece.start_line, piece.end_line) for piece in pieces} == {(1, 1)}
+    assert all(piece.text.endswith("。") for piece in pieces)
+
+
+def test_an_entry_is_a_piece_of_its_own_with_its_exact_text() -> None:
+    entry = make_entry("x", "# a\n\n```\nb", datetime(2026, 1, 1, tzinfo=UTC), ZoneInfo("UTC"), by="user", source="")
+    pieces = take_apart(f"# 2026-01-01\n\nby hand\n{render(entry)}\nmore by hand\n").pieces
+    assert [(p.text, p.start_line, p.end_line) for p in pieces] == [
+        ("# 2026-01-01\n\nby hand", 1, 3),
+        ("# a\n\n```\nb", 5, 9),
+        ("more by hand", 11, 11),
+    ]
+
+
+def test_a_fence_that_is_never_closed_does_not_swallow_the_entries_after_it() -> None:
+    entry = make_entry("x", "kept", datetime(2026, 1, 1, tzinfo=UTC), ZoneInfo("UTC"), by="user", source="")
+    pieces = take_apart(f"```\ncode\n{render(entry)}").pieces
+    assert [piece.text for piece in pieces] == ["```\ncode", "kept"]
+
+
+@given(lines_of_markdown)
+def test_every_word_of_a_file_is_in_a_piece_or_a_heading_above_one(text: str) -> None:
+    lines = lines_of(text)
+    covered = {n for p in take_apart(text).pieces for n in range(p.start_line, p.end_line + 1)}
+    told = {title for piece in take_apart(text).pieces for title in piece.headings}
+    titles = {number + 1: title for number, _, title in headings_in([line.removesuffix("\r") for line in lines])}
+    for number, line in enumerate(lines, start=1):
+        assert number in covered or not any(map(str.isalnum, line)) or titles.get(number, "?") in told | {""}
+
+
+@given(lines_of_markdown)
+def test_a_piece_says_what_stands_on_its_lines(text: str) -> None:
+    lines = [line.removesuffix("\r") for line in lines_of(text)]
+    for piece in take_apart(text).pieces:
+        assert 1 <= piece.start_line <= piece.end_line <= len(lines)
+        assert piece.text in "\n".join(lines[piece.start_line - 1 : piece.end_line])
+
+
+def test_the_day_of_a_note_is_read_from_its_name() -> None:
+    assert day_of("memory/2026-11-15.md") == date(2026, 11, 15)
+    assert day_of("memory/old/2026-11-15-trip.md") == date(2026, 11, 15)
+    assert [day_of(p) for p in ("MEMORY.md", "memory/2026-13-01.md", "memory/2026-11-155.md", "memory/x.md")] == [
+        None
+    ] * 4
