@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
 import sqlalchemy as sa
 
+from jiyi.backends.sql.prepared import Prepared
 from jiyi.backends.sql.schema import conversation_history
 from jiyi.errors import HistoryUnreadableError
 from jiyi.model import clock
@@ -32,6 +34,8 @@ class Saved:
     """One for each row written: the message as an entry, `None` where there is nothing to recall."""
     replaced: list[str]
     """Message ids of the rows that are no longer part of the record."""
+    ids: list[str] = field(default_factory=list)
+    """Message ids of the rows written, where they were added at the end."""
 
 
 def save(connection: sa.Connection, scope: str, session_id: str, messages: Sequence[Message]) -> Saved:
@@ -68,6 +72,50 @@ def save(connection: sa.Connection, scope: str, session_id: str, messages: Seque
     if rows:
         connection.execute(conversation_history.insert(), rows)
     return Saved([_entry(row, messages[row["position"]]) for row in rows], [row.message_id for row in replaced])
+
+
+_LAST_POSITION = Prepared(
+    sa.select(sa.func.max(_columns.position)).where(
+        _columns.scope == sa.bindparam("scope_"),
+        _columns.session_id == sa.bindparam("session_"),
+        _columns.replaced_at.is_(None),
+    )
+)
+_INSERT = Prepared(
+    conversation_history.insert().inline(),
+    ["scope", "session_id", "position", "message_id", "role", "content", "created_at"],
+)
+
+
+def append(connection: sa.Connection, scope: str, session_id: str, messages: Sequence[Message]) -> Saved:
+    """Add messages after the last one of the session."""
+    last = _LAST_POSITION.run(connection, {"scope_": scope, "session_": session_id}).fetchone()
+    first = 0 if last is None or last[0] is None else last[0] + 1
+    now = clock.utc_now()
+    rows = [
+        {
+            "scope": scope,
+            "session_id": session_id,
+            "position": position,
+            "message_id": new_id(),
+            "role": message.role,
+            "content": encode_message(message),
+            "created_at": now,
+        }
+        for position, message in enumerate(messages, start=first)
+    ]
+    _INSERT.run(connection, *rows)
+    ids = [str(row["message_id"]) for row in rows]
+    return Saved([_entry(row, message) for row, message in zip(rows, messages, strict=True)], [], ids)
+
+
+def messages_by_id(connection: sa.Connection, scope: str, ids: Sequence[str]) -> list[tuple[str, Message, datetime]]:
+    """(id, message, when it was said) of these messages of a scope, in the order asked for; replaced ones too."""
+    statement = sa.select(_columns.message_id, _columns.content, _columns.created_at).where(
+        _columns.scope == scope, _columns.message_id.in_(ids)
+    )
+    found = {row.message_id: row for row in connection.execute(statement)}
+    return [(i, decode_message(found[i].content), found[i].created_at) for i in ids if i in found]
 
 
 def _entry(row: Mapping[str, Any], message: Message) -> MemoryEntry | None:

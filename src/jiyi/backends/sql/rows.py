@@ -26,6 +26,7 @@ VERSIONED_FIELDS = (
     "category",
     "memory_type",
     "domain",
+    "more_domains",
     "importance_score",
     "strength",
     "tags",
@@ -35,6 +36,8 @@ VERSIONED_FIELDS = (
     "occurred_at",
     "is_active",
     "pinned",
+    "superseded_by",
+    "summarized_by",
 )
 
 
@@ -68,6 +71,9 @@ def entry_values(entry: MemoryEntry) -> dict[str, Any]:
         "access_count": entry.access_count,
         "is_active": entry.is_active,
         "pinned": entry.pinned,
+        "superseded_by": entry.superseded_by,
+        "summarized_by": entry.summarized_by,
+        "more_domains": _domains_text(entry.more_domains) if entry.more_domains else "",
         "version": entry.version,
     }
 
@@ -78,7 +84,14 @@ def entry_of(row: sa.Row[Any]) -> MemoryEntry:
     values["category"] = MemoryCategory(values["category"])
     values["tags"] = _tags(values["tags"])
     values["source"] = _source(values["source"])
+    more = values["more_domains"]
+    values["more_domains"] = tuple(more.strip("|").split("|")) if more else ()
     return MemoryEntry(**values)
+
+
+def _domains_text(domains: tuple[str, ...]) -> str:
+    """`|a|b|`: a domain is a word without bars, so `|a|` stands in it exactly when `a` is one of them."""
+    return f"|{'|'.join(domains)}|"
 
 
 # Most entries have one of a few: reading each of them again would be a large part of reading the entry.
@@ -113,7 +126,10 @@ def conditions(filters: Filters) -> list[sa.ColumnElement[bool]]:
     if filters.without_types:
         found.append(record.memory_type.not_in(filters.without_types))
     if filters.domains:
-        found.append(record.domain.in_(filters.domains))
+        more = record.more_domains
+        # Not LIKE, which does not tell capitals from small letters in SQLite.
+        other = (sa.func.replace(more, f"|{domain}|", "") != more for domain in filters.domains)
+        found.append(sa.or_(record.domain.in_(filters.domains), sa.and_(more != "", sa.or_(*other))))
     if filters.since is not None:
         found.append(record.event_time >= filters.since)
     if filters.until is not None:

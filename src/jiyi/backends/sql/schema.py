@@ -61,6 +61,9 @@ memory_records = sa.Table(
     sa.Column("access_count", sa.Integer, nullable=False),
     sa.Column("is_active", sa.Boolean, nullable=False),
     sa.Column("pinned", sa.Boolean, nullable=False),
+    sa.Column("superseded_by", sa.Text),
+    sa.Column("summarized_by", sa.Text),
+    sa.Column("more_domains", sa.Text, nullable=False, server_default=""),
     sa.Column("version", sa.Integer, nullable=False),
     sa.UniqueConstraint("scope", "key", name="uq_memory_records_scope_key"),
     sa.Index("ix_memory_records_scope_created", "scope", "created_at"),
@@ -128,6 +131,30 @@ conversation_history = sa.Table(
     sa.Index("ix_conversation_history_session", "scope", "session_id", "position"),
     sqlite_autoincrement=True,
 )
+
+jobs = sa.Table(
+    "jobs",
+    metadata,
+    sa.Column("sequence", sa.Integer, primary_key=True, autoincrement=True),
+    sa.Column("id", sa.Text, nullable=False, unique=True),
+    sa.Column("kind", sa.Text, nullable=False),
+    sa.Column("scope", sa.Text, nullable=False),
+    # What it is about, by reference: ids of messages and entries, no copies of texts.
+    sa.Column("payload", sa.Text, nullable=False),
+    sa.Column("state", sa.Text, nullable=False),
+    sa.Column("attempt", sa.Integer, nullable=False),
+    sa.Column("not_before", UtcTime, nullable=False),
+    sa.Column("lease_until", UtcTime),
+    sa.Column("lease_by", sa.Text),
+    sa.Column("reason", sa.Text, nullable=False),
+    sa.Column("created_at", UtcTime, nullable=False),
+    sa.Column("finished_at", UtcTime),
+    sa.Column("dedupe_key", sa.Text),
+    sa.Index("ix_jobs_state", "state", "scope", "sequence"),
+    sa.Index("ix_jobs_dedupe", "dedupe_key", sqlite_where=sa.text("dedupe_key IS NOT NULL")),
+    sqlite_autoincrement=True,
+)
+"""Durable background work."""
 
 store_meta = sa.Table(
     "store_meta",
