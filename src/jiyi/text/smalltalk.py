@@ -1,0 +1,62 @@
+"""Sentences that carry no information: greetings, thanks, assent, laughter, good-byes."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from jiyi.text.normalize import fold
+
+__all__ = ["is_small_talk"]
+
+# Folded. A sentence made of nothing but these, in any number, says nothing.
+_PHRASES: Final = (
+    # Longer ones first: a phrase is not read again as a shorter one.
+    r"no (?:problem|worries|way)|well done|good (?:idea|point|job|to know)|never ?mind|sure thing|of course",
+    r"sounds (?:good|great|fun|like a plan)|makes sense|you'?re welcome|don'?t mention it|glad (?:i could|to) help",
+    r"that'?s (?:great|good|nice|awesome|cool|amazing|true|right|all|it|fine)|all right",
+    r"got it|gotcha|i see|anytime|my pleasure",
+    # greetings
+    (
+        r"(?:hi|hey|hello|yo|hiya|howdy|(?:good )?(?:morning|afternoon|evening)|good (?:night|day))"
+        r"(?: (?:there|again|everyone|all|team|guys|folks|buddy|man|mate|dear|friend))?"
+    ),
+    r"(?:how are (?:you|things|u)|how'?s it going|what'?s up|sup|nice to (?:meet|see) you|long time no see)(?: doing)?",
+    r"(?:i'm |i am |doing )?(?:fine|great|good|pretty good|not bad|all good|so so)",
+    r"(?:(?:大家|各位|你们|您|你)(?:早上|上午|中午|下午|晚上)?|早上|上午|中午|下午|晚上)好(?:呀|啊|哇|吗)?|早(?:安|呀|啊)?|晚安",
+    r"哈喽|嗨|喂|在吗|在不在|在么|吃了吗|最近怎么样|最近好吗|好久不见|很高兴认识你|辛苦(?:了|啦|你了)?",
+    # thanks
+    (
+        r"(?:many |a lot of )?(?:thanks|thank you|thx|ty|cheers|much appreciated|appreciate it|i appreciate it)"
+        r"(?: (?:a lot|a bunch|a million|so much|very much|again"
+        r"|for (?:your|the|all your|all the) (?:help|time|reply|info|advice)))*"
+    ),
+    r"(?:非常|太|真的?|十分)?(?:感谢|谢谢|多谢|谢)(?:你|您|大家|了|啦|呀|啊|哈|哦|们|老师|帮忙)*|3q|(?:太|真)?麻烦你了",
+    r"不客气|不用谢|没事(?:儿|的)?|没关系|别客气|应该的|小意思",
+    # assent, surprise, laughter, fillers
+    r"ok(?:ay|ie|的|了)?|kk?|yes|yeah|yep|yup|sure|nope|nah|no|right|alright|cool|nice|perfect|awesome|amazing",
+    r"wonderful|excellent|lovely|sweet|wow|oh|ah|hmm+|uh|um|well|so|absolutely|exactly|indeed|lol|(?:ha)+h?|(?:he)+h?",
+    r"please|whatever|done|understood|noted|interesting|really|congrats|congratulations",
+    r"好(?:的|吧|啊|呀|滴|哒|嘞|哦|极了|棒|厉害)?|行(?:吧|啊|了)?|可以(?:的|啊|呀)?|嗯+(?:呢|啊)?|恩+|哦+|噢|喔|啊+|哎+(?:呀|哟)?",
+    r"唉+|呃|哇+(?:塞|哦)?|对[的啊呀对]*|是[的啊呀吗吧哦]*|没错|明白[了啦]?|知道[了啦]?|懂了|了解了?|收到|原来如此|这样[啊子呀]?",
+    r"当然(?:了|可以)?|没问题|太(?:好|棒|厉害|牛|赞|强)了|真(?:好|棒|厉害|不错)|不错[哦啊]?|厉害了?|哈+|呵+|嘻+|嘿+|算了",
+    r"真的(?:吗|假的|啊)?|有意思|有道理|说得对|说的是|同意|赞同?|加油|恭喜[你啊]*|牛[啊逼]?|6+",
+    # good-byes
+    r"bye(?: bye)?|goodbye|see (?:you|ya)(?: (?:later|soon|tomorrow|around|then|next time))?",
+    r"talk to you (?:later|soon)",
+    r"have a (?:good|nice|great|lovely) (?:day|one|night|evening|weekend|time)|take care|cya|ttyl|later|you too",
+    r"(?:再见|拜拜?|回头见|明天见|下次见|回聊|先这样|改天聊|下次聊|慢走|保重|祝你(?:好运|顺利|愉快|开心))[啦了吧哦]*",
+    r"(?:周末|假期)愉快|(?:节日|新年|生日)快乐",
+)
+# Atomic, so that a long row of 哈 is not read in every possible way.
+_ONLY: Final = re.compile(rf"(?>(?:{'|'.join(_PHRASES)})(?![a-z])[\W_]*)++")
+_WORDLESS: Final = re.compile(r"[\W_]*")
+_LONGEST: Final = 80
+
+
+def is_small_talk(sentence: str) -> bool:
+    """Whether a sentence is only greeting, thanks, assent or the like, or has no words at all."""
+    folded = fold(sentence).strip()
+    start = _WORDLESS.match(folded)
+    bare = folded[start.end() :] if start else folded
+    return not bare or (len(bare) <= _LONGEST and _ONLY.fullmatch(bare) is not None)

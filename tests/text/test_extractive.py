@@ -1,0 +1,165 @@
+"""A summary without a model: only what was said, within the limit, and what matters of it."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from jiyi.text import detect_language
+from jiyi.text.extractive import summarize
+from jiyi.text.smalltalk import is_small_talk
+from jiyi.text.token_count import ESTIMATE, counter_for
+
+ENGLISH = [
+    "Hi there! How are you?",
+    "We met the supplier on Monday. The new contract starts in March and costs 40,000 euros a year.",
+    "Thanks so much for your help!",
+    "We decided to move the warehouse from Lyon to Marseille because the rent in Lyon doubled.",
+    "The coffee there was nice. Anyway.",
+    "Paula is responsible for the warehouse move; the deadline is 30 April.",
+    "Ok, sounds good. See you tomorrow!",
+]
+CHINESE = [
+    "你好呀！",
+    "昨天和供应商谈过了。新合同三月份开始，每年四万欧元。",
+    "太好了，谢谢你！",
+    "我们决定把仓库从里昂搬到马赛，因为里昂的租金翻了一倍。",
+    "那边的咖啡还行吧。",
+    "搬仓库的事由小宋负责，截止日期是四月三十号。",
+    "好的，明天见。",
+]
+
+
+@pytest.mark.parametrize("texts", [ENGLISH, CHINESE], ids=["English", "Chinese"])
+def test_what_matters_is_kept_and_small_talk_is_not(texts: list[str]) -> None:
+    summary = summarize(texts, most_tokens=75, counter=ESTIMATE)
+    assert ESTIMATE.count(summary) <= 75
+    assert any(word in summary for word in ("Marseille", "马赛"))
+    assert any(word in summary for word in ("30 April", "四月三十号"))
+    for idle in ("Thanks", "Hi there", "See you", "你好", "谢谢", "明天见"):
+        assert idle not in summary
+
+
+@pytest.mark.parametrize("texts", [ENGLISH, CHINESE], ids=["English", "Chinese"])
+def test_the_summary_is_in_the_language_and_the_order_of_the_text(texts: list[str]) -> None:
+    summary = summarize(texts, most_tokens=120, counter=ESTIMATE)
+    assert detect_language(summary) == detect_language("".join(texts))
+    whole = "\n".join(texts)
+    places = [whole.index(line) for line in summary.splitlines()]
+    assert places == sorted(places)
+    assert len(places) >= 3
+
+
+TEXTS = st.lists(
+    st.one_of(
+        st.sampled_from([*ENGLISH, *CHINESE]),
+        st.text(max_size=80),
+        st.lists(st.sampled_from(["仓库", "合同", "the", "move", "。", ". ", "!", "\n", "42"]), max_size=25).map(
+            "".join
+        ),
+    ),
+    max_size=12,
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(TEXTS, st.integers(min_value=0, max_value=200), st.one_of(st.none(), st.text(max_size=60)))
+def test_every_line_was_said_and_the_limit_holds(texts: list[str], most: int, previous: str | None) -> None:
+    summary = summarize(texts, most_tokens=most, counter=ESTIMATE, previous=previous)
+    assert ESTIMATE.count(summary) <= most
+    sources = [*texts, previous or ""]
+    for line in summary.split("\n"):
+        assert any(line in source for source in sources)
+
+
+@settings(max_examples=40, deadline=None)
+@given(TEXTS)
+def test_it_is_never_empty_when_there_are_words(texts: list[str]) -> None:
+    if any(character.isalnum() for text in texts for character in text):
+        assert summarize(texts, most_tokens=8, counter=ESTIMATE)
+
+
+def test_only_small_talk_is_still_something() -> None:
+    assert summarize(["Hello!", "Thanks!"], most_tokens=50, counter=ESTIMATE) == "Hello!\nThanks!"
+
+
+def test_a_sentence_that_does_not_fit_is_cut() -> None:
+    text = "我们决定把仓库从里昂搬到马赛因为里昂的租金翻了一倍而且马赛离港口更近"
+    summary = summarize([text], most_tokens=10, counter=ESTIMATE)
+    assert summary
+    assert text.startswith(summary)
+    assert ESTIMATE.count(summary) <= 10
+
+
+def test_nothing_comes_from_nothing() -> None:
+    assert summarize([], most_tokens=100, counter=ESTIMATE) == ""
+    assert summarize(["", "  \n", "。。。"], most_tokens=100, counter=ESTIMATE) == ""
+    assert summarize(ENGLISH, most_tokens=0, counter=ESTIMATE) == ""
+
+
+def test_what_is_said_twice_is_kept_once() -> None:
+    twice = ["The deadline for the warehouse move is 30 April.", "So the deadline for the warehouse move is 30 April!"]
+    assert summarize(twice, most_tokens=200, counter=ESTIMATE).count("30 April") == 1
+    assert summarize(["她对青霉素过敏。", "她对青霉素过敏！"], most_tokens=200, counter=ESTIMATE).count("青霉素") == 1
+
+
+def test_the_summary_before_is_taken_along() -> None:
+    before = "The customer is allergic to penicillin."
+    summary = summarize(ENGLISH, most_tokens=80, counter=ESTIMATE, previous=before)
+    assert summary.startswith(before)
+    assert len(summary.splitlines()) > 1
+
+
+def test_one_line_of_a_megabyte_is_taken_in_pieces() -> None:
+    summary = summarize(["仓库搬到马赛的计划 and the deadline " * 20_000], most_tokens=60, counter=ESTIMATE)
+    assert 0 < ESTIMATE.count(summary) <= 60
+
+
+def test_a_real_tokenizer_keeps_its_limit() -> None:
+    counter = counter_for("gpt-4o")
+    for most in (5, 20, 60):
+        assert 0 < counter.count(summarize([*CHINESE, *ENGLISH], most_tokens=most, counter=counter)) <= most
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "hi!",
+        "Hello there",
+        "thanks a lot!!",
+        "ok 👍",
+        "哈哈哈",
+        "你好",
+        "谢谢您！",
+        "好的，谢谢",
+        "嗯嗯，明白了",
+        "Good morning everyone",
+        "🎉🎉",
+        "...",
+    ],
+)
+def test_small_talk_is_recognised(text: str) -> None:
+    assert is_small_talk(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "hi, I am Bob",
+        "Thanks, the deadline is Friday",
+        "好的，我明天去北京",
+        "谢谢，我对花生过敏",
+        "history",
+        "Kay",
+        "好奇心",
+        "对方公司是腾讯",
+        "42",
+    ],
+)
+def test_what_says_something_is_not_small_talk(text: str) -> None:
+    assert not is_small_talk(text)
+
+
+def test_a_long_row_of_laughter_is_read_once() -> None:
+    assert is_small_talk("哈" * 79)
+    assert not is_small_talk("哈" * 70 + "仓库")
+    assert not is_small_talk("好 " * 35 + "仓库")
