@@ -78,7 +78,9 @@ def verify(
             problems.append(str(error))
         if not state.usable:
             problems.append("the index is missing, damaged, or made by other rules")
-        records, missing, stale = 0, [], []
+        records = 0
+        missing: list[str] = []
+        stale: list[str] = []
         unwanted: list[str] = []
         after = ""
         while page := store.scan(after_id=after, limit=_PAGE):
@@ -93,7 +95,8 @@ def verify(
         changed = _changed_since(store, mark) if state.usable and mark is not None else []
     # What was written in the meantime is not wrong in the index, only not there yet.
     pending = set(changed)
-    missing, stale, surplus = ([i for i in ids if i not in pending] for ids in (missing, stale, [*twice, *held, *unwanted]))
+    found = (missing, stale, [*twice, *held, *unwanted])
+    missing, stale, surplus = ([i for i in ids if i not in pending] for ids in found)
     return IndexReport(
         index=index.name,
         records=records,

@@ -1,0 +1,50 @@
+"""Asking a model for JSON: what does not fit is asked for once more, then it is an error, never an empty success."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from jiyi.errors import ModelReplyError
+from jiyi.model.replies import parse_json_reply
+
+if TYPE_CHECKING:
+    from jiyi.model.message import Message
+    from jiyi.ports import ChatModel
+
+R = TypeVar("R")
+_TRIES = 2
+LONGEST_REPLY = 200_000
+
+
+def ask_json(
+    model: ChatModel,
+    messages: Sequence[Message],
+    schema: Mapping[str, Any],
+    read: Callable[[Any], R],
+    *,
+    max_tokens: int,
+) -> R:
+    """The model's reply as `read` understands it; `read` raises `ModelReplyError` for what it cannot use."""
+    last: ModelReplyError | None = None
+    for _ in range(_TRIES):
+        reply = model.complete(messages, max_tokens=max_tokens, schema=schema)
+        try:
+            if len(reply) > LONGEST_REPLY:
+                raise ModelReplyError(f"{model.name} replied with {len(reply):,} characters", reason="too long")
+            return read(parse_json_reply(reply, schema))
+        except ModelReplyError as error:
+            last = error
+    assert last is not None  # noqa: S101 - the loop has run
+    raise last
+
+
+def wrong(model: ChatModel, what: str) -> ModelReplyError:
+    """A reply that is JSON and not what was asked for."""
+    return ModelReplyError(f"{model.name} replied with {what}", reason="wrong schema")
+
+
+def shown(value: object) -> str:
+    """A value of a reply, short enough for a message."""
+    return json.dumps(value, ensure_ascii=True, default=repr)[:80]

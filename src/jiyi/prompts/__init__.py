@@ -1,0 +1,1 @@
+"""What models are asked, with the schema of the reply; in both languages."""
