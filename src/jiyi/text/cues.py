@@ -1,0 +1,176 @@
+"""What a person states that is worth remembering, found by rules in Chinese and English.
+
+A sentence that asks, imagines, quotes, passes the time or gives orders to the memory itself states nothing. Of the rest
+each is held against the tables of `jiyi.text.cue_rules`: the first rule that matches names the kind, and the words of
+the sentence may move its domain. `attribute_of` reads the attribute that a statement sets, where that is certain.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Final
+
+from jiyi.text.attributes import read_attribute
+from jiyi.text.cue_rules import (
+    DOMAIN_WORDS,
+    DOMAINS,
+    HYPOTHETICAL,
+    LEAD_IN,
+    OVERREACHING,
+    PASSING,
+    QUESTION,
+    RULES,
+    TASK_FOR_NOW,
+    Domain,
+    Kind,
+    Rule,
+)
+from jiyi.text.dates import find_dates
+from jiyi.text.normalize import fold
+from jiyi.text.sentences import sentences
+from jiyi.text.smalltalk import is_small_talk
+
+__all__ = ["DOMAINS", "Domain", "Kind", "Statement", "attribute_of", "find_statements"]
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """Something stated, in the words in which it was."""
+
+    content: str
+    kind: Kind
+    confidence: float
+    """How sure the rule is, 0 to 1."""
+    domain: Domain
+    importance: float
+    """0 to 1; from 0.7 on worth keeping."""
+
+
+_LONGEST_TEXT: Final = 40_000
+_LONGEST_SENTENCE: Final = 400  # what is longer was pasted, not said
+_MOST: Final = 20
+_STANDING: Final = frozenset({"instruction", "preference", "health", "decision", "date"})
+# A sentence may hold several of these side by side: 我叫李雷，对花生过敏.
+_APART: Final = frozenset({"health", "identity", "relation", "decision", "preference", "date"})
+
+_CODE: Final = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`", re.DOTALL)
+_QUOTED: Final = re.compile(
+    r"\u201c[^\u201d]*(?:\u201d|\Z)|\u300c[^\u300d]*\u300d|\u300e[^\u300f]*\u300f|\"[^\"\n]*\"|^\s*>.*$", re.MULTILINE
+)
+_CLAUSE: Final = re.compile(r"[，；,;]\s*(?:and |but |so |而且|并且|另外|还有)?")
+_HAPPENS: Final = re.compile(
+    r"考试|面试|会议|开会|出差|答辩|体检|手术|婚礼|聚会|航班|演出|出发|报到|入学|交房|发布|验收|复诊|家长会"
+    r"|\b(?:exam|interview|meeting|flight|wedding|surgery|appointment|party|delivery|conference|launch|release|trip|visit"
+    r"|check-?up|presentation|hearing|recital|game|match|coming|arrives?|starts?|begins?|opens?)\b"
+)
+_BY_DATE: Final = Rule("date", "tasks_and_schedules", 0.75, 0.7, re.compile(""), lasting=False)
+# Dates are only looked for, not reckoned: any moment will do.
+_SOME_DAY: Final = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def find_statements(text: str, *, speaker: str = "user") -> list[Statement]:
+    """What the text states that may be worth remembering, in order, each once.
+
+    Of a speaker other than the user only decisions count: an assistant's reply mostly repeats or explains.
+    """
+    text = text[:_LONGEST_TEXT]
+    if OVERREACHING.search(fold(text)):
+        return []
+    found: dict[str, Statement] = {}
+    for sentence in sentences(_CODE.sub(" ", text)):
+        for statement in _statements(sentence):
+            if speaker == "user" or statement.kind == "decision":
+                found.setdefault(fold(statement.content), statement)
+        if len(found) >= _MOST:
+            break
+    return list(found.values())[:_MOST]
+
+
+def attribute_of(statement: Statement) -> tuple[str, str, str] | None:
+    """(subject, attribute, value) if the statement surely sets an attribute that has one value at a time.
+
+    The subject is `user` or a relation such as `mother`; words for the same attribute in both languages give the same
+    name. A later statement with the same subject and attribute corrects the earlier one. Allergies, hobbies and the
+    like can be many and give `None`.
+    """
+    return read_attribute(statement.content)
+
+
+# --- one sentence -----------------------------------------------------------------------------------------------------
+
+
+def _statements(sentence: str) -> Iterator[Statement]:
+    if len(sentence) > _LONGEST_SENTENCE or is_small_talk(sentence):
+        return
+    plain = _QUOTED.sub(lambda quoted: "□" * len(quoted[0]), sentence)
+    folded = fold(plain)
+    rule = _rule_for(folded)
+    if rule is None:
+        return
+    parts = list(_side_by_side(sentence, plain)) if rule.kind in _APART else []
+    if len(parts) > 1:
+        for part, part_rule in parts:
+            yield _made(part, part_rule)
+    else:
+        yield _made(sentence, rule)
+
+
+def _rule_for(folded: str) -> Rule | None:
+    """The rule that the sentence is stated by, unless it states nothing."""
+    if HYPOTHETICAL.search(folded):
+        return None
+    rule = next((rule for rule in RULES if rule.pattern.search(folded)), None)
+    if rule is None and _HAPPENS.search(folded) and find_dates(folded, now=_SOME_DAY, tz=UTC):
+        rule = _BY_DATE
+    if rule is None:
+        return None
+    if QUESTION.search(folded) and not (rule.kind == "instruction" and _is_wish(folded)):
+        return None
+    if TASK_FOR_NOW.search(folded) and rule.kind != "instruction":
+        return None
+    if PASSING.search(folded) and not (rule.lasting and rule.kind in _STANDING):
+        return None
+    return rule
+
+
+_WISH: Final = re.compile(r"^(?:please |could you |can you |would you )|能不能|可不可以|可以.{0,20}[吗么]")
+
+
+def _is_wish(folded: str) -> bool:
+    """A wish in the form of a question: "could you always …", 以后能不能…."""
+    return _WISH.search(folded) is not None and not re.search(
+        r"\b(?:can|could) you (?:remember|note)\b|能.{0,2}记住", folded
+    )
+
+
+def _side_by_side(sentence: str, plain: str) -> Iterator[tuple[str, Rule]]:
+    """The clauses that each state something of another kind; what lies between belongs to the one before."""
+    starts = [0, *(match.end() for match in _CLAUSE.finditer(plain))]
+    places: list[tuple[int, Rule]] = []
+    for start, end in zip(starts, [*starts[1:], len(plain)], strict=True):
+        rule = _rule_for(fold(plain[start:end]).strip(" ，；,;"))
+        if rule is not None and rule.kind in _APART and all(rule.kind != known.kind for _, known in places):
+            places.append((start, rule))
+    if not places:
+        return
+    places[0] = (0, places[0][1])
+    for (start, rule), end in zip(places, [*(place for place, _ in places[1:]), len(sentence)], strict=True):
+        yield sentence[start:end].strip(" ，；,;"), rule
+
+
+def _made(content: str, rule: Rule) -> Statement:
+    bare = LEAD_IN.sub("", content).strip() or content
+    domain = rule.domain if rule.domain is not None else _domain(fold(bare), rule)
+    return Statement(bare, rule.kind, rule.confidence, domain, rule.importance)
+
+
+def _domain(folded: str, rule: Rule) -> Domain:
+    """The domain that most words speak for; the first of equals."""
+    counts = [(len(pattern.findall(folded)), domain) for domain, pattern in DOMAIN_WORDS]
+    best = max(count for count, _ in counts)
+    if best == 0:
+        return "professional_and_academic" if rule.kind == "decision" else "user_preferences"
+    return next(domain for count, domain in counts if count == best)
