@@ -80,13 +80,26 @@ class _Blocking:
         value = getattr(self._target, name)
         if inspect.iscoroutinefunction(value):
             return self._blocking(value)
-        return value
+        if inspect.ismethod(value):
+            return self._wrapping(value)
+        return self._without_async(value)
 
     def __dir__(self) -> list[str]:
         return dir(self._target)
 
     def __repr__(self) -> str:
         return f"<blocking {self._target!r}>"
+
+    def _without_async(self, value: Any) -> Any:
+        """A room of the memory, such as a chat, in the same form as the memory itself."""
+        return _Blocking(value, self._portal) if getattr(value, "asynchronous", False) is True else value
+
+    def _wrapping(self, method: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(method)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            return self._without_async(method(*args, **kwargs))
+
+        return call
 
     def _blocking(self, method: Callable[..., Coroutine[Any, Any, Any]]) -> Callable[..., Any]:
         @functools.wraps(method)

@@ -25,15 +25,19 @@ def ask_json(
     read: Callable[[Any], R],
     *,
     max_tokens: int,
+    accepted: Mapping[str, Any] | None = None,
 ) -> R:
-    """The model's reply as `read` understands it; `read` raises `ModelReplyError` for what it cannot use."""
+    """The model's reply as `read` understands it; `read` raises `ModelReplyError` for what it cannot use.
+
+    `accepted` is the schema that the reply has to fit, where that is wider than the one that is asked for.
+    """
     last: ModelReplyError | None = None
     for _ in range(_TRIES):
         reply = model.complete(messages, max_tokens=max_tokens, schema=schema)
         try:
             if len(reply) > LONGEST_REPLY:
                 raise ModelReplyError(f"{model.name} replied with {len(reply):,} characters", reason="too long")
-            return read(parse_json_reply(reply, schema))
+            return read(parse_json_reply(reply, accepted or schema))
         except ModelReplyError as error:
             last = error
     assert last is not None  # noqa: S101 - the loop has run

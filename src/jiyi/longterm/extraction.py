@@ -11,7 +11,7 @@ from jiyi.longterm.asking import ask_json, shown, wrong
 from jiyi.longterm.untrusted import is_steering, looked_at, readable
 from jiyi.model.domain import DOMAINS, GENERAL_CHAT
 from jiyi.ports import ChatModel
-from jiyi.prompts.longterm import LONGEST_FACT, MOST_FACTS, SCORE_SCHEMA, score_messages
+from jiyi.prompts.longterm import LONGEST_FACT, MOST_FACTS, SCORE_ACCEPTED, SCORE_SCHEMA, score_messages
 from jiyi.text.cues import find_statements
 
 LEAST_SCORE = 0.7
@@ -69,14 +69,13 @@ def _by_model(model: ChatModel, said: Round, known: Sequence[str]) -> list[Propo
     def read(reply: Any) -> list[Proposal]:
         return _read(model, reply, len(known))
 
-    return ask_json(
-        model, score_messages(said.user, said.assistant, known), SCORE_SCHEMA, read, max_tokens=_REPLY_TOKENS
-    )
+    messages = score_messages(said.user, said.assistant, known)
+    return ask_json(model, messages, SCORE_SCHEMA, read, max_tokens=_REPLY_TOKENS, accepted=SCORE_ACCEPTED)
 
 
 def _read(model: ChatModel, reply: Any, known: int) -> list[Proposal]:
     """Check every value: a model can be wrong, or have been talked into something."""
-    items = reply.get("memories") if isinstance(reply, dict) else None
+    items = reply.get("memories", [reply]) if isinstance(reply, dict) else None
     if not isinstance(items, list):
         raise wrong(model, "no list of memories")
     if len(items) > MOST_FACTS:

@@ -5,6 +5,7 @@ A model proposes, the code here decides: corrections reach only facts of the sam
 
 from __future__ import annotations
 
+import re
 import threading
 from collections import OrderedDict, deque
 from collections.abc import Sequence
@@ -23,7 +24,7 @@ from jiyi.model.message import Message
 from jiyi.ports import Amendment
 from jiyi.recall.engine import Request
 from jiyi.text import fold
-from jiyi.text.cues import attribute_of
+from jiyi.text.attributes import read_attribute
 
 if TYPE_CHECKING:
     from jiyi.model.job import Job
@@ -36,6 +37,27 @@ _RECENT_ENTRIES = 200
 _RECENT_SCOPES = 1_000
 # A reply repeats memories in other words; what only the reply says needs less likeness to count as repeated.
 _REPEATED = 0.6
+_PROBED = 50
+# Words that stand in most statements of an attribute.
+_PROBES = {
+    "name": "我叫 名字 my name is called",
+    "age": "今年 岁 years old",
+    "city": "住在 搬到 live in moved to",
+    "job": "工作 职业 是 work as",
+    "employer": "工作 上班 入职 work at joined",
+    "phone": "手机 电话 号码 phone number",
+    "email": "邮箱 email address",
+    "birthday": "生日 birthday",
+    "favourite": "最喜欢 最爱 favourite favorite",
+}
+_IN_THE_FIRST_PERSON = (
+    (re.compile(r"用户"), "我"),
+    (re.compile(r"\b[Tt]he user's\b"), "my"),
+    (re.compile(r"\b[Tt]he user is\b"), "I am"),
+    (re.compile(r"\b[Tt]he user has\b"), "I have"),
+    (re.compile(r"\b[Tt]he user (\w+?)s\b"), r"I \1"),
+    (re.compile(r"\b[Tt]he user\b"), "I"),
+)
 
 
 class RecentlyRecalled:
@@ -136,7 +158,12 @@ class Keeper:
         proposed: MemoryEntry | None,
     ) -> list[MemoryEntry]:
         """The facts that this one takes the place of: by the same attribute, or proposed by a model and about it."""
-        found = [old for old, _, _ in pairs if _same_attribute(entry.content, old.content)]
+        found: list[MemoryEntry] = []
+        attribute = _attribute(entry.content)
+        if attribute is not None:
+            near = {old.id: old for old, _, _ in pairs}
+            near.update((old.id, old) for old in self._by_attribute(entry.scope, *attribute))
+            found = [old for old in near.values() if _attribute(old.content) == attribute]
         if proposed is not None and proposed.id not in {old.id for old in found}:
             like = self._likeness(entry.content, [proposed.content])[0]
             if related(new, gist(proposed.content, self._parts.analyzer), like):
@@ -214,6 +241,12 @@ class Keeper:
         filters = Filters((scope,), without_types=(MESSAGE_TYPE, "reflection"))
         return self._parts.engine.recall(Request(query, filters, limit=limit))
 
+    def _by_attribute(self, scope: str, subject: str, attribute: str) -> list[MemoryEntry]:
+        """Memories that may be about an attribute, whatever its value is."""
+        probe = f"{_PROBES.get(attribute.split()[0], '')} {attribute} {'' if subject == 'user' else subject}"
+        filters = Filters((scope,), memory_types=("fact",))
+        return self._parts.engine.recall(Request(probe, filters, limit=_PROBED, mode="keyword"))
+
     def _likeness(self, text: str, others: Sequence[str]) -> list[float | None]:
         """How similar the meanings are; unknown without an embedder."""
         if self._parts.embedder is None or not others:
@@ -233,9 +266,13 @@ def _repeats(new: Gist, old: Gist) -> bool:
     )
 
 
-def _same_attribute(new: str, old: str) -> bool:
-    attribute = attribute_of(new)
-    return attribute is not None and attribute == attribute_of(old)
+def _attribute(text: str) -> tuple[str, str] | None:
+    """(subject, attribute) that a fact surely sets; models write of the user where the user says I."""
+    spoken = text
+    for pattern, words in _IN_THE_FIRST_PERSON:
+        spoken = pattern.sub(words, spoken)
+    found = read_attribute(spoken)
+    return None if found is None else found[:2]
 
 
 def _of(messages: Sequence[tuple[str, Message, datetime]], role: str) -> str:

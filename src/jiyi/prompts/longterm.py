@@ -77,6 +77,23 @@ SCORE_SCHEMA: Mapping[str, Any] = {
     "additionalProperties": False,
 }
 
+_ONE_MEMORY: Mapping[str, Any] = {
+    "type": "object",
+    "properties": SCORE_SCHEMA["properties"]["memories"]["items"]["properties"],
+    "required": ["importance_score", "extracted_fact", "domain"],
+}
+SCORE_ACCEPTED: Mapping[str, Any] = {
+    "anyOf": [
+        {
+            "type": "object",
+            "properties": {"memories": {"type": "array", "maxItems": MOST_FACTS, "items": _ONE_MEMORY}},
+            "required": ["memories"],
+        },
+        # The design's own form: one fact for a round.
+        _ONE_MEMORY,
+    ]
+}
+
 _ROUTE = {
     "zh": (
         "判断回答用户的这句话需要查哪些领域的记忆。领域："

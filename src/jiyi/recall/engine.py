@@ -29,7 +29,9 @@ if TYPE_CHECKING:
     from jiyi.text import Analyzer
 
 MODES = ("hybrid", "keyword", "semantic", "tags")
-_FINAL_CANDIDATES = 50
+# In a scope with more texts than this, what the filters leave is found by looking at the best first.
+_MANY_TEXTS = 2_000
+_LOOK_AHEAD = (2, 10)
 _SPARE = 5
 _DECIMALS = 9
 _SOFT_EDGE = timedelta(days=3)
@@ -53,6 +55,18 @@ class Request:
     context: int = 0
     now: datetime | None = None
     highlights: bool = False
+    candidates: int = 50
+    """How many of the most relevant are weighed, where there are weights."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Allowed:
+    """What the filters leave."""
+
+    ids: Sequence[str]
+    """All, or at least the best by meaning."""
+    all_ids: Sequence[str] | None
+    """All, if they were looked up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,12 +107,13 @@ class RecallEngine:
             raise IndexingError(f"no index could answer ({reasons}); the records are safe: run 'jiyi repair'")
         today = min(max(now, _FIRST_MOMENT), _LAST_MOMENT)
         question = read_question(request.query, self.analyzer, now=today, zone=self.zone)
-        allowed = None if scan is None or request.filters.only_scopes else self.store.matching_ids(request.filters)
+        allowed = None if scan is None else self._allowed(request, question, scan)
         if scan is not None and not text_ready:
             from jiyi.recall.gather import gather_without_text
 
             most = max(self.settings.dense_candidates, 2 * request.limit)
-            found = gather_without_text(scan, scan.best(most, allowed=allowed), allowed)
+            ids = scan.best(most, allowed=allowed.ids if allowed is not None else None)
+            found = gather_without_text(scan, ids, allowed.all_ids if allowed is not None else None)
         else:
             found = self._gathered(request, question, scan, allowed, today)
         return self._ranked(request, question, found, tuple(coverage), now)
@@ -123,12 +138,28 @@ class RecallEngine:
             return None
         return self.vectors.scan(self.embedder.embed([request.query])[0], request.filters.scopes)
 
+    def _allowed(self, request: Request, question: Question, scan: VectorScan) -> _Allowed | None:
+        """What the filters leave for the vectors to choose from.
+
+        In a large scope not all of it is listed: if enough of the best pass, nothing behind them matters.
+        """
+        if request.filters.only_scopes:
+            return None
+        most = max(self.settings.dense_candidates, 2 * request.limit)
+        if scan.count > _MANY_TEXTS and not question.dates:
+            for ahead in _LOOK_AHEAD:
+                passed = self.store.fetch(scan.best(ahead * most), request.filters)
+                if len(passed) >= most:
+                    return _Allowed(list(passed), None)
+        ids = self.store.matching_ids(request.filters)
+        return _Allowed(ids, ids)
+
     def _gathered(
         self,
         request: Request,
         question: Question,
         scan: VectorScan | None,
-        allowed: Sequence[str] | None,
+        allowed: _Allowed | None,
         today: datetime,
     ) -> Gathered:
         from jiyi.recall.gather import gather
@@ -137,7 +168,7 @@ class RecallEngine:
         dated = replace(request.filters, periods=_within(request.filters, periods)) if periods else None
         return gather(
             question,
-            self._proposals(request, question, scan, dated, allowed),
+            self._proposals(request, question, scan, dated, allowed.ids if allowed is not None else None),
             self.text,
             scan,
             request.filters.scopes,
@@ -146,7 +177,7 @@ class RecallEngine:
             inside_dates=self.store.count(Filters(request.filters.scopes, periods=_plain(periods))) if periods else 0,
             offset=self.zone.utcoffset(today.replace(tzinfo=None)) or timedelta(),
             admit=self._admission(request.filters),
-            allowed=allowed,
+            allowed=allowed.all_ids if allowed is not None else None,
         )
 
     def _periods(self, question: Question, filters: Filters, today: datetime) -> list[Period]:
@@ -215,7 +246,7 @@ class RecallEngine:
         # Neither its words nor its meaning speak for it: not an answer.
         places = [place for place in range(len(totals)) if totals[place] > 0 or scores.lexical[place] > 0]
         places.sort(key=lambda place: (-totals[place], -found.times[place], found.ids[place]))
-        most = max(request.limit, _FINAL_CANDIDATES if request.weights is not None else 0) + _SPARE
+        most = max(request.limit, request.candidates if request.weights is not None else 0) + _SPARE
         hits: list[MemoryEntry] = []
         # The records may drop what an index still holds: go on down the order until there is enough.
         for chunk in _chunks(places, most, lambda place: (totals[place], found.times[place])):
@@ -231,7 +262,7 @@ class RecallEngine:
                 break
         if request.weights is not None:
             hits.sort(key=_order)
-            kept = hits[: max(request.limit, _FINAL_CANDIDATES)]
+            kept = hits[: max(request.limit, request.candidates)]
             hits = [_final(hit, request.weights, now) for hit in kept]
         hits.sort(key=_order)
         del hits[request.limit :]
