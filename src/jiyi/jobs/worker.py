@@ -66,10 +66,8 @@ class JobRunner:
                 job, now=now, reason=f"begun {before} times and never finished: the process ended each time"
             )
             return True
-        handler = self._handlers.get(job.kind)
+        handler = self._handlers.get(job.kind, _nobody)
         try:
-            if handler is None:
-                raise JobFailedError(f"nobody here knows how to do {job.kind!r}; a newer jiyi may have queued it")
             if not handler(job):
                 self._store.finish(job, now=self.now())
         except StorageError as error:
@@ -107,6 +105,10 @@ class JobRunner:
         while (most is None or done < most) and self.run_one():
             done += 1
         return done
+
+
+def _nobody(job: Job) -> bool:
+    raise JobFailedError(f"nobody here knows how to do {job.kind!r}; a newer jiyi may have queued it")
 
 
 class JobWorker:

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 R = TypeVar("R")
 _TRIES = 2
-LONGEST_REPLY = 200_000
 
 
 def ask_json(
@@ -35,8 +34,6 @@ def ask_json(
     for _ in range(_TRIES):
         reply = model.complete(messages, max_tokens=max_tokens, schema=schema)
         try:
-            if len(reply) > LONGEST_REPLY:
-                raise ModelReplyError(f"{model.name} replied with {len(reply):,} characters", reason="too long")
             return read(parse_json_reply(reply, accepted or schema))
         except ModelReplyError as error:
             last = error

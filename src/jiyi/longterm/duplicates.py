@@ -28,22 +28,30 @@ _AGAINST: Final = re.compile(
     r"|讨厌|反感|厌恶|受不了|过敏|忌口|害怕|恨"
 )
 _FOR: Final = re.compile(
-    r"\b(?:like[sd]?|love[sd]?|enjoy(?:s|ed)?|prefer(?:s|red)?|adore[sd]?|favou?rite|fan of)\b|喜欢|喜爱|爱(?!人|情|心)|偏爱|最爱|钟爱"
+    r"\b(?:like[sd]?|love[sd]?|enjoy(?:s|ed)?|prefer(?:s|red)?|adore[sd]?|favou?rite|fan of)\b"
+    r"|喜欢|喜爱|爱(?!人|情|心)|偏爱|最爱|钟爱"
 )
 _CHINESE_DIGITS: Final = {**dict.fromkeys("零〇", 0), **{d: n for n, d in enumerate("一二三四五六七八九", 1)}, "两": 2}
-_NUMBER: Final = re.compile(r"\d+(?:[.:]\d+)*|[零〇一二两三四五六七八九十百千万]+(?=[点时分号日月年岁个位人次天周元块斤层楼期度米公]|$)|[星期周礼拜]+[一二三四五六日天]")
+_NUMBER: Final = re.compile(
+    r"\d+(?:[.:]\d+)*"
+    r"|[零〇一二两三四五六七八九十百千万]+(?=[点时分号日月年岁个位人次天周元块斤层楼期度米公]|$)"
+    r"|[星期周礼拜]+[一二三四五六日天]"
+)
 _TIMES: Final = re.compile(
-    r"(?<=\d)\s*[ap]\.?m\b|\b(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b|\b(?:january|february|march|april|may|june|july"
-    r"|august|september|october|november|december|morning|afternoon|evening|night|today|tomorrow|weekly|daily|monthly)\b"
+    r"(?<=\d)\s*[ap]\.?m\b|\b(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b|\b(?:january|february|march|april|may"
+    r"|june|july|august|september|october|november|december|morning|afternoon|evening|night|today|tomorrow|weekly"
+    r"|daily|monthly)\b"
     r"|上午|下午|早上|晚上|中午|凌晨|今天|明天|后天|昨天|每天|每周|每月"
 )
-_ENGLISH_NUMBERS: Final = dict(
-    zip("one two three four five six seven eight nine ten eleven twelve".split(), map(str, range(1, 13)), strict=True)
-)
-_ENGLISH_NUMBER: Final = re.compile(rf"\b(?:{'|'.join(_ENGLISH_NUMBERS)})\b")
+_NUMERALS: Final = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+_ENGLISH_NUMBERS: Final = {word: str(number) for number, word in enumerate(_NUMERALS, start=1)}
+_ENGLISH_NUMBER: Final = re.compile(rf"\b(?:{'|'.join(_NUMERALS)})\b")
 # They carry no part of a fact by themselves, or say in another way what another word says.
-_FILLERS: Final = frozenset("现在 目前 如今 一直 非常 特别 真的 其实 now current realli actual alway go use".split())
-_NAMING: Final = frozenset("叫 名字 名叫 叫做 name call".split())
+_FILLERS: Final = frozenset(
+    ("现在", "目前", "如今", "一直", "非常", "特别", "真的", "其实", "now", "current", "realli", "actual", "alway")
+    + ("go", "use")
+)
+_NAMING: Final = frozenset(["叫", "名字", "名叫", "叫做", "name", "call"])
 _NOT: Final = re.compile(r"不能|不可以|不会|不可|不|没有|没")
 # Who speaks of whom is not what is said: "I like tea" and "the user likes tea" are one.
 _SPEAKER: Final = re.compile(r"\b(?:the )?user(?:'s)?\b|用户的?|本人")

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from jiyi.longterm.asking import ask_json, shown, wrong
 from jiyi.longterm.untrusted import is_steering, looked_at, readable
-from jiyi.model.domain import DOMAINS, GENERAL_CHAT
+from jiyi.model.domain import DOMAINS
 from jiyi.ports import ChatModel
 from jiyi.prompts.longterm import LONGEST_FACT, MOST_FACTS, SCORE_ACCEPTED, SCORE_SCHEMA, score_messages
 from jiyi.text.cues import find_statements
@@ -17,6 +18,11 @@ from jiyi.text.cues import find_statements
 LEAST_SCORE = 0.7
 _MOST_BY_RULES = 20
 _REPLY_TOKENS = 2_000
+# That it was asked to be remembered is not part of what is remembered.
+_ASKED_TO = re.compile(
+    r"[，,。.;；\s]+(?:请|麻烦)?(?:你|您)?(?:一定要?|帮我)?(?:记住|记一下|记得)[。.!！]*$"
+    r"|[,.;]?\s+please remember(?: this| that| it)?[.!]*$"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +56,7 @@ class Proposal:
 
 def propose(model: ChatModel | None, said: Round, known: Sequence[str]) -> list[Proposal]:
     """The facts of a round that are worth keeping. A model that fails is an error."""
-    if not said.user and not said.assistant:
+    if not (said.user or said.assistant):
         return []
     found = _by_rules(said) if model is None else _by_model(model, said, known)
     return [proposal for proposal in found if proposal.worth_keeping and not is_steering(proposal.text)]
@@ -59,10 +65,7 @@ def propose(model: ChatModel | None, said: Round, known: Sequence[str]) -> list[
 def _by_rules(said: Round) -> list[Proposal]:
     # Only what the user says about things: a reply is made of what the memory and the model already know.
     statements = find_statements(said.user, speaker="user")[:_MOST_BY_RULES]
-    return [
-        Proposal(_fact(statement.content), statement.importance, statement.domain or GENERAL_CHAT)
-        for statement in statements
-    ]
+    return [Proposal(_fact(statement.content), statement.importance, statement.domain) for statement in statements]
 
 
 def _by_model(model: ChatModel, said: Round, known: Sequence[str]) -> list[Proposal]:
@@ -100,5 +103,5 @@ def _read_one(model: ChatModel, item: Any, known: int) -> Proposal:
 
 def _fact(text: str) -> str:
     """One line, not longer than a fact may be."""
-    line = " ".join(readable(text).split())
+    line = _ASKED_TO.sub("", " ".join(readable(text).split()))
     return line if len(line) <= LONGEST_FACT else line[: LONGEST_FACT - 1].rstrip() + "…"

@@ -115,7 +115,9 @@ class Forgetter:
     @staticmethod
     def on_curve(entry: MemoryEntry, curve: EbbinghausForgetting, threshold: float, now: datetime) -> FadingMemory:
         """Where an entry stands on the curve."""
-        left = curve.calculate_retention(_hours(entry.last_accessed_at, now), entry.access_count, entry.importance_score)
+        left = curve.calculate_retention(
+            _hours(entry.last_accessed_at, now), entry.access_count, entry.importance_score
+        )
         falls = curve.falls_below_at(threshold, entry.last_accessed_at, entry.access_count, entry.importance_score)
         return FadingMemory(entry, left, falls, goes=left < threshold)
 

@@ -243,7 +243,7 @@ class Keeper:
 
     def _by_attribute(self, scope: str, subject: str, attribute: str) -> list[MemoryEntry]:
         """Memories that may be about an attribute, whatever its value is."""
-        probe = f"{_PROBES.get(attribute.split()[0], '')} {attribute} {'' if subject == 'user' else subject}"
+        probe = f"{_PROBES.get(attribute.split(maxsplit=1)[0], '')} {attribute} {'' if subject == 'user' else subject}"
         filters = Filters((scope,), memory_types=("fact",))
         return self._parts.engine.recall(Request(probe, filters, limit=_PROBED, mode="keyword"))
 

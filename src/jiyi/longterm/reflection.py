@@ -39,7 +39,9 @@ class Reflector:
     def __init__(self, parts: LongtermParts) -> None:
         self._parts = parts
 
-    def due(self, scope: str, threshold: float = THRESHOLD, cooldown_hours: float = COOLDOWN_HOURS) -> list[MemoryEntry]:
+    def due(
+        self, scope: str, threshold: float = THRESHOLD, cooldown_hours: float = COOLDOWN_HOURS
+    ) -> list[MemoryEntry]:
         """The facts to reflect on, oldest first; none while the conditions are not met."""
         facts = self._parts.store.unsummarized(scope, limit=MOST_FACTS)[::-1]
         if len(facts) < LEAST_FACTS or sum(fact.importance_score for fact in facts) < threshold:
@@ -54,9 +56,7 @@ class Reflector:
         if not self.due(scope):
             return False
         payload = {"conversation_id": conversation_id}
-        return self._parts.jobs.add(
-            JobDraft(REFLECTION_JOB, scope, payload, dedupe_key=f"{REFLECTION_JOB}/{scope}")
-        )
+        return self._parts.jobs.add(JobDraft(REFLECTION_JOB, scope, payload, dedupe_key=f"{REFLECTION_JOB}/{scope}"))
 
     def reflect(
         self,
@@ -93,9 +93,7 @@ class Reflector:
         messages = reflect_messages(facts, _ASKED_CHARACTERS)
         return ask_json(model, messages, REFLECT_SCHEMA, read, max_tokens=2 * LONGEST_REFLECTION)
 
-    def _entry(
-        self, scope: str, conversation_id: str | None, text: str, facts: Sequence[MemoryEntry]
-    ) -> MemoryEntry:
+    def _entry(self, scope: str, conversation_id: str | None, text: str, facts: Sequence[MemoryEntry]) -> MemoryEntry:
         domains = _domains(facts)
         now = self._parts.now()
         ids = tuple(fact.id for fact in facts)

@@ -127,14 +127,16 @@ class Longterm:
             final_weights((alpha, beta, gamma), decay_rate),
             candidates=check_whole(top_k_semantic, "top_k_semantic", 1, limits.max_results),
             limit=check_whole(top_k_final, "top_k_final", 1, limits.max_results),
-            domains=None if domains is None else check_domains(list(domains) if not isinstance(domains, str) else domains),
+            domains=None
+            if domains is None
+            else check_domains(list(domains) if not isinstance(domains, str) else domains),
             as_of=None if as_of is None else clock.require_aware(as_of, "as_of"),
         )
 
     async def get_memory_context_for_prompt(
         self, user_id: str, query: str, *, token_budget: int = CONTEXT_TOKENS, top_k_final: int = 10
     ) -> str:
-        """The block of memories for a prompt: 【长期记忆】, fenced and attributed; empty when there is nothing to say."""
+        """The block 【长期记忆】 for a prompt, fenced, attributed and inside the budget; empty when there is nothing."""
         budget = check_whole(token_budget, "token_budget", 1, 1 << 30)
         hits = await self.retrieve_relevant_memories(user_id, query, top_k_final=top_k_final)
         return await self._run(
@@ -282,7 +284,9 @@ class Longterm:
         )
         ids = self._append(scope, session, messages, draft)
         payload = {**draft.payload, "messages": ids}
-        job = Job(draft.id, ROUND_JOB, scope, payload, "running", 1, now, draft.lease_until, runner.worker, "", now, None)
+        job = Job(
+            draft.id, ROUND_JOB, scope, payload, "running", 1, now, draft.lease_until, runner.worker, "", now, None
+        )
         try:
             return self._keep(job) or []
         except BaseException as error:
@@ -355,9 +359,7 @@ class Longterm:
             "superseded_by": linked([entry.superseded_by]),
             "summarized_by": linked([entry.summarized_by]),
             "retention": fading.retention,
-            "falls_below_at": None
-            if exempt or fading.falls_below_at is None
-            else clock.to_text(fading.falls_below_at),
+            "falls_below_at": None if exempt or fading.falls_below_at is None else clock.to_text(fading.falls_below_at),
             "forgettable": not exempt,
             "versions": [version.to_dict() for version in versions],
         }

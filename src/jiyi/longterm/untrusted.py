@@ -12,14 +12,17 @@ LONGEST_LOOKED_AT: Final = 24_000
 
 _STEERING: Final = re.compile(
     # to forget the rules
-    r"\b(?:ignore|disregard|forget|bypass|override)\b[^.!?\n]{0,40}\b(?:rules?|instructions?|prompts?|guidelines?|polic(?:y|ies)|above|previous)\b"
+    r"\b(?:ignore|disregard|forget|bypass|override)\b[^.!?\n]{0,40}"
+    r"\b(?:rules?|instructions?|prompts?|guidelines?|polic(?:y|ies)|above|previous)\b"
     r"|(?:忽略|无视|不要理会|忘掉|忘记|绕过|跳过)[^。！？\n]{0,20}(?:规则|指令|指示|提示词|设定|以上|之前的|上面)"
     # to set what only the memory decides
     r"|\bimportance(?:[ _]?score)?\b[^.!?\n]{0,20}\b(?:of|to|is|as|=|:)?\s*(?:\d|one\b|max)"
-    r"|(?:重要性|重要度|importance_score|importance)[^。！？\n]{0,10}(?:设|为|是|成|=|:|：)[^。！？\n]{0,6}(?:\d|一|最高|满)"
+    r"|(?:重要性|重要度|importance)[^。！？\n]{0,10}(?:设|为|是|成|=|:|：)[^。！？\n]{0,6}(?:\d|一|最高|满)"
     # for somebody else
-    r"|\b(?:store|save|write|remember|record|keep)\b[^.!?\n]{0,60}\b(?:for|to|in|under|as) (?:another|other|every|all|a different) (?:users?|scopes?|accounts?|persons?|people)\b"
-    r"|(?:存|写|记|保存)[^。！？\n]{0,20}(?:到|给|在|进)?(?:另一个|别的|其他|其它|所有|每个|另外)[^。！？\n]{0,4}(?:用户|作用域|账号|帐号|人)"
+    r"|\b(?:store|save|write|remember|record|keep)\b[^.!?\n]{0,60}\b(?:for|to|in|under|as) "
+    r"(?:another|other|every|all|a different) (?:users?|scopes?|accounts?|persons?|people)\b"
+    r"|(?:存|写|记|保存)[^。！？\n]{0,20}(?:到|给|在|进)?(?:另一个|别的|其他|其它|所有|每个|另外)[^。！？\n]{0,4}"
+    r"(?:用户|作用域|账号|帐号|人)"
     r"|\b(?:user_id|memory_type|system prompt|importance_score)\b|系统提示词|你的系统提示"
 )
 

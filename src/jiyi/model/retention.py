@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 from jiyi.errors import InvalidInputError
 
 DEFAULT_THRESHOLD = 0.1
-_LAST = datetime.max
+_LAST = datetime.max.replace(tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class EbbinghausForgetting:
     ) -> datetime | None:
         """When the retention falls below the threshold; `None` if that is never, or not before the year 10000."""
         hours = self.hours_until(threshold, access_count, importance)
-        room = (_LAST - last_accessed_at.replace(tzinfo=None)) / timedelta(hours=1)
+        room = (_LAST - last_accessed_at) / timedelta(hours=1)
         # A day of room, because another time zone must still be able to show it.
         return None if hours >= room - 24 else last_accessed_at + timedelta(hours=hours)
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta, tzinfo
 from typing import TYPE_CHECKING
 
-from jiyi.errors import IndexingError, InvalidInputError
+from jiyi.errors import IndexingError, InvalidInputError, ModelError
 from jiyi.model import clock
 from jiyi.model.entry import Explanation, IndexCoverage, MemoryEntry
 from jiyi.model.filters import Filters
@@ -121,7 +121,12 @@ class RecallEngine:
     # --- asking the indexes ---------------------------------------------------------------------------------------
 
     def _ready(self, index: DerivedIndex, filters: Filters, coverage: list[IndexCoverage]) -> bool:
-        state = self.drainer.catch_up(index, filters.scopes, seconds=self.settings.freshness_seconds)
+        try:
+            state = self.drainer.catch_up(index, filters.scopes, seconds=self.settings.freshness_seconds)
+        except ModelError as error:
+            # The embedder cannot be reached: what was written since is not found by meaning, and the answer says so.
+            coverage.append(IndexCoverage(index.name, answered=False, note=f"{type(error).__name__}: {error}"))
+            return False
         coverage.append(_covered(state))
         return state.usable
 
@@ -136,7 +141,12 @@ class RecallEngine:
             return None
         if not self._ready(self.vectors, request.filters, coverage):
             return None
-        return self.vectors.scan(self.embedder.embed([request.query])[0], request.filters.scopes)
+        try:
+            vector = self.embedder.embed([request.query])[0]
+        except ModelError as error:
+            coverage[-1] = replace(coverage[-1], answered=False, note=f"{type(error).__name__}: {error}")
+            return None
+        return self.vectors.scan(vector, request.filters.scopes)
 
     def _allowed(self, request: Request, question: Question, scan: VectorScan) -> _Allowed | None:
         """What the filters leave for the vectors to choose from.
@@ -245,6 +255,10 @@ class RecallEngine:
         totals = [round(float(value), _DECIMALS) for value in scores.total]
         # Neither its words nor its meaning speak for it: not an answer.
         places = [place for place in range(len(totals)) if totals[place] > 0 or scores.lexical[place] > 0]
+        if request.mode == "semantic" and (cosine := found.candidates.cosine) is not None:
+            # Only what has a meaning of its own: not what a reflection speaks for, however near it stands to a hit.
+            scored = found.candidates.scored
+            places = [place for place in places if cosine[scored[place]] == cosine[scored[place]]]
         places.sort(key=lambda place: (-totals[place], -found.times[place], found.ids[place]))
         most = max(request.limit, request.candidates if request.weights is not None else 0) + _SPARE
         hits: list[MemoryEntry] = []
