@@ -136,7 +136,7 @@ class Longterm:
     async def get_memory_context_for_prompt(
         self, user_id: str, query: str, *, token_budget: int = CONTEXT_TOKENS, top_k_final: int = 10
     ) -> str:
-        """The block 【长期记忆】 for a prompt, fenced, attributed and inside the budget; empty when there is nothing."""
+        """The block 【长期记忆】 for a prompt, fenced, attributed, inside the budget; empty when there is nothing."""
         budget = check_whole(token_budget, "token_budget", 1, 1 << 30)
         hits = await self.retrieve_relevant_memories(user_id, query, top_k_final=top_k_final)
         return await self._run(

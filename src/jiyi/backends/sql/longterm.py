@@ -11,7 +11,7 @@ import sqlalchemy as sa
 
 from jiyi.backends.sql import history
 from jiyi.backends.sql.jobs import finish_job, insert_job
-from jiyi.backends.sql.records import CHUNK, Database, change_values, insert_entries, remember_messages
+from jiyi.backends.sql.records import CHUNK, Database, change_values, insert_entries, remember_messages, remove_entry
 from jiyi.backends.sql.rows import ACTIVE, ENTRY_COLUMNS, changed_fields, entry_of, entry_values
 from jiyi.backends.sql.schema import memory_changes, memory_records, memory_tag_rel, memory_tags
 from jiyi.model import clock
@@ -143,7 +143,7 @@ class SqlLongtermStore:
     def last_reflection(self, scope: str) -> datetime | None:
         """When the newest reflection of a scope was made."""
         newest = sa.select(sa.func.max(_columns.created_at)).where(
-            _columns.scope == scope, _columns.memory_type == "reflection"
+            *_LONGTERM, _columns.scope == scope, _columns.memory_type == "reflection"
         )
         with self._database.read() as connection:
             value = connection.execute(newest).scalar()
@@ -232,6 +232,9 @@ class SqlLongtermStore:
                         forgotten.append((before, _next_version(before, now, {"is_active": False})))
             if forgotten:
                 _write_versions(connection, forgotten, actor, "update")
+                for before, _ in forgotten:
+                    if before.memory_type == "reflection":
+                        _release(connection, before, actor, now)
         return len(forgotten)
 
     def drop_unused_tags(self) -> int:
@@ -239,6 +242,31 @@ class SqlLongtermStore:
         used = sa.select(memory_tag_rel.c.tag_id).where(memory_tag_rel.c.tag_id == memory_tags.c.id)
         with self._database.write() as connection:
             return connection.execute(memory_tags.delete().where(~sa.exists(used))).rowcount
+
+
+def unlink(connection: sa.Connection, gone: MemoryEntry, actor: str, *, erase: bool) -> None:
+    """After an entry has gone: a reflection that tells of it goes as well, and what is left speaks for itself again."""
+    reflection = gone
+    if gone.summarized_by is not None:
+        row = connection.execute(_SELECT.where(_columns.id == gone.summarized_by)).one_or_none()
+        if row is None:
+            return
+        reflection = entry_of(row)
+        remove_entry(connection, reflection, actor, "erase" if erase else "forget")
+        if erase:
+            texts = memory_changes.update().where(memory_changes.c.entry_id == reflection.id)
+            connection.execute(texts.values(before=None, changed="[]"))
+    _release(connection, reflection, actor, clock.utc_now())
+
+
+def _release(connection: sa.Connection, reflection: MemoryEntry, actor: str, now: datetime) -> None:
+    """Let the facts of a reflection be found by meaning again."""
+    facts = connection.execute(
+        _SELECT.where(_columns.scope == reflection.scope, _columns.summarized_by == reflection.id)
+    ).all()
+    versions = [(fact, _next_version(fact, now, {"summarized_by": None})) for fact in map(entry_of, facts)]
+    if versions:
+        _write_versions(connection, versions, actor, "update")
 
 
 def _without_taken_keys(connection: sa.Connection, scope: str, entries: Sequence[MemoryEntry]) -> list[MemoryEntry]:

@@ -153,6 +153,11 @@ class SqlRecordStore:
                 return erase and _erase_versions(connection, scope, key) > 0
             before = entry_of(row)
             remove_entry(connection, before, actor, "erase" if erase else "forget")
+            if before.summarized_by is not None or before.memory_type == "reflection":
+                # A deletion reaches what was made of it.
+                from jiyi.backends.sql.longterm import unlink
+
+                unlink(connection, before, actor, erase=erase)
             if erase:
                 _erase_versions(connection, scope, key)
             return True

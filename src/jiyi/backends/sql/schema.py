@@ -68,7 +68,29 @@ memory_records = sa.Table(
     sa.UniqueConstraint("scope", "key", name="uq_memory_records_scope_key"),
     sa.Index("ix_memory_records_scope_created", "scope", "created_at"),
     sa.Index("ix_memory_records_active_strength", "is_active", "strength"),
+    # Only entries of the long-term room have a domain: other writes do not pay for these.
+    sa.Index("ix_memory_records_longterm", "scope", "created_at", sqlite_where=sa.text("domain IS NOT NULL")),
+    sa.Index(
+        "ix_memory_records_kinds",
+        "scope",
+        "memory_type",
+        "summarized_by",
+        "created_at",
+        sqlite_where=sa.text("domain IS NOT NULL"),
+    ),
     sa.Index("ix_memory_records_scope_event", "scope", "event_time"),
+    sa.Index(
+        "ix_memory_records_summarized",
+        "scope",
+        "summarized_by",
+        sqlite_where=sa.text("summarized_by IS NOT NULL"),
+    ),
+    sa.Index(
+        "ix_memory_records_superseded",
+        "scope",
+        "superseded_by",
+        sqlite_where=sa.text("superseded_by IS NOT NULL"),
+    ),
     sa.Index(
         "ix_memory_records_conversation",
         "scope",
