@@ -47,9 +47,7 @@ _NUMERALS: Final = ("one", "two", "three", "four", "five", "six", "seven", "eigh
 _ENGLISH_NUMBERS: Final = {word: str(number) for number, word in enumerate(_NUMERALS, start=1)}
 _ENGLISH_NUMBER: Final = re.compile(rf"\b(?:{'|'.join(_NUMERALS)})\b")
 # They carry no part of a fact by themselves, or say in another way what another word says.
-_FILLERS: Final = frozenset(
-    {"现在", "目前", "如今", "一直", "非常", "特别", "真的", "其实", "now", "current", "go", "use"}
-)
+_FILLERS: Final = frozenset({"现在", "目前", "如今", "一直", "非常", "真的", "其实", "now", "current", "go", "use"})
 _NAMING: Final = frozenset(["叫", "名字", "名叫", "叫做", "name", "call"])
 _NOT: Final = re.compile(r"不能|不可以|不会|不可|不|没有|没")
 # Who speaks of whom is not what is said: "I like tea" and "the user likes tea" are one.

@@ -142,12 +142,19 @@ class SqlLongtermStore:
 
     def last_reflection(self, scope: str) -> datetime | None:
         """When the newest reflection of a scope was made."""
-        newest = sa.select(sa.func.max(_columns.created_at)).where(
-            *_LONGTERM, _columns.scope == scope, _columns.memory_type == "reflection"
+        newest = (
+            sa.select(_columns.created_at)
+            .where(
+                *_LONGTERM,
+                _columns.scope == scope,
+                _columns.memory_type == "reflection",
+                _columns.summarized_by.is_(None),
+            )
+            .order_by(_columns.created_at.desc())
+            .limit(1)
         )
         with self._database.read() as connection:
-            value = connection.execute(newest).scalar()
-        return clock.from_text(value) if isinstance(value, str) else value
+            return connection.execute(newest).scalar()
 
     def superseded(self, scopes: Sequence[str], before: datetime, *, limit: int) -> list[tuple[MemoryEntry, datetime]]:
         """Entries that were known before a time and corrected after it, with the time of the correction."""
