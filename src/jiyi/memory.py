@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import os
+import threading
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextvars import copy_context
 from dataclasses import dataclass
@@ -31,7 +32,8 @@ if TYPE_CHECKING:
     from jiyi.config import Settings
     from jiyi.indexing import BackgroundIndexer, Drainer, IndexReport
     from jiyi.jobs import JobWorker
-    from jiyi.longterm import Longterm, LongtermParts
+    from jiyi.longterm.parts import LongtermParts
+    from jiyi.longterm.room import Longterm
     from jiyi.model.job import Job
     from jiyi.recall import RecallEngine
     from jiyi.text import Vocabulary
@@ -85,8 +87,10 @@ class AgentMemory:
         self._limits = components.settings.limits
         self._store = components.store
         self._threads = Workers(8, name="jiyi")
-        self._longterm = self._make_longterm(components)
+        self._longterm: Longterm | None = None
+        self._making = threading.Lock()
         self._closed = False
+        self._lt.runner.learn = self._make_longterm
         if components.worker is not None:
             components.worker.start()
 
@@ -299,7 +303,7 @@ class AgentMemory:
     @property
     def longterm(self) -> Longterm:
         """The long-term room: what is worth keeping of conversations, recalled, reflected on, forgotten in time."""
-        return self._longterm
+        return self._longterm or self._make_longterm()
 
     async def jobs(
         self, *, scope: str | None = None, states: str | Iterable[str] = "dead", limit: int = 100
@@ -348,12 +352,16 @@ class AgentMemory:
     def _jobs(self) -> JobStore:
         return self._lt.jobs
 
-    def _make_longterm(self, components: Components) -> Longterm:
-        from jiyi.longterm import Longterm
+    def _make_longterm(self) -> Longterm:
+        """Made when it is first needed: by a caller, or by background work that was left over."""
+        from jiyi.longterm.room import Longterm
 
-        parts = components.longterm
-        assert parts is not None  # noqa: S101 - wiring always makes it
-        return Longterm(parts, self._run, written=self._written, queued=self._queued, zone=components.settings.zone)
+        with self._making:
+            if self._longterm is None:
+                self._longterm = Longterm(
+                    self._lt, self._run, written=self._written, queued=self._queued, zone=self._settings.zone
+                )
+            return self._longterm
 
     def _queued(self) -> None:
         if self._parts.worker is not None:

@@ -13,7 +13,7 @@ from jiyi.ports import ChatModel, Embedder
 
 if TYPE_CHECKING:
     from jiyi.backends.sql.records import Database
-    from jiyi.longterm import LongtermParts
+    from jiyi.longterm.parts import LongtermParts
     from jiyi.memory import Components
     from jiyi.ports import DerivedIndex, RecordStore, VectorIndex
     from jiyi.recall import RecallEngine
@@ -117,7 +117,7 @@ def _longterm(
     from jiyi.backends.sql.jobs import SqlJobStore
     from jiyi.backends.sql.longterm import SqlLongtermStore
     from jiyi.jobs import Backoff, JobRunner
-    from jiyi.longterm import LongtermParts, TaskModels
+    from jiyi.longterm.parts import LongtermParts, TaskModels
     from jiyi.model.clock import utc_now
     from jiyi.text.token_count import counter_for
 

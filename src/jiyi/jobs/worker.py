@@ -49,6 +49,8 @@ class JobRunner:
         self._store = store
         self._backoff = backoff or Backoff()
         self._handlers: dict[str, Handler] = {}
+        self.learn: Callable[[], object] | None = None
+        """Called when a job comes whose kind nobody has spoken for yet: rooms are made when they are needed."""
 
     def handle(self, handlers: Mapping[str, Handler]) -> None:
         """Say who does which kind of job."""
@@ -66,6 +68,8 @@ class JobRunner:
                 job, now=now, reason=f"begun {before} times and never finished: the process ended each time"
             )
             return True
+        if job.kind not in self._handlers and self.learn is not None:
+            self.learn()
         handler = self._handlers.get(job.kind, _nobody)
         try:
             if not handler(job):

@@ -14,7 +14,8 @@ __all__ = ["parse_json_reply", "schema_problem"]
 LONGEST_REPLY: Final = 2_000_000
 _TRIES: Final = 64
 _THINKING: Final = re.compile(r"<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL)
-_OPENING: Final = re.compile(r"[{\[]")
+_OPENINGS: Final = {"object": re.compile(r"\{"), "array": re.compile(r"\[")}
+_ANY_OPENING: Final = re.compile(r"[{\[]")
 
 
 def parse_json_reply(text: str, schema: Mapping[str, Any]) -> Any:
@@ -28,7 +29,7 @@ def parse_json_reply(text: str, schema: Mapping[str, Any]) -> Any:
     if not text.strip():
         raise ModelReplyError("the reply is empty", reason="empty")
     problem: str | None = None
-    for value in _values(text):
+    for value in _values(text, _OPENINGS.get(str(schema.get("type")), _ANY_OPENING)):
         found = schema_problem(value, schema)
         if found is None:
             return value
@@ -40,7 +41,7 @@ def parse_json_reply(text: str, schema: Mapping[str, Any]) -> Any:
     raise ModelReplyError(f"the reply is not JSON: it begins {text.strip()[:60]!r}", reason="not json")
 
 
-def _values(text: str) -> Iterator[Any]:
+def _values(text: str, opening: re.Pattern[str]) -> Iterator[Any]:
     """The whole text as JSON, then what stands between brackets in it, outermost first."""
     decoder = json.JSONDecoder(parse_constant=_no_number)
     try:
@@ -51,7 +52,7 @@ def _values(text: str) -> Iterator[Any]:
         return
     place = 0
     for _ in range(_TRIES):
-        match = _OPENING.search(text, place)
+        match = opening.search(text, place)
         if match is None:
             return
         try:

@@ -34,7 +34,7 @@ class ModelServer:
         self._http = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
         self._http.daemon_threads = True
         self._http.model_server = self  # type: ignore[attr-defined]
-        self._thread = threading.Thread(target=self._http.serve_forever, name="model server", daemon=True)
+        self._thread = threading.Thread(target=self._http.serve_forever, args=(0.02,), name="model server", daemon=True)
 
     @property
     def base_url(self) -> str:
@@ -92,8 +92,11 @@ class _Handler(BaseHTTPRequestHandler):
 
     def send_content(self, content: Any, *, finish: str = "stop", refusal: str | None = None) -> None:
         if self.request_body.get("stream"):
-            pieces = [content[start : start + 3] for start in range(0, len(content), 3)]
-            events = [{"choices": [{"delta": {"content": piece}, "finish_reason": None}]} for piece in pieces]
+            size = max(3, len(content) // 100)
+            pieces = [content[start : start + size] for start in range(0, len(content), size)]
+            events: list[Any] = [
+                {"choices": [{"delta": {"content": piece}, "finish_reason": None}]} for piece in pieces
+            ]
             events.append({"choices": [{"delta": {}, "finish_reason": finish}]})
             self.send_events([*map(json.dumps, events), "[DONE]"])
             return
