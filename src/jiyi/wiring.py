@@ -61,7 +61,10 @@ def assemble(
     from jiyi.text import Vocabulary
 
     if embedder is not None:
+        from jiyi.providers.checked import CheckedEmbedder
+
         settings = replace(settings, embedder=str(embedder.identity))
+        embedder = CheckedEmbedder(embedder)
     else:
         embedder = _embedder(settings)
     if model is not None:
@@ -121,11 +124,11 @@ def _longterm(
     from jiyi.model.clock import utc_now
     from jiyi.text.token_count import counter_for
 
-    jobs = SqlJobStore(database)
+    jobs = SqlJobStore(database, now or utc_now)
     runner = JobRunner(jobs, backoff=Backoff(attempts=settings.job_attempts), now=now or utc_now)
     return LongtermParts(
         records=store,
-        store=SqlLongtermStore(database),
+        store=SqlLongtermStore(database, now or utc_now),
         jobs=jobs,
         runner=runner,
         engine=engine,

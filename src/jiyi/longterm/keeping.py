@@ -5,6 +5,7 @@ A model proposes, the code here decides: corrections reach only facts of the sam
 
 from __future__ import annotations
 
+import logging
 import re
 import threading
 from collections import OrderedDict, deque
@@ -13,6 +14,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
+from jiyi.errors import ModelError
 from jiyi.longterm.duplicates import Gist, fact_key, gist, is_known, related, support
 from jiyi.longterm.extraction import Proposal, Round, propose
 from jiyi.longterm.parts import LongtermParts, made_by
@@ -29,14 +31,17 @@ from jiyi.text.attributes import read_attribute
 if TYPE_CHECKING:
     from jiyi.model.job import Job
 
+_log = logging.getLogger("jiyi.longterm")
 _CANDIDATES = 12
 _SHOWN_TO_MODEL = 8
 _QUERY_CHARACTERS = 2_000
 _LATE = timedelta(minutes=1)
 _RECENT_ENTRIES = 200
 _RECENT_SCOPES = 1_000
-# A reply repeats memories in other words; what only the reply says needs less likeness to count as repeated.
-_REPEATED = 0.6
+# Shares of the words of a fact: from when on the user said it, and from when on a reply only repeats a memory.
+_SAID = 0.75
+_REPEATED = 0.4
+_NOTHING_NEW = 0.6
 _PROBED = 50
 # Words that stand in most statements of an attribute.
 _PROBES = {
@@ -128,8 +133,8 @@ class Keeper:
         for proposal in proposals:
             new = gist(proposal.text, analyzer)
             # What the user did not say comes from the reply, and so perhaps from memory.
-            by_user = support(new, user_terms) >= min(0.5, support(new, reply_terms))
-            if not by_user and any(_repeats(new, old) for old in repeated):
+            by_user = support(new, user_terms) >= min(_SAID, support(new, reply_terms))
+            if not by_user and any(_repeats(new, old, user_terms) for old in repeated):
                 continue
             if any(is_known(new, gist(entry.content, analyzer)) for entry in decision.entries):
                 continue
@@ -139,7 +144,7 @@ class Keeper:
             pairs = list(zip(old, gists, likeness, strict=True))
             if any(is_known(new, one, like) for _, one, like in pairs):
                 continue
-            if not by_user and any(_repeats(new, one) for one in [*gists, *self._gone(scope)]):
+            if not by_user and any(_repeats(new, one, user_terms) for one in [*gists, *self._gone(scope)]):
                 continue
             entry = self._entry(scope, conversation_id, proposal, messages, by_user=by_user)
             if entry is None:
@@ -251,7 +256,12 @@ class Keeper:
         """How similar the meanings are; unknown without an embedder."""
         if self._parts.embedder is None or not others:
             return [None] * len(others)
-        vectors = self._parts.embedder.embed([text, *others])
+        try:
+            vectors = self._parts.embedder.embed([text, *others])
+        except ModelError as error:
+            # Words decide then. What cannot be compared by meaning is rather kept twice than lost.
+            _log.warning("facts are compared without the embedder: %s", type(error).__name__)
+            return [None] * len(others)
         return [float(vectors[0] @ vector) for vector in vectors[1:]]
 
     def _gone(self, scope: str) -> list[Gist]:
@@ -260,9 +270,12 @@ class Keeper:
         return [gist(entry.content, analyzer) for entry in self._parts.store.inactive(scope, limit=200)]
 
 
-def _repeats(new: Gist, old: Gist) -> bool:
+def _repeats(new: Gist, old: Gist, asked: frozenset[str]) -> bool:
+    """Whether what a reply says is made of a memory and the question, and little else."""
     return is_known(new, old) or (
-        (new.numbers, new.negated) == (old.numbers, old.negated) and support(new, old.terms) >= _REPEATED
+        (new.numbers, new.negated) == (old.numbers, old.negated)
+        and support(new, old.terms) >= _REPEATED
+        and support(new, old.terms | asked) >= _NOTHING_NEW
     )
 
 

@@ -87,11 +87,10 @@ _INSERT = Prepared(
 )
 
 
-def append(connection: sa.Connection, scope: str, session_id: str, messages: Sequence[Message]) -> Saved:
+def append(connection: sa.Connection, scope: str, session_id: str, messages: Sequence[Message], now: datetime) -> Saved:
     """Add messages after the last one of the session."""
     last = _LAST_POSITION.run(connection, {"scope_": scope, "session_": session_id}).fetchone()
     first = 0 if last is None or last[0] is None else last[0] + 1
-    now = clock.utc_now()
     rows = [
         {
             "scope": scope,

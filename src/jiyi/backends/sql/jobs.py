@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -69,13 +69,14 @@ def _held(job: Job) -> tuple[sa.ColumnElement[bool], ...]:
 class SqlJobStore:
     """The queue of one database."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, now: Callable[[], datetime] = clock.utc_now) -> None:
         self._database = database
+        self._now = now
 
     def add(self, draft: JobDraft) -> bool:
         """Queue a job; `False` when one with its dedupe key waits already."""
         with self._database.write() as connection:
-            return insert_job(connection, draft, clock.utc_now())
+            return insert_job(connection, draft, self._now())
 
     def claim(self, worker: str, *, now: datetime, lease_until: datetime) -> Job | None:
         """The oldest job that is due, now this worker's; `None` when there is none.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -35,8 +35,9 @@ _FADING = (
 class SqlLongtermStore:
     """The long-term room's side of the record store. Each change is one short transaction."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, now: Callable[[], datetime] = clock.utc_now) -> None:
         self._database = database
+        self._now = now
 
     # --- rounds -----------------------------------------------------------------------------------------------------
 
@@ -52,11 +53,11 @@ class SqlLongtermStore:
     ) -> list[str]:
         """Add messages to a session, and the job that is about them, in one transaction; returns the message ids."""
         with self._database.write() as connection:
-            saved = history.append(connection, scope, session_id, messages)
+            saved = history.append(connection, scope, session_id, messages, self._now())
             remember_messages(connection, saved, actor, recallable=recallable)
             if job is not None:
                 payload = {**job.payload, "messages": saved.ids}
-                insert_job(connection, replace(job, payload=payload), clock.utc_now())
+                insert_job(connection, replace(job, payload=payload), self._now())
         return saved.ids
 
     def messages(self, scope: str, ids: Sequence[str]) -> list[tuple[str, Message, datetime]]:
@@ -82,7 +83,7 @@ class SqlLongtermStore:
         finished job is no longer the caller's.
         """
         with self._database.write() as connection:
-            now = clock.utc_now()
+            now = self._now()
             if finished is not None and not finish_job(connection, finished, now):
                 return None
             fresh = _without_taken_keys(connection, scope, entries)
@@ -101,7 +102,7 @@ class SqlLongtermStore:
     def amend(self, scope: str, amendments: Sequence[Amendment], *, actor: str) -> list[MemoryEntry]:
         """Change entries of a scope in one transaction; returns those that were as expected, changed."""
         with self._database.write() as connection:
-            now = clock.utc_now()
+            now = self._now()
             done = [_amend(connection, scope, amendment, actor, now) for amendment in amendments]
         return [entry for entry in done if entry is not None]
 
@@ -227,7 +228,7 @@ class SqlLongtermStore:
         expected = {each.id: each for each in faded}
         forgotten: list[tuple[MemoryEntry, MemoryEntry]] = []
         with self._database.write() as connection:
-            now = clock.utc_now()
+            now = self._now()
             ids = list(expected)
             for start in range(0, len(ids), CHUNK):
                 statement = _SELECT.where(_columns.id.in_(ids[start : start + CHUNK]))
