@@ -41,7 +41,7 @@ def states(memory: AgentMemory, user: str = "alice") -> dict[str, str]:
 def test_a_scheduled_round_is_tried_again_and_ends_in_the_dead_letter_list(
     open_room: OpenMemory, clock: FakeClock, fault: str
 ) -> None:
-    memory = open_room(llm=failing(fault, "scorer"), job_attempts=3)
+    memory = open_room(embedder="none", llm=failing(fault, "scorer"), job_attempts=3)
     memory.longterm.schedule_round("alice", "conversation", "I am allergic to nuts", "noted")
     for _ in range(5):
         memory.run_jobs()
@@ -61,11 +61,11 @@ def test_a_scheduled_round_is_tried_again_and_ends_in_the_dead_letter_list(
 def test_a_dead_round_is_done_when_it_is_retried_with_a_model_that_answers(
     open_room: OpenMemory, clock: FakeClock, fault: str
 ) -> None:
-    with open_room(llm=failing(fault, "scorer"), job_attempts=1) as memory:
+    with open_room(embedder="none", llm=failing(fault, "scorer"), job_attempts=1) as memory:
         memory.longterm.schedule_round("alice", "conversation", "I am allergic to nuts", "noted")
         memory.run_jobs()
         (job,) = memory.jobs(scope="alice")
-    memory = open_room(llm=model())
+    memory = open_room(embedder="none", llm=model())
     assert not memory.retry_job(job.id, scope="bob")
     assert memory.retry_job(job.id, scope="alice")
     memory.run_jobs()
@@ -78,7 +78,7 @@ def test_a_dead_round_is_done_when_it_is_retried_with_a_model_that_answers(
 def test_a_round_in_the_foreground_raises_and_stays_to_be_done(
     open_room: OpenMemory, clock: FakeClock, fault: str
 ) -> None:
-    memory = open_room(llm=failing(fault, "scorer"))
+    memory = open_room(embedder="none", llm=failing(fault, "scorer"))
     with pytest.raises(ModelError) as caught:
         memory.longterm.extract_and_store_memories_for_round("alice", "conversation", "I am allergic to nuts", "noted")
     assert "the round is stored" in caught.value.__notes__[0]
@@ -88,7 +88,7 @@ def test_a_round_in_the_foreground_raises_and_stays_to_be_done(
 
 @pytest.mark.parametrize("fault", MODEL_FAULTS)
 def test_a_router_that_fails_searches_everything_and_says_so(open_room: OpenMemory, fault: str) -> None:
-    memory = open_room(llm=failing(fault, "router"))
+    memory = open_room(embedder="none", llm=failing(fault, "router"))
     memory.longterm.extract_and_store_memories_for_round("alice", "conversation", "I am allergic to nuts", "noted")
     assert memory.longterm.get_intent_domains("what am I allergic to") == list(DOMAINS)
     hits = memory.longterm.retrieve_relevant_memories("alice", "what am I allergic to")
@@ -101,10 +101,14 @@ def test_a_router_that_fails_searches_everything_and_says_so(open_room: OpenMemo
 def test_a_reflection_that_fails_leaves_the_facts_as_they_are(
     open_room: OpenMemory, clock: FakeClock, fault: str
 ) -> None:
-    memory = open_room(llm=failing(fault, "reflection"), job_attempts=2)
-    for thing in ("nuts", "milk", "wheat", "soy", "fish"):
-        said = f"I am allergic to {thing}"
-        memory.longterm.extract_and_store_memories_for_round("alice", "conversation", said, "noted")
+    memory = open_room(embedder="none", llm=failing(fault, "reflection"), job_attempts=2)
+    facts = [
+        {"key": thing, "content": f"no {thing}", "scope": "alice", "domain": DOMAINS[1], "importance": 0.9}
+        for thing in ("nuts", "milk", "wheat", "soy")
+    ]
+    memory.store_many(facts)
+    said = "I am allergic to fish"
+    memory.longterm.extract_and_store_memories_for_round("alice", "conversation", said, "noted")
     with pytest.raises(ModelError):
         memory.longterm.try_generate_reflection("alice", "conversation")
     for _ in range(3):
@@ -120,7 +124,7 @@ def test_a_reflection_that_fails_leaves_the_facts_as_they_are(
 def test_compression_that_fails_is_an_error_and_the_prompt_says_what_was_done_instead(
     open_room: OpenMemory, fault: str
 ) -> None:
-    memory = open_room(llm=failing(fault, "compression"))
+    memory = open_room(embedder="none", llm=failing(fault, "compression"))
     texts = [f"The user is allergic to the {number}th kind of nuts that grows in the garden." for number in range(12)]
     with pytest.raises(ModelError):
         memory.longterm.compress_memories(texts, max_chars=200)

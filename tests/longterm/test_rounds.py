@@ -232,7 +232,7 @@ def test_an_instruction_in_the_text_cannot_choose_importance_user_or_scope(open_
 
 def test_a_megabyte_is_kept_whole_and_looked_at_in_part(open_room: OpenMemory) -> None:
     fake = model(lambda _: [])
-    memory = open_room(llm=fake)
+    memory = open_room(llm=fake, embedder="none", recall_messages=False)
     text = "长" * 400_000
     assert tell(memory, text) == []
     assert memory.load_conversation_history("conversation", scope="alice")[0].content == text
