@@ -25,7 +25,9 @@ class NoopLongterm:
         """Nothing is kept."""
         return []
 
-    async def schedule_round(self, user_id: str, conversation_id: str, user_content: str, assistant_content: str) -> str:
+    async def schedule_round(
+        self, user_id: str, conversation_id: str, user_content: str, assistant_content: str
+    ) -> str:
         """Drop it; an id that no job has."""
         return new_id()
 

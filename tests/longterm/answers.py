@@ -9,7 +9,12 @@ from jiyi.testing.models import ModelCall, ScriptedModel
 
 
 def task_of(call: ModelCall) -> str:
-    names = {"scorer": SCORE_SCHEMA, "router": ROUTE_SCHEMA, "reflection": REFLECT_SCHEMA, "compression": COMPRESS_SCHEMA}
+    names = {
+        "scorer": SCORE_SCHEMA,
+        "router": ROUTE_SCHEMA,
+        "reflection": REFLECT_SCHEMA,
+        "compression": COMPRESS_SCHEMA,
+    }
     return next(task for task, schema in names.items() if call.schema == schema)
 
 
@@ -20,7 +25,9 @@ def data_of(call: ModelCall) -> dict[str, Any]:
     return data
 
 
-def fact(text: str, score: float = 0.9, domain: str = "user_preferences", corrects: int | None = None) -> dict[str, Any]:
+def fact(
+    text: str, score: float = 0.9, domain: str = "user_preferences", corrects: int | None = None
+) -> dict[str, Any]:
     return {"importance_score": score, "extracted_fact": text, "domain": domain, "corrects": corrects}
 
 

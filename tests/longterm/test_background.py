@@ -63,7 +63,9 @@ def test_the_thread_of_an_open_memory_does_the_work(tmp_path: Path) -> None:
         memory.longterm.schedule_round("alice", "conversation", "I am allergic to nuts", "noted")
         assert asked.wait(30)
     with AgentMemory.open(tmp_path, embedder=HashEmbedder(), background_jobs=False) as memory:
-        assert [job.state for job in memory.jobs(scope="alice", states=["queued", "running", "done", "dead"])] == ["done"]
+        assert [job.state for job in memory.jobs(scope="alice", states=["queued", "running", "done", "dead"])] == [
+            "done"
+        ]
 
 
 def test_the_same_round_done_twice_is_stored_once(open_room: OpenMemory, clock: FakeClock) -> None:

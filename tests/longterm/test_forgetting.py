@@ -128,9 +128,7 @@ def test_what_is_touched_meanwhile_is_not_forgotten(room: AgentMemory, clock: Fa
 
 
 def test_a_large_clean_up_goes_page_by_page(room: AgentMemory, clock: FakeClock) -> None:
-    room.store_many(
-        [{"key": str(n), "content": f"fact {n}", "scope": "alice", "domain": DOMAIN} for n in range(1_100)]
-    )
+    room.store_many([{"key": str(n), "content": f"fact {n}", "scope": "alice", "domain": DOMAIN} for n in range(1_100)])
     clock.advance(days=100)
     assert room.longterm.cleanup_forgotten_memories("alice") == 1_100
     assert room.count(scope="alice") == 0

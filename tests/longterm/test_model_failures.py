@@ -166,7 +166,9 @@ WRONG = [
     '{"memories": [{"importance_score": 0.9, "extracted_fact": null, "domain": "user_preferences"}]}',
     '{"memories": [{"importance_score": 0.9, "domain": "user_preferences"}]}',
     '{"memories": {}}',
-    '{"memories": [' + ",".join(['{"importance_score": 0.9, "extracted_fact": "x", "domain": "general_chat"}'] * 11) + "]}",
+    '{"memories": ['
+    + ",".join(['{"importance_score": 0.9, "extracted_fact": "x", "domain": "general_chat"}'] * 11)
+    + "]}",
     "[]",
     "null",
 ]
