@@ -57,7 +57,7 @@ def test_facts_are_reflected_on_once(room: AgentMemory, clock: FakeClock) -> Non
         second += tell(room, thing)
         room.run_jobs()
     sources = [set(entry.source.references) for entry in room.list(scope="alice", memory_types="reflection")]
-    assert sorted(sources, key=lambda ids: min(ids)) == [set(first), set(second)]
+    assert sorted(sources, key=min) == [set(first), set(second)]
 
 
 def test_summarised_facts_leave_the_vectors_and_stay_reachable_otherwise(room: AgentMemory) -> None:

@@ -114,11 +114,11 @@ def recall(
     prompt: Annotated[bool, typer.Option("--prompt", help="Show the block for a prompt instead.")] = False,
 ) -> Code:
     """Find the long-term memories that answer QUERY best, best first. Exit code 1 when there is none."""
+    if prompt:
+        return _prompt(session, query, limit)
 
-    async def action(memory: AgentMemory) -> tuple[Recollections, str, tzinfo]:
+    async def action(memory: AgentMemory) -> tuple[Recollections, tzinfo]:
         zone, scope = memory.settings.zone, memory.settings.scope
-        if prompt:
-            return [], await memory.longterm.get_memory_context_for_prompt(scope, query, top_k_final=limit), zone  # type: ignore[return-value]
         found = await memory.longterm.retrieve_relevant_memories(
             scope,
             query,
@@ -129,12 +129,9 @@ def recall(
             domains=domain or None,
             as_of=last_moment(as_of, "--as-of", zone) if as_of is not None else None,
         )
-        return found, "", zone
+        return found, zone
 
-    found, block, zone = session.run(action)
-    if prompt:
-        session.output.result({"query": query, "prompt": block}, lambda: [text(visible(block) or "nothing to say")])
-        return Code.OK if block else Code.NOTHING
+    found, zone = session.run(action)
     data = {
         "query": query,
         "domains": list(found.domains),
@@ -273,7 +270,7 @@ def curve(
     accesses: Annotated[
         list[int] | None,
         typer.Option(
-            "--accesses", metavar="N", help="How often it was recalled; may be repeated.", show_default="0, 1, 3"
+            "--accesses", metavar="N", help="How often it was recalled; may be repeated.", show_default="0 1 3"
         ),
     ] = None,
     days: Annotated[float, typer.Option("--days", metavar="N", help="How far to draw.")] = 60.0,
@@ -308,6 +305,16 @@ def curve(
     }
     session.output.result(data, lambda: [text("\n".join(as_text(curves, days, threshold)))])
     return Code.OK
+
+
+def _prompt(session: Session, query: str, limit: int) -> Code:
+    async def action(memory: AgentMemory) -> str:
+        scope = memory.settings.scope
+        return await memory.longterm.get_memory_context_for_prompt(scope, query, top_k_final=limit)
+
+    block = session.run(action)
+    session.output.result({"query": query, "prompt": block}, lambda: [text(visible(block) or "nothing to say")])
+    return Code.OK if block else Code.NOTHING
 
 
 def _conversation(memory: AgentMemory, name: str | None) -> str:

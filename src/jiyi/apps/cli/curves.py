@@ -81,8 +81,8 @@ def as_svg(curves: Sequence[Curve], days: float, threshold: float) -> str:
         return f"{left + width * day / days:.1f},{top + height * (1 - retention):.1f}"
 
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width + 240}" height="{height + 80}" '
-        'font-family="sans-serif" font-size="13">',
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width + 240}" height="{height + 80}">',
+        "<style>text { font: 13px sans-serif }</style>",
         '<rect width="100%" height="100%" fill="white"/>',
         f'<path d="M{left},{top}V{top + height}H{left + width}" fill="none" stroke="#333"/>',
     ]
