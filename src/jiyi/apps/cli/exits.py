@@ -11,6 +11,7 @@ from jiyi.errors import (
     InvalidInputError,
     JiyiError,
     MissingDependencyError,
+    ModelError,
 )
 
 
@@ -22,6 +23,7 @@ class Code(IntEnum):
     BAD_INPUT = 2
     STORAGE = 3
     INDEX = 4
+    MODEL = 5
     INTERRUPTED = 130
     READER_GONE = 141
 
@@ -32,6 +34,7 @@ MEANINGS = {
     Code.BAD_INPUT: "wrong usage, input, file or settings; nothing was changed",
     Code.STORAGE: "the record store failed, is locked, damaged, or too new",
     Code.INDEX: "an index failed or differs; the records are safe: jiyi repair",
+    Code.MODEL: "a model failed or refused; what was said is safe",
     Code.INTERRUPTED: "interrupted with Ctrl-C",
     Code.READER_GONE: "the program that read the output went away",
 }
@@ -43,6 +46,8 @@ def code_of(error: JiyiError | OSError) -> Code:
         return Code.BAD_INPUT
     if isinstance(error, IndexingError):
         return Code.INDEX
+    if isinstance(error, ModelError):
+        return Code.MODEL
     return Code.STORAGE
 
 
