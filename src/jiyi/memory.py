@@ -72,6 +72,8 @@ class Components:
     """The chat model; `None` means rules."""
     longterm: LongtermParts | None = None
     worker: JobWorker | None = None
+    connected: tuple[object, ...] = ()
+    """Models and embedders that the wiring made: those with a `close` are closed with the memory."""
 
 
 class AgentMemory:
@@ -420,7 +422,14 @@ class AgentMemory:
 
         parts = self._parts
         return await self._run(
-            examine, self._store, parts.drainer, parts.indexes, parts.indexer, jobs=self._jobs, worker=parts.worker
+            examine,
+            self._store,
+            parts.drainer,
+            parts.indexes,
+            parts.indexer,
+            jobs=self._jobs,
+            worker=parts.worker,
+            usage=self._lt.models.usage(),
         )
 
     async def export_jsonl(
@@ -459,6 +468,10 @@ class AgentMemory:
         self._threads.close()
         for index in self._parts.indexes:
             index.close()
+        for each in self._parts.connected:
+            close = getattr(each, "close", None)
+            if callable(close):
+                close()
         self._store.close()
 
     async def __aenter__(self) -> Self:

@@ -9,11 +9,12 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from jiyi.config import Settings, load_settings
+from jiyi.errors import ConfigError
 from jiyi.ports import ChatModel, Embedder
 
 if TYPE_CHECKING:
     from jiyi.backends.sql.records import Database
-    from jiyi.longterm.parts import LongtermParts
+    from jiyi.longterm.parts import LongtermParts, TaskModels
     from jiyi.memory import Components
     from jiyi.ports import DerivedIndex, RecordStore, VectorIndex
     from jiyi.recall import RecallEngine
@@ -60,6 +61,7 @@ def assemble(
     from jiyi.recall import RecallEngine, RecallSettings
     from jiyi.text import Vocabulary
 
+    own_embedder = embedder is not None
     if embedder is not None:
         from jiyi.providers.checked import CheckedEmbedder
 
@@ -67,10 +69,11 @@ def assemble(
         embedder = CheckedEmbedder(embedder)
     else:
         embedder = _embedder(settings)
+    own_model = model
     if model is not None:
         settings = replace(settings, llm=model.name)
     else:
-        model = chat_model(settings)
+        model = chat_model(settings, settings.summarizer_model)
     database = SqliteDatabase(settings.path / "memory.db", busy_timeout=settings.busy_timeout)
     store = SqlRecordStore(database)
     vocabulary = Vocabulary(lambda: [*settings.user_words(), *store.user_words()])
@@ -102,9 +105,15 @@ def assemble(
         freshness_seconds=settings.freshness_seconds,
     )
     engine = RecallEngine(store, text, vectors, embedder, vocabulary, drainer, recall, settings.zone)
-    longterm = _longterm(settings, database, store, engine, vocabulary, embedder, model, now)
+    longterm = _longterm(settings, database, store, engine, vocabulary, embedder, own_model, now)
     worker = JobWorker(longterm.jobs, longterm.runner) if settings.background_jobs else None
-    return Components(settings, store, indexes, drainer, indexer, engine, vocabulary, model, longterm, worker)
+    # What the caller has brought, the caller closes.
+    models = longterm.models
+    tasks = (models.scorer, models.router, models.reflection, models.compression)
+    connected = (*(() if own_model is not None else (model, *tasks)), *(() if own_embedder else (embedder,)))
+    return Components(
+        settings, store, indexes, drainer, indexer, engine, vocabulary, model, longterm, worker, connected
+    )
 
 
 def _longterm(
@@ -114,13 +123,13 @@ def _longterm(
     engine: RecallEngine,
     analyzer: Analyzer,
     embedder: Embedder | None,
-    model: ChatModel | None,
+    own_model: ChatModel | None,
     now: Callable[[], datetime] | None,
 ) -> LongtermParts:
     from jiyi.backends.sql.jobs import SqlJobStore
     from jiyi.backends.sql.longterm import SqlLongtermStore
     from jiyi.jobs import Backoff, JobRunner
-    from jiyi.longterm.parts import LongtermParts, TaskModels
+    from jiyi.longterm.parts import LongtermParts
     from jiyi.model.clock import utc_now
     from jiyi.text.token_count import counter_for
 
@@ -134,8 +143,8 @@ def _longterm(
         engine=engine,
         analyzer=analyzer,
         embedder=embedder,
-        models=TaskModels(model, model, model, model),
-        counter=counter_for(None if model is None else model.name),
+        models=_task_models(settings, own_model),
+        counter=counter_for(settings.llm_model if own_model is None else own_model.name),
         limits=settings.limits,
         actor=settings.actor,
         recallable=settings.recall_messages,
@@ -146,21 +155,83 @@ def _longterm(
 def _embedder(settings: Settings) -> Embedder | None:
     if settings.embedder == "none":
         return None
-    from jiyi.providers.bundled import BundledEmbedder
+    if settings.embedder == "bundled":
+        from jiyi.providers.bundled import BundledEmbedder
 
-    return BundledEmbedder()
+        return BundledEmbedder()
+    from jiyi.providers.checked import CheckedEmbedder
+
+    return CheckedEmbedder(_embedder_from_elsewhere(settings, settings.embedding_model or ""))
 
 
-def chat_model(settings: Settings) -> ChatModel | None:
+def _embedder_from_elsewhere(settings: Settings, model: str) -> Embedder:
+    if settings.embedder == "fastembed":
+        from jiyi.providers.local_embedders import FastEmbedEmbedder
+
+        return FastEmbedEmbedder(model)
+    if settings.embedder == "sentence-transformers":
+        from jiyi.providers.local_embedders import SentenceTransformersEmbedder
+
+        return SentenceTransformersEmbedder(model)
+    from jiyi.providers.openai_embeddings import KNOWN_DIMENSIONS, OpenAICompatibleEmbedder
+
+    dimension = settings.embedding_dimension or KNOWN_DIMENSIONS.get(model)
+    if dimension is None:
+        raise ConfigError(
+            f"how long are the vectors of {model!r}? It is not a well-known model: set embedding_dimension"
+        )
+    return OpenAICompatibleEmbedder(
+        settings.embedding_base_url or "",
+        model,
+        dimension=dimension,
+        ask_for_dimension=settings.embedding_dimension is not None,
+        api_key=settings.embedding_api_key,
+        timeout=settings.llm_timeout,
+        batch=settings.embedding_batch,
+    )
+
+
+def chat_model(settings: Settings, name: str | None = None) -> ChatModel | None:
     """The chat model that the settings name; `None` means rules. No connection is made before it is asked."""
-    if settings.llm == "none" or settings.llm_base_url is None or settings.llm_model is None:
+    model = name or settings.llm_model
+    if settings.llm == "none" or settings.llm_base_url is None or model is None:
         return None
     from jiyi.providers.openai_compatible import OpenAICompatibleModel
 
     return OpenAICompatibleModel(
         settings.llm_base_url,
-        settings.llm_model,
+        model,
         api_key=settings.llm_api_key,
         timeout=settings.llm_timeout,
         max_reply_bytes=settings.llm_max_reply_bytes,
+    )
+
+
+def _task_models(settings: Settings, own: ChatModel | None) -> TaskModels:
+    """A model for each task of the long-term room, all with one limit; the caller's own one does every task."""
+    from threading import BoundedSemaphore
+
+    from jiyi.longterm.parts import TaskModels
+    from jiyi.providers.careful import CarefulModel, Patience, Usage
+    from jiyi.text.token_count import counter_for
+
+    limit = BoundedSemaphore(settings.llm_concurrency)
+
+    def careful(name: str | None) -> ChatModel | None:
+        model = own or chat_model(settings, name)
+        if model is None:
+            return None
+        return CarefulModel(
+            model,
+            counter=counter_for(model.name),
+            limit=limit,
+            patience=Patience(retries=settings.llm_retries),
+            usage=Usage(model.name, settings.llm_input_price, settings.llm_output_price),
+        )
+
+    return TaskModels(
+        scorer=careful(settings.scorer_model),
+        router=careful(settings.router_model),
+        reflection=careful(settings.reflection_model),
+        compression=careful(settings.compression_model),
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -25,6 +25,7 @@ def examine(
     *,
     jobs: JobStore | None = None,
     worker: JobWorker | None = None,
+    usage: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Facts and advice as JSON-ready data; `healthy` is false when something needs doing."""
     facts = store.describe()
@@ -84,6 +85,7 @@ def examine(
         "store": facts,
         "store_problems": problems,
         "indexes": states,
+        "model_usage": dict(usage or {}),
         "jobs": jobs.counts() if jobs is not None else {},
         "dead_jobs": [job.to_dict() for job in dead],
         "advice": advice,

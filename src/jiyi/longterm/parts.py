@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from jiyi.model import clock
 
@@ -28,6 +28,11 @@ class TaskModels:
     router: ChatModel | None = None
     reflection: ChatModel | None = None
     compression: ChatModel | None = None
+
+    def usage(self) -> dict[str, Any]:
+        """What each task has used so far, where that is counted."""
+        found = {task: getattr(getattr(self, task), "usage", None) for task in TASKS}
+        return {task: usage.to_dict() for task, usage in found.items() if usage is not None}
 
 
 @dataclass(frozen=True, slots=True)

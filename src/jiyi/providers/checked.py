@@ -28,6 +28,12 @@ class CheckedEmbedder:
         """That of the embedder behind it."""
         return self._embedder.identity
 
+    def close(self) -> None:
+        """Let go of the connections of the embedder behind it, if it has any."""
+        close = getattr(self._embedder, "close", None)
+        if callable(close):
+            close()
+
     def embed(self, texts: Sequence[str]) -> Vectors:
         """One unit vector for each text, in order."""
         identity = self._embedder.identity
