@@ -11,12 +11,14 @@ import pytest
 import jiyi
 import jiyi.sync
 from jiyi import errors
+from jiyi.longterm.room import Longterm
 from jiyi.memory import AgentMemory
-from jiyi.noop import NoopMemory
+from jiyi.noop import NoopLongterm, NoopMemory
 
 # A name that is added or taken away is a promise made or broken: say so in the CHANGELOG, then change this list.
 PUBLIC_NAMES = {
     "AgentMemory",
+    "EbbinghausForgetting",
     "MemoryCategory",
     "MemoryEntry",
     "Message",
@@ -36,13 +38,18 @@ METHODS = {
     "get",
     "history",
     "import_jsonl",
+    "jobs",
     "list",
     "list_sessions",
     "load_conversation_history",
+    "longterm",
+    "maintain",
     "open",
     "rebuild",
     "recall",
     "repair",
+    "retry_job",
+    "run_jobs",
     "save_conversation_history",
     "settings",
     "store",
@@ -168,15 +175,20 @@ def test_nothing_can_stand_in_for_a_memory() -> None:
         "doctor",
         "export_jsonl",
         "import_jsonl",
+        "maintain",
         "open",
         "settings",
     }
     assert public(NoopMemory) == METHODS - upkeep
-    for name in public(NoopMemory):
+    for name in public(NoopMemory) - {"longterm"}:
         offered = inspect.signature(getattr(NoopMemory, name)).parameters
         takes_any = any(parameter.kind is parameter.VAR_KEYWORD for parameter in offered.values())
         wanted = set(inspect.signature(getattr(AgentMemory, name)).parameters)
         assert takes_any or wanted <= set(offered), name
+
+
+def test_nothing_has_a_long_term_room_too() -> None:
+    assert public(NoopLongterm) == public(Longterm)
 
 
 # --- errors -------------------------------------------------------------------------------------------------------
