@@ -14,7 +14,7 @@ from jiyi.model.entry import MemoryEntry
 from jiyi.sync import AgentMemory
 
 # Every call of a test says what it needs; what it does not say is quick and the same each time.
-QUICK: dict[str, Any] = {"embedder": "none", "background_indexing": False}
+QUICK: dict[str, Any] = {"embedder": "none", "background_indexing": False, "background_jobs": False, "llm_retries": 0}
 
 
 def contents_of(memory: AgentMemory, *, scope: str | None = None) -> list[dict[str, Any]]:

@@ -472,3 +472,51 @@ def test_the_key_of_a_model_is_not_shown(tmp_path: Path) -> None:
 def test_what_is_no_model_is_refused(open_memory: OpenMemory) -> None:
     with pytest.raises(ConfigError, match="llm"):
         open_memory(llm=5)
+
+
+# --- the services of the long-term design -----------------------------------------------------------------------------
+
+
+def test_the_variables_of_the_design_set_up_its_services(tmp_path: Path) -> None:
+    env = {
+        "JIYI_LLM": "deepseek",
+        "JIYI_EMBEDDER": "qwen",
+        "DEEPSEEK_API_KEY": "sk-deep",
+        "QWEN_API_KEY": "sk-qwen",
+        "MEMORY_SCORER_MODEL": "deepseek-reasoner",
+    }
+    settings = load_settings(tmp_path, environment=env)
+    assert settings.llm_base_url == "https://api.deepseek.com/v1"
+    assert (settings.llm_model, settings.scorer_model, settings.router_model) == (
+        "deepseek-chat",
+        "deepseek-reasoner",
+        None,
+    )
+    assert settings.embedding_base_url == "https://dashscope.aliyuncs.com/compatible-mode/v1"
+    assert settings.embedding_model == "text-embedding-v4"
+    assert (settings.llm_api_key, settings.embedding_api_key) == ("sk-deep", "sk-qwen")
+    assert "sk-" not in repr(settings)
+    moved = {**env, "DEEPSEEK_API_BASE": "http://localhost:1/v1", "MEMORY_EMBEDDING_MODEL": "text-embedding-v3"}
+    settings = load_settings(tmp_path, environment=moved)
+    assert (settings.llm_base_url, settings.embedding_model) == ("http://localhost:1/v1", "text-embedding-v3")
+    assert load_settings(tmp_path, environment=moved, llm_model="other").llm_model == "other"
+
+
+def test_a_service_without_its_key_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="DEEPSEEK_API_KEY"):
+        load_settings(tmp_path, environment={"JIYI_LLM": "deepseek"})
+    with pytest.raises(ConfigError, match="QWEN_API_KEY"):
+        load_settings(tmp_path, environment={"JIYI_EMBEDDER": "qwen"})
+
+
+def test_a_key_goes_only_to_the_service_it_is_for(tmp_path: Path) -> None:
+    env = {"DEEPSEEK_API_KEY": "sk-deep", "QWEN_API_KEY": "sk-qwen"}
+    settings = load_settings(
+        tmp_path,
+        environment=env,
+        llm="openai-compatible",
+        llm_base_url="http://localhost:1/v1",
+        llm_model="m",
+        embedder="none",
+    )
+    assert (settings.llm_api_key, settings.embedding_api_key) == (None, None)

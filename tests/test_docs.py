@@ -48,7 +48,8 @@ _ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _NUMBER = re.compile(r"-?\d+\.\d{2,}")
 _BAR = re.compile(r"[█▉▊▋▌▍▎▏]+")
 _TOLERANCE = 0.05
-_COMMANDS = {info.name for info in (*app.registered_commands, *app.registered_groups) if isinstance(info.name, str)}
+_COMMANDS = {info.name for info in app.registered_commands if isinstance(info.name, str)}
+_COMMANDS |= {info.name for info in app.registered_groups if isinstance(info.name, str)}
 
 
 @dataclass(frozen=True)

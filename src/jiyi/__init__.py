@@ -10,10 +10,12 @@ if TYPE_CHECKING:
     from jiyi.model.category import MemoryCategory
     from jiyi.model.entry import MemoryEntry
     from jiyi.model.message import Message
+    from jiyi.model.retention import EbbinghausForgetting
     from jiyi.noop import NoopMemory
 
 __all__ = [
     "AgentMemory",
+    "EbbinghausForgetting",
     "MemoryCategory",
     "MemoryEntry",
     "Message",
@@ -24,6 +26,7 @@ __all__ = [
 
 _HOMES = {
     "AgentMemory": "jiyi.memory",
+    "EbbinghausForgetting": "jiyi.model.retention",
     "MemoryCategory": "jiyi.model.category",
     "MemoryEntry": "jiyi.model.entry",
     "Message": "jiyi.model.message",

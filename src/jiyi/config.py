@@ -29,6 +29,28 @@ FILE_NAME = "memory.yaml"
 
 Parse = Callable[[Any], Any]
 
+# The variables of the long-term design. A key is only sent to the server that it is for, whatever else is set.
+_MODEL_VARIABLES = {
+    "MEMORY_EMBEDDING_MODEL": "embedding_model",
+    "MEMORY_SCORER_MODEL": "scorer_model",
+    "MEMORY_ROUTER_MODEL": "router_model",
+}
+_SERVICES = {
+    ("llm", "deepseek"): (
+        "DEEPSEEK_API_KEY",
+        {"llm_api_key": "DEEPSEEK_API_KEY", "llm_base_url": "DEEPSEEK_API_BASE"},
+        {"llm_base_url": "https://api.deepseek.com/v1", "llm_model": "deepseek-chat"},
+    ),
+    ("embedder", "qwen"): (
+        "QWEN_API_KEY",
+        {"embedding_api_key": "QWEN_API_KEY", "embedding_base_url": "QWEN_API_BASE"},
+        {
+            "embedding_base_url": "https://dashscope.aliyuncs.com/compatible-mode/v1",
+            "embedding_model": "text-embedding-v4",
+        },
+    ),
+}
+
 # Two letters at least: one letter is a drive of Windows. One slash is left of two when an address was made a Path.
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
 _PASSWORD = re.compile(r"(:/{1,2}[^/@:\s]*):\S*@")
@@ -216,16 +238,44 @@ class Settings:
     scope: str = _setting("main", _scope, "the scope that is meant when a call names none")
     actor: str = _setting("user", _text, "who is named in the change log")
     storage: str = _setting("embedded", _choice("embedded"), "the profile: embedded")
-    embedder: str = _setting("bundled", _choice("bundled", "none"), "the embedder: bundled or none")
+    embedder: str = _setting(
+        "bundled",
+        _choice("bundled", "none", "qwen", "openai-compatible", "fastembed", "sentence-transformers"),
+        "the embedder: bundled, none, qwen, openai-compatible, fastembed or sentence-transformers",
+    )
+    embedding_base_url: str | None = _setting(None, _web_address, "the address of the embedding server")
+    embedding_model: str | None = _setting(None, _optional_text, "the name of the embedding model")
+    embedding_api_key: str | None = _setting(None, _optional_text, "the key for the embedding server", secret=True)
+    embedding_dimension: int | None = _setting(
+        None, _optional_whole(1, 1 << 16), "the length of the vectors; needed for models that are not well known"
+    )
+    embedding_batch: int = _setting(10, _whole(1, 10_000), "how many texts are embedded in one request")
     llm: str = _setting(
-        "none", _choice("none", "openai-compatible"), "the chat model: none (rules) or openai-compatible"
+        "none",
+        _choice("none", "deepseek", "openai-compatible"),
+        "the chat model: none (rules), deepseek or openai-compatible",
     )
     llm_base_url: str | None = _setting(None, _web_address, "the address of the model server")
     llm_model: str | None = _setting(None, _optional_text, "the name of the model")
     llm_api_key: str | None = _setting(None, _optional_text, "the key for the model server", secret=True)
     llm_timeout: float = _setting(60.0, _number(0.1, 3600), "how long a reply may take, in seconds")
     llm_max_reply_bytes: int = _setting(4 << 20, _whole(1024, 1 << 30), "the longest reply, in bytes")
+    llm_retries: int = _setting(2, _whole(0, 20), "how often a model that cannot be reached is asked again at once")
+    llm_concurrency: int = _setting(4, _whole(1, 1_000), "how many questions a model is asked at the same time")
+    llm_input_price: float = _setting(0.0, _number(0, 1e6), "what a million tokens sent to the model cost")
+    llm_output_price: float = _setting(0.0, _number(0, 1e6), "what a million tokens of its replies cost")
+    scorer_model: str | None = _setting(None, _optional_text, "the model that scores rounds; llm_model when not set")
+    router_model: str | None = _setting(None, _optional_text, "the model that routes; llm_model when not set")
+    reflection_model: str | None = _setting(None, _optional_text, "the model that reflects; llm_model when not set")
+    compression_model: str | None = _setting(
+        None, _optional_text, "the model that compresses memories; llm_model when not set"
+    )
+    summarizer_model: str | None = _setting(
+        None, _optional_text, "the model that summarises chats; llm_model when not set"
+    )
     background_indexing: bool = _setting(True, _flag, "keep the indexes up to date in a thread")
+    background_jobs: bool = _setting(True, _flag, "do background work in a thread")
+    job_attempts: int = _setting(6, _whole(1, 100), "how often background work is begun before it is given up")
     freshness_seconds: float = _setting(10.0, _number(0, 3600), "how long a recall waits for the indexes")
     recall_messages: bool = _setting(True, _flag, "what is said in conversations can be recalled")
     token_limit: int = _setting(64_000, _whole(1, 1 << 40), "how many tokens a chat's window has at most")
@@ -322,17 +372,42 @@ def load_settings(
         beside = (home or _path(DEFAULT_HOME)) / FILE_NAME
         if beside.is_file():
             values.update(_from_file(beside))
-    return _agreeing(Settings(**{"path": _path(DEFAULT_HOME), **values, **from_environment, **given}))
+    merged = {"path": _path(DEFAULT_HOME), **values, **from_environment, **given}
+    return _agreeing(Settings(**_with_services(merged, env)))
+
+
+def _with_services(values: dict[str, Any], env: Mapping[str, str]) -> dict[str, Any]:
+    """Fill in what a named service brings with it: its address, its usual model, and its key from the environment."""
+    for (setting, service), (key, variables, defaults) in _SERVICES.items():
+        if values.get(setting) != service:
+            continue
+        named = {name: env[variable] for name, variable in variables.items() if env.get(variable)}
+        checked = _checked(named, "environment variable {}", name_of=variables.__getitem__)
+        values = {**defaults, **checked, **{name: value for name, value in values.items() if value is not None}}
+        secret = next(name for name in variables if name.endswith("api_key"))
+        if values.get(secret) is None:
+            raise ConfigError(f"{setting} is {service}, which needs a key; set {key} or {PREFIX}{secret.upper()}")
+    return values
 
 
 def _agreeing(settings: Settings) -> Settings:
     """Settings that do not make sense without each other."""
-    missing = [name for name in ("llm_base_url", "llm_model") if getattr(settings, name) is None]
-    if settings.llm != "none" and missing:
-        raise ConfigError(
-            f"llm is {settings.llm}, which needs {' and '.join(missing)}; "
-            f"set {' and '.join(PREFIX + name.upper() for name in missing)} or the same names in {FILE_NAME}"
-        )
+    needed: dict[str, dict[str, tuple[str, ...]]] = {
+        "llm": {"openai-compatible": ("llm_base_url", "llm_model")},
+        "embedder": {
+            "openai-compatible": ("embedding_base_url", "embedding_model"),
+            "fastembed": ("embedding_model",),
+            "sentence-transformers": ("embedding_model",),
+        },
+    }
+    for setting, kinds in needed.items():
+        chosen = getattr(settings, setting)
+        missing = [name for name in kinds.get(chosen, ()) if getattr(settings, name) is None]
+        if missing:
+            raise ConfigError(
+                f"{setting} is {chosen}, which needs {' and '.join(missing)}; "
+                f"set {' and '.join(PREFIX + name.upper() for name in missing)} or the same names in {FILE_NAME}"
+            )
     return settings
 
 
@@ -343,7 +418,7 @@ def load_memory_config(config_path: str | os.PathLike[str] = "configs/memory.yam
 
 
 def _from_environment(env: Mapping[str, str]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    found: dict[str, Any] = {name: env[variable] for variable, name in _MODEL_VARIABLES.items() if env.get(variable)}
     for variable, value in env.items():
         if variable == HOME_VARIABLE:
             found["path"] = value

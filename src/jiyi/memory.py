@@ -23,7 +23,7 @@ from jiyi.model.limits import check_importance, check_whole
 from jiyi.model.message import Message, MessageLike, check_messages
 from jiyi.model.scope import check_scope, visible_scopes
 from jiyi.model.scoring import final_weights
-from jiyi.ports import ChatModel, ChatStore, DerivedIndex, Draft, ImportCounts, Progress, RecordStore
+from jiyi.ports import ChatModel, ChatStore, DerivedIndex, Draft, ImportCounts, JobStore, Progress, RecordStore
 from jiyi.recall.engine import Request
 from jiyi.workers import Workers
 
@@ -34,6 +34,10 @@ if TYPE_CHECKING:
     from jiyi.chat.own import Summarizer
     from jiyi.config import Settings
     from jiyi.indexing import BackgroundIndexer, Drainer, IndexReport
+    from jiyi.jobs import JobWorker
+    from jiyi.longterm.parts import LongtermParts
+    from jiyi.longterm.room import Longterm
+    from jiyi.model.job import Job
     from jiyi.notes import Notes
     from jiyi.notes.room import NotesRoom
     from jiyi.recall import RecallEngine
@@ -72,8 +76,10 @@ class Components:
     chats: ChatStore
     model: ChatModel | None
     """The chat model; `None` means rules."""
-    release: tuple[Callable[[], None], ...] = ()
-    """Called when the memory closes: lets go of what was opened for it besides stores and indexes."""
+    longterm: LongtermParts | None = None
+    worker: JobWorker | None = None
+    connected: tuple[object, ...] = ()
+    """Models and embedders that the wiring made: those with a `close` are closed with the memory."""
 
 
 class AgentMemory:
@@ -93,9 +99,14 @@ class AgentMemory:
         self._patient_threads = Workers(8, name="jiyi-model")
         self._chat_parts: RoomParts | None = None
         self._chat_guard = threading.Lock()
-        self._closed = False
         self._opened_notes: NotesRoom | None = None
         self._opening_notes = threading.Lock()
+        self._longterm: Longterm | None = None
+        self._making = threading.Lock()
+        self._closed = False
+        self._lt.runner.learn = self._make_longterm
+        if components.worker is not None:
+            components.worker.start()
 
     @classmethod
     def open(
@@ -418,6 +429,75 @@ class AgentMemory:
                 self._opened_notes = notes_room(self._parts, recall, self._written)
             return self._opened_notes
 
+    # --- the long-term room and background work -------------------------------------------------------------------
+
+    @property
+    def longterm(self) -> Longterm:
+        """The long-term room: what is worth keeping of conversations, recalled, reflected on, forgotten in time."""
+        return self._longterm or self._make_longterm()
+
+    async def jobs(
+        self, *, scope: str | None = None, states: str | Iterable[str] = "dead", limit: int = 100
+    ) -> Sequence[Job]:
+        """The scope's background work in these states (`queued`, `running`, `done`, `dead`), newest first."""
+        from jiyi.model.job import JOB_STATES
+
+        wanted = (states,) if isinstance(states, str) else tuple(states)
+        for state in wanted:
+            if state not in JOB_STATES:
+                raise InvalidInputError(f"state {state!r} is unknown; the states are {', '.join(JOB_STATES)}")
+        most = self._limits.check_limit(limit)
+        return await self._run(self._jobs.list, states=wanted, scopes=(self._scope(scope),), limit=most)
+
+    async def retry_job(self, job_id: str, *, scope: str | None = None) -> bool:
+        """Queue a dead job of the scope again; `False` when there is no such one."""
+        checked = self._limits.check_session_id(job_id, "job_id")
+        revived = await self._run(self._jobs.revive, checked, (self._scope(scope),), now=self._lt.now())
+        self._queued()
+        return revived
+
+    async def run_jobs(self, limit: int | None = None) -> int:
+        """Do the background work that is due now, of every scope; returns how many jobs were begun."""
+        most = None if limit is None else check_whole(limit, "limit", 1, 2**31 - 1)
+        return await self._run(self._lt.runner.run_due, most)
+
+    async def maintain(self, *, scope: str | None = None, dry_run: bool = False) -> dict[str, Any]:
+        """The regular upkeep, for cron: background work that is due, forgetting, unused tags, the dead-letter list.
+
+        `None` as scope means every scope. A dry run changes nothing and says how much would be forgotten.
+        """
+        from jiyi.longterm.upkeep import maintain
+
+        scopes = None if scope is None else (check_scope(scope),)
+        report = await self._run(maintain, self._lt, scopes, dry_run=bool(dry_run))
+        self._written()
+        return report
+
+    @property
+    def _lt(self) -> LongtermParts:
+        parts = self._parts.longterm
+        assert parts is not None  # noqa: S101 - wiring always makes it
+        return parts
+
+    @property
+    def _jobs(self) -> JobStore:
+        return self._lt.jobs
+
+    def _make_longterm(self) -> Longterm:
+        """Made when it is first needed: by a caller, or by background work that was left over."""
+        from jiyi.longterm.room import Longterm
+
+        with self._making:
+            if self._longterm is None:
+                self._longterm = Longterm(
+                    self._lt, self._run, written=self._written, queued=self._queued, zone=self._settings.zone
+                )
+            return self._longterm
+
+    def _queued(self) -> None:
+        if self._parts.worker is not None:
+            self._parts.worker.notify()
+
     # --- words ---------------------------------------------------------------------------------------------------
 
     async def add_word(self, word: str) -> bool:
@@ -471,7 +551,17 @@ class AgentMemory:
         from jiyi.indexing.doctor import examine
 
         parts = self._parts
-        return await self._run(examine, self._store, parts.drainer, parts.indexes, parts.indexer, parts.chats)
+        return await self._run(
+            examine,
+            self._store,
+            parts.drainer,
+            parts.indexes,
+            parts.indexer,
+            parts.chats,
+            jobs=self._jobs,
+            worker=parts.worker,
+            usage=self._lt.models.usage(),
+        )
 
     async def export_jsonl(
         self, path: str | os.PathLike[str], *, scope: str | None = None, progress: Progress | None = None
@@ -502,6 +592,8 @@ class AgentMemory:
         await asyncio.get_running_loop().run_in_executor(None, self._close)
 
     def _close(self) -> None:
+        if self._parts.worker is not None:
+            self._parts.worker.stop()
         if self._parts.indexer is not None:
             self._parts.indexer.stop()
         self._threads.close()
@@ -511,9 +603,11 @@ class AgentMemory:
         self._parts.engine.close()
         for index in self._parts.indexes:
             index.close()
+        for each in self._parts.connected:
+            close = getattr(each, "close", None)
+            if callable(close):
+                close()
         self._store.close()
-        for let_go in self._parts.release:
-            let_go()
 
     async def __aenter__(self) -> Self:
         return self

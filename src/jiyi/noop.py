@@ -10,6 +10,7 @@ from jiyi.chat import ChatStatus, ChatWindow, Compaction
 from jiyi.model import clock
 from jiyi.model.category import MemoryCategory
 from jiyi.model.chat import FIRST_EPOCH, Candidate, Epoch, Erased, StoredMessage, Summary
+from jiyi.model.domain import GENERAL_CHAT
 from jiyi.model.entry import DEFAULT_IMPORTANCE, DEFAULT_MEMORY_TYPE, EntryVersion, MemoryEntry
 from jiyi.model.identity import new_id
 from jiyi.model.message import Message, MessageLike
@@ -50,8 +51,66 @@ class NoopNotes:
         return {}
 
 
+class NoopLongterm:
+    """The long-term room of a memory that keeps nothing."""
+
+    asynchronous = True
+
+    async def extract_and_store_memories_for_round(
+        self, user_id: str, conversation_id: str, user_content: str, assistant_content: str
+    ) -> Sequence[MemoryEntry]:
+        """Nothing is kept."""
+        return []
+
+    async def schedule_round(
+        self, user_id: str, conversation_id: str, user_content: str, assistant_content: str
+    ) -> str:
+        """Drop it; an id that no job has."""
+        return new_id()
+
+    async def get_intent_domains(self, query: str) -> Sequence[str]:
+        """There is nothing to look for."""
+        return [GENERAL_CHAT]
+
+    async def retrieve_relevant_memories(self, user_id: str, query: str, *_: Any, **__: Any) -> Sequence[MemoryEntry]:
+        """Nothing."""
+        return []
+
+    async def get_memory_context_for_prompt(self, user_id: str, query: str, **_: Any) -> str:
+        """No block."""
+        return ""
+
+    async def compress_memories(self, memories: Iterable[Any], max_chars: int = 500) -> str:
+        """Nothing to tell."""
+        return ""
+
+    async def cleanup_forgotten_memories(self, user_id: str, *_: Any, **__: Any) -> int:
+        """There was nothing to forget."""
+        return 0
+
+    async def restore(self, user_id: str, memories: Any = None) -> Sequence[MemoryEntry]:
+        """Nothing."""
+        return []
+
+    async def pin(self, user_id: str, memory: Any, pinned: bool = True) -> bool:  # noqa: FBT001, FBT002
+        """There is nothing to pin."""
+        return False
+
+    async def try_generate_reflection(
+        self, user_id: str, conversation_id: str | None = None, *_: Any, **__: Any
+    ) -> MemoryEntry | None:
+        """Nothing."""
+        return None
+
+    async def explain(self, user_id: str, memory: Any) -> dict[str, Any] | None:
+        """Nothing."""
+        return None
+
+
 class NoopMemory:
     """Drops what is stored and finds nothing."""
+
+    longterm = NoopLongterm()
 
     async def store(
         self,
@@ -152,6 +211,18 @@ class NoopMemory:
     def notes(self) -> NoopNotes:
         """No notes."""
         return NoopNotes()
+
+    async def jobs(self, **_: Any) -> Sequence[Any]:
+        """Nothing."""
+        return []
+
+    async def retry_job(self, job_id: str, **_: Any) -> bool:
+        """There is no such job."""
+        return False
+
+    async def run_jobs(self, limit: int | None = None) -> int:
+        """Nothing to do."""
+        return 0
 
     async def close(self) -> None:
         """Nothing to close."""

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from jiyi.config import Settings, load_settings
@@ -12,14 +14,14 @@ from jiyi.errors import ConfigError
 from jiyi.ports import ChatModel, Embedder
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
+    from jiyi.backends.sql.records import Database
+    from jiyi.longterm.parts import LongtermParts, TaskModels
     from jiyi.memory import Components
     from jiyi.model.entry import MemoryEntry
     from jiyi.notes.room import NotesRoom
-    from jiyi.ports import DerivedIndex, VectorIndex
-    from jiyi.providers.openai_compatible import OpenAICompatibleModel
-    from jiyi.recall import Request
+    from jiyi.ports import DerivedIndex, RecordStore, VectorIndex
+    from jiyi.recall import RecallEngine, Request
+    from jiyi.text import Analyzer
 
 
 def build(
@@ -28,11 +30,13 @@ def build(
     config: str | os.PathLike[str] | None = None,
     embedder: str | Embedder | None = None,
     llm: str | ChatModel | None = None,
+    clock: Callable[[], datetime] | None = None,
     **settings: Any,
 ) -> Components:
     """Read the settings and open everything they name. Opening twice, in one process or several, is fine.
 
-    `embedder` and `llm` are the settings, or an embedder and a chat model of the caller's own.
+    `embedder` and `llm` are the settings, or an embedder and a chat model of the caller's own. `clock` tells the time
+    to what fades or waits: for tests, and for looking ahead.
     """
     own_embedder = embedder if isinstance(embedder, Embedder) else None
     own_model = llm if isinstance(llm, ChatModel) else None
@@ -40,30 +44,40 @@ def build(
         settings["embedder"] = embedder
     if llm is not None:
         settings["llm"] = "none" if own_model is not None else llm
-    return assemble(load_settings(path, config=config, **settings), embedder=own_embedder, model=own_model)
+    return assemble(load_settings(path, config=config, **settings), embedder=own_embedder, model=own_model, now=clock)
 
 
-def assemble(settings: Settings, *, embedder: Embedder | None = None, model: ChatModel | None = None) -> Components:
+def assemble(
+    settings: Settings,
+    *,
+    embedder: Embedder | None = None,
+    model: ChatModel | None = None,
+    now: Callable[[], datetime] | None = None,
+) -> Components:
     """Open everything for settings that are already read; what is given takes the place of what they name."""
     from jiyi.backends.sql.chat import SqlChatStore
     from jiyi.backends.sql.records import SqlRecordStore
     from jiyi.backends.sql.sqlite import SqliteDatabase
     from jiyi.backends.tantivy_index import TantivyIndex
     from jiyi.indexing import BackgroundIndexer, Drainer
+    from jiyi.jobs import JobWorker
     from jiyi.memory import Components
     from jiyi.recall import RecallEngine, RecallSettings
     from jiyi.text import Vocabulary
 
+    own_embedder = embedder is not None
     if embedder is not None:
+        from jiyi.providers.checked import CheckedEmbedder
+
         settings = replace(settings, embedder=str(embedder.identity))
+        embedder = CheckedEmbedder(embedder)
     else:
         embedder = _embedder(settings)
-    release: tuple[Callable[[], None], ...] = ()
+    own_model = model
     if model is not None:
         settings = replace(settings, llm=model.name)
-    elif (named := chat_model(settings)) is not None:
-        model = named
-        release = (named.close,)
+    else:
+        model = chat_model(settings, settings.summarizer_model)
     database = SqliteDatabase(settings.path / "memory.db", busy_timeout=settings.busy_timeout)
     store = SqlRecordStore(database)
     vocabulary = Vocabulary(lambda: [*settings.user_words(), *store.user_words()])
@@ -96,8 +110,26 @@ def assemble(settings: Settings, *, embedder: Embedder | None = None, model: Cha
     )
     helpers = ThreadPoolExecutor(max_workers=8, thread_name_prefix="jiyi-vectors")
     engine = RecallEngine(store, text, vectors, embedder, vocabulary, drainer, recall, settings.zone, helpers)
-    chats = SqlChatStore(database)
-    return Components(settings, store, indexes, drainer, indexer, engine, vocabulary, chats, model, release)
+    longterm = _longterm(settings, database, store, engine, vocabulary, embedder, own_model, now)
+    worker = JobWorker(longterm.jobs, longterm.runner) if settings.background_jobs else None
+    # What the caller has brought, the caller closes.
+    models = longterm.models
+    tasks = (models.scorer, models.router, models.reflection, models.compression)
+    connected = (*(() if own_model is not None else (model, *tasks)), *(() if own_embedder else (embedder,)))
+    return Components(
+        settings=settings,
+        store=store,
+        indexes=indexes,
+        drainer=drainer,
+        indexer=indexer,
+        engine=engine,
+        vocabulary=vocabulary,
+        chats=SqlChatStore(database),
+        model=model,
+        longterm=longterm,
+        worker=worker,
+        connected=connected,
+    )
 
 
 def notes_room(
@@ -142,24 +174,122 @@ def notes_room(
     )
 
 
+def _longterm(
+    settings: Settings,
+    database: Database,
+    store: RecordStore,
+    engine: RecallEngine,
+    analyzer: Analyzer,
+    embedder: Embedder | None,
+    own_model: ChatModel | None,
+    now: Callable[[], datetime] | None,
+) -> LongtermParts:
+    from jiyi.backends.sql.jobs import SqlJobStore
+    from jiyi.backends.sql.longterm import SqlLongtermStore
+    from jiyi.jobs import Backoff, JobRunner
+    from jiyi.longterm.parts import LongtermParts
+    from jiyi.model.clock import utc_now
+    from jiyi.text.token_count import counter_for
+
+    jobs = SqlJobStore(database, now or utc_now)
+    runner = JobRunner(jobs, backoff=Backoff(attempts=settings.job_attempts), now=now or utc_now)
+    return LongtermParts(
+        records=store,
+        store=SqlLongtermStore(database, now or utc_now),
+        jobs=jobs,
+        runner=runner,
+        engine=engine,
+        analyzer=analyzer,
+        embedder=embedder,
+        models=_task_models(settings, own_model),
+        counter=counter_for(settings.llm_model if own_model is None else own_model.name),
+        limits=settings.limits,
+        actor=settings.actor,
+        recallable=settings.recall_messages,
+        now=now or utc_now,
+    )
+
+
 def _embedder(settings: Settings) -> Embedder | None:
     if settings.embedder == "none":
         return None
-    from jiyi.providers.bundled import BundledEmbedder
+    if settings.embedder == "bundled":
+        from jiyi.providers.bundled import BundledEmbedder
 
-    return BundledEmbedder()
+        return BundledEmbedder()
+    from jiyi.providers.checked import CheckedEmbedder
+
+    return CheckedEmbedder(_embedder_from_elsewhere(settings, settings.embedding_model or ""))
 
 
-def chat_model(settings: Settings) -> OpenAICompatibleModel | None:
+def _embedder_from_elsewhere(settings: Settings, model: str) -> Embedder:
+    if settings.embedder == "fastembed":
+        from jiyi.providers.local_embedders import FastEmbedEmbedder
+
+        return FastEmbedEmbedder(model)
+    if settings.embedder == "sentence-transformers":
+        from jiyi.providers.local_embedders import SentenceTransformersEmbedder
+
+        return SentenceTransformersEmbedder(model)
+    from jiyi.providers.openai_embeddings import KNOWN_DIMENSIONS, OpenAICompatibleEmbedder
+
+    dimension = settings.embedding_dimension or KNOWN_DIMENSIONS.get(model)
+    if dimension is None:
+        raise ConfigError(
+            f"how long are the vectors of {model!r}? It is not a well-known model: set embedding_dimension"
+        )
+    return OpenAICompatibleEmbedder(
+        settings.embedding_base_url or "",
+        model,
+        dimension=dimension,
+        ask_for_dimension=settings.embedding_dimension is not None,
+        api_key=settings.embedding_api_key,
+        timeout=settings.llm_timeout,
+        batch=settings.embedding_batch,
+    )
+
+
+def chat_model(settings: Settings, name: str | None = None) -> ChatModel | None:
     """The chat model that the settings name; `None` means rules. No connection is made before it is asked."""
-    if settings.llm == "none" or settings.llm_base_url is None or settings.llm_model is None:
+    model = name or settings.llm_model
+    if settings.llm == "none" or settings.llm_base_url is None or model is None:
         return None
     from jiyi.providers.openai_compatible import OpenAICompatibleModel
 
     return OpenAICompatibleModel(
         settings.llm_base_url,
-        settings.llm_model,
+        model,
         api_key=settings.llm_api_key,
         timeout=settings.llm_timeout,
         max_reply_bytes=settings.llm_max_reply_bytes,
+    )
+
+
+def _task_models(settings: Settings, own: ChatModel | None) -> TaskModels:
+    """A model for each task of the long-term room, all with one limit; the caller's own one does every task."""
+    from threading import BoundedSemaphore
+
+    from jiyi.longterm.parts import TaskModels
+    from jiyi.providers.careful import CarefulModel, Patience, Usage
+    from jiyi.text.token_count import counter_for
+
+    limit = BoundedSemaphore(settings.llm_concurrency)
+
+    def careful(name: str | None) -> ChatModel | None:
+        model = own or chat_model(settings, name)
+        if model is None:
+            return None
+        return CarefulModel(
+            model,
+            counter=counter_for(model.name),
+            limit=limit,
+            patience=Patience(retries=settings.llm_retries),
+            usage=Usage(model.name, settings.llm_input_price, settings.llm_output_price),
+        )
+
+    return TaskModels(
+        scorer=careful(settings.scorer_model),
+        router=careful(settings.router_model),
+        reflection=careful(settings.reflection_model),
+        compression=careful(settings.compression_model),
     )

@@ -12,13 +12,15 @@ import jiyi
 import jiyi.sync
 from jiyi import errors
 from jiyi.chat import Chat
+from jiyi.longterm.room import Longterm
 from jiyi.memory import AgentMemory
-from jiyi.noop import NoopChat, NoopMemory, NoopNotes
+from jiyi.noop import NoopChat, NoopLongterm, NoopMemory, NoopNotes
 from jiyi.notes import Notes
 
 # A name that is added or taken away is a promise made or broken: say so in the CHANGELOG, then change this list.
 PUBLIC_NAMES = {
     "AgentMemory",
+    "EbbinghausForgetting",
     "MemoryCategory",
     "MemoryEntry",
     "Message",
@@ -41,15 +43,20 @@ METHODS = {
     "get",
     "history",
     "import_jsonl",
+    "jobs",
     "list",
     "list_sessions",
     "load_conversation_history",
+    "longterm",
+    "maintain",
     "notes",
     "open",
     "rebuild",
     "recall",
     "reject_candidate",
     "repair",
+    "retry_job",
+    "run_jobs",
     "save_conversation_history",
     "settings",
     "store",
@@ -231,11 +238,12 @@ def test_nothing_can_stand_in_for_a_memory() -> None:
         "doctor",
         "export_jsonl",
         "import_jsonl",
+        "maintain",
         "open",
         "settings",
     }
     assert public(NoopMemory) == METHODS - upkeep
-    _takes_the_calls_of(NoopMemory, AgentMemory, public(NoopMemory) - {"notes"})
+    _takes_the_calls_of(NoopMemory, AgentMemory, public(NoopMemory) - {"longterm", "notes"})
 
 
 def test_nothing_can_stand_in_for_notes() -> None:
@@ -264,6 +272,10 @@ def test_notes_without_async_have_the_same_names(tmp_path_factory: pytest.TempPa
         assert public(memory.notes) == NOTES
         for name in NOTES - {"asynchronous"}:
             assert not inspect.iscoroutinefunction(getattr(memory.notes, name))
+
+
+def test_nothing_has_a_long_term_room_too() -> None:
+    assert public(NoopLongterm) == public(Longterm)
 
 
 # --- errors -------------------------------------------------------------------------------------------------------

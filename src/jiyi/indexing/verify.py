@@ -78,23 +78,25 @@ def verify(
             problems.append(str(error))
         if not state.usable:
             problems.append("the index is missing, damaged, or made by other rules")
-        records, missing, stale = 0, [], []
+        records = 0
+        missing: list[str] = []
+        stale: list[str] = []
+        unwanted: list[str] = []
         after = ""
         while page := store.scan(after_id=after, limit=_PAGE):
             records += len(page)
             after = page[-1].id
             for entry in page:
-                shown = held.pop(entry.id, "")
-                if not shown:
-                    missing.append(entry.id)
-                elif shown != index.fingerprint(entry):
-                    stale.append(entry.id)
+                shown, wanted = held.pop(entry.id, ""), index.fingerprint(entry)
+                if shown != wanted:
+                    (missing if not shown else stale if wanted else unwanted).append(entry.id)
             if progress is not None:
                 progress(records, None)
         changed = _changed_since(store, mark) if state.usable and mark is not None else []
     # What was written in the meantime is not wrong in the index, only not there yet.
     pending = set(changed)
-    missing, stale, surplus = ([i for i in ids if i not in pending] for ids in (missing, stale, [*twice, *held]))
+    found = (missing, stale, [*twice, *held, *unwanted])
+    missing, stale, surplus = ([i for i in ids if i not in pending] for ids in found)
     return IndexReport(
         index=index.name,
         records=records,

@@ -87,6 +87,8 @@ class MemoryEntry:
     category: MemoryCategory = MemoryCategory.CORE
     memory_type: str = DEFAULT_MEMORY_TYPE
     domain: str | None = None
+    more_domains: tuple[str, ...] = ()
+    """Other domains it belongs to as well: those of the facts that a reflection was made from."""
     reasoning: str = ""
     importance_score: float = DEFAULT_IMPORTANCE
     strength: int = 1
@@ -103,6 +105,10 @@ class MemoryEntry:
     access_count: int = 0
     is_active: bool = True
     pinned: bool = False
+    superseded_by: str | None = None
+    """The id of the entry that took its place, if it was corrected."""
+    summarized_by: str | None = None
+    """The id of the reflection that speaks for it: it is then found by words and by key, no longer by meaning."""
     version: int = 1
 
     relevance_score: float | None = None
@@ -124,9 +130,25 @@ class MemoryEntry:
         return (*(() if self.key is None else (self.key,)), *self.tags, *titles)
 
     @property
+    def final_score(self) -> float | None:
+        """On a hit that was weighed by α, β and γ: their sum."""
+        return self.score_parts.get("final")
+
+    @property
+    def domains(self) -> tuple[str, ...]:
+        """Every domain it belongs to, its own first."""
+        return self.more_domains if self.domain is None else (self.domain, *self.more_domains)
+
+    @property
     def event_time(self) -> datetime:
         """When it happened, as far as known."""
         return self.occurred_at or self.created_at
+
+    def __getitem__(self, name: str) -> Any:
+        """A field by its name, as in the long-term design: `memory["content"]`."""
+        if name not in _READABLE:
+            raise KeyError(name)
+        return getattr(self, name)
 
     def as_hit(self, relevance_score: float, explanation: Explanation) -> MemoryEntry:
         """This entry as an answer to a question."""
@@ -149,6 +171,8 @@ class MemoryEntry:
             self.conversation_id or "",
             "" if self.position is None else str(self.position),
             clock.to_text(self.event_time),
+            # Only where there are some: entries of older stores keep the digest they were indexed with.
+            *(("\x1f".join(self.more_domains),) if self.more_domains else ()),
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -187,7 +211,11 @@ class MemoryEntry:
         values["category"] = MemoryCategory(values["category"])
         values["source"] = Source.from_dict(values["source"])
         values["tags"] = tuple(values["tags"])
+        values["more_domains"] = tuple(values.get("more_domains", ()))
         return cls(**values)
+
+
+_READABLE = frozenset({f.name for f in fields(MemoryEntry)} | {"final_score", "score_parts", "domains", "event_time"})
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,7 +59,7 @@ class Filters:
             and (not self.categories or entry.category in self.categories)
             and (not self.memory_types or entry.memory_type in self.memory_types)
             and entry.memory_type not in self.without_types
-            and (not self.domains or entry.domain in self.domains)
+            and (not self.domains or any(domain in self.domains for domain in entry.domains))
             and all(tag in entry.tags for tag in self.tags)
             and (not self.conversations or entry.conversation_id in self.conversations)
             and (self.since is None or entry.event_time >= self.since)

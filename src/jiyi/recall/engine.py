@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta, tzinfo
 from typing import TYPE_CHECKING
 
-from jiyi.errors import IndexingError, InvalidInputError
+from jiyi.errors import IndexingError, InvalidInputError, ModelError
 from jiyi.model import clock
 from jiyi.model.entry import Explanation, IndexCoverage, MemoryEntry
 from jiyi.model.filters import Filters
@@ -32,7 +32,9 @@ if TYPE_CHECKING:
     from jiyi.text import Analyzer
 
 MODES = ("hybrid", "keyword", "semantic", "tags")
-_FINAL_CANDIDATES = 50
+# In a scope with more texts than this, what the filters leave is found by looking at the best first.
+_MANY_TEXTS = 2_000
+_LOOK_AHEAD = (2, 10)
 _SPARE = 5
 _DECIMALS = 9
 _SOFT_EDGE = timedelta(days=3)
@@ -56,6 +58,8 @@ class Request:
     context: int = 0
     now: datetime | None = None
     highlights: bool = False
+    candidates: int = 50
+    """How many of the most relevant are weighed, where there are weights."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +85,7 @@ class _Similar:
     scan: VectorScan
     best: Sequence[str]
     allowed: Sequence[str] | None
-    """The entries that the filters admit, where they ask for more than scopes."""
+    """The entries that the filters admit, where they ask for more than scopes and had to be listed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +160,12 @@ class RecallEngine:
     # --- asking the indexes ---------------------------------------------------------------------------------------
 
     def _ready(self, index: DerivedIndex, filters: Filters, coverage: list[IndexCoverage], head: Mark) -> bool:
-        state = self.drainer.catch_up(index, filters.scopes, seconds=self.settings.freshness_seconds, head=head)
+        try:
+            state = self.drainer.catch_up(index, filters.scopes, seconds=self.settings.freshness_seconds, head=head)
+        except ModelError as error:
+            # The embedder cannot be reached: what was written since is not found by meaning, and the answer says so.
+            coverage.append(IndexCoverage(index.name, answered=False, note=f"{type(error).__name__}: {error}"))
+            return False
         coverage.append(_covered(state))
         return state.usable
 
@@ -181,9 +190,29 @@ class RecallEngine:
             or not self._ready(self.vectors, request.filters, coverage, head)
         ):
             return None
-        scan = self.vectors.scan(self.embedder.embed([request.query])[0], request.filters.scopes)
-        allowed = None if request.filters.only_scopes else self.store.matching_ids(request.filters)
+        try:
+            vector = self.embedder.embed([request.query])[0]
+        except ModelError as error:
+            coverage[-1] = replace(coverage[-1], answered=False, note=f"{type(error).__name__}: {error}")
+            return None
+        return self._best(request, self.vectors.scan(vector, request.filters.scopes))
+
+    def _best(self, request: Request, scan: VectorScan) -> _Similar:
+        """The most similar ones of those that the filters leave.
+
+        In a large scope these are not all listed: if enough of the best pass, nothing behind them matters.
+        """
+        filters = request.filters
         most = max(self.settings.dense_candidates, 2 * request.limit)
+        if filters.only_scopes:
+            return _Similar(scan, scan.best(most), None)
+        if scan.count > _MANY_TEXTS:
+            for ahead in _LOOK_AHEAD:
+                ahead_of = scan.best(ahead * most)
+                passed = self.store.fetch(ahead_of, filters)
+                if len(passed) >= most:
+                    return _Similar(scan, [one for one in ahead_of if one in passed][:most], None)
+        allowed = self.store.matching_ids(filters)
         return _Similar(scan, scan.best(most, allowed=allowed), allowed)
 
     def _search(self, request: Request, now: datetime) -> _Search:
@@ -255,7 +284,10 @@ class RecallEngine:
         """The most similar ones: everywhere, and at the times that the question names."""
         found = dict.fromkeys(similar.best)
         if search.dated is not None:
-            inside = similar.scan.best(search.inside, allowed=similar.allowed, periods=search.dated.periods)
+            allowed = similar.allowed
+            if allowed is None and not search.request.filters.only_scopes:
+                allowed = self.store.matching_ids(search.dated)
+            inside = similar.scan.best(search.inside, allowed=allowed, periods=search.dated.periods)
             found.update(dict.fromkeys(inside))
         return found
 
@@ -281,8 +313,12 @@ class RecallEngine:
         totals = [round(float(value), _DECIMALS) for value in scores.total]
         # Neither its words nor its meaning speak for it: not an answer.
         places = [place for place in range(len(totals)) if totals[place] > 0 or scores.lexical[place] > 0]
+        if request.mode == "semantic" and (cosine := found.candidates.cosine) is not None:
+            # Only what has a meaning of its own: not what a reflection speaks for, however near it stands to a hit.
+            scored = found.candidates.scored
+            places = [place for place in places if cosine[scored[place]] == cosine[scored[place]]]
         places.sort(key=lambda place: (-totals[place], -found.times[place], found.ids[place]))
-        most = max(request.limit, _FINAL_CANDIDATES if request.weights is not None else 0) + _SPARE
+        most = max(request.limit, request.candidates if request.weights is not None else 0) + _SPARE
         hits: list[MemoryEntry] = []
         # The records may drop what an index still holds: go on down the order until there is enough.
         for chunk in _chunks(places, most, lambda place: (totals[place], found.times[place])):
@@ -298,7 +334,7 @@ class RecallEngine:
                 break
         if request.weights is not None:
             hits.sort(key=_order)
-            kept = hits[: max(request.limit, _FINAL_CANDIDATES)]
+            kept = hits[: max(request.limit, request.candidates)]
             hits = [_final(hit, request.weights, now) for hit in kept]
         hits.sort(key=_order)
         del hits[request.limit :]

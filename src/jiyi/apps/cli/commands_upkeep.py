@@ -98,6 +98,49 @@ def doctor(session: Session) -> Code:
     return Code.STORAGE if facts["store_problems"] else Code.INDEX
 
 
+@command("maintain", examples=["jiyi maintain --dry-run", "jiyi maintain", "jiyi maintain --scope alice --json"])
+def maintain(
+    session: Session,
+    *,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what would be forgotten, and change nothing.")
+    ] = False,
+) -> Code:
+    """Do the regular upkeep, for cron: background work that is due, forgetting, unused tags, the dead-letter list.
+
+    Exit code 3 when there is background work that could not be done.
+    """
+    report: dict[str, Any] = session.run(lambda memory: memory.maintain(scope=session.options.scope, dry_run=dry_run))
+    session.output.result(report, lambda: views.upkeep(report))
+    return Code.STORAGE if report["dead_jobs"] else Code.OK
+
+
+@command("jobs", examples=["jiyi jobs", "jiyi jobs --state queued --state dead --json"])
+def jobs(
+    session: Session,
+    *,
+    state: Annotated[
+        list[str] | None,
+        typer.Option("--state", metavar="WORD", help="queued, running, done or dead (the default); may be repeated."),
+    ] = None,
+    retry: Annotated[
+        str | None, typer.Option("--retry", metavar="ID", help="Queue this dead job again.", show_default=False)
+    ] = None,
+) -> Code:
+    """Show the background work of the scope that could not be done, and why; or queue it again.
+
+    Exit code 1 when there is no such dead job to retry.
+    """
+    if retry is not None:
+        revived = session.run_with_words(lambda memory: memory.retry_job(retry))
+        said = text(f"queued {retry} again", "good") if revived else text(f"there is no dead job {retry}", "warn")
+        session.output.result({"id": retry, "queued": revived}, lambda: [said])
+        return Code.OK if revived else Code.NOTHING
+    found = session.run_with_words(lambda memory: memory.jobs(states=tuple(state or ("dead",)), limit=1_000))
+    session.output.result({"jobs": [job.to_dict() for job in found]}, lambda: views.jobs(found))
+    return Code.OK
+
+
 def _reported(session: Session, found: Sequence[IndexReport], *, done: str) -> Code:
     agree = all(report.agrees for report in found)
     data = {

@@ -92,6 +92,9 @@ def _usage_error(error: ClickException, *, json: bool) -> Code:
     context = getattr(error, "ctx", None)
     command = context.command_path if context is not None else "jiyi"
     message = error.format_message().rstrip(".")
+    if not message:
+        # A group without a command has just shown its help.
+        return Code.OK
     Output(json=json).error("UsageError", f"{message}; see: {command} --help")
     return Code.BAD_INPUT
 

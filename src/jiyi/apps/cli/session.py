@@ -58,8 +58,9 @@ class Session:
 
         if self.options.scope is not None:
             settings["scope"] = self.options.scope
-        # A thread that indexes would only delay the end: the next recall takes in what is left.
-        opening = AgentMemory.open(self.options.data, config=self.options.config, background_indexing=False, **settings)
+        # Threads would only delay the end: the next recall takes in what is left to index, and maintain does the jobs.
+        threads = {"background_indexing": False, "background_jobs": False}
+        opening = AgentMemory.open(self.options.data, config=self.options.config, **threads, **settings)
         async with opening as memory:
             gc.enable()
             return await action(memory)

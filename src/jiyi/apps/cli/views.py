@@ -13,6 +13,7 @@ from jiyi.apps.cli.visible import one_line, visible
 if TYPE_CHECKING:
     from jiyi.indexing import IndexReport
     from jiyi.model.entry import EntryVersion, IndexCoverage, MemoryEntry
+    from jiyi.model.job import Job
 
 MOST_IN_LIST = 400
 MOST_IN_HIT = 2_000
@@ -177,6 +178,38 @@ def diagnosis(facts: Mapping[str, Any]) -> list[Block]:
     return blocks
 
 
+def upkeep(report: Mapping[str, Any]) -> list[Block]:
+    """What maintain did."""
+    verb = "would be forgotten" if report["dry_run"] else "forgotten"
+    forgotten = report["forgotten"]
+    blocks: list[Block] = [text(f"{sum(forgotten.values()):,} memories {verb}", "good")]
+    blocks += [text(f"  {visible(scope)}: {count:,}") for scope, count in forgotten.items()]
+    if not report["dry_run"]:
+        blocks.append(text(f"{report['jobs_run']:,} jobs done, {report['tags_removed']:,} unused tags removed"))
+    dead = report["dead_jobs"]
+    blocks.append(text(f"dead jobs: {len(dead) or 'none'}", "bad" if dead else "dim"))
+    blocks += [text(f"  {job['id']}  {one_line(visible(job['reason']))}") for job in dead]
+    return blocks
+
+
+def jobs(found: Sequence[Job]) -> list[Block]:
+    """Background work."""
+    if not found:
+        return [text("no such jobs", "dim")]
+    columns = (Column("id"), Column("kind"), Column("state"), Column("attempts", "number"), Column("reason", "wide"))
+    rows = tuple(
+        (
+            text(job.id, "key"),
+            text(visible(job.kind)),
+            text(job.state, "bad" if job.state == "dead" else ""),
+            text(str(job.attempt)),
+            text(one_line(visible(job.reason))),
+        )
+        for job in found
+    )
+    return [Table(columns, rows)]
+
+
 def _fact(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
@@ -188,6 +221,8 @@ def _fact(value: Any) -> str:
 
 
 def _score(hit: MemoryEntry) -> str:
+    if hit.final_score is not None:
+        return f"{hit.final_score:.3f}"
     return "—" if hit.relevance_score is None else f"{hit.relevance_score:.3f}"
 
 

@@ -36,7 +36,7 @@ from jiyi.model.chat import (
     Summary,
 )
 from jiyi.model.identity import new_id
-from jiyi.model.message import Message, encode_message
+from jiyi.model.message import Message
 
 _messages, _epochs, _summaries = conversation_history.c, chat_epochs.c, chat_summaries.c
 _flushes, _candidates, _attempts = chat_flushes.c, flush_candidates.c, chat_compactions.c
@@ -44,7 +44,7 @@ _flushes, _candidates, _attempts = chat_flushes.c, flush_candidates.c, chat_comp
 _SESSION = (_messages.scope == sa.bindparam("scope_"), _messages.session_id == sa.bindparam("session_"))
 _LIVE = (*_SESSION, _messages.replaced_at.is_(None))
 _ROW = sa.select(_messages.message_id, _messages.position, _messages.content, _messages.id)
-# What `put` and `get` run is compiled once; the two rows that a new message depends on come in one answer.
+# What `get` runs is compiled once.
 _CURRENT_EPOCH = (
     sa.select(_epochs.epoch, _epochs.first_position, _epochs.started_at)
     .where(_epochs.scope == sa.bindparam("scope_"), _epochs.session_id == sa.bindparam("session_"))
@@ -52,20 +52,6 @@ _CURRENT_EPOCH = (
     .limit(sa.literal_column("1"))
 )
 _EPOCH = Prepared(_CURRENT_EPOCH)
-_NEXT_PLACE = Prepared(
-    sa.select(
-        _CURRENT_EPOCH.with_only_columns(_epochs.first_position).scalar_subquery(),
-        sa.select(_messages.position)
-        .where(*_LIVE)
-        .order_by(_messages.position.desc())
-        .limit(sa.literal_column("1"))
-        .scalar_subquery(),
-    )
-)
-_INSERT_MESSAGE = Prepared(
-    conversation_history.insert().inline(),
-    [column.name for column in conversation_history.c if column.name not in {"id", "replaced_at"}],
-)
 _POINTER = Prepared(
     sa.select(chat_summaries)
     .where(
@@ -113,29 +99,10 @@ class SqlChatStore:
         self, scope: str, session_id: str, messages: Sequence[Message], *, actor: str, recallable: bool
     ) -> list[str]:
         """Add messages to the current epoch, in one transaction; returns their ids, durable."""
-        encoded = [encode_message(message) for message in messages]
         with self._database.write() as connection:
-            first, last = _NEXT_PLACE.run(connection, {"scope_": scope, "session_": session_id}).fetchone() or (0, None)
-            place = max(first or 0, -1 if last is None else last + 1)
-            now = clock.utc_now()
-            rows: list[dict[str, Any]] = [
-                {
-                    "scope": scope,
-                    "session_id": session_id,
-                    "position": place + number,
-                    "message_id": new_id(),
-                    "role": message.role,
-                    "content": encoded[number],
-                    "created_at": now,
-                }
-                for number, message in enumerate(messages)
-            ]
-            if rows:
-                _INSERT_MESSAGE.run(connection, *rows)
-            if recallable:
-                said = (history.entry_of_message(row, message) for row, message in zip(rows, messages, strict=True))
-                records.insert_entries(connection, [entry for entry in said if entry is not None], actor)
-        return [row["message_id"] for row in rows]
+            saved = history.append(connection, scope, session_id, messages, clock.utc_now())
+            records.remember_messages(connection, saved, actor, recallable=recallable)
+        return saved.ids
 
     def snapshot(self, scope: str, session_id: str, enough: Enough) -> Snapshot:
         """The newest messages that no summary stands for, read backwards until `enough` says so, and all prompts."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
 import sqlalchemy as sa
 
+from jiyi.backends.sql.prepared import Prepared
 from jiyi.backends.sql.schema import (
     chat_epochs,
     chat_flushes,
@@ -39,6 +40,8 @@ class Saved:
     """One for each row written: the message as an entry, `None` where there is nothing to recall."""
     replaced: list[str]
     """Message ids of the rows that are no longer part of the record."""
+    ids: list[str] = field(default_factory=list)
+    """Message ids of the rows written, where they were added at the end."""
 
 
 def save(connection: sa.Connection, scope: str, session_id: str, messages: Sequence[Message]) -> Saved:
@@ -114,6 +117,63 @@ def _retire(connection: sa.Connection, place: tuple[str, str, int], position: in
     unsettled = (flush_candidates.c.state == "new", flush_candidates.c.last_position >= position)
     withdrawn = flush_candidates.update().where(*own(flush_candidates), *unsettled)
     connection.execute(withdrawn.values(state="rejected", state_at=now, taken_by="replaced"))
+
+
+_OF_SESSION: dict[str, sa.BindParameter[Any]] = {
+    "scope": sa.bindparam("scope_"),
+    "session_id": sa.bindparam("session_"),
+}
+# What every new message runs is compiled once; the two rows that its place depends on come in one answer.
+_NEXT_PLACE = Prepared(
+    sa.select(
+        sa.select(chat_epochs.c.first_position)
+        .where(*(chat_epochs.c[name] == value for name, value in _OF_SESSION.items()))
+        .order_by(chat_epochs.c.epoch.desc())
+        .limit(sa.literal_column("1"))
+        .scalar_subquery(),
+        sa.select(_columns.position)
+        .where(*(_columns[name] == value for name, value in _OF_SESSION.items()), _columns.replaced_at.is_(None))
+        .order_by(_columns.position.desc())
+        .limit(sa.literal_column("1"))
+        .scalar_subquery(),
+    )
+)
+_INSERT = Prepared(
+    conversation_history.insert().inline(),
+    ["scope", "session_id", "position", "message_id", "role", "content", "created_at"],
+)
+
+
+def append(connection: sa.Connection, scope: str, session_id: str, messages: Sequence[Message], now: datetime) -> Saved:
+    """Add messages after the last one of the session, in its current epoch."""
+    place = _NEXT_PLACE.run(connection, {"scope_": scope, "session_": session_id}).fetchone()
+    begins, last = place or (None, None)
+    first = max(begins or 0, 0 if last is None else last + 1)
+    rows = [
+        {
+            "scope": scope,
+            "session_id": session_id,
+            "position": position,
+            "message_id": new_id(),
+            "role": message.role,
+            "content": encode_message(message),
+            "created_at": now,
+        }
+        for position, message in enumerate(messages, start=first)
+    ]
+    if rows:
+        _INSERT.run(connection, *rows)
+    ids = [str(row["message_id"]) for row in rows]
+    return Saved([entry_of_message(row, message) for row, message in zip(rows, messages, strict=True)], [], ids)
+
+
+def messages_by_id(connection: sa.Connection, scope: str, ids: Sequence[str]) -> list[tuple[str, Message, datetime]]:
+    """(id, message, when it was said) of these messages of a scope, in the order asked for; replaced ones too."""
+    statement = sa.select(_columns.message_id, _columns.content, _columns.created_at).where(
+        _columns.scope == scope, _columns.message_id.in_(ids)
+    )
+    found = {row.message_id: row for row in connection.execute(statement)}
+    return [(i, decode_message(found[i].content), found[i].created_at) for i in ids if i in found]
 
 
 def entry_of_message(row: Mapping[str, Any], message: Message) -> MemoryEntry | None:

@@ -375,8 +375,10 @@ def _checked_entry(data: Mapping[str, Any]) -> MemoryEntry:
     _LIMITS.check_content(entry.content)
     check_importance(entry.importance_score)
     check_word(entry.memory_type, "memory_type")
-    for name in ("key", "conversation_id"):
+    for name in ("key", "conversation_id", "superseded_by", "summarized_by"):
         _optional_text(getattr(entry, name), name)
+    for domain in entry.more_domains:
+        check_word(domain, "more_domains")
     if entry.domain is not None:
         check_word(entry.domain, "domain")
     if entry.reasoning != "":

@@ -165,6 +165,11 @@ class SqlRecordStore:
                 return erase and _erase_versions(connection, scope, key) > 0
             before = entry_of(row)
             remove_entry(connection, before, actor, "erase" if erase else "forget")
+            if before.summarized_by is not None or before.memory_type == "reflection":
+                # A deletion reaches what was made of it.
+                from jiyi.backends.sql.longterm import unlink
+
+                unlink(connection, before, actor, erase=erase)
             if erase:
                 _erase_versions(connection, scope, key)
             return True
@@ -358,17 +363,8 @@ class SqlRecordStore:
         """Make `messages` the record of the session, in one transaction."""
         with self._database.write() as connection:
             saved = history.save(connection, scope, session_id, messages)
-            self._remember_messages(connection, saved, actor, recallable=recallable)
+            remember_messages(connection, saved, actor, recallable=recallable)
             return len(saved.written)
-
-    @staticmethod
-    def _remember_messages(connection: sa.Connection, saved: history.Saved, actor: str, *, recallable: bool) -> None:
-        """What was said becomes entries, and what is no longer in the record leaves recall."""
-        for start in range(0, len(saved.replaced), CHUNK):
-            chunk = saved.replaced[start : start + CHUNK]
-            for row in connection.execute(_SELECT.where(memory_records.c.id.in_(chunk))).all():
-                remove_entry(connection, entry_of(row), actor, "forget")
-        insert_entries(connection, [entry for entry in saved.written if entry is not None and recallable], actor)
 
     def load_history(self, scope: str, session_id: str) -> list[Message]:
         """The record of the session, exactly as saved."""
@@ -432,6 +428,22 @@ class SqlRecordStore:
         self._database.close()
 
 
+def remember_messages(connection: sa.Connection, saved: history.Saved, actor: str, *, recallable: bool) -> None:
+    """What was said becomes entries, and what is no longer in the record leaves recall."""
+    for start in range(0, len(saved.replaced), CHUNK):
+        chunk = saved.replaced[start : start + CHUNK]
+        for row in connection.execute(_SELECT.where(memory_records.c.id.in_(chunk))).all():
+            remove_entry(connection, entry_of(row), actor, "forget")
+    insert_entries(connection, [entry for entry in saved.written if entry is not None and recallable], actor)
+
+
+def insert_entries(connection: sa.Connection, entries: Sequence[MemoryEntry], actor: str) -> None:
+    """Entries that are new and have no tags, and their lines in the change log."""
+    if entries:
+        _INSERT_ENTRY.run(connection, *(entry_values(entry) for entry in entries))
+        _INSERT_CHANGE.run(connection, *(change_values(entry, "create", actor, [], None) for entry in entries))
+
+
 def change_values(
     entry: MemoryEntry, operation: str, actor: str, changed: list[str], before: MemoryEntry | None
 ) -> dict[str, Any]:
@@ -447,13 +459,6 @@ def change_values(
         "changed": to_json(changed) if changed else "[]",
         "before": to_json(before.to_dict()) if before is not None else None,
     }
-
-
-def insert_entries(connection: sa.Connection, entries: Sequence[MemoryEntry], actor: str) -> None:
-    """Entries that are new and have neither keys nor tags, and their lines in the change log."""
-    if entries:
-        _INSERT_ENTRY.run(connection, *(entry_values(entry) for entry in entries))
-        _INSERT_CHANGE.run(connection, *(change_values(entry, "create", actor, [], None) for entry in entries))
 
 
 def erase_messages(connection: sa.Connection, scope: str, ids: Sequence[str], actor: str) -> int:

@@ -29,6 +29,7 @@ VERSIONED_FIELDS = (
     "category",
     "memory_type",
     "domain",
+    "more_domains",
     "importance_score",
     "strength",
     "tags",
@@ -38,6 +39,8 @@ VERSIONED_FIELDS = (
     "occurred_at",
     "is_active",
     "pinned",
+    "superseded_by",
+    "summarized_by",
 )
 
 
@@ -71,6 +74,9 @@ def entry_values(entry: MemoryEntry) -> dict[str, Any]:
         "access_count": entry.access_count,
         "is_active": entry.is_active,
         "pinned": entry.pinned,
+        "superseded_by": entry.superseded_by,
+        "summarized_by": entry.summarized_by,
+        "more_domains": _domains_text(entry.more_domains) if entry.more_domains else "",
         "version": entry.version,
     }
 
@@ -100,6 +106,9 @@ def entry_of(row: Sequence[Any]) -> MemoryEntry:
         access_count,
         is_active,
         pinned,
+        superseded_by,
+        summarized_by,
+        more_domains,
         version,
     ) = row[:_COUNT]
     return MemoryEntry(
@@ -124,12 +133,20 @@ def entry_of(row: Sequence[Any]) -> MemoryEntry:
         access_count=access_count,
         is_active=bool(is_active),
         pinned=bool(pinned),
+        superseded_by=superseded_by,
+        summarized_by=summarized_by,
+        more_domains=tuple(more_domains.strip("|").split("|")) if more_domains else (),
         version=version,
     )
 
 
 def _time(value: datetime | str) -> datetime:
     return clock.from_text(value) if isinstance(value, str) else value
+
+
+def _domains_text(domains: tuple[str, ...]) -> str:
+    """`|a|b|`: a domain is a word without bars, so `|a|` stands in it exactly when `a` is one of them."""
+    return f"|{'|'.join(domains)}|"
 
 
 # Most entries have one of a few: reading each of them again would be a large part of reading the entry.
@@ -164,7 +181,10 @@ def conditions(filters: Filters) -> list[sa.ColumnElement[bool]]:
     if filters.without_types:
         found.append(record.memory_type.not_in(filters.without_types))
     if filters.domains:
-        found.append(record.domain.in_(filters.domains))
+        more = record.more_domains
+        # Not LIKE, which does not tell capitals from small letters in SQLite.
+        other = (sa.func.replace(more, f"|{domain}|", "") != more for domain in filters.domains)
+        found.append(sa.or_(record.domain.in_(filters.domains), sa.and_(more != "", sa.or_(*other))))
     if filters.conversations:
         found.append(record.conversation_id.in_(filters.conversations))
     if filters.since is not None:

@@ -61,11 +61,36 @@ memory_records = sa.Table(
     sa.Column("access_count", sa.Integer, nullable=False),
     sa.Column("is_active", sa.Boolean, nullable=False),
     sa.Column("pinned", sa.Boolean, nullable=False),
+    sa.Column("superseded_by", sa.Text),
+    sa.Column("summarized_by", sa.Text),
+    sa.Column("more_domains", sa.Text, nullable=False, server_default=""),
     sa.Column("version", sa.Integer, nullable=False),
     sa.UniqueConstraint("scope", "key", name="uq_memory_records_scope_key"),
     sa.Index("ix_memory_records_scope_created", "scope", "created_at"),
     sa.Index("ix_memory_records_active_strength", "is_active", "strength"),
+    # Only entries of the long-term room have a domain: other writes do not pay for these.
+    sa.Index("ix_memory_records_longterm", "scope", "created_at", sqlite_where=sa.text("domain IS NOT NULL")),
+    sa.Index(
+        "ix_memory_records_kinds",
+        "scope",
+        "memory_type",
+        "summarized_by",
+        "created_at",
+        sqlite_where=sa.text("domain IS NOT NULL"),
+    ),
     sa.Index("ix_memory_records_scope_event", "scope", "event_time"),
+    sa.Index(
+        "ix_memory_records_summarized",
+        "scope",
+        "summarized_by",
+        sqlite_where=sa.text("summarized_by IS NOT NULL"),
+    ),
+    sa.Index(
+        "ix_memory_records_superseded",
+        "scope",
+        "superseded_by",
+        sqlite_where=sa.text("superseded_by IS NOT NULL"),
+    ),
     sa.Index(
         "ix_memory_records_conversation",
         "scope",
@@ -252,6 +277,30 @@ note_files = sa.Table(
     sa.Column("problem", sa.Text, nullable=False),
 )
 """What the note files looked like when they were last read. Derived: the files are the truth."""
+
+jobs = sa.Table(
+    "jobs",
+    metadata,
+    sa.Column("sequence", sa.Integer, primary_key=True, autoincrement=True),
+    sa.Column("id", sa.Text, nullable=False, unique=True),
+    sa.Column("kind", sa.Text, nullable=False),
+    sa.Column("scope", sa.Text, nullable=False),
+    # What it is about, by reference: ids of messages and entries, no copies of texts.
+    sa.Column("payload", sa.Text, nullable=False),
+    sa.Column("state", sa.Text, nullable=False),
+    sa.Column("attempt", sa.Integer, nullable=False),
+    sa.Column("not_before", UtcTime, nullable=False),
+    sa.Column("lease_until", UtcTime),
+    sa.Column("lease_by", sa.Text),
+    sa.Column("reason", sa.Text, nullable=False),
+    sa.Column("created_at", UtcTime, nullable=False),
+    sa.Column("finished_at", UtcTime),
+    sa.Column("dedupe_key", sa.Text),
+    sa.Index("ix_jobs_state", "state", "scope", "sequence"),
+    sa.Index("ix_jobs_dedupe", "dedupe_key", sqlite_where=sa.text("dedupe_key IS NOT NULL")),
+    sqlite_autoincrement=True,
+)
+"""Durable background work."""
 
 store_meta = sa.Table(
     "store_meta",

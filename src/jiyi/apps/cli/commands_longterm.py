@@ -1,0 +1,366 @@
+"""Commands of the long-term room. The user is the scope."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from jiyi.apps.cli import views
+from jiyi.apps.cli.blocks import Block, Column, Table, text
+from jiyi.apps.cli.exits import Code
+from jiyi.apps.cli.framework import command, group
+from jiyi.apps.cli.moments import last_moment, local
+from jiyi.apps.cli.session import Session
+from jiyi.apps.cli.visible import one_line, visible
+from jiyi.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import tzinfo
+
+    from jiyi.longterm.forgetting import ForgettingPlan
+    from jiyi.longterm.retrieval import Recollections
+    from jiyi.memory import AgentMemory
+    from jiyi.model.entry import MemoryEntry
+
+longterm = group("longterm", "What is worth keeping of conversations: kept, recalled, reflected on, forgotten.")
+
+_MOST_LISTED = 50
+IdArgument = Annotated[str, typer.Argument(metavar="ID", help="The id or the key of a memory.")]
+ConversationOption = Annotated[
+    str | None,
+    typer.Option(
+        "--conversation",
+        metavar="NAME",
+        help="Which conversation it belongs to. Not given: today's date.",
+        show_default=False,
+    ),
+]
+
+
+@command(
+    "add-round",
+    into=longterm,
+    examples=[
+        "jiyi longterm add-round 我对青霉素过敏 好的，已经记下",
+        "jiyi longterm add-round 'We decided to use PostgreSQL' 'Noted.' --conversation planning",
+        "jiyi longterm add-round 我住在杭州 好的 --later",
+    ],
+)
+def add_round(
+    session: Session,
+    *,
+    user: Annotated[str, typer.Argument(metavar="USER", help="What the user said.")],
+    assistant: Annotated[str, typer.Argument(metavar="ASSISTANT", help="What was replied.")] = "",
+    conversation: ConversationOption = None,
+    later: Annotated[bool, typer.Option("--later", help="Only queue it; 'jiyi maintain' does it.")] = False,
+) -> Code:
+    """Put a round of a conversation on disk and keep what is worth keeping of it."""
+
+    async def action(memory: AgentMemory) -> tuple[str | None, Sequence[MemoryEntry]]:
+        scope, name = memory.settings.scope, _conversation(memory, conversation)
+        if later:
+            return await memory.longterm.schedule_round(scope, name, user, assistant), ()
+        stored = await memory.longterm.extract_and_store_memories_for_round(scope, name, user, assistant)
+        await memory.run_jobs()
+        return None, stored
+
+    job, stored = session.run(action)
+    data = {"job": job, "stored": [entry.to_dict() for entry in stored]}
+
+    def shown() -> list[Block]:
+        if job is not None:
+            return [text(f"queued as {job}", "good")]
+        if not stored:
+            return [text("the round is kept; nothing in it is worth remembering", "dim")]
+        return [
+            text(f"remembered {entry.domain} {entry.importance_score:.2f}  {visible(entry.content)}", "good")
+            for entry in stored
+        ]
+
+    session.output.result(data, shown)
+    return Code.OK
+
+
+@command(
+    "recall",
+    into=longterm,
+    examples=[
+        "jiyi longterm recall 我对什么过敏",
+        "jiyi longterm recall 'which database do we use' --explain",
+        "jiyi longterm recall 过敏 --domain user_preferences --domain lifestyle_and_interests --json",
+        "jiyi longterm recall 我住在哪里 --prompt",
+    ],
+)
+def recall(
+    session: Session,
+    *,
+    query: Annotated[str, typer.Argument(metavar="QUERY", help="A question or words; any text at all.")],
+    limit: Annotated[int, typer.Option("--limit", "-n", metavar="N", help="How many at most.")] = 10,
+    alpha: Annotated[float, typer.Option("--alpha", metavar="X", help="The weight of relevance.")] = 0.5,
+    beta: Annotated[float, typer.Option("--beta", metavar="X", help="The weight of recency.")] = 0.2,
+    gamma: Annotated[float, typer.Option("--gamma", metavar="X", help="The weight of importance.")] = 0.3,
+    domain: Annotated[
+        list[str] | None,
+        typer.Option("--domain", metavar="WORD", help="Only this domain; may be repeated. Not given: the router says."),
+    ] = None,
+    as_of: Annotated[
+        str | None,
+        typer.Option("--as-of", metavar="TIME", help="What stood at that time.", show_default=False),
+    ] = None,
+    explain: Annotated[bool, typer.Option("--explain", "-e", help="Show each part of the score.")] = False,
+    prompt: Annotated[bool, typer.Option("--prompt", help="Show the block for a prompt instead.")] = False,
+) -> Code:
+    """Find the long-term memories that answer QUERY best, best first. Exit code 1 when there is none."""
+    if prompt:
+        return _prompt(session, query, limit)
+
+    async def action(memory: AgentMemory) -> tuple[Recollections, tzinfo]:
+        zone, scope = memory.settings.zone, memory.settings.scope
+        found = await memory.longterm.retrieve_relevant_memories(
+            scope,
+            query,
+            alpha,
+            beta,
+            gamma,
+            top_k_final=limit,
+            domains=domain or None,
+            as_of=last_moment(as_of, "--as-of", zone) if as_of is not None else None,
+        )
+        return found, zone
+
+    found, zone = session.run(action)
+    data = {
+        "query": query,
+        "domains": list(found.domains),
+        "routed_by": found.routed_by,
+        "notes": list(found.notes),
+        "hits": [hit.to_dict() for hit in found],
+    }
+    notes: list[Block] = [text(f"note: {one_line(visible(note))}", "dim") for note in found.notes]
+    draw = views.explained if explain else views.hits
+    session.output.result(
+        data, lambda: [*notes, *(draw(found, zone, full=False) if found else [text("nothing found", "dim")])]
+    )
+    return Code.OK if found else Code.NOTHING
+
+
+@command("reflect", into=longterm, examples=["jiyi longterm reflect --threshold 0.5 --cooldown 0"])
+def reflect(
+    session: Session,
+    *,
+    threshold: Annotated[
+        float, typer.Option("--threshold", metavar="X", help="The importance that must add up.")
+    ] = 4.0,
+    cooldown: Annotated[float, typer.Option("--cooldown", metavar="HOURS", help="Since the reflection before.")] = 1.0,
+    conversation: ConversationOption = None,
+) -> Code:
+    """Make a reflection of the facts that have none yet. Exit code 0 also when none is due."""
+
+    async def action(memory: AgentMemory) -> MemoryEntry | None:
+        return await memory.longterm.try_generate_reflection(
+            memory.settings.scope, conversation, importance_threshold=threshold, cooldown_hours=cooldown
+        )
+
+    made = session.run(action)
+    said = text("no reflection is due", "dim") if made is None else text(visible(made.content))
+    session.output.result({"reflection": None if made is None else made.to_dict()}, lambda: [said])
+    return Code.OK
+
+
+@command(
+    "forget",
+    into=longterm,
+    examples=["jiyi longterm forget --dry-run", "jiyi longterm forget --threshold 0.05 --json"],
+)
+def forget(
+    session: Session,
+    *,
+    threshold: Annotated[
+        float, typer.Option("--threshold", metavar="0..1", help="What has less retention left than this goes.")
+    ] = 0.1,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="List what would go and when; change nothing.")] = False,
+) -> Code:
+    """Take faded long-term memories out of recall; 'jiyi longterm restore' brings them back."""
+
+    async def action(memory: AgentMemory) -> tuple[int, ForgettingPlan | None, tzinfo]:
+        scope, zone = memory.settings.scope, memory.settings.zone
+        clean = memory.longterm.cleanup_forgotten_memories
+        if dry_run:
+            plan = await clean(scope, threshold=threshold, dry_run=True)
+            return plan.count, plan, zone
+        return await clean(scope, threshold=threshold), None, zone
+
+    count, plan, zone = session.run_with_words(action)
+    if plan is None:
+        session.output.result({"forgotten": count}, lambda: [text(f"forgot {count:,} memories", "good")])
+        return Code.OK
+    session.output.result(plan.to_dict(), lambda: _plan(plan, zone))
+    return Code.OK
+
+
+@command("restore", into=longterm, examples=["jiyi longterm restore"])
+def restore(
+    session: Session,
+    *,
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[ID]...", help="Ids or keys. Not given: all that forgetting took.", show_default=False),
+    ] = None,
+) -> Code:
+    """Bring forgotten or corrected memories back."""
+
+    async def action(memory: AgentMemory) -> Sequence[MemoryEntry]:
+        return await memory.longterm.restore(memory.settings.scope, names or None)
+
+    found = session.run_with_words(action)
+    data = {"restored": [entry.to_dict() for entry in found]}
+    session.output.result(data, lambda: [text(f"brought back {len(found):,} memories", "good")])
+    return Code.OK
+
+
+@command("pin", into=longterm, examples=["jiyi longterm pin stack", "jiyi longterm pin stack --off"])
+def pin(
+    session: Session,
+    *,
+    name: IdArgument,
+    off: Annotated[bool, typer.Option("--off", help="Let it be forgotten again.")] = False,
+) -> Code:
+    """Keep a memory from being forgotten, corrected or summarised. Exit code 1 when there is none."""
+
+    async def action(memory: AgentMemory) -> bool:
+        return await memory.longterm.pin(memory.settings.scope, name, not off)
+
+    done = session.run_with_words(action)
+    said = text(f"{'unpinned' if off else 'pinned'} {visible(name)}", "good")
+    missing = text(f"there is no memory {visible(name)}", "warn")
+    session.output.result({"memory": name, "pinned": done and not off}, lambda: [said if done else missing])
+    return Code.OK if done else Code.NOTHING
+
+
+@command("explain", into=longterm, examples=["jiyi longterm explain stack"])
+def explain(session: Session, name: IdArgument) -> Code:
+    """Show where a memory came from, what became of it and how well it is retained. Exit code 1 when there is none."""
+
+    async def action(memory: AgentMemory) -> dict[str, Any] | None:
+        return await memory.longterm.explain(memory.settings.scope, name)
+
+    found = session.run_with_words(action)
+    if found is None:
+        session.output.result({"memory": None}, lambda: [text(f"there is no memory {visible(name)}", "warn")])
+        return Code.NOTHING
+    session.output.result(found, lambda: _explained(found))
+    return Code.OK
+
+
+@command(
+    "curve",
+    into=longterm,
+    examples=[
+        "jiyi longterm curve",
+        "jiyi longterm curve --importance 0.9 --days 60 --accesses 0 --accesses 5 --out c.svg",
+    ],
+)
+def curve(
+    session: Session,
+    *,
+    importance: Annotated[float, typer.Option("--importance", metavar="0..1", help="Of the memory.")] = 0.5,
+    accesses: Annotated[
+        list[int] | None,
+        typer.Option(
+            "--accesses", metavar="N", help="How often it was recalled; may be repeated.", show_default="0 1 3"
+        ),
+    ] = None,
+    days: Annotated[float, typer.Option("--days", metavar="N", help="How far to draw.")] = 60.0,
+    threshold: Annotated[float, typer.Option("--threshold", metavar="0..1", help="Below this it is forgotten.")] = 0.1,
+    base_retention: Annotated[float, typer.Option("--base-retention", metavar="X", help="Left after a day.")] = 0.9,
+    strengthening_factor: Annotated[
+        float, typer.Option("--strengthening-factor", metavar="X", help="What each recall adds.")
+    ] = 1.5,
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="FILE", help="Draw to an .svg or .png file.", show_default=False)
+    ] = None,
+) -> Code:
+    """Draw curves of forgetting, in the terminal and to a file."""
+    from jiyi.apps.cli.curves import as_text, make_curves, save
+    from jiyi.model.retention import EbbinghausForgetting, check_threshold
+
+    if not 0 < days <= 1e6:
+        raise InvalidInputError(f"--days {days:g} must be above 0 and at most 1,000,000")
+    check_threshold(threshold)
+    forgetting = EbbinghausForgetting(base_retention, strengthening_factor)
+    curves = make_curves(forgetting, accesses or (0, 1, 3), importance, days, threshold)
+    if out is not None:
+        save(curves, days, threshold, out)
+    data = {
+        "threshold": threshold,
+        "importance": importance,
+        "curves": [
+            {"name": each.name, "falls_after_days": each.falls_after, "points": [list(point) for point in each.points]}
+            for each in curves
+        ],
+        "file": None if out is None else str(out),
+    }
+    session.output.result(data, lambda: [text("\n".join(as_text(curves, days, threshold)))])
+    return Code.OK
+
+
+def _prompt(session: Session, query: str, limit: int) -> Code:
+    async def action(memory: AgentMemory) -> str:
+        scope = memory.settings.scope
+        return await memory.longterm.get_memory_context_for_prompt(scope, query, top_k_final=limit)
+
+    block = session.run(action)
+    session.output.result({"query": query, "prompt": block}, lambda: [text(visible(block) or "nothing to say")])
+    return Code.OK if block else Code.NOTHING
+
+
+def _conversation(memory: AgentMemory, name: str | None) -> str:
+    from datetime import datetime
+
+    return name if name is not None else datetime.now(memory.settings.zone).date().isoformat()
+
+
+def _plan(plan: ForgettingPlan, zone: tzinfo) -> list[Block]:
+    columns = (Column("falls"), Column("left", "number"), Column("key"), Column("content", "wide"))
+    rows = tuple(
+        (
+            text("now" if each.goes else "never" if each.falls_below_at is None else local(each.falls_below_at, zone)),
+            text(f"{each.retention:.3f}", "number"),
+            text(visible(each.entry.key or each.entry.id), "key"),
+            text(one_line(visible(each.entry.content))),
+        )
+        for each in plan.memories[:_MOST_LISTED]
+    )
+    verdict = text(f"{plan.count:,} of {plan.considered:,} memories would be forgotten", "good")
+    return [Table(columns, rows), verdict] if rows else [verdict]
+
+
+def _explained(found: dict[str, Any]) -> list[Block]:
+    entry = found["entry"]
+    falls = found["falls_below_at"] or "never"
+    facts = [
+        ("content", entry["content"]),
+        ("id", entry["id"]),
+        ("type", entry["memory_type"]),
+        ("domain", ", ".join([entry["domain"] or "none", *entry["more_domains"]])),
+        ("importance", f"{entry['importance_score']:.2f}"),
+        ("made by", found["made_by"]),
+        ("trusted as", entry["source"]["trust"]),
+        ("active", "yes" if entry["is_active"] else "no"),
+        ("pinned", "yes" if entry["pinned"] else "no"),
+        ("recalled", f"{entry['access_count']} times, last {entry['last_accessed_at']}"),
+        ("retention", f"{found['retention']:.3f}, falls below the threshold: {falls}"),
+    ]
+    facts += [("said", f"{said['role']}: {said['content']}") for said in found["said"]]
+    facts += [("drawn from", fact["content"]) for fact in found["facts"]]
+    facts += [("corrected by", other["content"]) for other in found["superseded_by"]]
+    facts += [("summarised by", other["content"]) for other in found["summarized_by"]]
+    facts += [
+        ("version", f"{each['version']}: {each['operation']} {', '.join(each['changed'])}")
+        for each in found["versions"]
+    ]
+    rows = tuple((text(name, "key"), text(one_line(visible(value)))) for name, value in facts)
+    return [Table((Column("what"), Column("value", "wide")), rows)]

@@ -1,0 +1,39 @@
+"""How long to wait before trying again."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from jiyi.errors import ModelError, ModelUnavailableError, StoreBusyError
+
+
+@dataclass(frozen=True, slots=True)
+class Backoff:
+    """Growing pauses with jitter, so that many who failed together do not come back together."""
+
+    first: float = 2.0
+    factor: float = 3.0
+    most: float = 600.0
+    attempts: int = 6
+    """After so many it is dead."""
+    longest_wish: float = 3600.0
+    """A server that asks to wait longer than this is not waited for that long."""
+    draw: Callable[[], float] = random.random
+
+    def pause(self, attempt: int, error: BaseException) -> float:
+        """Seconds before the attempt after this one; never less than the server asked for."""
+        grown = min(self.most, self.first * self.factor ** max(0, attempt - 1))
+        wish = error.retry_after if isinstance(error, ModelUnavailableError) else None
+        jittered = grown * (0.5 + 0.5 * self.draw())
+        return jittered if wish is None else max(jittered, min(wish, self.longest_wish))
+
+
+def may_succeed_later(error: BaseException) -> bool:
+    """Whether the same work may succeed another time. What nobody has foreseen may."""
+    from jiyi.errors import JiyiError
+
+    if isinstance(error, ModelError):
+        return error.retryable
+    return isinstance(error, StoreBusyError) or not isinstance(error, JiyiError)

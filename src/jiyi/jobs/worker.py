@@ -1,0 +1,166 @@
+"""JobWorker: one thread that does what is due. Several processes may each have one."""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+from collections.abc import Callable, Mapping
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, TypeAlias
+
+from jiyi.errors import JiyiError, StorageError
+from jiyi.jobs.backoff import Backoff, may_succeed_later
+from jiyi.model import clock
+from jiyi.model.identity import new_id
+from jiyi.model.job import Job
+
+if TYPE_CHECKING:
+    from jiyi.ports import JobStore
+
+_log = logging.getLogger("jiyi.jobs")
+
+Handler: TypeAlias = Callable[[Job], bool]
+"""Does a job. `True` when it has also marked it as done, in the transaction of its results."""
+
+_LEASE = timedelta(minutes=10)
+_IDLE_SECONDS = 60.0
+_AFTER_TROUBLE_SECONDS = 5.0
+
+
+class JobFailedError(JiyiError):
+    """A job cannot be done, now or later: the reason goes to the dead-letter list."""
+
+
+class JobRunner:
+    """Claims jobs one after the other and decides what becomes of each."""
+
+    def __init__(
+        self,
+        store: JobStore,
+        *,
+        backoff: Backoff | None = None,
+        now: Callable[[], datetime] = clock.utc_now,
+        lease: timedelta = _LEASE,
+    ) -> None:
+        self.worker = f"{os.getpid()}-{new_id()}"
+        self.now = now
+        self.lease = lease
+        self._store = store
+        self._backoff = backoff or Backoff()
+        self._handlers: dict[str, Handler] = {}
+        self.learn: Callable[[], object] | None = None
+        """Called when a job comes whose kind nobody has spoken for yet: rooms are made when they are needed."""
+
+    def handle(self, handlers: Mapping[str, Handler]) -> None:
+        """Say who does which kind of job."""
+        self._handlers.update(handlers)
+
+    def run_one(self) -> bool:
+        """Do the next job that is due; `False` when there is none."""
+        now = self.now()
+        job = self._store.claim(self.worker, now=now, lease_until=now + self.lease)
+        if job is None:
+            return False
+        if job.attempt > self._backoff.attempts:
+            before = job.attempt - 1
+            self._store.bury(
+                job, now=now, reason=f"begun {before} times and never finished: the process ended each time"
+            )
+            return True
+        if job.kind not in self._handlers and self.learn is not None:
+            self.learn()
+        handler = self._handlers.get(job.kind, _nobody)
+        try:
+            if not handler(job):
+                self._store.finish(job, now=self.now())
+        except StorageError as error:
+            # The store itself is in trouble: writing down that it is would fail as well. The lease runs out.
+            if not self._settle(job, error):
+                raise
+        except Exception as error:  # noqa: BLE001 - whatever it is, it becomes the reason, and the thread lives on
+            self._settle(job, error)
+        return True
+
+    def settle(self, job: Job, error: BaseException) -> bool:
+        """Write down that an attempt failed: to be tried again, or dead. Whether it is tried again."""
+        reason = f"{type(error).__name__}: {error}"
+        again = may_succeed_later(error) and job.attempt < self._backoff.attempts
+        if again:
+            until = self.now() + timedelta(seconds=self._backoff.pause(job.attempt, error))
+            self._store.postpone(job, until=until, reason=reason)
+            # The reason is in the job. A log line must not carry what somebody said.
+            _log.warning("job %s (%s) failed (%s) and is tried again", job.id, job.kind, type(error).__name__)
+        else:
+            self._store.bury(job, now=self.now(), reason=reason)
+            _log.error("job %s (%s) is dead (%s); see: jiyi doctor", job.id, job.kind, type(error).__name__)
+        return again
+
+    def _settle(self, job: Job, error: BaseException) -> bool:
+        try:
+            self.settle(job, error)
+        except StorageError:
+            return False
+        return True
+
+    def run_due(self, most: int | None = None) -> int:
+        """Do everything that is due now; returns how many jobs were begun."""
+        done = 0
+        while (most is None or done < most) and self.run_one():
+            done += 1
+        return done
+
+
+def _nobody(job: Job) -> bool:
+    raise JobFailedError(f"nobody here knows how to do {job.kind!r}; a newer jiyi may have queued it")
+
+
+class JobWorker:
+    """Sleeps until a job is due or was announced."""
+
+    def __init__(self, store: JobStore, runner: JobRunner) -> None:
+        self._store = store
+        self._runner = runner
+        self._wake = threading.Event()
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="jiyi-jobs", daemon=True)
+        self.last_error: str | None = None
+
+    def start(self) -> None:
+        """Begin, with whatever is left over from before."""
+        self._wake.set()
+        self._thread.start()
+
+    def notify(self) -> None:
+        """Something was queued."""
+        self._wake.set()
+
+    def stop(self) -> None:
+        """End after the job in hand. What is left stays in the queue for the next opening."""
+        self._stop.set()
+        self._wake.set()
+        if self._thread.is_alive():
+            self._thread.join()
+
+    def _run(self) -> None:
+        while not self._stop.is_set():
+            self._wake.wait(self._pause())
+            self._wake.clear()
+            while not self._stop.is_set():
+                try:
+                    if not self._runner.run_one():
+                        break
+                    self.last_error = None
+                except StorageError as error:
+                    self.last_error = f"{type(error).__name__}: {error}"
+                    _log.warning("background work waits: %s", self.last_error)
+                    self._stop.wait(_AFTER_TROUBLE_SECONDS)
+
+    def _pause(self) -> float:
+        try:
+            due = self._store.next_due()
+        except StorageError:
+            return _AFTER_TROUBLE_SECONDS
+        if due is None:
+            return _IDLE_SECONDS
+        return min(_IDLE_SECONDS, max(0.05, (due - self._runner.now()).total_seconds()))

@@ -1,0 +1,152 @@
+"""Is a fact known already? Words decide, meaning helps, and negation, numbers and likes must agree."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from jiyi.model.identity import text_hash
+from jiyi.text import fold
+
+if TYPE_CHECKING:
+    from jiyi.text import Analyzer
+
+SURE_SIMILARITY: Final = 0.93
+"""From this similarity on two facts in other words are one, if they share most words."""
+_SHARED_WORDS: Final = 0.6
+
+# Between digits a point or colon is part of the number, and C++ is not C.
+_SIGNS: Final = re.compile(r"[\s，。！？、；“”\"'‘’!?…~～()（）\[\]【】]+|[.,:;：](?!\d)")
+_NEGATION: Final = re.compile(
+    r"\b(?:not|no|never|none|neither|nor|without|cannot|stopped|quit|longer|isnt|arent|dont|doesnt|didnt|wont|cant)\b"
+    r"|n't\b|不|没|無|无|别(?!人|的|墅|名|处)|勿|未(?!来|婚)|非(?!常|洲|凡)|戒"
+)
+_AGAINST: Final = re.compile(
+    r"\b(?:hate[sd]?|dislike[sd]?|avoid(?:s|ed)?|detest(?:s|ed)?|allerg\w+|intoleran\w+|loathe[sd]?)\b"
+    r"|讨厌|反感|厌恶|受不了|过敏|忌口|害怕|恨"
+)
+_FOR: Final = re.compile(
+    r"\b(?:like[sd]?|love[sd]?|enjoy(?:s|ed)?|prefer(?:s|red)?|adore[sd]?|favou?rite|fan of)\b"
+    r"|喜欢|喜爱|爱(?!人|情|心)|偏爱|最爱|钟爱"
+)
+_CHINESE_DIGITS: Final = {**dict.fromkeys("零〇", 0), **{d: n for n, d in enumerate("一二三四五六七八九", 1)}, "两": 2}
+_NUMBER: Final = re.compile(
+    r"\d+(?:[.:]\d+)*"
+    r"|[零〇一二两三四五六七八九十百千万]+(?=[点时分号日月年岁个位人次天周元块斤层楼期度米公]|$)"
+    r"|[星期周礼拜]+[一二三四五六日天]"
+)
+_TIMES: Final = re.compile(
+    r"(?<=\d)\s*[ap]\.?m\b|\b(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b|\b(?:january|february|march|april|may"
+    r"|june|july|august|september|october|november|december|morning|afternoon|evening|night|today|tomorrow|weekly"
+    r"|daily|monthly)\b"
+    r"|上午|下午|早上|晚上|中午|凌晨|今天|明天|后天|昨天|每天|每周|每月"
+)
+_NUMERALS: Final = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+_ENGLISH_NUMBERS: Final = {word: str(number) for number, word in enumerate(_NUMERALS, start=1)}
+_ENGLISH_NUMBER: Final = re.compile(rf"\b(?:{'|'.join(_NUMERALS)})\b")
+# They carry no part of a fact by themselves, or say in another way what another word says.
+_FILLERS: Final = frozenset({"现在", "目前", "如今", "一直", "非常", "真的", "其实", "now", "current", "go", "use"})
+_NAMING: Final = frozenset(["叫", "名字", "名叫", "叫做", "name", "call"])
+_NOT: Final = re.compile(r"不能|不可以|不会|不可|不|没有|没")
+# Who speaks of whom is not what is said: "I like tea" and "the user likes tea" are one.
+_SPEAKER: Final = re.compile(r"\b(?:the )?user(?:'s)?\b|用户的?|本人")
+
+
+@dataclass(frozen=True, slots=True)
+class Gist:
+    """What of a fact is compared."""
+
+    folded: str
+    """Without signs and blanks."""
+    terms: frozenset[str]
+    numbers: tuple[str, ...]
+    times: frozenset[str]
+    negated: bool
+    liking: int
+    """1 for, -1 against, 0 neither."""
+
+
+def fact_key(text: str) -> str:
+    """The key under which a fact is stored: equal texts, however they are written, have one."""
+    return f"ltf{text_hash(_bare(text))[:20]}"
+
+
+def gist(text: str, analyzer: Analyzer) -> Gist:
+    """The terms of a fact, and what must not be overlooked in it."""
+    folded = _SPEAKER.sub(" ", fold(text))
+    # The terms of a query: without words that say nothing.
+    # Numbers, times and negation are compared by themselves.
+    plain = _TIMES.sub(" ", _NUMBER.sub(" ", _ENGLISH_NUMBER.sub(" ", _NOT.sub(" ", folded))))
+    words = set(analyzer.query(plain).words)
+    terms = frozenset("name" if word in _NAMING else word for word in (words - _FILLERS or words))
+    numbers = [_plain_number(match) for match in _NUMBER.findall(folded)]
+    numbers += [_ENGLISH_NUMBERS[word] for word in _ENGLISH_NUMBER.findall(folded)]
+    liking = (1 if _FOR.search(folded) else 0) - (1 if _AGAINST.search(folded) else 0)
+    return Gist(
+        _bare(text),
+        terms,
+        tuple(sorted(numbers)),
+        frozenset(match.strip() for match in _TIMES.findall(folded)),
+        len(_NEGATION.findall(folded)) % 2 == 1,
+        liking,
+    )
+
+
+def is_known(new: Gist, old: Gist, similarity: float | None = None) -> bool:
+    """Whether the old fact says what the new one says; `similarity` is that of their meanings, if it is known."""
+    if new.folded == old.folded:
+        return True
+    if (new.numbers, new.times, new.negated, new.liking) != (old.numbers, old.times, old.negated, old.liking):
+        return False
+    if not new.terms or not old.terms:
+        return False
+    # Nothing in it that the old one does not have. One word alone is in too many facts.
+    if new.terms <= old.terms and (len(new.terms) > 1 or new.terms == old.terms):
+        return True
+    shared = len(new.terms & old.terms) / min(len(new.terms), len(old.terms))
+    return similarity is not None and similarity >= SURE_SIMILARITY and shared >= _SHARED_WORDS
+
+
+def related(new: Gist, old: Gist, similarity: float | None = None) -> bool:
+    """Whether two facts are so much about one thing that one may correct the other."""
+    if not new.terms or not old.terms or new.folded == old.folded:
+        return False
+    shared = len(new.terms & old.terms) / min(len(new.terms), len(old.terms))
+    return shared >= 0.3 or (similarity is not None and similarity >= 0.6)
+
+
+def support(fact: Gist, said: frozenset[str]) -> float:
+    """Which share of a fact's words somebody said."""
+    return len(fact.terms & said) / len(fact.terms) if fact.terms else 0.0
+
+
+def best_known(new: Gist, olds: Sequence[tuple[Gist, float | None]]) -> int | None:
+    """The place of the first old fact that says the same."""
+    for place, (old, similarity) in enumerate(olds):
+        if is_known(new, old, similarity):
+            return place
+    return None
+
+
+def _bare(text: str) -> str:
+    return _SIGNS.sub("", _SPEAKER.sub(" ", fold(text)))
+
+
+def _plain_number(text: str) -> str:
+    """Chinese numbers up to the tens of thousands in digits; others as they are."""
+    if text[0].isdecimal():
+        return text.replace("：", ":")
+    day = re.fullmatch(r"[星期周礼拜]+([一二三四五六日天])", text)
+    if day is not None:
+        return f"day{day[1]}"
+    total = part = 0
+    for character in text:
+        if character in _CHINESE_DIGITS:
+            part = part * 10 + _CHINESE_DIGITS[character] if part and "十" not in text else _CHINESE_DIGITS[character]
+        else:
+            unit = {"十": 10, "百": 100, "千": 1_000, "万": 10_000}[character]
+            total += max(part, 1) * unit
+            part = 0
+    return str(total + part)

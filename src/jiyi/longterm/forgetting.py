@@ -1,0 +1,167 @@
+"""Forgetting by the curve: in small steps, with a dry run, and never for good."""
+
+from __future__ import annotations
+
+import heapq
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+from jiyi.longterm.parts import LongtermParts
+from jiyi.model import clock
+from jiyi.model.entry import MemoryEntry
+from jiyi.model.retention import EbbinghausForgetting
+from jiyi.ports import Amendment, Fading
+
+PAGE: Final = 1_000
+MOST_LISTED: Final = 1_000
+ACTOR: Final = "forgetting"
+_FIRST_BATCH: Final = 100
+_MOST_IN_BATCH: Final = 500
+# The write lock is everybody's: half of what it may be held for is aimed at.
+_AIMED_SECONDS: Final = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class FadingMemory:
+    """A memory on the curve."""
+
+    entry: MemoryEntry
+    retention: float
+    """What is left of it now."""
+    falls_below_at: datetime | None
+    """When it falls, or fell, below the threshold if nobody recalls it; `None` if never."""
+    goes: bool
+    """Whether a clean-up would forget it now."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """A JSON-ready mapping."""
+        return {
+            "entry": self.entry.to_dict(),
+            "retention": self.retention,
+            "falls_below_at": None if self.falls_below_at is None else clock.to_text(self.falls_below_at),
+            "goes": self.goes,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class ForgettingPlan:
+    """What a clean-up would do: how many would go, and the memories that go first, in that order."""
+
+    count: int
+    """How many would be forgotten now."""
+    considered: int
+    """How many were looked at: long-term memories that are neither pinned nor of an excluded type."""
+    memories: tuple[FadingMemory, ...]
+    """Those nearest to being forgotten, at most 1,000."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """A JSON-ready mapping."""
+        return {
+            "count": self.count,
+            "considered": self.considered,
+            "memories": [memory.to_dict() for memory in self.memories],
+        }
+
+
+class Forgetter:
+    """Looks at one user's long-term memories page by page: memory is bounded however many there are."""
+
+    def __init__(self, parts: LongtermParts, *, timer: Callable[[], float] = time.monotonic) -> None:
+        self._parts = parts
+        self._timer = timer
+
+    def cleanup(self, scope: str, curve: EbbinghausForgetting, threshold: float, excluded: Sequence[str]) -> int:
+        """Forget what has fallen below the threshold; returns how many."""
+        forgotten = 0
+        size = _FIRST_BATCH
+        for page in self._pages(scope, excluded):
+            now = self._parts.now()
+            faded = [each for each in page if self._retention(curve, each, now) < threshold]
+            while faded:
+                batch, faded = faded[:size], faded[size:]
+                begun = self._timer()
+                forgotten += self._parts.store.forget_faded(scope, batch, actor=ACTOR)
+                size = _next_size(size, self._timer() - begun)
+        return forgotten
+
+    def plan(
+        self, scope: str, curve: EbbinghausForgetting, threshold: float, excluded: Sequence[str]
+    ) -> ForgettingPlan:
+        """What a clean-up would do; changes nothing."""
+        now = self._parts.now()
+        count = considered = 0
+        # The largest of the nearest is on top, so that the next nearer one can push it out.
+        nearest: list[tuple[float, str, float]] = []
+        for page in self._pages(scope, excluded):
+            considered += len(page)
+            for each in page:
+                left = self._retention(curve, each, now)
+                count += left < threshold
+                hours = curve.hours_until(threshold, each.access_count, each.importance_score)
+                moment = each.last_accessed_at.timestamp() + 3600 * hours
+                heapq.heappush(nearest, (-moment, each.id, left))
+                if len(nearest) > MOST_LISTED:
+                    heapq.heappop(nearest)
+        order = sorted(nearest, key=lambda item: (-item[0], item[1]))
+        entries = {entry.id: entry for entry in self._parts.store.by_ids(scope, [entry_id for _, entry_id, _ in order])}
+        memories = tuple(
+            self.on_curve(entries[entry_id], curve, threshold, now) for _, entry_id, _ in order if entry_id in entries
+        )
+        return ForgettingPlan(count, considered, memories)
+
+    @staticmethod
+    def on_curve(entry: MemoryEntry, curve: EbbinghausForgetting, threshold: float, now: datetime) -> FadingMemory:
+        """Where an entry stands on the curve."""
+        left = curve.calculate_retention(
+            _hours(entry.last_accessed_at, now), entry.access_count, entry.importance_score
+        )
+        falls = curve.falls_below_at(threshold, entry.last_accessed_at, entry.access_count, entry.importance_score)
+        return FadingMemory(entry, left, falls, goes=left < threshold)
+
+    def restore(self, scope: str, names: Sequence[str] | None) -> list[MemoryEntry]:
+        """Bring forgotten memories back, by id or key; `None` means all that the curve has taken.
+
+        They count as accessed now, or the next clean-up would take them again.
+        """
+        store = self._parts.store
+        if names is None:
+            found = [entry for entry in self._inactive(scope) if entry.superseded_by is None]
+        else:
+            found = store.by_ids(scope, names)
+            keys = store.by_keys(scope, names)
+            found += [entry for entry in keys.values() if entry.id not in {each.id for each in found}]
+        now = self._parts.now()
+        values = {"is_active": True, "superseded_by": None, "last_accessed_at": now}
+        restored: list[MemoryEntry] = []
+        inactive = [entry for entry in found if not entry.is_active]
+        for start in range(0, len(inactive), _FIRST_BATCH):
+            changes = [Amendment(entry.id, values, "restore") for entry in inactive[start : start + _FIRST_BATCH]]
+            restored += store.amend(scope, changes, actor=self._parts.actor)
+        return restored
+
+    def _inactive(self, scope: str) -> list[MemoryEntry]:
+        return self._parts.store.inactive(scope, limit=1_000_000)
+
+    def _pages(self, scope: str, excluded: Sequence[str]) -> Iterator[list[Fading]]:
+        after = None
+        while page := self._parts.store.fading(scope, excluded, after=after, limit=PAGE):
+            after = page[-1].place
+            yield page
+
+    @staticmethod
+    def _retention(curve: EbbinghausForgetting, each: Fading, now: datetime) -> float:
+        return curve.calculate_retention(_hours(each.last_accessed_at, now), each.access_count, each.importance_score)
+
+
+def _hours(since: datetime, now: datetime) -> float:
+    return (now - since).total_seconds() / 3600.0
+
+
+def _next_size(size: int, seconds: float) -> int:
+    """Smaller batches where they take long, larger ones where they do not."""
+    if seconds > _AIMED_SECONDS:
+        return max(1, int(size * _AIMED_SECONDS / seconds))
+    return min(_MOST_IN_BATCH, 2 * size) if seconds < _AIMED_SECONDS / 3 else size

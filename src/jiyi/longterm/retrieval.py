@@ -1,0 +1,172 @@
+"""Hybrid recall of the long-term design: candidates, metadata, decay, weighing, touch."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from jiyi.errors import IndexDamagedError, StorageError
+from jiyi.longterm.parts import LongtermParts
+from jiyi.longterm.router import Route, route
+from jiyi.model.entry import MESSAGE_TYPE, Explanation, MemoryEntry
+from jiyi.model.filters import Filters
+from jiyi.model.scope import visible_scopes
+from jiyi.model.scoring import FinalWeights, time_decay
+from jiyi.recall.engine import Request
+from jiyi.text import fold
+
+if TYPE_CHECKING:
+    from jiyi.longterm.keeping import RecentlyRecalled
+
+_log = logging.getLogger("jiyi.longterm")
+_MOST_SUPERSEDED = 1_000
+_SKIPPED = "small talk: nothing was searched"
+_WIDENED = "nothing was found in {}: all domains were searched"
+
+
+class Recollections(list[MemoryEntry]):
+    """The recalled memories, best first, and where they were looked for."""
+
+    def __init__(
+        self,
+        hits: Iterable[MemoryEntry] = (),
+        *,
+        domains: tuple[str, ...] = (),
+        routed_by: str = "",
+        notes: tuple[str, ...] = (),
+    ) -> None:
+        super().__init__(hits)
+        self.domains = domains
+        """The domains that the question is about."""
+        self.routed_by = routed_by
+        """Who said so: `rules`, `model:NAME`, `caller`, or `fallback` after a failure."""
+        self.notes = notes
+        """What the caller should know, such as that the router failed and everything was searched."""
+
+
+class Retriever:
+    """Asks the recall engine, and touches what was selected."""
+
+    def __init__(self, parts: LongtermParts, recalled: RecentlyRecalled) -> None:
+        self._parts = parts
+        self._recalled = recalled
+
+    def route(self, query: str) -> Route:
+        """The domains of a question."""
+        return route(self._parts.models.router, query)
+
+    def retrieve(
+        self,
+        scope: str,
+        query: str,
+        weights: FinalWeights,
+        *,
+        candidates: int,
+        limit: int,
+        domains: tuple[str, ...] | None = None,
+        as_of: datetime | None = None,
+    ) -> Recollections:
+        """The memories that answer best."""
+        where = self.route(query) if domains is None else Route(domains, "caller")
+        notes = [where.note] if where.note else []
+        if where.skips:
+            return Recollections(domains=where.domains, routed_by=where.by, notes=(*notes, _SKIPPED))
+        hits = self._search(scope, query, weights, candidates, limit, where.filter, as_of)
+        if not hits and where.filter and where.by != "caller":
+            hits = self._search(scope, query, weights, candidates, limit, (), as_of)
+            if hits:
+                notes.append(_WIDENED.format(", ".join(where.domains)))
+        if as_of is None:
+            self._touch(hits)
+        self._recalled.note(scope, [hit.content for hit in hits])
+        return Recollections(hits, domains=where.domains, routed_by=where.by, notes=tuple(notes))
+
+    def _search(
+        self,
+        scope: str,
+        query: str,
+        weights: FinalWeights,
+        candidates: int,
+        limit: int,
+        domains: tuple[str, ...],
+        as_of: datetime | None,
+    ) -> list[MemoryEntry]:
+        filters = Filters(visible_scopes(scope), without_types=(MESSAGE_TYPE,), domains=domains)
+        request = Request(
+            query=query,
+            filters=filters,
+            limit=limit if as_of is None else max(candidates, limit),
+            weights=weights,
+            candidates=candidates,
+            now=as_of or self._parts.now(),
+        )
+        try:
+            hits = self._parts.engine.recall(request)
+        except IndexDamagedError:
+            # An index was deleted or turned out to be broken while it was asked: it is rebuilt for the second answer.
+            hits = self._parts.engine.recall(request)
+        return hits if as_of is None else self._as_of(query, hits, filters, weights, limit, as_of)
+
+    def _touch(self, hits: list[MemoryEntry]) -> None:
+        try:
+            self._parts.records.touch([hit.id for hit in hits], self._parts.now())
+        except StorageError as error:
+            # The answer is there. That it was given could not be noted, which only makes it fade a little sooner.
+            _log.warning("recalled memories could not be touched: %s", type(error).__name__)
+
+    # --- looking back -----------------------------------------------------------------------------------------------
+
+    def _as_of(
+        self,
+        query: str,
+        hits: list[MemoryEntry],
+        filters: Filters,
+        weights: FinalWeights,
+        limit: int,
+        as_of: datetime,
+    ) -> list[MemoryEntry]:
+        """What stood then: what has come since is left out, what was corrected since is put back.
+
+        The indexes no longer hold what was corrected, so that all are compared with the question directly.
+        """
+        corrected = self._parts.store.superseded(filters.scopes, as_of, limit=_MOST_SUPERSEDED)
+        past = [replace(entry, is_active=True) for entry, _ in corrected]
+        known = [hit for hit in hits if hit.created_at <= as_of]
+        found = [*known, *(entry for entry in past if filters.admits(entry))]
+        relevances = self._relevance(query, [entry.content for entry in found])
+        weighed = []
+        for entry, (similarity, coverage) in zip(found, relevances, strict=True):
+            relevance = max(similarity, coverage)
+            if relevance <= 0:
+                continue
+            decay = time_decay(entry.last_accessed_at, as_of, weights.decay_rate)
+            parts = {
+                "similarity": similarity,
+                "coverage": coverage,
+                "relevance": relevance,
+                "decay": decay,
+                "importance": entry.importance_score,
+                "final": weights.final_score(relevance, decay, entry.importance_score),
+            }
+            shown = entry if entry in known else replace(entry, is_active=False)
+            weighed.append(shown.as_hit(relevance, Explanation(parts)))
+        weighed.sort(key=lambda hit: (-(hit.final_score or 0.0), hit.id))
+        return weighed[:limit]
+
+    def _relevance(self, query: str, texts: list[str]) -> list[tuple[float, float]]:
+        """For each text how similar its meaning is, and which share of the question's words it has."""
+        wanted = set(self._parts.analyzer.query(fold(query)).words)
+        coverage = [
+            len(wanted & set(self._parts.analyzer.analyze(fold(text)).words)) / len(wanted) if wanted else 0.0
+            for text in texts
+        ]
+        if self._parts.embedder is None or not texts:
+            return [(0.0, share) for share in coverage]
+        vectors = self._parts.embedder.embed([query, *texts])
+        return [
+            (min(1.0, max(0.0, float(vectors[0] @ vector))), share)
+            for vector, share in zip(vectors[1:], coverage, strict=True)
+        ]

@@ -1,0 +1,232 @@
+"""The wire to OpenAI-compatible servers: the `openai` package, with bounds on size and time and our own errors.
+
+The package's own retries are off: who asks decides whether to ask again. Replies are read as bytes and no further than
+allowed, whatever the server sends.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import json
+import re
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import TYPE_CHECKING, Any, Final, NoReturn
+
+from jiyi.errors import (
+    ConfigError,
+    ContextOverflowError,
+    MissingDependencyError,
+    ModelError,
+    ModelRejectedError,
+    ModelReplyError,
+    ModelTimeoutError,
+    ModelUnavailableError,
+)
+
+if TYPE_CHECKING:
+    import openai
+
+__all__ = ["CHAT", "EMBEDDINGS", "Wire", "json_object"]
+
+CHAT: Final = "/chat/completions"
+EMBEDDINGS: Final = "/embeddings"
+_LONGEST_ERROR: Final = 64 << 10
+_OVERFLOW: Final = re.compile(
+    r"context_length_exceeded|exceed_context_size"
+    r"|(?:maximum|available|exceeds?[^.]{0,40}) context (?:length|size|window)"
+    r"|context (?:length|size|window)[^.]{0,40}exceed"
+    r"|(?:prompt|input|request|messages?)[^.]{0,30} too (?:long|large|many tokens)"
+    r"|too many tokens|reduce the length|max_model_len|range of input length|string_above_max_length",
+    re.IGNORECASE,
+)
+# What the package takes from the environment or tells of this machine: nobody asked for that to be sent.
+_UNASKED: Final = re.compile(r"x-stainless-(?!raw-response).*|openai-organization|openai-project", re.IGNORECASE)
+
+
+class Wire:
+    """One server. Safe for several threads; connections are made when first needed."""
+
+    def __init__(self, base_url: str, model: str, *, path: str, api_key: str | None, most: int) -> None:
+        if importlib.util.find_spec("openai") is None:
+            raise MissingDependencyError("a model server needs the package openai; install it: pip install 'jiyi[llm]'")
+        if not re.match(r"https?://[^/\s]+", base_url):
+            raise ConfigError(
+                "the address of a model server begins with http:// or https://, such as http://localhost:8080/v1"
+            )
+        self._base = base_url.rstrip("/").removesuffix(path)
+        self._path = path
+        self._model = model
+        self._key = api_key or None
+        self._most = most
+        self._client: openai.OpenAI | None = None
+        self._guard = threading.Lock()
+
+    def close(self) -> None:
+        """Let go of the connections; another call opens new ones."""
+        with self._guard:
+            client, self._client = self._client, None
+        if client is not None:
+            client.close()
+
+    @contextmanager
+    def post(self, request: Mapping[str, Any], seconds: float) -> Iterator[Any]:
+        """A successful response that has not been read; everything that goes wrong becomes a `ModelError`."""
+        import openai
+
+        client, http = self._connected()
+        try:
+            # Checked here: the package would send what is not JSON.
+            body = json.loads(json.dumps(request, ensure_ascii=True, allow_nan=False))
+            with self._opening(client, body, seconds) as response:
+                yield response
+        except openai.APITimeoutError as error:
+            raise ModelTimeoutError(f"{self._model} did not answer within {seconds:g} s") from error
+        except openai.APIStatusError as error:
+            self.raise_for(error.status_code, error.response.text[:_LONGEST_ERROR], error.response.headers)
+        except openai.APIConnectionError as error:
+            raise self._meaning(error.__cause__ or error, http, seconds) from error
+        except http.HTTPError as error:
+            raise self._meaning(error, http, seconds) from error
+
+    def _opening(self, client: openai.OpenAI, body: dict[str, Any], seconds: float) -> Any:
+        """The request as the package makes it, its response not yet read."""
+        if self._path == CHAT:
+            named = {name: body.pop(name) for name in ("model", "messages")}
+            return client.chat.completions.with_streaming_response.create(**named, extra_body=body, timeout=seconds)
+        named = {name: body.pop(name) for name in ("model", "input")}
+        # Without a format the package asks for another one than it was told to.
+        return client.embeddings.with_streaming_response.create(
+            **named, encoding_format="float", extra_body=body, timeout=seconds
+        )
+
+    def read(self, response: Any, seconds: float) -> bytes:
+        """The body, as long as it comes in time."""
+        until = time.monotonic() + seconds
+        body = bytearray()
+        for chunk in response.iter_bytes():
+            body += chunk
+            if time.monotonic() > until:
+                raise ModelTimeoutError(f"{self._model} did not finish its reply in time")
+        return bytes(body)
+
+    def raise_for(self, status: int, text: str, headers: Mapping[str, str] | None) -> NoReturn:
+        """The error that a status and what the server said about it mean."""
+        said = f"{self._model} answered {status}: {self.hidden(_short(text))}"
+        error: ModelError
+        if (_OVERFLOW.search(text) and status != 429) or status == 413:
+            error = ContextOverflowError(said)
+        elif status == 408:
+            error = ModelTimeoutError(said)
+        elif status == 429 or status >= 500 or status == 200:
+            error = ModelUnavailableError(said, retry_after=_retry_after(headers))
+        else:
+            error = ModelRejectedError(said)
+        raise error
+
+    def hidden(self, text: str) -> str:
+        """The text without the key, which servers like to quote."""
+        return text.replace(self._key, "***") if self._key else text
+
+    def _meaning(self, error: BaseException, http: Any, seconds: float) -> ModelError:
+        if isinstance(error, ModelError):
+            return error
+        if isinstance(error, http.TimeoutException):
+            return ModelTimeoutError(f"{self._model} did not answer within {seconds:g} s")
+        if isinstance(error, http.UnsupportedProtocol | http.InvalidURL):
+            return ModelRejectedError(f"the address of {self._model} cannot be used: {type(error).__name__}")
+        if isinstance(error, http.DecodingError):
+            return ModelReplyError(f"{self._model} sent what cannot be decoded", reason="not json")
+        return ModelUnavailableError(f"{self._model} cannot be reached: {self.hidden(str(error))}")
+
+    def _connected(self) -> tuple[openai.OpenAI, Any]:
+        import openai
+
+        # The HTTP library that this version of the package is built on.
+        http = importlib.import_module(openai.DefaultHttpxClient.__mro__[1].__module__.partition(".")[0])
+        with self._guard:
+            if self._client is None:
+                hooks = {"request": [self._prepare], "response": [self._bound(http)]}
+                self._client = openai.OpenAI(
+                    api_key=self._key or "none",
+                    base_url=self._base,
+                    max_retries=0,
+                    default_headers={"Accept-Encoding": "identity"},
+                    http_client=openai.DefaultHttpxClient(event_hooks=hooks),
+                )
+            return self._client, http
+
+    def _prepare(self, request: Any) -> None:
+        for name in [name for name in request.headers if _UNASKED.fullmatch(name)]:
+            del request.headers[name]
+        if self._key is None:
+            request.headers.pop("authorization", None)
+
+    def _bound(self, http: Any) -> Any:
+        """A hook that lets nobody read more of a response than is allowed."""
+        model, most = self._model, self._most
+
+        class Bounded(http.SyncByteStream):  # type: ignore[misc]
+            def __init__(self, stream: Any, most: int, *, whole: bool) -> None:
+                self._stream, self._most, self._whole = stream, most, whole
+
+            def __iter__(self) -> Iterator[bytes]:
+                left = self._most
+                for chunk in self._stream:
+                    left -= len(chunk)
+                    if left < 0:
+                        if not self._whole:
+                            return
+                        raise ModelReplyError(f"{model} sent more than {most:,} bytes", reason="too long")
+                    yield chunk
+
+            def close(self) -> None:
+                self._stream.close()
+
+        def bound(response: Any) -> None:
+            fine = response.status_code == 200
+            response.stream = Bounded(response.stream, most if fine else _LONGEST_ERROR, whole=fine)
+
+        return bound
+
+
+def json_object(data: bytes) -> Mapping[str, Any]:
+    """What a server answered, as an object."""
+    try:
+        value = json.loads(data)
+    except (ValueError, RecursionError):
+        reason = "not json" if data.strip() else "empty"
+        raise ModelReplyError(f"the server's answer is {reason}: {data[:60]!r}", reason="not json") from None
+    if not isinstance(value, Mapping):
+        raise ModelReplyError(f"the server's answer is a {type(value).__name__}, not an object", reason="wrong schema")
+    return value
+
+
+def _short(text: str) -> str:
+    """What an error body says, in one short line."""
+    try:
+        data = json.loads(text)
+    except (ValueError, RecursionError):
+        data = text
+    while isinstance(data, Mapping):
+        data = next((data[name] for name in ("error", "message", "detail") if data.get(name)), json.dumps(data))
+    return " ".join(str(data).split())[:300]
+
+
+def _retry_after(headers: Mapping[str, str] | None) -> float | None:
+    """Seconds to wait, from a header that gives seconds or a date."""
+    value = (headers or {}).get("retry-after", "").strip()
+    if re.fullmatch(r"\d+(?:\.\d+)?", value):
+        return float(value)
+    try:
+        moment = parsedate_to_datetime(value)
+    except (TypeError, ValueError):
+        return None
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    return max(0.0, (moment - datetime.now(UTC)).total_seconds())

@@ -1,0 +1,168 @@
+"""Forgetting: only what has faded, never for good, and only long-term memories."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from jiyi.errors import InvalidInputError
+from jiyi.longterm.forgetting import _next_size
+from jiyi.sync import AgentMemory
+from tests.longterm.conftest import FakeClock, OpenMemory
+
+DOMAIN = "user_preferences"
+
+
+def fill(memory: AgentMemory, clock: FakeClock, **more: Any) -> None:
+    """Ten facts of growing importance."""
+    memory.store_many(
+        [
+            {
+                "key": f"k{number}",
+                "content": f"fact number {number} about tea",
+                "scope": "alice",
+                "domain": DOMAIN,
+                "importance": number / 10,
+                **more,
+            }
+            for number in range(10)
+        ]
+    )
+
+
+def test_what_has_faded_goes_and_the_rest_stays(room: AgentMemory, clock: FakeClock) -> None:
+    fill(room, clock)
+    clock.advance(days=18)
+    plan = room.longterm.cleanup_forgotten_memories("alice", dry_run=True)
+    goes = [memory.entry.key for memory in plan.memories if memory.goes]
+    assert plan.considered == 10
+    assert 0 < plan.count == len(goes) < 10
+    assert goes == [f"k{number}" for number in range(plan.count)]
+    assert room.count(scope="alice") == 10
+    assert room.longterm.cleanup_forgotten_memories("alice") == plan.count
+    assert sorted(entry.key for entry in room.list(scope="alice")) == [f"k{n}" for n in range(plan.count, 10)]
+    assert room.longterm.cleanup_forgotten_memories("alice") == 0
+
+
+def test_a_dry_run_tells_when_each_will_fall(room: AgentMemory, clock: FakeClock) -> None:
+    fill(room, clock)
+    plan = room.longterm.cleanup_forgotten_memories("alice", dry_run=True)
+    moments = [memory.falls_below_at for memory in plan.memories]
+    assert len(moments) == 10
+    assert moments == sorted(moments)
+    clock.time = moments[4]
+    clock.advance(seconds=1)
+    assert room.longterm.cleanup_forgotten_memories("alice") == 5
+
+
+def test_recalled_memories_last_longer(room: AgentMemory, clock: FakeClock) -> None:
+    room.store("used", "drinks green tea", scope="alice", domain=DOMAIN)
+    room.store("unused", "owns a violin", scope="alice", domain=DOMAIN)
+    for _ in range(3):
+        (hit, *_) = room.longterm.retrieve_relevant_memories("alice", "green tea", top_k_final=1)
+        assert hit.key == "used"
+    entry = room.get("used", scope="alice")
+    assert entry.access_count == 3
+    assert entry.last_accessed_at == clock.time
+    clock.advance(days=25)
+    assert room.longterm.cleanup_forgotten_memories("alice") == 1
+    assert room.get("used", scope="alice") is not None
+
+
+def test_what_is_forgotten_can_be_brought_back_and_is_not_taken_again_at_once(
+    room: AgentMemory, clock: FakeClock
+) -> None:
+    fill(room, clock)
+    clock.advance(days=100)
+    assert room.longterm.cleanup_forgotten_memories("alice") == 10
+    assert room.longterm.retrieve_relevant_memories("alice", "tea") == []
+    assert room.get("k1", scope="alice") is None
+    assert [entry.key for entry in room.longterm.restore("alice", ["k1", "nobody"])] == ["k1"]
+    assert room.longterm.cleanup_forgotten_memories("alice") == 0
+    assert [hit.key for hit in room.longterm.retrieve_relevant_memories("alice", "tea")] == ["k1"]
+    assert len(room.longterm.restore("alice")) == 9
+    operations = [version.operation for version in room.history("k1", scope="alice")]
+    assert operations == ["create", "update", "restore"]
+
+
+def test_pinned_memories_never_go(room: AgentMemory, clock: FakeClock) -> None:
+    fill(room, clock)
+    assert room.longterm.pin("alice", "k0")
+    assert not room.longterm.pin("alice", "nobody")
+    assert not room.longterm.pin("bob", "k0")
+    clock.advance(days=1000)
+    assert room.longterm.cleanup_forgotten_memories("alice") == 9
+    assert room.longterm.pin("alice", "k0", False)
+    assert room.longterm.cleanup_forgotten_memories("alice") == 1
+
+
+def test_reflections_stay_unless_the_caller_wants_them_to_go(room: AgentMemory, clock: FakeClock) -> None:
+    fill(room, clock)
+    reflection = room.longterm.try_generate_reflection("alice")
+    clock.advance(days=1000)
+    assert room.longterm.cleanup_forgotten_memories("alice") == 10
+    assert [entry.id for entry in room.list(scope="alice")] == [reflection.id]
+    assert room.longterm.cleanup_forgotten_memories("alice", exclude_memory_types=()) == 1
+
+
+def test_keyed_memories_conversations_and_other_users_are_left_alone(room: AgentMemory, clock: FakeClock) -> None:
+    room.store("name", "she is called Ann", scope="alice")
+    room.store("theirs", "likes tea", scope="bob", domain=DOMAIN)
+    room.store("shared", "likes tea", scope="public", domain=DOMAIN)
+    room.longterm.extract_and_store_memories_for_round("alice", "c", "hello there", "hi")
+    clock.advance(days=1000)
+    assert room.longterm.cleanup_forgotten_memories("alice") == 0
+    assert room.get("name", scope="alice") is not None
+    assert room.recall("hello there", scope="alice", memory_types="message")
+    assert room.get("theirs", scope="bob") is not None
+
+
+def test_what_is_touched_meanwhile_is_not_forgotten(room: AgentMemory, clock: FakeClock) -> None:
+    fill(room, clock)
+    clock.advance(days=100)
+    parts = room._target._lt
+    page = parts.store.fading("alice", (), after=None, limit=100)
+    parts.records.touch([page[0].id], clock.time)
+    assert parts.store.forget_faded("alice", page, actor="test") == 9
+
+
+def test_a_large_clean_up_goes_page_by_page(room: AgentMemory, clock: FakeClock) -> None:
+    room.store_many([{"key": str(n), "content": f"fact {n}", "scope": "alice", "domain": DOMAIN} for n in range(1_100)])
+    clock.advance(days=100)
+    assert room.longterm.cleanup_forgotten_memories("alice") == 1_100
+    assert room.count(scope="alice") == 0
+
+
+@given(st.integers(1, 500), st.floats(1e-6, 10))
+def test_a_batch_that_took_too_long_is_followed_by_a_smaller_one(size: int, seconds: float) -> None:
+    following = _next_size(size, seconds)
+    assert 1 <= following <= 500
+    if seconds > 0.05:
+        assert following <= size
+        assert following == 1 or following * seconds / size <= 0.0501
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [{"threshold": 1.5}, {"base_retention": 0}, {"strengthening_factor": 0.5}, {"exclude_memory_types": ["a b"]}],
+)
+def test_bad_numbers_are_refused(room: AgentMemory, arguments: dict[str, Any]) -> None:
+    with pytest.raises(InvalidInputError):
+        room.longterm.cleanup_forgotten_memories("alice", **arguments)
+
+
+def test_maintain_does_what_is_due(open_room: OpenMemory, clock: FakeClock) -> None:
+    memory = open_room()
+    fill(memory, clock, tags=["tea"])
+    memory.longterm.schedule_round("bob", "c", "I am allergic to nuts", "ok")
+    clock.advance(days=100)
+    dry = memory.maintain(dry_run=True)
+    assert (dry["forgotten"], dry["jobs_run"]) == ({"alice": 10}, 0)
+    report = memory.maintain()
+    assert report["forgotten"] == {"alice": 10}
+    assert report["jobs_run"] == 1
+    assert report["jobs"] == {"done": 1}
+    assert report["dead_jobs"] == []
+    clock.advance(days=8)
+    assert memory.maintain()["jobs_purged"] == 1

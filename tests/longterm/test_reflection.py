@@ -1,0 +1,144 @@
+"""Reflections: when they are due, whom they speak for, and that nothing becomes unfindable."""
+
+import pytest
+
+from jiyi.sync import AgentMemory
+from tests.longterm.answers import model
+from tests.longterm.conftest import FakeClock, OpenMemory
+
+THINGS = ["nuts", "milk", "wheat", "soy", "fish", "eggs", "sesame"]
+
+
+def tell(memory: AgentMemory, *things: str) -> list[str]:
+    """Stored facts, by id."""
+    return [
+        entry.id
+        for thing in things
+        for entry in memory.longterm.extract_and_store_memories_for_round(
+            "alice", "conversation", f"I am allergic to {thing}", "noted"
+        )
+    ]
+
+
+def reflections(memory: AgentMemory) -> list[str]:
+    return [entry.id for entry in memory.list(scope="alice", memory_types="reflection")]
+
+
+def test_it_needs_importance_two_facts_and_patience(room: AgentMemory, clock: FakeClock) -> None:
+    attempt = room.longterm.try_generate_reflection
+    assert attempt("alice", "c") is None
+    tell(room, "nuts")
+    assert attempt("alice", "c", importance_threshold=0.1, cooldown_hours=0) is None
+    tell(room, "milk")
+    assert attempt("alice", "c") is None
+    assert attempt("alice", "c", importance_threshold=1.0) is not None
+    tell(room, "wheat", "soy")
+    assert attempt("alice", "c", importance_threshold=1.0) is None
+    clock.advance(minutes=61)
+    assert attempt("alice", "c", importance_threshold=1.0) is not None
+    assert attempt("alice", "c", importance_threshold=0, cooldown_hours=0) is None
+
+
+def test_it_is_made_in_the_background_after_the_fact_that_made_it_due(room: AgentMemory) -> None:
+    tell(room, *THINGS[:4])
+    assert room.run_jobs() == 0
+    tell(room, THINGS[4])
+    assert [job.kind for job in room.jobs(scope="alice", states="queued")] == ["longterm.reflection"]
+    assert room.run_jobs() == 1
+    assert len(reflections(room)) == 1
+
+
+def test_facts_are_reflected_on_once(room: AgentMemory, clock: FakeClock) -> None:
+    first = tell(room, *THINGS[:5])
+    room.run_jobs()
+    second: list[str] = []
+    for thing in ["peanuts", "lupins", "celery", "mustard", "molluscs"]:
+        clock.advance(hours=2)
+        second += tell(room, thing)
+        room.run_jobs()
+    sources = [set(entry.source.references) for entry in room.list(scope="alice", memory_types="reflection")]
+    assert sorted(sources, key=min) == [set(first), set(second)]
+
+
+def test_summarised_facts_leave_the_vectors_and_stay_reachable_otherwise(room: AgentMemory) -> None:
+    tell(room, "nuts", "milk")
+    facts = room.list(scope="alice", memory_types="fact")
+    reflection = room.longterm.try_generate_reflection("alice", "c", 1.0, 0)
+    room.drain()
+    assert all(report.sound for report in room.verify())
+    meaning = room.recall("allergic to nuts", scope="alice", mode="semantic")
+    assert {hit.id for hit in meaning if hit.memory_type != "message"} == {reflection.id}
+    by_words = room.recall("allergic to nuts", scope="alice", mode="keyword", memory_types="fact")
+    assert {hit.content for hit in by_words} >= {"I am allergic to nuts"}
+    hybrid = room.longterm.retrieve_relevant_memories("alice", "allergic to nuts")
+    assert {hit.memory_type for hit in hybrid} == {"fact", "reflection"}
+    for fact in facts:
+        assert room.get(fact.key, scope="alice").summarized_by == reflection.id
+        explained = room.longterm.explain("alice", fact.id)
+        assert explained["summarized_by"][0]["id"] == reflection.id
+    told = room.longterm.explain("alice", reflection)
+    assert {each["id"] for each in told["facts"]} == {fact.id for fact in facts}
+    room.rebuild()
+    assert all(report.sound for report in room.verify())
+
+
+def test_a_reflection_is_found_in_every_domain_of_its_facts(open_room: OpenMemory) -> None:
+    memory = open_room(llm=model())
+    domains = ["user_preferences", "lifestyle_and_interests", "tasks_and_schedules"]
+    for number, domain in enumerate(domains):
+        memory.store(f"k{number}", f"fact number {number}", scope="alice", domain=domain, importance=0.9)
+    reflection = memory.longterm.try_generate_reflection("alice", "c", 1.0, 0)
+    assert set(reflection.domains) == set(domains)
+    for mode in ("hybrid", "keyword", "semantic"):
+        for domain in domains:
+            hits = memory.recall("fact number", scope="alice", mode=mode, domains=domain, memory_types="reflection")
+            assert [hit.id for hit in hits] == [reflection.id], (mode, domain)
+        assert memory.recall("fact number", scope="alice", mode=mode, domains="social_and_relationships") == []
+    for domain in domains:
+        hits = memory.longterm.retrieve_relevant_memories("alice", "fact number", domains=[domain])
+        assert reflection.id in [hit.id for hit in hits]
+
+
+@pytest.mark.parametrize("erase", [False, True])
+def test_forgetting_a_fact_takes_the_reflection_with_it(room: AgentMemory, erase: bool) -> None:
+    tell(room, "nuts", "milk")
+    reflection = room.longterm.try_generate_reflection("alice", "c", 1.0, 0)
+    nuts = next(entry for entry in room.list(scope="alice", memory_types="fact") if "nuts" in entry.content)
+    assert room.forget(nuts.key, scope="alice", erase=erase)
+    (left,) = room.list(scope="alice")
+    assert left.summarized_by is None
+    assert "milk" in left.content
+    versions = room.history(reflection.key, scope="alice")
+    assert versions[-1].operation == ("erase" if erase else "forget")
+    assert all(version.entry is None for version in versions) is erase
+    meaning = room.recall("allergic to milk", scope="alice", mode="semantic", memory_types="fact")
+    assert [hit.id for hit in meaning] == [left.id]
+
+
+def test_forgetting_a_reflection_lets_its_facts_speak_again(room: AgentMemory) -> None:
+    tell(room, "nuts", "milk")
+    reflection = room.longterm.try_generate_reflection("alice", "c", 1.0, 0)
+    assert room.forget(reflection.key, scope="alice")
+    assert {entry.summarized_by for entry in room.list(scope="alice")} == {None}
+
+
+def test_it_is_kept_across_export_and_import(room: AgentMemory, open_room: OpenMemory, tmp_path: object) -> None:
+    from pathlib import Path
+
+    tell(room, "nuts", "milk")
+    room.longterm.try_generate_reflection("alice", "c", 1.0, 0)
+    file = Path(str(tmp_path)) / "export.jsonl"
+    room.export_jsonl(file)
+    other = open_room("other")
+    other.import_jsonl(file)
+    before, after = ({e.id: e for e in memory.list(scope="alice")} for memory in (room, other))
+    assert before == after
+
+
+def test_with_a_model_the_reflection_says_who_made_it(open_room: OpenMemory) -> None:
+    memory = open_room(llm=model(name="thinker"))
+    tell(memory, "nuts", "milk")
+    reflection = memory.longterm.try_generate_reflection("alice", "c", 1.0, 0)
+    assert reflection.source.kind == "model:thinker"
+    assert reflection.conversation_id == "c"
+    assert reflection.content.startswith("总结")
