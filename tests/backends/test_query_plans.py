@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from jiyi.backends.sql import chat
+from jiyi.backends.sql import chat, history
 from jiyi.backends.sql.prepared import Prepared
 from jiyi.backends.sql.records import SqlRecordStore
 from jiyi.backends.sql.sqlite import SqliteDatabase
@@ -44,7 +44,7 @@ QUESTIONS: dict[str, tuple[Any, str]] = {
 BY_POSITION = "ix_conversation_history_session (scope=? AND session_id=? AND position"
 CHAT_STATEMENTS: dict[str, tuple[Prepared, tuple[str, ...]]] = {
     "where the next message goes": (
-        chat._NEXT_PLACE,
+        history._NEXT_PLACE,
         ("sqlite_autoindex_chat_epochs_1 (scope=? AND session_id=?)", "ix_conversation_history_session (scope=? AND"),
     ),
     "the current epoch": (chat._EPOCH, ("sqlite_autoindex_chat_epochs_1 (scope=? AND session_id=?)",)),
