@@ -103,6 +103,7 @@ class NotesRoom:
         self._recall = recall
         self._written = written
         self._scanning = threading.Lock()
+        self._entry_limits = replace(settings.limits, max_content_bytes=settings.append.entry_bytes)
         self._refused: set[str] = set()
         self.watcher: Watcher | None = None
         self.model = settings.model
@@ -141,8 +142,7 @@ class NotesRoom:
     ) -> AppendedNote:
         """Put an entry into the note of its day; in the file and on disk when this returns."""
         check_kind(kind)
-        limits = replace(self.settings.limits, max_content_bytes=self.settings.append.entry_bytes)
-        body = _checked_text(limits, text)
+        body = _checked_text(self._entry_limits, text)
         if by not in TRUST_LEVELS:
             raise InvalidInputError(f"by {by!r} is unknown; use one of {', '.join(TRUST_LEVELS)}")
         if not isinstance(source, str) or len(source) > _MOST_SOURCE or any(ord(c) < 32 for c in source):
