@@ -85,7 +85,8 @@ async def windows(folder: Path, small: int, large: int, rounds: int, report: Rep
                         pass
                     advance(500)
             # The same end in both: as many messages are shown, and only what lies behind them differs.
-            await chat.compact()
+            while (await chat.compact()).compacted:
+                pass
             await chat.put_many(turns(40))
         shown = {name: await chat.get() for name, chat in chats.items()}
 

@@ -245,9 +245,12 @@ async def one_scope(memory: AgentMemory, bare: Bare, layout: Layout, questions: 
 
 
 async def many_scopes(
-    memory: AgentMemory, bare: Bare, layout: Layout, questions: Questions, report: Report
+    memory: AgentMemory, bare: Bare, layout: Layout, questions: Questions, report: Report, *, judged: bool
 ) -> dict[str, Measured]:
-    """Small scopes: each of those asked in is asked twice, so half of the questions find nothing cached."""
+    """Small scopes: each of those asked in is asked twice, so half of the questions find nothing cached.
+
+    The large store is not judged by itself but by how much slower it is.
+    """
     chosen = random.Random(5).sample(range(layout.scopes), min(layout.scopes, len(questions.mixed()) // 2))
     pairs = list(zip([layout.scope(number) for number in chosen] * 2, questions.mixed(), strict=False))
     warm = layout.scope(next(n for n in range(layout.scopes) if n not in chosen or n == chosen[-1]))
@@ -257,24 +260,15 @@ async def many_scopes(
     parts = {"first": found.part(slice(0, len(chosen))), "again": found.part(slice(len(chosen), None))}
     for name, part in parts.items():
         asked = "first question in a scope" if name == "first" else "next question in the scope"
-        over = 1e3 * (part.recall.p50 - part.bare.p50)
-        report.at_most(
-            f"recall, {layout}, {asked}: p50 over the bare parts",
-            milliseconds(part.recall.p50),
-            part.bare_shown(),
-            value=over,
-            target=_ALLOWANCE_MS,
-            unit=" ms",
-        )
         most = 2e3 * part.bare.p50 + _ALLOWANCE_MS
         report.add(
             Row(
-                "    the same against 2 × the bare parts + 2 ms",
+                f"recall, {layout}, {asked}: p50 (2 × the bare parts + 2 ms)",
                 milliseconds(part.recall.p50),
-                f"{most:.2f} ms",
+                part.bare_shown(),
                 f"p95 {milliseconds(part.recall.p95)}",
-                f"≤ {most:.2f} ms",
-                verdict(met=1e3 * part.recall.p50 <= most),
+                f"≤ {most:.2f} ms" if judged else "",
+                verdict(met=1e3 * part.recall.p50 <= most) if judged else "",
             )
         )
     report.fact(f"resident memory, {layout}", _megabytes(resident_bytes()), _all_vectors(layout, bare.embedder))
@@ -378,7 +372,7 @@ async def run(options: argparse.Namespace) -> Path:
                 continue
             memory = await opened(folder, layout, embedder, report)
             bare = Bare(folder / f"{layout.scopes}x{layout.each}", embedder)
-            spread[layout.total] = await many_scopes(memory, bare, layout, questions, report)
+            spread[layout.total] = await many_scopes(memory, bare, layout, questions, report, judged=not spread)
             await memory.close()
         if len(spread) > 1:
             _growth(spread, report)

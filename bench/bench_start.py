@@ -26,7 +26,9 @@ _QUESTIONS = {"en": "garden", "zh": "花园"}
 
 def process(arguments: Sequence[str]) -> None:
     """Run it to its end; its words are shown only when it fails."""
-    done = subprocess.run(arguments, capture_output=True, text=True, encoding="utf-8", check=False)
+    # As after an installation: what was imported once is compiled.
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    done = subprocess.run(arguments, capture_output=True, text=True, encoding="utf-8", check=False, env=environment)
     if done.returncode != 0:
         raise SystemExit(f"{' '.join(arguments)} failed with {done.returncode}:\n{done.stdout}{done.stderr}")
 

@@ -58,6 +58,7 @@ CALLS: dict[str, dict[str, Call]] = {
     "limit": {
         "recall": lambda memory, value: memory.recall("text", value),
         "list": lambda memory, value: memory.list(limit=value),
+        "candidates": lambda memory, value: memory.candidates(limit=value),
     },
     "offset": {"list": lambda memory, value: memory.list(offset=value)},
     "context": {"recall": lambda memory, value: memory.recall("text", context=value)},
@@ -82,6 +83,11 @@ CALLS: dict[str, dict[str, Call]] = {
         "load_conversation_history": lambda memory, value: memory.load_conversation_history("s", scope=value),
         "list_sessions": lambda memory, value: memory.list_sessions(scope=value),
         "export_jsonl": lambda memory, value: memory.export_jsonl("never-written.jsonl", scope=value),
+        "forget_session": lambda memory, value: memory.forget_session("s", scope=value),
+        "chat": lambda memory, value: memory.chat("s", scope=value),
+        "candidates": lambda memory, value: memory.candidates(scope=value),
+        "take_candidate": lambda memory, value: memory.take_candidate("id", scope=value),
+        "reject_candidate": lambda memory, value: memory.reject_candidate("id", scope=value),
     },
     "category": {
         "store": lambda memory, value: memory.store("key", "text", value),
@@ -130,7 +136,19 @@ CALLS: dict[str, dict[str, Call]] = {
     "session_id": {
         "save_conversation_history": lambda memory, value: memory.save_conversation_history(value, []),
         "load_conversation_history": lambda memory, value: memory.load_conversation_history(value),
+        "forget_session": lambda memory, value: memory.forget_session(value),
+        "chat": lambda memory, value: memory.chat(value),
+        "candidates": lambda memory, value: memory.candidates(session_id=value),
     },
+    "candidate_id": {
+        "take_candidate": lambda memory, value: memory.take_candidate(value),
+        "reject_candidate": lambda memory, value: memory.reject_candidate(value),
+    },
+    "by": {
+        "take_candidate": lambda memory, value: memory.take_candidate("id", by=value),
+        "reject_candidate": lambda memory, value: memory.reject_candidate("id", by=value),
+    },
+    "state": {"candidates": lambda memory, value: memory.candidates(state=value)},
     "word": {"add_word": lambda memory, value: memory.add_word(value)},
     "messages": {
         "save_conversation_history": lambda memory, value: memory.save_conversation_history("s", value),
@@ -254,6 +272,9 @@ VALUES: dict[str, list[tuple[object, list[str]]]] = {
     "now": NO_TIME,
     "conversation_id": [*NO_TEXT, *TOO_LONG_AS_KEY],
     "session_id": [*NO_TEXT, *TOO_LONG_AS_KEY],
+    "candidate_id": [*NO_TEXT, *TOO_LONG_AS_KEY, (None, ["NoneType"])],
+    "by": [*NO_TEXT, *TOO_LONG_AS_KEY],
+    "state": [("old", ["'old'", "new, taken, rejected"]), (5, ["5"]), ("", ["''"])],
     "word": [
         *NO_TEXT,
         *TOO_LONG_AS_KEY,

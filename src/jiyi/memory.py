@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from jiyi.chat import Chat, RoomParts
+    from jiyi.chat.own import Summarizer
     from jiyi.config import Settings
     from jiyi.indexing import BackgroundIndexer, Drainer, IndexReport
     from jiyi.notes import Notes
@@ -325,13 +326,18 @@ class AgentMemory:
         soft_threshold: float | None = None,
         reserve: int | None = None,
         summarize_prompt: str | None = None,
+        summarizer: Summarizer | None = None,
+        count_tokens: Callable[[str], int] | None = None,
     ) -> Chat:
         """The running conversation of a session, inside a token limit: `put`, `get`, `get_all`, `reset`, `compact`.
 
         `None` as id means today's date in the user's time zone; what else is `None` comes from the settings. A session
-        that exists goes on where it stood. Its messages are those of `load_conversation_history`.
+        that exists goes on where it stood. Its messages are those of `load_conversation_history`. A `summarizer` of
+        your own is called with the summary before, the messages that leave the window and the most tokens, and returns
+        the next summary; `count_tokens` counts the tokens of a text as your model does.
         """
         from jiyi.chat import Chat, ChatRoom, make_budget
+        from jiyi.chat.own import own_parts
 
         settings = self._settings
         limit = settings.token_limit if token_limit is None else token_limit
@@ -341,8 +347,11 @@ class AgentMemory:
             kept_free = min(settings.reserve_tokens, limit // 2) if isinstance(limit, int) else None
         budget = make_budget(limit, settings.soft_threshold if soft_threshold is None else soft_threshold, kept_free)
         prompt = settings.summarize_prompt if summarize_prompt is None else self._limits.check_content(summarize_prompt)
-        room = ChatRoom(self._rooms(), self._scope(scope), self._session(session_id), budget, prompt)
-        return Chat(room, self._run, self._run_slowly, self._written)
+        parts = self._rooms()
+        if summarizer is not None or count_tokens is not None:
+            parts = own_parts(parts, summarizer, count_tokens)
+        room = ChatRoom(parts, self._scope(scope), self._session(session_id), budget, prompt)
+        return Chat(room, self._run, self._run_slowly, self._written, self._parts.model)
 
     async def candidates(
         self,
@@ -350,7 +359,7 @@ class AgentMemory:
         scope: str | None = None,
         session_id: str | None = None,
         state: str | None = "new",
-        limit: int = 1_000,
+        limit: int = 100,
     ) -> Sequence[Candidate]:
         """What compactions of the scope's chats propose to keep, oldest first; `None` as state means all."""
         from jiyi.chat import check_state
@@ -361,7 +370,7 @@ class AgentMemory:
             self._scope(scope),
             session_id=session,
             state=check_state(state),
-            limit=check_whole(limit, "limit", 1, 1_000_000),
+            limit=self._limits.check_limit(limit),
         )
 
     async def take_candidate(self, candidate_id: str, *, by: str | None = None, scope: str | None = None) -> bool:
@@ -499,6 +508,7 @@ class AgentMemory:
         self._patient_threads.close()
         if self._opened_notes is not None:
             self._opened_notes.close()
+        self._parts.engine.close()
         for index in self._parts.indexes:
             index.close()
         self._store.close()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, ClassVar, Self
 
@@ -173,6 +173,7 @@ class NoopChat:
         self.session_id = session_id
         self.scope = "main"
         self.token_limit = token_limit
+        self.answers = False
 
     async def put(self, message: MessageLike) -> str:
         """Drop it."""
@@ -181,6 +182,10 @@ class NoopChat:
     async def put_many(self, messages: Sequence[MessageLike]) -> Sequence[str]:
         """Drop them."""
         return [new_id() for _ in messages]
+
+    async def reply(self, message: MessageLike, *, on_text: Callable[[str], None] | None = None) -> Message:
+        """Drop it; nobody answers."""
+        return Message("assistant", "")
 
     async def get(self, *, initial_tokens: int = 0) -> ChatWindow:
         """Nothing."""

@@ -459,8 +459,11 @@ class TextIndex(DerivedIndex, Protocol):
         """Numbers of these scopes together."""
         ...
 
-    def windows(self, ids: Sequence[str], *, reach: int) -> list[TermRow]:
-        """Texts by id with up to `reach` others before and after each in its conversation, in order."""
+    def windows(self, ids: Sequence[str], *, reach: int, scopes: Sequence[str] = ()) -> list[TermRow]:
+        """Texts by id with up to `reach` others before and after each in its conversation, in order.
+
+        `scopes` is a hint where they stand: they are found sooner by it.
+        """
         ...
 
     def conversations(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -93,7 +94,8 @@ def assemble(settings: Settings, *, embedder: Embedder | None = None, model: Cha
         dated_candidates=settings.dated_candidates,
         freshness_seconds=settings.freshness_seconds,
     )
-    engine = RecallEngine(store, text, vectors, embedder, vocabulary, drainer, recall, settings.zone)
+    helpers = ThreadPoolExecutor(max_workers=8, thread_name_prefix="jiyi-vectors")
+    engine = RecallEngine(store, text, vectors, embedder, vocabulary, drainer, recall, settings.zone, helpers)
     chats = SqlChatStore(database)
     return Components(settings, store, indexes, drainer, indexer, engine, vocabulary, chats, model, release)
 

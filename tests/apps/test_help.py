@@ -11,7 +11,7 @@ from jiyi.apps.cli.exits import MEANINGS
 from tests.apps.command_line import CommandLine
 
 COMMANDS = (
-    "store recall forget count list history export import verify repair rebuild doctor demo".split()  # noqa: SIM905
+    "store recall forget count list history export import verify repair rebuild doctor chat demo".split()  # noqa: SIM905
 )
 
 

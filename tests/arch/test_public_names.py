@@ -59,6 +59,7 @@ METHODS = {
 }
 
 CHAT_METHODS = {
+    "answers",
     "asynchronous",
     "candidates",
     "compact",
@@ -71,6 +72,7 @@ CHAT_METHODS = {
     "overflowed",
     "put",
     "put_many",
+    "reply",
     "reset",
     "scope",
     "session_id",

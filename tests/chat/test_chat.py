@@ -11,7 +11,7 @@ import pytest
 
 from jiyi import Message
 from jiyi.errors import HistoryUnreadableError, InvalidInputError
-from jiyi.sync import AgentMemory, NoopMemory
+from jiyi.sync import AgentMemory
 from tests.chat.support import Model, call, check_whole, found, result, said, use
 from tests.support import database
 
@@ -299,7 +299,7 @@ def test_saving_the_history_after_a_reset_leaves_the_old_epoch_alone(memory: Age
 
 def test_an_epoch_that_is_not_there_is_named(memory: AgentMemory) -> None:
     chat = memory.chat("s")
-    for ask in (chat.get_all, chat.messages):
+    for ask in (chat.get_all, chat.messages, chat.summaries):
         with pytest.raises(InvalidInputError, match=r"no epoch 7; there are 1"):
             ask(epoch=7)
 
@@ -383,6 +383,8 @@ def test_rewriting_messages_under_a_summary_retires_it(memory: AgentMemory) -> N
     messages[changed] = said(changed, "something else was said")
     memory.save_conversation_history("s", messages)
     assert chat.summaries() == chain[:1]
+    with pytest.raises(InvalidInputError, match="rewritten"):
+        chat.expand(chain[1].id)
     assert all(candidate.last_position < changed for candidate in chat.candidates())
     assert chat.status().flushed_to == changed - 1
     window = chat.get()
@@ -474,65 +476,6 @@ def test_what_is_put_can_be_recalled(open_memory: OpenMemory) -> None:
     quiet = open_memory("quiet", recall_messages=False)
     quiet.chat("s").put({"role": "user", "content": "我在杭州买了一只仓鼠"})
     assert quiet.recall("仓鼠", memory_types="message") == []
-
-
-# --- input --------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("arguments", "named"),
-    [
-        ({"token_limit": 0}, "token_limit 0"),
-        ({"token_limit": -5}, "token_limit -5"),
-        ({"token_limit": "many"}, "token_limit"),
-        ({"token_limit": True}, "token_limit"),
-        ({"soft_threshold": 0}, "soft_threshold"),
-        ({"soft_threshold": 1.5}, "soft_threshold"),
-        ({"soft_threshold": "half"}, "soft_threshold"),
-        ({"reserve": -1}, "reserve"),
-        ({"token_limit": 100, "reserve": 51}, "reserve"),
-        ({"session_id": ""}, "session_id"),
-        ({"session_id": 5}, "session_id"),
-        ({"scope": ""}, "scope"),
-        ({"summarize_prompt": ""}, "content"),
-    ],
-)
-def test_a_chat_with_wrong_arguments_is_refused(memory: AgentMemory, arguments: dict[str, Any], named: str) -> None:
-    with pytest.raises(InvalidInputError, match=named):
-        memory.chat(**{"session_id": "s", **arguments})
-
-
-@pytest.mark.parametrize(
-    "message", [None, "text", 5, {}, {"role": ""}, {"role": "user", "content": 5}, {"content": "x"}]
-)
-def test_a_message_that_is_none_is_refused_and_changes_nothing(memory: AgentMemory, message: Any) -> None:
-    chat = memory.chat("s")
-    with pytest.raises(InvalidInputError, match="message"):
-        chat.put(message)
-    with pytest.raises(InvalidInputError, match=r"messages\[1\]"):
-        chat.put_many([said(0), message])
-    assert chat.get_all() == []
-
-
-def test_the_settings_are_the_defaults_of_a_chat(open_memory: OpenMemory) -> None:
-    memory = open_memory(token_limit=500, soft_threshold=0.5, reserve_tokens=200)
-    budget = memory.chat("s")._target._room.budget
-    assert (budget.limit, budget.soft, budget.reserve) == (500, 250, 200)
-    small = memory.chat("s", token_limit=100)._target._room.budget
-    assert (small.limit, small.reserve) == (100, 50)
-    assert memory.chat("s", reserve=10)._target._room.budget.reserve == 10
-    assert open_memory("other").chat("s").token_limit == 64_000
-
-
-def test_no_memory_has_a_chat_too() -> None:
-    with NoopMemory() as memory:
-        chat = memory.chat("s", token_limit=100)
-        assert chat.put(said(0))
-        assert chat.get() == []
-        assert chat.get_all() == []
-        assert not chat.compact().compacted
-        assert chat.status().messages == 0
-        assert chat.candidates() == memory.candidates() == []
 
 
 def test_a_prompt_of_ones_own_is_given_to_the_model(open_memory: OpenMemory) -> None:

@@ -7,6 +7,8 @@ import shutil
 import uuid
 from pathlib import Path
 
+from jiyi.backends.derived_file import FileVersion, file_version
+
 _UNFINISHED = "-unfinished"
 
 
@@ -21,13 +23,15 @@ class Generations:
         self._root = root
         self._name = name
         self._pointer = root / f"{name}.current"
+        # What the pointer said, and which version of it: it is asked for several times in every recall.
+        self._read: tuple[FileVersion, str | None] | None = None
 
     def current(self) -> Path | None:
         """The folder in use; `None` when there is none (any more)."""
         named = self._named()
         while named is not None:
             folder = self._root / named
-            if folder.is_dir():
+            if os.path.isdir(folder):  # noqa: PTH112 - half the time of the same by pathlib
                 return folder
             # Deleted, or has another process put the next one in its place since?
             before, named = named, self._named()
@@ -68,6 +72,16 @@ class Generations:
             leftover.unlink(missing_ok=True)
 
     def _named(self) -> str | None:
+        version = file_version(str(self._pointer))
+        if version is None:
+            return None
+        read = self._read
+        if read is None or read[0] != version:
+            # The version was asked before the content: if another one comes in between, the next call sees that.
+            self._read = read = (version, self._name_in_pointer())
+        return read[1]
+
+    def _name_in_pointer(self) -> str | None:
         try:
             named = self._pointer.read_text("utf-8").strip()
         except (FileNotFoundError, NotADirectoryError, UnicodeDecodeError):

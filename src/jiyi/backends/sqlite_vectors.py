@@ -15,7 +15,7 @@ from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -58,6 +58,9 @@ _UPSERT = (
 )
 
 
+_Stored: TypeAlias = tuple[Any, Any, Any, Any, bytes | None]
+"""Id, sequence, event time, checksum, data."""
+
 _ALL = "SELECT entry_id, sequence, event_time, checksum, data FROM memory_vectors WHERE scope = ? AND +sequence > ?"
 _SINCE = _ALL.replace("+sequence", "sequence")
 """A scope is read for the first time in the order of the table, later by the index on the sequence."""
@@ -74,8 +77,12 @@ class SqliteVectors:
         self._embedder = embedder
         self._store_id = store_id
         self._lock = ProcessLock(root.parent / "vector-index.lock", timeout=lock_timeout, purpose="the lock")
+        self._dimension = embedder.identity.dimension
+        self._width = 2 * self._dimension
+        """Bytes of one vector."""
         self._cache_bytes = cache_bytes
         self._cache: OrderedDict[str, ScopeMatrix] = OrderedDict()
+        self._cached_bytes = 0
         self._guard = threading.RLock()
         self._opened: tuple[Path, FileIdentity] | None = None
         self._connection: sqlite3.Connection | None = None
@@ -271,7 +278,7 @@ class SqliteVectors:
             "model": str(self._embedder.identity),
             "bytes": size,
             "cached_scopes": len(self._cache),
-            "cached_bytes": sum(matrix.nbytes for matrix in self._cache.values()),
+            "cached_bytes": self._cached_bytes,
         }
 
     def close(self) -> None:
@@ -282,25 +289,40 @@ class SqliteVectors:
 
     def _matrix(self, connection: sqlite3.Connection, scope: str) -> ScopeMatrix:
         """The scope's vectors, up to date with the file."""
-        matrix = self._cache.pop(scope, None) or ScopeMatrix(self._embedder.identity.dimension)
+        matrix = self._cache.pop(scope, None)
+        if matrix is None:
+            matrix = ScopeMatrix(self._dimension)
+        self._cached_bytes -= matrix.nbytes
         rows = connection.execute(_SINCE if matrix.sequence else _ALL, (scope, matrix.sequence)).fetchall()
         if rows:
-            matrix.update(self._decoded(rows))
+            self._check(rows)
+            if matrix.sequence:
+                matrix.update(self._decoded(rows))
+            else:
+                self._load(matrix, rows)
         self._cache[scope] = matrix
-        while len(self._cache) > 1 and sum(m.nbytes for m in self._cache.values()) > self._cache_bytes:
-            self._cache.popitem(last=False)
+        self._cached_bytes += matrix.nbytes
+        while len(self._cache) > 1 and self._cached_bytes > self._cache_bytes:
+            self._cached_bytes -= self._cache.popitem(last=False)[1].nbytes
         return matrix
 
-    def _decoded(
-        self, rows: Sequence[tuple[Any, Any, Any, Any, bytes | None]]
-    ) -> Iterator[tuple[str, int, int, Floats | None]]:
+    def _check(self, rows: Sequence[_Stored]) -> None:
+        """SQLite reads some flipped bytes without complaint."""
         for entry_id, sequence, event_time, checksum, data in rows:
-            # SQLite reads some flipped bytes without complaint.
             sane = isinstance(entry_id, str) and isinstance(sequence, int) and isinstance(event_time, int)
             if not sane or (data is not None and not self._intact(data, checksum)):
                 raise IndexDamagedError(f"the vector of entry {entry_id!r} is not what was written")
+
+    def _load(self, matrix: ScopeMatrix, rows: Sequence[_Stored]) -> None:
+        """Fill an empty matrix. A scope is read for the first time more often than one would think: once a process."""
+        live = [row for row in rows if row[4]]
+        ids, _, times, _, blobs = zip(*live, strict=True) if live else ((), (), (), (), ())
+        lengths = [len(data) // self._width for data in blobs]
+        matrix.load(ids, times, lengths, self._decode(b"".join(blobs)), max(row[1] for row in rows))
+
+    def _decoded(self, rows: Sequence[_Stored]) -> Iterator[tuple[str, int, int, Floats | None]]:
         joined = self._decode(b"".join(row[4] for row in rows if row[4] is not None))
-        width, start = 2 * self._embedder.identity.dimension, 0
+        width, start = self._width, 0
         for entry_id, sequence, event_time, _, data in rows:
             if data is None:
                 yield entry_id, sequence, event_time, None
@@ -310,15 +332,11 @@ class SqliteVectors:
                 start += count
 
     def _intact(self, data: object, checksum: object) -> bool:
-        return (
-            isinstance(data, bytes)
-            and len(data) % (2 * self._embedder.identity.dimension) == 0
-            and zlib.crc32(data) == checksum
-        )
+        return isinstance(data, bytes) and len(data) % self._width == 0 and zlib.crc32(data) == checksum
 
     def _decode(self, data: bytes) -> Floats:
         values = np.frombuffer(data, dtype=np.float16).astype(np.float32)
-        return values.reshape(-1, self._embedder.identity.dimension)
+        return values.reshape(-1, self._dimension)
 
     # --- opening --------------------------------------------------------------------------------------------------
 
@@ -367,6 +385,7 @@ class SqliteVectors:
             self._connection.close()
         self._connection, self._opened = None, None
         self._cache.clear()
+        self._cached_bytes = 0
 
     def _condemn(self, reason: str) -> None:
         """Remember that this generation is broken. It stays until the next one takes over: most rows may be of use."""

@@ -22,7 +22,15 @@ from typing import Any, TypeVar
 import tantivy
 from tantivy import Occur, Query
 
-from jiyi.backends.derived_file import FILE_ERRORS, FileIdentity, file_identity, means_damage, tree_bytes
+from jiyi.backends.derived_file import (
+    FILE_ERRORS,
+    FileIdentity,
+    FileVersion,
+    file_identity,
+    file_version,
+    means_damage,
+    tree_bytes,
+)
 from jiyi.backends.generations import Generations
 from jiyi.backends.locks import ProcessLock
 from jiyi.backends.tantivy_files import META, checksum_problems
@@ -59,7 +67,7 @@ def _schema() -> tantivy.Schema:
     return builder.build()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Opened:
     """A generation in use."""
 
@@ -67,6 +75,18 @@ class _Opened:
     index: tantivy.Index
     terms: TermStore
     terms_file: FileIdentity
+    loaded: FileVersion | None = None
+    """The commit that searchers show."""
+    meta: tuple[FileVersion, dict[str, Any]] | None = None
+    """How far the index has come, as of a commit."""
+
+    def searcher(self) -> tantivy.Searcher:
+        """A view of the last commit. Each one brings a new list of files, and only then there is something to load."""
+        version = file_version(f"{self.folder}/{_TANTIVY}/{META}")
+        if version is None or version != self.loaded:
+            self.index.reload()
+            self.loaded = version
+        return self.index.searcher()
 
 
 class TantivyIndex:
@@ -106,16 +126,17 @@ class TantivyIndex:
         return isinstance(self._analyzer, Vocabulary) and self._analyzer.refresh() and identity == self._identity()
 
     def _read_meta(self, opened: _Opened) -> dict[str, Any] | None:
-        index = opened.index
-        index.reload()
-        searcher = index.searcher()
-        hits = searcher.search(Query.term_query(index.schema, "id", _META_ID, "basic"), 1, count=False).hits
-        if not hits:
-            return None
-        meta = json.loads(_first(searcher.doc(hits[0][1]), "mark"))
-        known = {"identity": str, "sequence": int, "fingerprint": str}
-        if not isinstance(meta, dict) or not all(isinstance(meta.get(name), kind) for name, kind in known.items()):
-            raise IndexDamagedError("the text index does not say how far it has come")
+        searcher = opened.searcher()
+        version, known = opened.loaded, opened.meta
+        if known is not None and known[0] == version:
+            meta = known[1]
+        else:
+            by_id = Query.term_query(opened.index.schema, "id", _META_ID, "basic")
+            hits = searcher.search(by_id, 1, count=False).hits
+            if not hits:
+                return None
+            meta = _checked_meta(_first(searcher.doc(hits[0][1]), "mark"))
+            opened.meta = None if version is None else (version, meta)
         with self._reading_terms:
             reached = opened.terms.sequence()
         # The terms are written first: they may be ahead of the index, never behind it.
@@ -217,8 +238,7 @@ class TantivyIndex:
                 wanted += [Query.term_query(schema, "labels", term, "freq") for term in terms]
             should = Query.boolean_query([(Occur.Should, query) for query in wanted])
             query = Query.boolean_query([(Occur.Must, should), *_filter_clauses(schema, filters)])
-            opened.index.reload()
-            searcher = opened.index.searcher()
+            searcher = opened.searcher()
             hits = searcher.search(query, limit, count=False).hits
             return [_first(searcher.doc(address), "id") for _, address in hits]
 
@@ -228,9 +248,9 @@ class TantivyIndex:
         """Numbers of these scopes together."""
         return self._ask_terms(lambda terms: terms.statistics(scopes, words, bigrams))
 
-    def windows(self, ids: Sequence[str], *, reach: int) -> list[TermRow]:
+    def windows(self, ids: Sequence[str], *, reach: int, scopes: Sequence[str] = ()) -> list[TermRow]:
         """Texts by id with up to `reach` others before and after each in its conversation, in order."""
-        return self._ask_terms(lambda terms: terms.windows(ids, reach=reach))
+        return self._ask_terms(lambda terms: terms.windows(ids, reach=reach, scopes=scopes))
 
     def conversations(
         self, threads: Iterable[tuple[str, str]], words: Sequence[str]
@@ -349,6 +369,14 @@ class TantivyIndex:
         """Remember that this generation is broken, so that it is rebuilt and not asked again."""
         _log.warning("the text index is damaged and will be rebuilt from the records: %s", error)
         self._damaged, self._damage = folder, str(error)
+
+
+def _checked_meta(text: str) -> dict[str, Any]:
+    meta = json.loads(text)
+    known = {"identity": str, "sequence": int, "fingerprint": str}
+    if not isinstance(meta, dict) or not all(isinstance(meta.get(name), kind) for name, kind in known.items()):
+        raise IndexDamagedError("the text index does not say how far it has come")
+    return meta
 
 
 def _opened(folder: Path) -> _Opened:

@@ -36,6 +36,8 @@ _NO_POSITION = -1
 _UNIT = 1 << 32
 # A conversation of at most this many entries is read whole: one question instead of two for each entry in it.
 _SHORT_THREAD = 64
+# Looked up first, to see whether the entries of a scope stand alone or in threads.
+_PROBE = 8
 
 _CREATE = """
 CREATE TABLE IF NOT EXISTS entry_terms (
@@ -210,13 +212,13 @@ class TermStore:
                     found[term] += df
         return tuple(found[term] for term in ids)
 
-    def windows(self, ids: Sequence[str], *, reach: int) -> list[TermRow]:
+    def windows(self, ids: Sequence[str], *, reach: int, scopes: Sequence[str] = ()) -> list[TermRow]:
         """The entries with these ids and up to `reach` entries before and after each in its thread, in order.
 
         Rows that follow each other in one thread follow each other in the answer.
         """
         members: defaultdict[tuple[str, str], list[tuple[Any, ...]]] = defaultdict(list)
-        for row in _by_ids(self._reader, ids):
+        for row in self._rows(ids, scopes):
             members[row[0], row[1]].append(row)
         found: list[tuple[Any, ...]] = []
         for (scope, thread), rows in sorted(members.items()):
@@ -229,6 +231,23 @@ class TermStore:
             else:
                 found += self._around(rows, reach)
         return [_term_row(row) for row in found]
+
+    def _rows(self, ids: Sequence[str], scopes: Sequence[str]) -> list[tuple[Any, ...]]:
+        """Entries by id. Those that stand alone are looked up where their scope is, side by side.
+
+        By the index of ids they are spread over the whole file, which takes several times as long in a large one.
+        """
+        found: list[tuple[Any, ...]] = []
+        left = list(ids)
+        for scope in scopes:
+            probe = left[:_PROBE]
+            alone = _alone(self._reader, scope, probe)
+            if 2 * len(alone) > len(probe):
+                alone += _alone(self._reader, scope, left[_PROBE:])
+            found += alone
+            known = {row[4] for row in alone}
+            left = [entry_id for entry_id in left if entry_id not in known]
+        return found + _by_ids(self._reader, left)
 
     def _entries(self, scope: str, thread: str) -> int:
         row = self._reader.execute(
@@ -306,6 +325,16 @@ def _connect(path: Path, *, create: bool = False) -> sqlite3.Connection:
         connection.close()
         raise
     return connection
+
+
+def _alone(connection: sqlite3.Connection, scope: str, ids: Sequence[str]) -> list[tuple[Any, ...]]:
+    """Those of the entries that stand in this scope and in no thread with others."""
+    found: list[tuple[Any, ...]] = []
+    for start in range(0, len(ids), 500):
+        threads = [ALONE + entry_id for entry_id in ids[start : start + 500]]
+        places = ",".join("?" * len(threads))
+        found += connection.execute(f"{_SELECT} WHERE scope = ? AND thread IN ({places})", (scope, *threads)).fetchall()
+    return found
 
 
 def _by_ids(connection: sqlite3.Connection, ids: Sequence[str]) -> list[tuple[Any, ...]]:

@@ -58,9 +58,17 @@ class ScopeMatrix:
                 times.append(event_time)
                 blocks.append(rows)
         if ids:
-            self._append(ids, times, blocks)
+            self._append(ids, times, [len(block) for block in blocks], np.concatenate(blocks))
         if len(self.ids) > 64 and len(self.ordinals) < 0.7 * len(self.ids):
             self._pack()
+
+    def load(
+        self, ids: Sequence[str], times: Sequence[int], lengths: Sequence[int], rows: Floats, sequence: int
+    ) -> None:
+        """Take in all entries of a scope at once; there is none yet. `lengths` says how many rows each one has."""
+        self.sequence = sequence
+        if ids:
+            self._append(ids, times, lengths, rows)
 
     def similarities(self, query: Floats) -> Floats:
         """One similarity for each ordinal: half the best chunk, half the mean of the chunks. Dead ones are -inf."""
@@ -99,15 +107,15 @@ class ScopeMatrix:
 
         return similarities
 
-    def _append(self, ids: Sequence[str], times: Sequence[int], blocks: Sequence[Floats]) -> None:
-        added = sum(len(block) for block in blocks)
+    def _append(self, ids: Sequence[str], times: Sequence[int], counts: Sequence[int], rows: Floats) -> None:
+        added = len(rows)
         if self._rows + added > len(self._matrix):
             grown = np.empty((max(self._rows + added, int(1.5 * len(self._matrix))), self._dimension), np.float32)
             grown[: self._rows] = self._matrix[: self._rows]
             self._matrix = grown
-        lengths = np.fromiter((len(block) for block in blocks), np.int64, len(blocks))
+        lengths = np.asarray(counts, dtype=np.int64)
         starts = self._rows + np.concatenate(([0], np.cumsum(lengths)[:-1]))
-        np.concatenate(blocks, out=self._matrix[self._rows : self._rows + added])
+        self._matrix[self._rows : self._rows + added] = rows
         self._rows += added
         first = len(self.ids)
         self.ids.extend(ids)
@@ -120,7 +128,9 @@ class ScopeMatrix:
     def _pack(self) -> None:
         keep = np.flatnonzero(self._alive)
         ends = np.append(self._starts[1:], self._rows)
-        blocks = [self._matrix[self._starts[i] : ends[i]].copy() for i in keep]
+        counts = (ends - self._starts)[keep].tolist()
+        alive = np.repeat(self._alive, ends - self._starts)
+        rows = self._matrix[: self._rows][alive]
         ids = [self.ids[i] for i in keep]
         times = self.times[keep].tolist()
         self._matrix = np.empty((0, self._dimension), dtype=np.float32)
@@ -131,7 +141,7 @@ class ScopeMatrix:
         self.times = np.empty(0, dtype=np.int64)
         self._single = True
         if ids:
-            self._append(ids, times, blocks)
+            self._append(ids, times, counts, rows)
 
 
 class MatrixScan:

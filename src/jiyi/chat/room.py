@@ -7,6 +7,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from weakref import WeakValueDictionary
 
 from jiyi.chat.compaction import Compaction, Compactor, until
 from jiyi.chat.making import Maker
@@ -43,6 +44,11 @@ class ChatStatus:
     failures: int
     """How many have failed in a row."""
     next_attempt_at: datetime | None
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing was said since the last reset."""
+        return not self.messages and self.summary is None and not self.tokens
 
 
 class TokenCounts:
@@ -95,13 +101,17 @@ class SessionLocks:
     """One lock for each session in use: two compactions of one process would only do the same work twice."""
 
     def __init__(self) -> None:
-        self._locks: dict[tuple[str, str], threading.Lock] = {}
+        # A lock is gone with the last chat of its session.
+        self._locks: WeakValueDictionary[tuple[str, str], threading.Lock] = WeakValueDictionary()
         self._guard = threading.Lock()
 
     def of(self, scope: str, session_id: str) -> threading.Lock:
         """The lock of a session."""
         with self._guard:
-            return self._locks.setdefault((scope, session_id), threading.Lock())
+            lock = self._locks.get((scope, session_id))
+            if lock is None:
+                lock = self._locks[scope, session_id] = threading.Lock()
+            return lock
 
 
 class ChatRoom:
@@ -233,14 +243,21 @@ class ChatRoom:
 
     def summaries(self, epoch: int | None) -> list[Summary]:
         """The summaries that stand in an epoch, oldest first; the last one is in force."""
-        number = self.epochs()[-1].epoch if epoch is None else epoch
-        return self._store.summaries(*self._place, number)
+        known = [one.epoch for one in self.epochs()]
+        if epoch is not None and epoch not in known:
+            there = ", ".join(map(str, known))
+            raise InvalidInputError(f"session {self.session_id!r} has no epoch {epoch}; there are {there}")
+        return self._store.summaries(*self._place, known[-1] if epoch is None else epoch)
 
     def expand(self, summary_id: str) -> list[StoredMessage]:
         """The messages that a summary stands for, those of the summaries before it included."""
         summary = self._store.summary(*self._place, summary_id)
         if summary is None:
             raise InvalidInputError(f"session {self.session_id!r} has no summary {summary_id!r}; see summaries()")
+        if summary.replaced_at is not None:
+            raise InvalidInputError(
+                f"summary {summary_id!r} stands for nothing: what was said there was rewritten; see summaries()"
+            )
         first = next((one.first_position for one in self.epochs() if one.epoch == summary.epoch), 0)
         found, _ = self._store.following(*self._place, after=first - 1, before=summary.last_position + 1)
         return [one for one in found if not one.is_system]

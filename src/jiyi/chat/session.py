@@ -6,11 +6,14 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from jiyi.chat.compaction import Compaction
+from jiyi.chat.reply import OnText, answer
 from jiyi.chat.room import ChatRoom, ChatStatus
 from jiyi.chat.window import ChatWindow
+from jiyi.errors import ConfigError
 from jiyi.model.chat import Candidate, Epoch, Erased, StoredMessage, Summary
 from jiyi.model.limits import check_whole
 from jiyi.model.message import Message, MessageLike, check_message, check_messages
+from jiyi.ports import ChatModel
 
 _MOST_TOKENS = 1 << 40
 
@@ -30,9 +33,11 @@ class Chat:
         run: Callable[..., Awaitable[Any]],
         run_slowly: Callable[..., Awaitable[Any]],
         written: Callable[[], None],
+        model: ChatModel | None = None,
     ) -> None:
         """`run` does blocking work on a thread; `run_slowly` does what may ask a model."""
         self._room = room
+        self._model = model
         self._run = run
         self._run_slowly = run_slowly
         self._written = written
@@ -46,6 +51,11 @@ class Chat:
     def scope(self) -> str:
         """Whose conversation this is."""
         return self._room.scope
+
+    @property
+    def answers(self) -> bool:
+        """Whether a model is configured that `reply` can ask."""
+        return self._model is not None
 
     @property
     def token_limit(self) -> int:
@@ -64,6 +74,22 @@ class Chat:
         ids: list[str] = await self._run(self._room.put, messages)
         self._written()
         return ids
+
+    async def reply(self, message: MessageLike, *, on_text: OnText | None = None) -> Message:
+        """Add a message, let the configured model answer it, add the answer and return it.
+
+        `on_text` is called with every piece of the answer as it comes, in another thread. The message is kept whatever
+        the model does.
+        """
+        checked = check_message(message, "message")
+        if self._model is None:
+            raise ConfigError(
+                "no model is configured, so nobody can answer; set llm to openai-compatible with llm_base_url and "
+                "llm_model, or call put and get and ask a model of your own"
+            )
+        said: Message = await self._run_slowly(answer, self._room, self._model, checked, on_text)
+        self._written()
+        return said
 
     async def get(self, *, initial_tokens: int = 0) -> ChatWindow:
         """The messages for the next call of a model: prompts, the summary as a system message, the most recent ones.

@@ -34,12 +34,14 @@ class Drainer:
         self._store = store
         self._validated: dict[str, Mark] = {}
 
-    def state(self, index: DerivedIndex, scopes: Sequence[str] | None = None) -> IndexState:
-        """How far the index is behind, in these scopes or in all."""
+    def state(
+        self, index: DerivedIndex, scopes: Sequence[str] | None = None, *, head: Mark | None = None
+    ) -> IndexState:
+        """How far the index is behind in these scopes, or in all; behind `head` if the caller has just asked for it."""
         mark = self._valid_mark(index)
         if mark is None:
             return IndexState(index.name, usable=False, behind=self._store.pending(0, scopes))
-        if mark.sequence >= self._store.head().sequence:
+        if mark.sequence >= (head or self._store.head()).sequence:
             return IndexState(index.name, usable=True, behind=0)
         return IndexState(index.name, usable=True, behind=self._store.pending(mark.sequence, scopes))
 
@@ -59,13 +61,19 @@ class Drainer:
         state = self.state(index)
         return None if state.usable and not state.behind else self._step(index, target, None, progress)
 
-    def catch_up(self, index: DerivedIndex, scopes: Sequence[str], *, seconds: float) -> IndexState:
-        """Take in what these scopes wrote before this call, but wait no longer than `seconds`."""
-        state = self.state(index, scopes)
+    def catch_up(
+        self, index: DerivedIndex, scopes: Sequence[str], *, seconds: float, head: Mark | None = None
+    ) -> IndexState:
+        """Take in what these scopes wrote before this call, but wait no longer than `seconds`.
+
+        With `head` it is what they wrote up to there: one question to the records for several indexes.
+        """
+        head = head or self._store.head()
+        state = self.state(index, scopes, head=head)
         if state.usable and not state.behind:
             return state
         deadline = time.monotonic() + seconds
-        target = self._store.head().sequence
+        target = head.sequence
         while not state.usable or state.behind:
             left = deadline - time.monotonic()
             if left <= 0:

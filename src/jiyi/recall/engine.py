@@ -7,6 +7,7 @@ what is missing, foreign, forgotten or outside the filters is dropped.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import wait
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta, tzinfo
 from typing import TYPE_CHECKING
@@ -22,8 +23,10 @@ from jiyi.recall.settings import RecallSettings
 from jiyi.text import highlight
 
 if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
     from jiyi.indexing import Drainer, IndexState
-    from jiyi.ports import DerivedIndex, Embedder, RecordStore, TextIndex, VectorIndex, VectorScan
+    from jiyi.ports import DerivedIndex, Embedder, Mark, RecordStore, TermStatistics, TextIndex, VectorIndex, VectorScan
     from jiyi.recall.gather import Gathered
     from jiyi.recall.scorer import Candidates
     from jiyi.text import Analyzer
@@ -56,6 +59,32 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
+class _Search:
+    """What is looked for."""
+
+    request: Request
+    question: Question
+    today: datetime
+    periods: list[Period]
+    dated: Filters | None
+    """The filters together with the times that the question names; `None` where it names none that there are."""
+    least: int
+    """How many proposals an answer needs at the least."""
+    inside: int
+    """How many of them from the named times."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Similar:
+    """What the vectors say."""
+
+    scan: VectorScan
+    best: Sequence[str]
+    allowed: Sequence[str] | None
+    """The entries that the filters admit, where they ask for more than scopes."""
+
+
+@dataclass(frozen=True, slots=True)
 class RecallEngine:
     """Asks the indexes inside the visible scopes and lets the records decide."""
 
@@ -67,6 +96,8 @@ class RecallEngine:
     drainer: Drainer
     settings: RecallSettings
     zone: tzinfo
+    helpers: Executor
+    """Where the vectors are asked while the text index is."""
 
     def recall(self, request: Request) -> list[MemoryEntry]:
         """The best entries for the question, best first.
@@ -84,69 +115,115 @@ class RecallEngine:
             hits = self._recall(request, now)
         return self._with_context(hits, request) if request.context else hits
 
+    def close(self) -> None:
+        """Let go of the threads."""
+        self.helpers.shutdown()
+
     def _recall(self, request: Request, now: datetime) -> list[MemoryEntry]:
+        head = self.store.head()
         coverage: list[IndexCoverage] = []
-        text_ready = self._ready(self.text, request.filters, coverage)
-        scan = self._scan(request, coverage) if request.mode != "keyword" else None
-        if scan is None and (request.mode == "semantic" or not text_ready):
-            reasons = "; ".join(f"{part.index}: {part.note or 'not asked'}" for part in coverage)
-            raise IndexingError(f"no index could answer ({reasons}); the records are safe: run 'jiyi repair'")
-        today = min(max(now, _FIRST_MOMENT), _LAST_MOMENT)
-        question = read_question(request.query, self.analyzer, now=today, zone=self.zone)
-        allowed = None if scan is None or request.filters.only_scopes else self.store.matching_ids(request.filters)
-        if scan is not None and not text_ready:
+        beside: list[IndexCoverage] = []
+        # The vectors are asked in another thread: that is arithmetic, and leaves this one free for the words.
+        asked = self.helpers.submit(self._similar, request, head, beside) if self._scans(request, beside) else None
+        try:
+            text_ready = self._ready(self.text, request.filters, coverage, head)
+            search = self._search(request, now)
+            proposed = self._by_words(search) if text_ready and request.mode != "semantic" else {}
+            statistics = self._statistics(search) if text_ready else None
+        except BaseException:
+            if asked is not None:
+                wait((asked,))
+            raise
+        similar = asked.result() if asked is not None else None
+        coverage += beside
+        if statistics is not None and (similar is not None or request.mode != "semantic"):
+            if similar is not None:
+                proposed.update(self._by_meaning(search, similar))
+            elif search.dated is not None:
+                # The date may be all that matches: whatever happened then.
+                inside = self.store.page(search.dated, limit=search.inside, offset=0)
+                proposed.update(dict.fromkeys(entry.id for entry in inside))
+            found = self._gathered(search, list(proposed), statistics, similar)
+        elif similar is not None:
             from jiyi.recall.gather import gather_without_text
 
-            most = max(self.settings.dense_candidates, 2 * request.limit)
-            found = gather_without_text(scan, scan.best(most, allowed=allowed), allowed)
+            found = gather_without_text(similar.scan, similar.best, similar.allowed)
         else:
-            found = self._gathered(request, question, scan, allowed, today)
-        return self._ranked(request, question, found, tuple(coverage), now)
+            reasons = "; ".join(f"{part.index}: {part.note or 'not asked'}" for part in coverage)
+            raise IndexingError(f"no index could answer ({reasons}); the records are safe: run 'jiyi repair'")
+        return self._ranked(request, search.question, found, tuple(coverage), now)
 
     # --- asking the indexes ---------------------------------------------------------------------------------------
 
-    def _ready(self, index: DerivedIndex, filters: Filters, coverage: list[IndexCoverage]) -> bool:
-        state = self.drainer.catch_up(index, filters.scopes, seconds=self.settings.freshness_seconds)
+    def _ready(self, index: DerivedIndex, filters: Filters, coverage: list[IndexCoverage], head: Mark) -> bool:
+        state = self.drainer.catch_up(index, filters.scopes, seconds=self.settings.freshness_seconds, head=head)
         coverage.append(_covered(state))
         return state.usable
 
-    def _scan(self, request: Request, coverage: list[IndexCoverage]) -> VectorScan | None:
-        if self.vectors is None or self.embedder is None:
-            if request.mode == "semantic":
-                raise InvalidInputError(
-                    "mode 'semantic' compares meanings and no embedder is configured; "
-                    "set embedder to bundled, or use mode 'keyword'"
-                )
-            coverage.append(IndexCoverage("vectors", answered=False, note="no embedder is configured"))
+    def _scans(self, request: Request, coverage: list[IndexCoverage]) -> bool:
+        """Whether the vectors are to be asked."""
+        if request.mode == "keyword":
+            return False
+        if self.vectors is not None and self.embedder is not None:
+            return True
+        if request.mode == "semantic":
+            raise InvalidInputError(
+                "mode 'semantic' compares meanings and no embedder is configured; "
+                "set embedder to bundled, or use mode 'keyword'"
+            )
+        coverage.append(IndexCoverage("vectors", answered=False, note="no embedder is configured"))
+        return False
+
+    def _similar(self, request: Request, head: Mark, coverage: list[IndexCoverage]) -> _Similar | None:
+        if (
+            self.vectors is None
+            or self.embedder is None
+            or not self._ready(self.vectors, request.filters, coverage, head)
+        ):
             return None
-        if not self._ready(self.vectors, request.filters, coverage):
-            return None
-        return self.vectors.scan(self.embedder.embed([request.query])[0], request.filters.scopes)
+        scan = self.vectors.scan(self.embedder.embed([request.query])[0], request.filters.scopes)
+        allowed = None if request.filters.only_scopes else self.store.matching_ids(request.filters)
+        most = max(self.settings.dense_candidates, 2 * request.limit)
+        return _Similar(scan, scan.best(most, allowed=allowed), allowed)
+
+    def _search(self, request: Request, now: datetime) -> _Search:
+        """The question, taken apart."""
+        today = min(max(now, _FIRST_MOMENT), _LAST_MOMENT)
+        question = read_question(request.query, self.analyzer, now=today, zone=self.zone)
+        periods = self._periods(question, request.filters, today)
+        within = _within(request.filters, periods)
+        return _Search(
+            request,
+            question,
+            today,
+            periods,
+            dated=replace(request.filters, periods=within) if within else None,
+            least=2 * request.limit,
+            inside=max(self.settings.dated_candidates, 2 * request.limit),
+        )
+
+    def _statistics(self, search: _Search) -> TermStatistics:
+        return self.text.statistics(search.request.filters.scopes, search.question.words, search.question.bigrams)
 
     def _gathered(
-        self,
-        request: Request,
-        question: Question,
-        scan: VectorScan | None,
-        allowed: Sequence[str] | None,
-        today: datetime,
+        self, search: _Search, proposals: Sequence[str], statistics: TermStatistics, similar: _Similar | None
     ) -> Gathered:
         from jiyi.recall.gather import gather
 
-        periods = self._periods(question, request.filters, today)
-        dated = replace(request.filters, periods=_within(request.filters, periods)) if periods else None
+        filters, periods = search.request.filters, search.periods
         return gather(
-            question,
-            self._proposals(request, question, scan, dated, allowed),
+            search.question,
+            proposals,
             self.text,
-            scan,
-            request.filters.scopes,
+            statistics,
+            None if similar is None else similar.scan,
+            filters.scopes,
             self.settings.weights,
             periods=periods,
-            inside_dates=self.store.count(Filters(request.filters.scopes, periods=_plain(periods))) if periods else 0,
-            offset=self.zone.utcoffset(today.replace(tzinfo=None)) or timedelta(),
-            admit=self._admission(request.filters),
-            allowed=allowed,
+            inside_dates=self.store.count(Filters(filters.scopes, periods=_plain(periods))) if periods else 0,
+            offset=self.zone.utcoffset(search.today.replace(tzinfo=None)) or timedelta(),
+            admit=self._admission(filters),
+            allowed=None if similar is None else similar.allowed,
         )
 
     def _periods(self, question: Question, filters: Filters, today: datetime) -> list[Period]:
@@ -158,38 +235,28 @@ class RecallEngine:
         periods = question.periods(first - _SOFT_EDGE, last + _SOFT_EDGE, self.zone)
         return sorted(periods, key=lambda period: abs(period.start - today))[:_MOST_PERIODS]
 
-    def _proposals(
-        self,
-        request: Request,
-        question: Question,
-        scan: VectorScan | None,
-        dated: Filters | None,
-        allowed: Sequence[str] | None,
-    ) -> list[str]:
-        settings, filters = self.settings, request.filters
-        least = 2 * request.limit
-        found: dict[str, None] = {}
-        if request.mode != "semantic":
-            found.update(
-                self._by_text(question, filters, max(settings.word_candidates, least), settings.bigram_candidates)
-            )
-            if dated is not None and dated.periods:
-                inside = max(settings.dated_candidates, least)
-                found.update(self._by_text(question, dated, inside, inside))
-                if scan is None:
-                    # The date may be all that matches: whatever happened then.
-                    found.update(dict.fromkeys(entry.id for entry in self.store.page(dated, limit=inside, offset=0)))
-        if scan is not None:
-            found.update(dict.fromkeys(scan.best(max(settings.dense_candidates, least), allowed=allowed)))
-            if dated is not None and dated.periods:
-                inside = max(settings.dated_candidates, least)
-                found.update(dict.fromkeys(scan.best(inside, allowed=allowed, periods=dated.periods)))
-        return list(found)
+    def _by_words(self, search: _Search) -> dict[str, None]:
+        """What the text index proposes: everywhere, and at the times that the question names."""
+        settings, filters = self.settings, search.request.filters
+        found = self._by_text(
+            search.question, filters, max(settings.word_candidates, search.least), settings.bigram_candidates
+        )
+        if search.dated is not None:
+            found.update(self._by_text(search.question, search.dated, search.inside, search.inside))
+        return found
 
     def _by_text(self, question: Question, filters: Filters, words: int, bigrams: int) -> dict[str, None]:
         found = dict.fromkeys(self.text.propose("words", question.words, filters, limit=words, labels=True))
         if question.bigrams:
             found.update(dict.fromkeys(self.text.propose("bigrams", question.bigrams, filters, limit=bigrams)))
+        return found
+
+    def _by_meaning(self, search: _Search, similar: _Similar) -> dict[str, None]:
+        """The most similar ones: everywhere, and at the times that the question names."""
+        found = dict.fromkeys(similar.best)
+        if search.dated is not None:
+            inside = similar.scan.best(search.inside, allowed=similar.allowed, periods=search.dated.periods)
+            found.update(dict.fromkeys(inside))
         return found
 
     def _admission(self, filters: Filters) -> Callable[[Sequence[str]], set[str]] | None:
@@ -245,7 +312,7 @@ class RecallEngine:
     def _with_context(self, hits: list[MemoryEntry], request: Request) -> list[MemoryEntry]:
         """Give each hit the entries around it in its conversation; the text index knows who stands next to whom."""
         coverage: list[IndexCoverage] = []
-        if not self._ready(self.text, request.filters, coverage):
+        if not self._ready(self.text, request.filters, coverage, self.store.head()):
             return [_covered_by(hit, coverage) for hit in hits]
         rows = self.text.windows([hit.id for hit in hits], reach=request.context)
         place_of = {row.entry_id: place for place, row in enumerate(rows)}

@@ -44,6 +44,7 @@ def gather(
     question: Question,
     proposals: Sequence[str],
     text: TextIndex,
+    statistics: TermStatistics,
     scan: VectorScan | None,
     scopes: Sequence[str],
     weights: ScoringWeights,
@@ -54,9 +55,8 @@ def gather(
     admit: Callable[[Sequence[str]], set[str]] | None,
     allowed: Sequence[str] | None,
 ) -> Gathered:
-    """Read the proposals with their surroundings and the statistics of the visible texts."""
-    rows = text.windows(proposals, reach=REACH)
-    statistics = text.statistics(scopes, question.words, question.bigrams)
+    """Read the proposals with their surroundings; the statistics are those of the visible texts."""
+    rows = text.windows(proposals, reach=REACH, scopes=scopes)
     places = _candidate_rows(rows, set(proposals))
     if admit is not None:
         admitted = admit([rows[place].entry_id for place in places])

@@ -150,7 +150,7 @@ def read_attribute(text: str) -> tuple[str, str, str] | None:
         if match is None or _NEGATED.search(text[max(0, match.start() - 12) : match.end()]):
             continue
         groups = match.groupdict()
-        value = groups["value"].strip(" '\"")
+        value = groups["value"].strip(" .'\"")
         if not value:
             continue
         about = groups.get("about")

@@ -89,7 +89,8 @@ _ZH_KIN: Final = (
     r"|主管|导师|老师|邻居|房东|合伙人|搭档)"
 )
 _ZH_WHEN: Final = (
-    r"(?:每(?:天|周|晚|早|个?月|年|次|逢|到|个?星期|个?礼拜|个?周末)|周[一二三四五六日末天]都|天天|常年|平时|从小|一直)"
+    r"(?:每(?:天|周|晚|早|个?月|年|次|逢|到|个?星期|个?礼拜|个?周末)|周[一二三四五六日末天]都|天天|常年|平时|从小"
+    r"|一直)"
 )
 
 RULES: Final[tuple[Rule, ...]] = (
@@ -156,7 +157,8 @@ RULES: Final[tuple[Rule, ...]] = (
         0.9,
         _any(
             r"我的?(?:手机|电话|微信|邮箱|qq)(?:号码?|地址)?(?:是|为|:|：|换成|改成)",
-            r"\bmy (?:new )?(?:phone|mobile|cell|e-?mail|number|wechat)(?: (?:number|address|id))?(?: is|'s|:)",
+            r"\bmy (?:new )?(?:phone|mobile|cell|e-?mail|number|wechat)(?: (?:number|address|id))?(?: is|'s"
+            r"|:) ?\S*[\d@]",
         ),
     ),
     # --- what is to be done and when, on request --------------------------------------------------------------------
@@ -180,7 +182,7 @@ RULES: Final[tuple[Rule, ...]] = (
         0.9,
         _any(
             r"(?:决定|敲定|拍板|商定|议定|约定|约好|说好|谈妥|定下来|定了(?:用|下|要|在)|定为|改用|选用|采用|选定"
-            r"|选型|确定(?:用|采用|选|了|在|为)|统一用|弃用|不再用)",
+            r"|选型|确定(?:用|采用|选|了|在|为)|弃用|不再用)",
             r"我们(?:最终|最后|还是)?(?:选择|选了|决定|打算用|会用|将使用|用的是)|(?:最终|最后)(?:选|定|用)了?"
             r"|(?:方案|项目|数据库|框架|技术栈|版本|架构).{0,6}(?:定了|定在|改为|改成|换成|用)",
             r"(?:董事会|老板|领导|甲方|公司|评审).{0,4}(?:批准|批了|通过了|同意了)",
@@ -272,7 +274,7 @@ RULES: Final[tuple[Rule, ...]] = (
             r"我(?:总是|通常|一般|向来|老是)|(?:看着|看久了|听着|用着).{0,4}(?:费劲|难受|眼睛疼|别扭)|有事尽量"
             r"|尽量.{0,6}(?:找我|联系我)",
             rf"\bi{_EN_SOFT} (?:prefer|like|love|enjoy|adore|hate|dislike|detest|loathe|can'?t stand|can'?t bear"
-            rf"|don'?t like|don'?t enjoy|don'?t eat|don'?t drink)\b",
+            rf"|don'?t like|don'?t enjoy|don'?t eat|don'?t drink)\b(?! (?:it|that|this)\b)",
             r"\b(?:i'd|i would|would) rather\b|\bmy (?:\w+ )?favou?rite\b|\bis my (?:all-time )?favou?rite\b"
             r"|\bnot my (?:thing|cup of tea|style)\b|\bdoes it for me\b|\bi'm into\b",
             r"\bi(?:'m| am) (?:not )?(?:a|an|much of a|big on|more of a) (?:\w+ ){0,3}(?:person|fan|lover|guy|girl"
@@ -291,10 +293,11 @@ RULES: Final[tuple[Rule, ...]] = (
             r"我(?:现在|目前|之前|以前)?(?:在|是|当|做|从事|负责|带|管|教|任职|就职|就读|毕业|考|学的?是?"
             r"|读).{0,20}(?:工作|上班|公司|集团|大学|学院|专业|工程师|医生|护士|老师|律师|设计师|会计|经理|程序员"
             r"|司机|厨师|研究|博|硕|研[一二三]|组|团队|部门|项目|校|中学|初中|高中|小学|的$)",
-            r"我(?:们)?(?:上?个?月|上周|去年|今年|刚|最近|前年|已经|明年)?(?:跳槽|入职|离职|辞职|转行|升职|晋升"
+            r"(?:我(?:们)?|^)(?:上?个?月|上周|去年|今年|刚|最近|前年|已经|明年)?(?:跳槽|入职|离职|辞职|转行|升职|晋升"
             r"|升了|毕业|创业|被裁|转正|退休|考上|换工作)|(?:裁员|在职)",
             r"(?:正在|在|要)?(?:准备|备考|复习).{0,10}(?:考|证|师|雅思|托福|gre|司法|注册|公务员|研究生|级)"
-            r"|(?:过了|通过了|考了|拿了?)(?:n[1-5]|[四六]级|雅思|托福|cpa|证)|我(?:的)?(?:专业|方向|课题|职业|工号"
+            r"|(?:过了|通过了|考了|拿了?) ?(?:n[1-5]|[四六]级|雅思|托福|cpa|证)|在读[博硕研大]|我(?:的)?(?:专业"
+            r"|方向|课题|职业|工号"
             r"|岗位|论文)",
             r"(?:生产|测试|预发|线上|开发)环境|(?:服务器|端口|域名|仓库|分支|接口|账号|工位|预算|客户"
             r"|供应商)[^，。？]{0,8}(?:是|在|为|叫|有)|(?:导师|老师|学校|公司|部门|甲方|客户)(?:要求|规定|让我)"
@@ -389,7 +392,8 @@ OVERREACHING: Final = _any(
 QUESTION: Final = _any(
     r"[?？][\W_]*$",
     r"(?:吗|么|呢|来着|没有|不|没)[\W_]*$(?<!什么都不)(?<!了不)",
-    r"(?:是什么|为什么|怎么(?!也|都)|怎样|如何|多少|几(?:点|个|号|时|岁|天|次|年)(?!的)|哪(?:里|个|些|位|一|儿|年"
+    r"(?:什么(?!都|也|的|事都)|为什么|怎么(?!也|都)|怎样|如何|多少|几(?:点|个|号|时|岁|天|次|年)(?!的)|哪(?:里|个"
+    r"|些|位|一|儿|年"
     r"|部|天)|谁(?!都|也)|能不能|是不是|有没有|会不会|要不要|可不可以|行不行|好不好|还是选)",
     r"(?:今天|现在|明天)(?:周|星期|礼拜)?几(?:点|号)?",
     r"^(?:what|who|whom|whose|which|when|where|why|how|is|are|was|were|do|does|did|can|could|would|will|should|has"
@@ -399,13 +403,14 @@ QUESTION: Final = _any(
 HYPOTHETICAL: Final = _any(
     r"(?:如果|假如|假设|要是|倘若|万一|若是).{0,20}(?:就好了|的话|会|该|能|怎|就|说不定)|(?:如果|假如|假设|要是)我"
     r"|说不定|就好了|当初.{0,10}(?:就好|就)|梦见|梦到|做梦",
-    r"\bif (?:i|we|you|he|she|they) (?:were|was|had|could|won|ever)\b|\b(?:suppose|imagine|pretend|what if"
+    r"\bif (?:i|we|you|he|she|they) (?:were|was|had|could|won|win|ever)\b|\bi\'ll eat my hat\b|\b(?:suppose"
+    r"|imagine|pretend|what if"
     r"|hypothetically|let'?s say|i wonder|i wish|in theory|dreamt|dreamed)\b|\bmaybe i should\b|\bi (?:could"
     r"|should|would|might) have\b|\bwould be nice\b",
 )
 
 TASK_FOR_NOW: Final = _any(
-    r"^(?:请|麻烦)?(?:再|先)?(?:帮我|给我|替我|帮忙)?(?:把|将)?.{0,12}(?:翻译|润色|改写|续写|缩写|总结|概括"
+    r"^(?:请|麻烦)?(?:再|先)?(?:(?:帮我|给我|替我|帮忙|把|将).{0,14}?)?(?:翻译|润色|改写|续写|缩写|总结|概括"
     r"|算一?下|计算|转成|转换|起个|写(?:一|个|段|首|篇)|讲个|讲一|发我|查一?下|搜一?下|解释|重写|列出|生成|画(?:一"
     r"|个)|推荐(?:一|几|个))",
     r"^(?:please )?(?:translate|summari[sz]e|rewrite|rephrase|convert|calculate|compute|explain|define|list"

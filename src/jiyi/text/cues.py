@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Final
 
 from jiyi.text.attributes import read_attribute
@@ -28,7 +27,7 @@ from jiyi.text.cue_rules import (
     Kind,
     Rule,
 )
-from jiyi.text.dates import find_dates
+from jiyi.text.evidence import has_date, weigh
 from jiyi.text.normalize import fold
 from jiyi.text.sentences import sentences
 from jiyi.text.smalltalk import is_small_talk
@@ -67,8 +66,6 @@ _HAPPENS: Final = re.compile(
     r"|check-?up|presentation|hearing|recital|game|match|coming|arrives?|starts?|begins?|opens?)\b"
 )
 _BY_DATE: Final = Rule("date", "tasks_and_schedules", 0.75, 0.7, re.compile(""), lasting=False)
-# Dates are only looked for, not reckoned: any moment will do.
-_SOME_DAY: Final = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 def find_statements(text: str, *, speaker: str = "user") -> list[Statement]:
@@ -106,8 +103,7 @@ def _statements(sentence: str) -> Iterator[Statement]:
     if len(sentence) > _LONGEST_SENTENCE or is_small_talk(sentence):
         return
     plain = _QUOTED.sub(lambda quoted: "□" * len(quoted[0]), sentence)
-    folded = fold(plain)
-    rule = _rule_for(folded)
+    rule = _rule_for(plain)
     if rule is None:
         return
     parts = list(_side_by_side(sentence, plain)) if rule.kind in _APART else []
@@ -118,13 +114,16 @@ def _statements(sentence: str) -> Iterator[Statement]:
         yield _made(sentence, rule)
 
 
-def _rule_for(folded: str) -> Rule | None:
+def _rule_for(plain: str) -> Rule | None:
     """The rule that the sentence is stated by, unless it states nothing."""
+    folded = fold(plain)
     if HYPOTHETICAL.search(folded):
         return None
     rule = next((rule for rule in RULES if rule.pattern.search(folded)), None)
-    if rule is None and _HAPPENS.search(folded) and find_dates(folded, now=_SOME_DAY, tz=UTC):
+    if rule is None and _HAPPENS.search(folded) and has_date(folded):
         rule = _BY_DATE
+    if rule is None:
+        rule = weigh(plain, folded)
     if rule is None:
         return None
     if QUESTION.search(folded) and not (rule.kind == "instruction" and _is_wish(folded)):
@@ -151,7 +150,7 @@ def _side_by_side(sentence: str, plain: str) -> Iterator[tuple[str, Rule]]:
     starts = [0, *(match.end() for match in _CLAUSE.finditer(plain))]
     places: list[tuple[int, Rule]] = []
     for start, end in zip(starts, [*starts[1:], len(plain)], strict=True):
-        rule = _rule_for(fold(plain[start:end]).strip(" ，；,;"))
+        rule = _rule_for(plain[start:end].strip(" ，；,;"))
         if rule is not None and rule.kind in _APART and all(rule.kind != known.kind for _, known in places):
             places.append((start, rule))
     if not places:
@@ -164,7 +163,16 @@ def _side_by_side(sentence: str, plain: str) -> Iterator[tuple[str, Rule]]:
 def _made(content: str, rule: Rule) -> Statement:
     bare = LEAD_IN.sub("", content).strip() or content
     domain = rule.domain if rule.domain is not None else _domain(fold(bare), rule)
+    if rule.kind == "preference" and _OF_ANOTHER.search(fold(bare)):
+        domain = "social_and_relationships"
     return Statement(bare, rule.kind, rule.confidence, domain, rule.importance)
+
+
+# 王总喜欢喝茅台, "Ingrid hates surprises": somebody else's taste.
+_OF_ANOTHER: Final = re.compile(
+    r"^(?!我|咱|就|最|还是|平时|其实|一直|只|特别|比较|从小|周末|每)[\u4e00-\u9fff]{1,4}?(?:很|特别|最|不|只|就)?(?:喜欢|讨厌|爱[吃喝看听])"
+    r"|^(?!i\b|we\b)\w+ (?:really |absolutely )?(?:likes|loves|hates|prefers|dislikes|enjoys)\b"
+)
 
 
 def _domain(folded: str, rule: Rule) -> Domain:

@@ -49,6 +49,7 @@ def import_(session: Session, file: FileArgument) -> Code:
         "entries": counts.entries,
         "versions": counts.versions,
         "messages": counts.messages,
+        "chat": counts.chat,
         "unchanged": counts.unchanged,
     }
     said = (

@@ -32,7 +32,7 @@ def _first_version(_connection: sa.Connection) -> None:
 
 # As the engine writes it down for a new store, so that nothing tells an old store from a new one afterwards.
 _CHAT = """
-CREATE INDEX ix_conversation_history_prompts ON conversation_history (scope, session_id, position)
+CREATE INDEX ix_conversation_history_prompts ON conversation_history (scope, session_id, replaced_at, position)
  WHERE role IN ('system', 'developer');
 CREATE TABLE chat_epochs (
     scope TEXT NOT NULL, session_id TEXT NOT NULL, epoch INTEGER NOT NULL, first_position INTEGER NOT NULL,

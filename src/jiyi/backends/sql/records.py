@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from datetime import datetime
+from functools import lru_cache
 from typing import Any, Protocol
 
 import sqlalchemy as sa
@@ -32,6 +33,7 @@ from jiyi.ports import START, Change, Draft, ImportCounts, Mark
 
 # SQLite takes at most 32,766 parameters in a statement; smaller chunks are as fast.
 CHUNK = 500
+_LOOKUPS = (8, 32, 128, CHUNK)
 
 
 class Database(Protocol):
@@ -66,9 +68,6 @@ _SELECT = sa.select(*ENTRY_COLUMNS)
 _HAS_KEY = (memory_records.c.scope == sa.bindparam("scope_"), memory_records.c.key == sa.bindparam("key_"))
 _BY_KEY = _SELECT.where(*_HAS_KEY)
 _BY_IDS = _SELECT.where(memory_records.c.id.in_(sa.bindparam("ids_", expanding=True)))
-# The scope is compared as an expression: by its index SQLite would walk through the whole scope instead of looking up a
-# few ids.
-_BY_IDS_AND_SCOPES = _BY_IDS.where((memory_records.c.scope + "").in_(sa.bindparam("scopes_", expanding=True)))
 _ID_BY_KEY = Prepared(sa.select(memory_records.c.id).where(*_HAS_KEY))
 _INSERT_ENTRY = Prepared(memory_records.insert().inline(), memory_records.c.keys())
 _UPDATE_ENTRY = memory_records.update().where(memory_records.c.id == sa.bindparam("id_"))
@@ -89,6 +88,18 @@ _PLACES_AFTER = Prepared(
     .order_by(memory_changes.c.sequence)
     .limit(sa.bindparam("limit_", type_=sa.Integer))
 )
+
+
+@lru_cache(maxsize=64)
+def _lookup(ids: int, scopes: int) -> Prepared:
+    """Entries by id, and inside these scopes if there are any."""
+    statement = _SELECT.where(memory_records.c.id.in_([sa.bindparam(f"id_{place}") for place in range(ids)]))
+    if scopes:
+        # The scope is compared as an expression: by its index SQLite would walk through the whole scope instead of
+        # looking up a few ids.
+        scope = memory_records.c.scope + sa.literal_column("''")
+        statement = statement.where(scope.in_([sa.bindparam(f"scope_{place}") for place in range(scopes)]))
+    return Prepared(statement)
 
 
 class SqlRecordStore:
@@ -169,12 +180,16 @@ class SqlRecordStore:
 
     def fetch(self, ids: Sequence[str], filters: Filters | None) -> dict[str, MemoryEntry]:
         """Entries by id; with filters only those they admit."""
-        statement = _BY_IDS if filters is None else _BY_IDS_AND_SCOPES
-        scopes = {} if filters is None else {"scopes_": filters.scopes}
+        scopes = () if filters is None else filters.scopes
         found: dict[str, MemoryEntry] = {}
         with self._database.read() as connection:
             for start in range(0, len(ids), CHUNK):
-                for row in connection.execute(statement, {"ids_": ids[start : start + CHUNK], **scopes}):
+                chunk = ids[start : start + CHUNK]
+                size = next(size for size in _LOOKUPS if size >= len(chunk))
+                # The last one again and again: a statement for every number of ids would be prepared anew each time.
+                wanted = {f"id_{place}": chunk[min(place, len(chunk) - 1)] for place in range(size)}
+                wanted |= {f"scope_{place}": scope for place, scope in enumerate(scopes)}
+                for row in _lookup(size, len(scopes)).run(connection, wanted).fetchall():
                     entry = entry_of(row)
                     # Scopes are the fence and stand in the statement; the rest is cheaper to decide here.
                     if filters is None or filters.admits(entry):

@@ -126,11 +126,13 @@ conversation_history = sa.Table(
     # Rows that a later save replaced are kept, out of the way.
     sa.Column("replaced_at", UtcTime),
     sa.Index("ix_conversation_history_session", "scope", "session_id", "position"),
-    # Prompts stay in a chat's window: they are found without reading what lies between them.
+    # Prompts stay in a chat's window: they are found without reading what lies between them. With `replaced_at` the
+    # engine sees that this index fits better than the one above; otherwise it takes whichever was made last.
     sa.Index(
         "ix_conversation_history_prompts",
         "scope",
         "session_id",
+        "replaced_at",
         "position",
         sqlite_where=sa.text("role IN ('system', 'developer')"),
     ),

@@ -141,6 +141,19 @@ class TextIndexConformance(DerivedIndexConformance[TextIndex]):
         assert len({row.thread for row in shown}) == 1
         assert talk[4].id in [row.entry_id for row in index.windows([talk[4].id, "unknown"], reach=0)]
         assert index.windows([], reach=2) == []
+        hinted = index.windows([talk[4].id, talk[0].id], reach=2, scopes=MAIN.scopes)
+        assert hinted == shown
+        assert index.windows([talk[4].id, talk[0].id], reach=2, scopes=("elsewhere",)) == shown
+
+    def test_where_to_look_is_a_hint_and_changes_nothing_of_the_answer(self, index: TextIndex) -> None:
+        facts = [entry(f"fact {i}", f"line {i}") for i in range(20)]
+        public = [entry(f"fact {i}", f"line {i}", scope="public") for i in range(20)]
+        talk = [entry(None, f"line {i}", conversation_id="talk", position=i) for i in range(5)]
+        _apply(index, [*facts, *public, *talk])
+        wanted = [one.id for one in (*facts, *talk[:2], *public)]
+        plain = index.windows(wanted, reach=1)
+        for scopes in (("main",), ("public", "main"), ("main", "public"), ("elsewhere",)):
+            assert index.windows(wanted, reach=1, scopes=scopes) == plain
 
     def test_terms_of_a_text_are_shown_with_their_counts(self, index: TextIndex) -> None:
         one = entry("k", "apple banana apple 香蕉香蕉")

@@ -1,0 +1,148 @@
+"""`jiyi chat`: talking in the terminal."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from jiyi import sync
+from jiyi.errors import ConfigError, ContextOverflowError, ModelError, ModelReplyError, ModelTimeoutError
+from jiyi.testing.model_server import ModelServer
+from jiyi.testing.models import ScriptedModel
+from tests.apps.command_line import CommandLine
+
+
+def test_a_conversation_goes_on_where_it_stood(jiyi: CommandLine) -> None:
+    jiyi("chat", "--session", "trip", typed="pack the passports\n/quit\n")
+    again = jiyi("chat", "--session", "trip", typed="/quit\n")
+    assert "user: pack the passports" in again.lines
+    assert "nothing has been said yet" in jiyi("chat", "--session", "other", "-m", "/history").out
+
+
+def test_without_a_model_memory_answers_and_says_so_and_is_not_kept_as_said(jiyi: CommandLine) -> None:
+    jiyi("store", "allergy", "我对青霉素过敏")
+    told = jiyi("chat", "-m", "过敏")
+    assert told.lines == ["[no model] kept. Memory says:", "  · 我对青霉素过敏"]
+    assert jiyi("chat", "-m", "/history").lines == ["user: 过敏"]
+    assert jiyi("chat", "-m", "zzz").lines == ["[no model] kept."]
+
+
+def test_every_command_works_on_an_empty_conversation(jiyi: CommandLine) -> None:
+    for command in ("/history", "/summary", "/compact", "/candidates", "/reset", "/help"):
+        ended = jiyi("chat", "-m", command)
+        assert ended.code == 0
+        assert ended.out.strip()
+        assert isinstance(jiyi("chat", "-m", command, "--json").data, dict)
+
+
+def test_older_messages_go_under_a_summary_and_what_is_worth_keeping_is_listed(jiyi: CommandLine) -> None:
+    for line in ("请记住：我对花生过敏。", "天气不错。", "我们去河边吧。", "好的。"):
+        jiyi("chat", "-m", line)
+    assert jiyi("chat", "-m", "/compact", "--json").data == {"compacted": True}
+    assert "花生" in jiyi("chat", "-m", "/summary").out
+    [candidate] = jiyi("chat", "-m", "/candidates", "--json").data["candidates"]
+    assert "花生" in candidate["content"]
+    assert len(jiyi("chat", "-m", "/history", "--json").data["messages"]) == 4
+
+
+def test_a_reset_begins_anew(jiyi: CommandLine) -> None:
+    jiyi("chat", "-m", "hello")
+    jiyi("chat", "-m", "/reset")
+    assert jiyi("chat", "-m", "/history", "--json").data == {"messages": []}
+
+
+def test_an_unknown_command_is_named(jiyi: CommandLine) -> None:
+    ended = jiyi("chat", "-m", "/histroy")
+    assert ended.code == 2
+    assert "/histroy" in ended.err
+    assert "/help" in ended.err
+
+
+def test_what_others_wrote_cannot_steer_the_terminal(jiyi: CommandLine) -> None:
+    jiyi("chat", "-m", "red \x1b[31m alert")
+    assert "\x1b" not in jiyi("chat", "-m", "/history").out
+
+
+def test_a_model_answers_as_it_speaks(jiyi: CommandLine) -> None:
+    with ModelServer() as server:
+        model = {"JIYI_LLM": "openai-compatible", "JIYI_LLM_BASE_URL": server.base_url, "JIYI_LLM_MODEL": "m"}
+        server.reply("你好，小明。")
+        assert jiyi("chat", "-m", "我叫小明", **model).out == "你好，小明。\n"
+        server.reply("again")
+        ended = jiyi("chat", "-m", "hello", "--json", **model)
+    assert ended.data == {"reply": {"role": "assistant", "content": "again"}, "made_by": "model"}
+    assert [line.split(":")[0] for line in jiyi("chat", "-m", "/history").lines] == ["user", "assistant"] * 2
+
+
+def test_a_model_that_fails_costs_only_its_answer(jiyi: CommandLine) -> None:
+    model = {"JIYI_LLM": "openai-compatible", "JIYI_LLM_BASE_URL": "http://127.0.0.1:9/v1", "JIYI_LLM_MODEL": "m"}
+    ended = jiyi("chat", "-m", "hello", **model)
+    assert ended.code != 0
+    assert "cannot be reached" in ended.err
+    assert jiyi("chat", "-m", "/history").lines == ["user: hello"]
+
+
+# --- the same from Python ---------------------------------------------------------------------------------------------
+
+
+def test_a_reply_is_kept_with_its_question(tmp_path: Path) -> None:
+    heard: list[str] = []
+    with sync.AgentMemory.open(tmp_path, embedder="none", llm=ScriptedModel(["one", "two"])) as memory:
+        chat = memory.chat("s")
+        assert chat.reply({"role": "user", "content": "a"}).content == "one"
+        chat.reply({"role": "user", "content": "b"}, on_text=heard.append)
+        assert [message.content for message in chat.get_all()] == ["a", "one", "b", "two"]
+    assert "".join(heard) == "two"
+
+
+def test_a_window_that_the_model_finds_too_long_is_halved_and_asked_again(tmp_path: Path) -> None:
+    replies: list[str | ModelError] = [
+        ContextOverflowError("too long"),
+        '{"candidates": []}',
+        "a short summary",
+        "the answer",
+    ]
+    model = ScriptedModel(replies)
+    with sync.AgentMemory.open(tmp_path, embedder="none", llm=model) as memory:
+        chat = memory.chat("s")
+        chat.put_many([{"role": "user", "content": f"{number} " + "word " * 50} for number in range(6)])
+        assert chat.reply({"role": "user", "content": "so?"}).content == "the answer"
+        assert chat.status().summary.content == "a short summary"
+        assert len(chat.get_all()) == 8
+
+
+@pytest.mark.parametrize("failure", [ModelTimeoutError("slow"), "", "  "])
+def test_the_question_is_kept_when_the_model_does_not_answer(tmp_path: Path, failure: str | ModelError) -> None:
+    with sync.AgentMemory.open(tmp_path, embedder="none", llm=ScriptedModel([failure])) as memory:
+        chat = memory.chat("s")
+        with pytest.raises((ModelTimeoutError, ModelReplyError)):
+            chat.reply({"role": "user", "content": "a"})
+        assert [message.content for message in chat.get_all()] == ["a"]
+
+
+def test_without_a_model_nobody_answers_and_the_error_says_what_to_set(tmp_path: Path) -> None:
+    with sync.AgentMemory.open(tmp_path, embedder="none") as memory:
+        chat = memory.chat("s")
+        assert not chat.answers
+        with pytest.raises(ConfigError, match="llm_base_url"):
+            chat.reply({"role": "user", "content": "a"})
+        assert chat.get_all() == []
+
+
+def test_summaries_and_tokens_can_be_the_callers_own(tmp_path: Path) -> None:
+    seen: list[tuple[str | None, int]] = []
+
+    def summarize(previous: str | None, messages: object, most_tokens: int) -> str:
+        seen.append((previous, most_tokens))
+        return f"summary {len(seen)}"
+
+    with sync.AgentMemory.open(tmp_path, embedder="none") as memory:
+        chat = memory.chat("s", token_limit=200, summarizer=summarize, count_tokens=lambda text: len(text.split()))
+        for number in range(60):
+            chat.put({"role": "user", "content": f"{number} " + "word " * 20})
+            assert chat.get().tokens <= 200
+        assert chat.status().summary.content == f"summary {len(seen)}"
+        assert [previous for previous, _ in seen[1:]] == [f"summary {number}" for number in range(1, len(seen))]
+        with pytest.raises(ValueError, match="summarizer"):
+            memory.chat("s", summarizer="no function")

@@ -1,0 +1,367 @@
+"""ChatMemory stands in for LlamaIndex's ChatSummaryMemoryBuffer, and destroys nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import pickle
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from llama_index.core import MockEmbedding, VectorStoreIndex
+from llama_index.core.base.llms.types import ChatMessage, ChatResponse, MessageRole
+from llama_index.core.bridge.pydantic import PrivateAttr
+from llama_index.core.chat_engine import SimpleChatEngine
+from llama_index.core.chat_engine.types import ChatMode
+from llama_index.core.llms import MockLLM
+from llama_index.core.memory import ChatSummaryMemoryBuffer
+from llama_index.core.schema import Document
+from llama_index.core.storage.chat_store import BaseChatStore, SimpleChatStore
+from llama_index.core.utils import get_tokenizer
+
+from jiyi.integrations.llama_index import ChatMemory, JiyiChatStore, build_chat_memory
+from jiyi.integrations.llama_index.redis_store import RedisChatStore
+
+TOKENS = get_tokenizer()
+CALL = {"tool_calls": [{"id": "1", "type": "function", "function": {"name": "add", "arguments": '{"a": 1}'}}]}
+
+
+class Summarizer(MockLLM):
+    """A model that answers from a list, or raises what stands in it; its transcripts are kept."""
+
+    _replies: list[str | Exception] = PrivateAttr()
+    _asked: list[str] = PrivateAttr(default_factory=list)
+
+    def __init__(self, *replies: str | Exception) -> None:
+        super().__init__()
+        self._replies = list(replies)
+
+    @property
+    def asked(self) -> list[str]:
+        return self._asked
+
+    def chat(self, messages: Sequence[ChatMessage], **_: Any) -> ChatResponse:
+        self._asked.append(str(messages[-1].content))
+        reply = self._replies[min(len(self._asked), len(self._replies)) - 1]
+        if isinstance(reply, Exception):
+            raise reply
+        return ChatResponse(message=ChatMessage(role=MessageRole.ASSISTANT, content=reply))
+
+
+def said(count: int, *, first: int = 0) -> list[ChatMessage]:
+    """A conversation of short messages, two tokens each and a number."""
+    roles = (MessageRole.USER, MessageRole.ASSISTANT)
+    return [ChatMessage(role=roles[i % 2], content=f"Message {i}") for i in range(first, first + count)]
+
+
+def tokens(messages: Sequence[ChatMessage]) -> int:
+    return sum(len(TOKENS(message.content or "")) for message in messages)
+
+
+def contents(messages: Sequence[ChatMessage]) -> list[str | None]:
+    return [message.content for message in messages]
+
+
+# --- what LlamaIndex's buffer does ------------------------------------------------------------------------------------
+
+
+def test_it_is_a_buffer_of_llama_index() -> None:
+    memory = build_chat_memory(llm=MockLLM())
+    assert isinstance(memory, ChatSummaryMemoryBuffer)
+    assert (memory.token_limit, memory.chat_store_key) == (64_000, "default")
+    assert ChatMemory.class_name() == ChatSummaryMemoryBuffer.class_name()
+
+
+@pytest.mark.parametrize("limit", [0, -1])
+def test_a_limit_below_one_is_refused_as_there(limit: int) -> None:
+    with pytest.raises(ValueError, match="greater than 0"):
+        ChatMemory(token_limit=limit)
+    with pytest.raises(ValueError, match="greater than 0"):
+        build_chat_memory(MockLLM(), token_limit=limit or -1)
+
+
+def test_the_limit_comes_from_the_model_when_none_is_given() -> None:
+    model = MockLLM()
+    expected = ChatSummaryMemoryBuffer.from_defaults(llm=model).token_limit
+    assert ChatMemory.from_defaults(llm=model).token_limit == expected
+    assert ChatMemory.from_defaults().token_limit == ChatSummaryMemoryBuffer.from_defaults().token_limit
+
+
+def test_unknown_arguments_are_refused() -> None:
+    with pytest.raises(ValueError, match="Unexpected"):
+        ChatMemory.from_defaults(summariser=1)
+
+
+def test_what_fits_comes_back_whole() -> None:
+    memory = ChatMemory.from_defaults(chat_history=said(2), llm=Summarizer("never"))
+    assert memory.get() == said(2)
+    memory.put(ChatMessage(content="more"))
+    assert contents(memory.get()) == ["Message 0", "Message 1", "more"]
+    memory.set(said(1))
+    assert memory.get() == said(1)
+    memory.reset()
+    assert memory.get() == []
+    assert memory.get_all() == []
+
+
+def test_what_does_not_fit_is_summarised_and_the_next_summary_takes_up_the_last() -> None:
+    model = Summarizer("They greeted each other.", "They greeted and went on.")
+    memory = ChatMemory.from_defaults(chat_history=said(6), llm=model, token_limit=tokens(said(2)))
+    assert contents(memory.get()) == ["They greeted each other.", "Message 4", "Message 5"]
+    assert memory.get()[0].role == MessageRole.SYSTEM
+    memory.put(said(1, first=6)[0])
+    memory.put(said(1, first=7)[0])
+    assert contents(memory.get()) == ["They greeted and went on.", "Message 6", "Message 7"]
+    assert "They greeted each other." in model.asked[1]
+    assert len(model.asked) == 2
+
+
+def test_without_a_model_a_small_limit_just_shows_the_newest() -> None:
+    memory = ChatMemory.from_defaults(chat_history=said(1), token_limit=5)
+    for message in said(3, first=2):
+        memory.put(message)
+    window = memory.get()
+    assert contents(window) == ["Message 4"]
+    assert window.left_out == 3
+    assert len(memory.get_all()) == 4
+
+
+def test_initial_tokens_count_if_they_shall() -> None:
+    memory = ChatMemory.from_defaults(chat_history=said(1), token_limit=49, count_initial_tokens=True)
+    with pytest.raises(ValueError, match="Initial token count exceeds token limit"):
+        memory.get(initial_token_count=50)
+    assert memory.get(initial_token_count=40) == said(1)
+    free = ChatMemory.from_defaults(chat_history=said(1), token_limit=49)
+    assert free.get(initial_token_count=50) == said(1)
+
+
+def test_the_window_never_begins_with_an_answer() -> None:
+    memory = ChatMemory.from_defaults(chat_history=said(4), llm=Summarizer("Greetings."), token_limit=tokens(said(3)))
+    window = memory.get()
+    assert contents(window) == ["Greetings.", "Message 2", "Message 3"]
+    assert [message.role for message in window[1:]] == [MessageRole.USER, MessageRole.ASSISTANT]
+
+
+def test_saving_and_loading_keeps_messages_summary_and_settings() -> None:
+    model = Summarizer("Greetings.")
+    memory = ChatMemory.from_defaults(
+        chat_history=said(6), llm=model, token_limit=tokens(said(2)), summarize_prompt="Be brief"
+    )
+    window = memory.get()
+    for again in (ChatMemory.from_string(memory.to_string()), ChatMemory.from_dict(memory.to_dict())):
+        assert again.llm is None
+        assert (again.token_limit, again.summarize_prompt) == (memory.token_limit, "Be brief")
+        assert again.get() == window
+        assert again.get_all() == said(6)
+    old = ChatMemory.from_dict({"chat_history": said(2), "token_limit": 100})
+    assert len(old.get_all()) == 2
+
+
+def test_it_can_be_pickled() -> None:
+    memory = pickle.loads(pickle.dumps(ChatMemory.from_defaults(chat_history=said(2))))
+    assert isinstance(memory, ChatMemory)
+    assert memory.get() == said(2)
+
+
+def test_the_async_names_do_the_same() -> None:
+    async def talk() -> list[ChatMessage]:
+        memory = build_chat_memory(MockLLM())
+        await memory.aput(said(1)[0])
+        await memory.aput_messages(said(1, first=1))
+        assert await memory.aget_all() == said(2)
+        await memory.aset(said(1))
+        found = await memory.aget()
+        await memory.areset()
+        assert await memory.aget() == []
+        return list(found)
+
+    assert asyncio.run(talk()) == said(1)
+
+
+# --- what it does better ----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(params=["simple", "jiyi", "redis"])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[BaseChatStore]:
+    if request.param == "simple":
+        yield SimpleChatStore()
+    elif request.param == "jiyi":
+        with JiyiChatStore(tmp_path / "data") as made:
+            yield made
+    else:
+        found = RedisChatStore(request.getfixturevalue("redis_url"), prefix=f"test:{tmp_path.name}")
+        yield found
+        found.close()
+
+
+def long(count: int) -> list[ChatMessage]:
+    roles = (MessageRole.USER, MessageRole.ASSISTANT)
+    text = "the garden behind the house needs water again and nobody has time for it today"
+    return [ChatMessage(role=roles[i % 2], content=f"{i}: {text}") for i in range(count)]
+
+
+def test_every_message_stays_however_often_it_is_summarised(store: BaseChatStore) -> None:
+    memory = build_chat_memory(Summarizer("A talk about a garden."), token_limit=300, chat_store=store)
+    for message in long(60):
+        memory.put(message)
+        window = memory.get()
+        assert tokens(window) <= 300
+        assert window[-1] == message
+    assert memory.get_all() == long(60)
+    assert memory.get().summary == "A talk about a garden."
+
+
+def test_the_same_conversation_goes_on_in_another_object(store: BaseChatStore) -> None:
+    memory = build_chat_memory(Summarizer("A garden."), token_limit=300, chat_store=store)
+    memory.set(long(30))
+    window = list(memory.get())
+    if isinstance(store, SimpleChatStore):
+        again = ChatMemory.from_dict(memory.to_dict())
+    else:
+        again = build_chat_memory(Summarizer(AssertionError("no model is needed")), 300, chat_store=store)
+    assert again.get() == window
+
+
+@pytest.mark.parametrize(
+    "failure", [TimeoutError("too slow"), ConnectionResetError("gone"), "", "   ", "word " * 100_000]
+)
+def test_a_model_that_fails_changes_nothing_and_is_reported(store: BaseChatStore, failure: str | Exception) -> None:
+    memory = build_chat_memory(Summarizer(failure), token_limit=300, chat_store=store)
+    memory.set(long(30))
+    window = memory.get()
+    assert tokens(window) <= 300
+    assert window[-1] == long(30)[-1]
+    assert window.left_out > 0
+    assert window.trouble
+    assert window.summary is None
+    assert memory.get_all() == long(30)
+
+
+def test_a_failing_model_is_not_asked_again_at_once_and_later_it_is() -> None:
+    clock = [1000.0]
+    model = Summarizer(TimeoutError("slow"), "A garden.")
+    memory = build_chat_memory(model, token_limit=300)
+    memory._now = lambda: clock[0]
+    memory.set(long(30))
+    for _ in range(5):
+        assert "slow" in str(memory.get().trouble)
+    assert len(model.asked) == 1
+    clock[0] += 3
+    window = memory.get()
+    assert (window.summary, window.trouble) == ("A garden.", None)
+
+
+def test_the_newest_message_is_never_summarised_away(store: BaseChatStore) -> None:
+    question = ChatMessage(content="question " * 500)
+    memory = build_chat_memory(Summarizer("A garden."), token_limit=300, chat_store=store)
+    memory.set([*long(4), question])
+    window = memory.get()
+    assert window[-1] == question
+    assert window.over_limit
+
+
+def test_system_prompts_stay(store: BaseChatStore) -> None:
+    prompt = ChatMessage(role=MessageRole.SYSTEM, content="你是园丁。")
+    memory = build_chat_memory(Summarizer("A garden."), token_limit=300, chat_store=store)
+    memory.set([prompt, *long(40)])
+    assert memory.get()[0] == prompt
+    memory.put(ChatMessage(content="next"))
+    assert memory.get()[0] == prompt
+
+
+def test_a_tool_call_stays_with_its_results_and_is_summarised_with_them(store: BaseChatStore) -> None:
+    call = ChatMessage(role=MessageRole.ASSISTANT, content=None, additional_kwargs=CALL)
+    result = ChatMessage(role=MessageRole.TOOL, content="1", additional_kwargs={"tool_call_id": "1"})
+    for newest in (0, 2, 6):
+        model = Summarizer("They added.")
+        memory = build_chat_memory(model, token_limit=200, chat_store=store, chat_store_key=str(newest))
+        memory.set([*long(8), ChatMessage(content="add"), call, result, *long(newest)])
+        window = memory.get()
+        roles = [message.role for message in window]
+        assert roles.count(MessageRole.TOOL) == sum("tool_calls" in one.additional_kwargs for one in window)
+        if MessageRole.TOOL not in roles:
+            assert "add" in model.asked[-1]
+            assert "tool: 1" in model.asked[-1]
+
+
+def test_what_was_said_before_a_reset_is_kept() -> None:
+    memory = build_chat_memory(MockLLM())
+    memory.set(said(2))
+    memory.reset()
+    memory.put(ChatMessage(content="new"))
+    assert memory.past == [said(2)]
+    assert contents(memory.get_all()) == ["new"]
+
+
+def test_setting_other_messages_does_not_leave_an_old_summary_behind(store: BaseChatStore) -> None:
+    memory = build_chat_memory(Summarizer("A garden."), token_limit=300, chat_store=store)
+    memory.set(long(30))
+    assert memory.get().summary == "A garden."
+    memory.set(said(2))
+    assert memory.get() == said(2)
+
+
+def test_without_a_model_sentences_of_the_conversation_stand_for_it(store: BaseChatStore) -> None:
+    memory = build_chat_memory(None, token_limit=300, chat_store=store)
+    memory.set([ChatMessage(content="我叫小明，住在杭州。"), *long(40)])
+    window = memory.get()
+    assert window.summary
+    assert tokens(window) <= 300
+    source = " ".join(str(message.content) for message in memory.get_all())
+    assert all(line.strip() in source for line in window.summary.splitlines() if line.strip())
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.tuples(st.sampled_from(["user", "assistant", "system"]), st.integers(1, 60)), min_size=1, max_size=25),
+    st.integers(130, 400),
+    st.lists(st.booleans(), min_size=1, max_size=6),
+)
+def test_any_conversation_stays_whole_and_its_window_inside_the_limit(
+    turns: list[tuple[str, int]], limit: int, luck: list[bool]
+) -> None:
+    model = Summarizer(*("A summary." if lucky else TimeoutError("slow") for lucky in luck))
+    memory = build_chat_memory(model, token_limit=limit)
+    put = []
+    for number, (role, length) in enumerate(turns):
+        message = ChatMessage(role=role, content=f"{number} " + "word " * length)
+        memory.put(message)
+        put.append(message)
+        window = memory.get()
+        assert memory.get_all() == put
+        assert window.over_limit or tokens(window) <= limit
+        assert put[-1] in window
+        shown = [one for one in window if one.content != window.summary]
+        others = [one for one in put if one.role != MessageRole.SYSTEM]
+        covered = memory.state.covered
+        behind = sum(one.role != MessageRole.SYSTEM for one in put[:covered])
+        visible = sum(one.role != MessageRole.SYSTEM for one in shown)
+        assert behind + window.left_out + visible == len(others)
+
+
+# --- real engines -----------------------------------------------------------------------------------------------------
+
+
+def _condensing(memory: ChatMemory, llm: MockLLM) -> Any:
+    index = VectorStoreIndex.from_documents([Document(text="The garden is green.")], embed_model=MockEmbedding(8))
+    return index.as_chat_engine(chat_mode=ChatMode.CONDENSE_PLUS_CONTEXT, memory=memory, llm=llm)
+
+
+def _simple(memory: ChatMemory, llm: MockLLM) -> Any:
+    return SimpleChatEngine.from_defaults(memory=memory, llm=llm)
+
+
+@pytest.mark.parametrize("engine", [_condensing, _simple])
+def test_a_chat_engine_remembers_in_it(engine: Callable[[ChatMemory, MockLLM], Any], store: BaseChatStore) -> None:
+    memory = build_chat_memory(MockLLM(), token_limit=4_000, chat_store=store)
+    talk = engine(memory, MockLLM())
+    talk.chat("What is green?")
+    asyncio.run(talk.achat("And what else?"))
+    asked = [message.content for message in memory.get_all() if message.role == MessageRole.USER]
+    assert asked == ["What is green?", "And what else?"]
+    assert len(memory.get_all()) == 4
+    talk.reset()
+    assert memory.get_all() == []
