@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta, tzinfo
 from datetime import time as time_of_day
@@ -360,15 +359,6 @@ def check_kind(kind: object) -> str:
 def daily_path(day: date, *, shared: bool = False) -> str:
     """The note of a day."""
     return f"{SHARED_FOLDER if shared else FOLDER}/{day.isoformat()}.md"
-
-
-@contextmanager
-def named(what: str) -> Iterator[None]:
-    """Errors of this block begin with what they are about."""
-    try:
-        yield
-    except InvalidInputError as error:
-        raise type(error)(f"{what}: {error}") from None
 
 
 def _checked_text(limits: Limits, text: object) -> str:
