@@ -48,8 +48,8 @@ _ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _NUMBER = re.compile(r"-?\d+\.\d{2,}")
 _BAR = re.compile(r"[█▉▊▋▌▍▎▏]+")
 _TOLERANCE = 0.05
-_COMMANDS = {info.name for info in app.registered_commands if isinstance(info.name, str)}
-_COMMANDS |= {info.name for info in app.registered_groups if isinstance(info.name, str)}
+_NAMES = [*(info.name for info in app.registered_commands), *(info.name for info in app.registered_groups)]
+_COMMANDS = {name for name in _NAMES if isinstance(name, str)}
 
 
 @dataclass(frozen=True)

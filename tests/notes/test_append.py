@@ -5,6 +5,8 @@ import subprocess
 import sys
 import threading
 from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -207,14 +209,18 @@ class Racing(Files):
 
     def __init__(self, root: Path) -> None:
         super().__init__(root)
-        self.meanwhile: list[object] = []
+        self.meanwhile: list[Callable[[], object]] = []
 
-    def stamp(self, path: str):  # type: ignore[no-untyped-def]
-        if self.meanwhile:
-            action = self.meanwhile.pop(0)
-            if callable(action):
-                action()
-        return super().stamp(path)
+    @contextmanager
+    def appending(self, path: str) -> Iterator[tuple[int, Callable[[], bool]]]:
+        with super().appending(path) as (descriptor, in_place):
+
+            def after_something() -> bool:
+                if self.meanwhile:
+                    self.meanwhile.pop(0)()
+                return in_place()
+
+            yield descriptor, after_something
 
 
 def racing(desk: Desk) -> tuple[Appender, Racing]:
@@ -236,8 +242,7 @@ def entry(text: str, entry_id: str = "e-1") -> entries.NoteEntry:
 def test_a_file_that_is_replaced_under_the_write_gets_the_entry_again_and_the_conflict_is_told(desk: Desk) -> None:
     file = desk.write("memory/day.md", "old\n")
     appender, files = racing(desk)
-    # Looked at twice: before the write for its size, after it for its inode.
-    files.meanwhile = [None, lambda: saved_by_rename(file, "the editor's text\n")]
+    files.meanwhile = [lambda: saved_by_rename(file, "the editor's text\n")]
     done = appender.append(entry("ours"), "memory/day.md", lambda: "#")
     assert done.conflict
     assert [e.text for e in entries_in(file)] == ["ours"]
@@ -247,7 +252,7 @@ def test_a_file_that_is_replaced_under_the_write_gets_the_entry_again_and_the_co
 def test_an_editor_that_had_seen_the_entry_does_not_double_it(desk: Desk) -> None:
     file = desk.write("memory/day.md", "old\n")
     appender, files = racing(desk)
-    files.meanwhile = [None, lambda: saved_by_rename(file, file.read_text("utf-8") + "\nand an edit\n")]
+    files.meanwhile = [lambda: saved_by_rename(file, file.read_text("utf-8") + "\nand an edit\n")]
     appender.append(entry("ours"), "memory/day.md", lambda: "#")
     assert [e.text for e in entries_in(file)] == ["ours"]
 
@@ -255,7 +260,7 @@ def test_an_editor_that_had_seen_the_entry_does_not_double_it(desk: Desk) -> Non
 def test_a_file_that_is_deleted_under_the_write_is_made_again(desk: Desk) -> None:
     file = desk.write("memory/day.md", "old\n")
     appender, files = racing(desk)
-    files.meanwhile = [None, file.unlink]
+    files.meanwhile = [file.unlink]
     appender.append(entry("ours"), "memory/day.md", lambda: "# day")
     assert [e.text for e in entries_in(file)] == ["ours"]
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from jiyi.errors import InvalidInputError, ModelReplyError, NoteConflictError
+from jiyi.errors import InvalidInputError, ModelError, ModelReplyError, ModelUnavailableError, NoteConflictError
 from jiyi.notes import longterm_file
 from jiyi.notes.longterm_file import Addition, with_additions
-from jiyi.testing.models import ScriptedModel
+from jiyi.testing.models import MODEL_FAULTS, FailingModel, ScriptedModel
 from tests.notes.conftest import Desk, OpenDesk
 
 NOW = datetime(2026, 11, 15, 4, tzinfo=UTC)
@@ -247,13 +247,41 @@ def test_a_model_proposes_lines_and_code_makes_the_diff(open_desk: OpenDesk) -> 
         '{"additions": "none", "removals": []}',
     ],
 )
-def test_a_reply_that_is_no_proposal_is_an_error_and_never_an_empty_one(open_desk: OpenDesk, bad: str) -> None:
-    desk = open_desk(llm=ScriptedModel([bad]))
+def test_a_reply_that_is_no_proposal_is_an_error_and_never_an_empty_one(
+    open_desk: OpenDesk, bad: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("jiyi.notes.model_curation.PAUSES", (0.0, 0.0))
+    desk = open_desk(llm=ScriptedModel([bad] * 3))
     fill(desk)
     desk.write(TODAY, "something\n")
     with pytest.raises(ModelReplyError):
         desk.notes.curate(now=NOW)
     assert desk.read("MEMORY.md") == LONG_TERM
+
+
+@pytest.mark.parametrize("fault", sorted(MODEL_FAULTS))
+def test_a_model_that_fails_is_asked_again_where_that_helps_and_then_reported(
+    open_desk: OpenDesk, fault: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("jiyi.notes.model_curation.PAUSES", (0.0, 0.0))
+    desk = open_desk(llm=FailingModel(fault))
+    fill(desk)
+    desk.write(TODAY, "I prefer green tea over coffee.\n")
+    with pytest.raises(ModelError):
+        desk.notes.curate(now=NOW)
+    assert desk.read("MEMORY.md") == LONG_TERM
+
+
+def test_a_model_that_is_there_the_second_time_is_asked_twice(
+    open_desk: OpenDesk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("jiyi.notes.model_curation.PAUSES", (0.0, 0.0))
+    model = ScriptedModel([ModelUnavailableError("busy"), reply([{"section": "People", "text": "x"}], [])])
+    desk = open_desk(llm=model)
+    fill(desk)
+    desk.write(TODAY, "something\n")
+    assert desk.notes.curate(now=NOW).additions == ("x",)
+    assert len(model.calls) == 2
 
 
 def test_a_model_is_not_asked_when_there_is_nothing_to_read(open_desk: OpenDesk) -> None:

@@ -61,13 +61,12 @@ class Appender:
         if path not in self._last:
             # Half an entry of a process that was killed would be no text in any encoding.
             self.reconcile([path])
-        self._check_size(rendered, path)
         file = self._try_append(record, heading, intended=False)
         conflict = file is None
         if file is None:
             with self._lock.hold():
                 file = self._append_again(record, heading)
-        self._journal.done(replace(record, file=file))
+        self._journal.done(record.id, file, 0)
         before, self._last[path] = self._last.get(path), file
         if before is not None and before != file:
             # Another file than the last time: entries of before may be missing from it.
@@ -76,12 +75,10 @@ class Appender:
             _log.warning("%s was replaced by another program while it was written to; both texts were kept", path)
         return AppendedNote(entry.id, path, entry.at, conflict=conflict)
 
-    def _check_size(self, rendered: str, path: str) -> None:
-        size = len(rendered.encode("utf-8"))
-        stamp = self._files.stamp(path)
-        if stamp is not None and stamp.size + size > self._limits.day_bytes:
+    def _check_size(self, path: str, present: int, size: int) -> None:
+        if present + size > self._limits.day_bytes:
             raise InvalidInputError(
-                f"{path} has {stamp.size:,} bytes, and with this entry of {size:,} it would exceed the limit of "
+                f"{path} has {present:,} bytes, and with this entry of {size:,} it would exceed the limit of "
                 f"{self._limits.day_bytes:,}; keep less, or raise the setting max_note_day_bytes"
             )
 
@@ -89,18 +86,18 @@ class Appender:
         """Write it; the identity of the file it is in, or `None` when another file has taken the place of that one."""
         for _ in range(_ATTEMPTS):
             try:
-                with self._files.opened(record.path, os.O_RDWR | os.O_APPEND) as descriptor:
+                with self._files.appending(record.path) as (descriptor, in_place):
                     file = file_identity(descriptor)
                     data = record.text.encode(self._encoding(record.path, descriptor, file))
                     if not intended:
+                        self._check_size(record.path, os.fstat(descriptor).st_size, len(data))
                         # Before the first byte: if this process is killed, another one makes the entry whole.
                         self._journal.intend(record)
                         intended = True
                     _write_once(descriptor, data, record.path)
                     os.fsync(descriptor)
                     # While it is open no other file can have its inode.
-                    stamp = self._files.stamp(record.path)
-                    return file if stamp is not None and stamp.inode == os.fstat(descriptor).st_ino else None
+                    return file if in_place() else None
             except FileNotFoundError:
                 self._files.create(record.path, f"{heading()}\n".encode())
         raise NoteConflictError(
@@ -157,7 +154,7 @@ class Appender:
                 again = replace(record, written=time.time_ns(), restored=record.restored + 1)
                 file = self._append_again(again, lambda: "")
                 self._journal.intend(again)
-                self._journal.done(replace(again, file=file))
+                self._journal.done(again.id, file, again.restored)
                 restored.append(record.id)
                 _log.warning("%s was overwritten by another program; an entry was written again", record.path)
             restored += [record.id for record in torn if self._made_whole(record)]

@@ -11,7 +11,7 @@ import errno
 import os
 import stat
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -30,6 +30,7 @@ _SUFFIX: Final = ".md"
 _MOST_CHARACTERS: Final = 1_024
 _MOST_NAME_BYTES: Final = 255
 _MOST_DEPTH: Final = 16
+_CAN_WALK: Final = os.open in os.supports_dir_fd
 _FOLDER_FLAGS: Final = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_CLOEXEC", 0)
 _NO_LINK: Final = getattr(os, "O_NOFOLLOW", 0)
 _FILE_FLAGS: Final = _NO_LINK | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_CLOEXEC", 0)
@@ -107,7 +108,7 @@ class Files:
     """The workspace directory. The root itself may be reached by a link; nothing below it is."""
 
     def __init__(self, root: Path) -> None:
-        if os.open not in os.supports_dir_fd:
+        if not _CAN_WALK:
             raise NotesError("notes need a system that opens files relative to folders, such as Linux or macOS")
         self.root = root
 
@@ -207,6 +208,39 @@ class Files:
         except FileNotFoundError:
             return None
 
+    @contextmanager
+    def appending(self, path: str) -> Iterator[tuple[int, Callable[[], bool]]]:
+        """A descriptor to append with, and a way to ask whether the path still leads to that file.
+
+        The folder is walked to once: this is the way of every append.
+        """
+        *folders, name = path.split("/")
+        try:
+            folder = self._open_folder(folders)
+            try:
+                _refuse_others(path, os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode)
+                descriptor = os.open(name, os.O_RDWR | os.O_APPEND | _FILE_FLAGS, dir_fd=folder)
+                try:
+                    status = os.fstat(descriptor)
+                    _refuse_others(path, status.st_mode)
+
+                    def in_place() -> bool:
+                        try:
+                            now = os.stat(name, dir_fd=folder, follow_symlinks=False)
+                        except FileNotFoundError:
+                            return False
+                        return (now.st_ino, now.st_dev) == (status.st_ino, status.st_dev)
+
+                    yield descriptor, in_place
+                finally:
+                    os.close(descriptor)
+            finally:
+                os.close(folder)
+        except FileNotFoundError:
+            raise
+        except OSError as error:
+            raise _failed(self.root, path, "written", error) from error
+
     # --- writing --------------------------------------------------------------------------------------------------
 
     def create(self, path: str, data: bytes) -> bool:
@@ -264,7 +298,14 @@ class Files:
     # --- walking --------------------------------------------------------------------------------------------------
 
     @contextmanager
-    def _folder(self, parts: tuple[str, ...]) -> Iterator[int]:
+    def _folder(self, parts: Sequence[str]) -> Iterator[int]:
+        descriptor = self._open_folder(parts)
+        try:
+            yield descriptor
+        finally:
+            os.close(descriptor)
+
+    def _open_folder(self, parts: Sequence[str]) -> int:
         try:
             descriptor = os.open(self.root, _FOLDER_FLAGS)
         except OSError as error:
@@ -272,19 +313,18 @@ class Files:
                 f"the workspace {self.root} cannot be read: {error.strerror}; "
                 "make it with 'jiyi notes init', or point the setting workspace at the right directory"
             ) from error
-        try:
-            for part in parts:
+        for part in parts:
+            try:
                 below = os.open(part, _FOLDER_FLAGS | _NO_LINK, dir_fd=descriptor)
+            finally:
                 os.close(descriptor)
-                descriptor = below
-            yield descriptor
-        finally:
-            os.close(descriptor)
+            descriptor = below
+        return descriptor
 
     @contextmanager
     def _parent(self, path: str) -> Iterator[tuple[int, str]]:
         *folders, name = path.split("/")
-        with self._folder(tuple(folders)) as folder:
+        with self._folder(folders) as folder:
             yield folder, name
 
 

@@ -54,6 +54,9 @@ class Record:
     """How often it was written again."""
 
 
+_encoded = json.JSONEncoder(ensure_ascii=False).encode
+
+
 class Lock:
     """Mutual exclusion between the processes of one data directory, for what cannot be done in one step."""
 
@@ -104,29 +107,25 @@ class Journal:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._own: int | None = None
-        self._owner = 0
+        self._owner = self._size = 0
         self._older: list[int] = []
         self._guard = threading.Lock()
 
     def intend(self, record: Record) -> None:
         """An entry is about to be written."""
+        text = _encoded(record.text)
+        path = _encoded(record.path)
         self._write(
-            {
-                "id": record.id,
-                "path": record.path,
-                "text": record.text,
-                "written": record.written,
-                "restored": record.restored,
-            }
+            f'{{"id":"{record.id}","path":{path},"written":{record.written},"restored":{record.restored},"text":{text}}}\n'
         )
 
-    def done(self, record: Record) -> None:
+    def done(self, entry_id: str, file: str, restored: int) -> None:
         """It is in the file with this identity."""
-        self._write({"id": record.id, "file": record.file, "restored": record.restored})
+        self._write(f'{{"id":"{entry_id}","file":"{file}","restored":{restored}}}\n')
 
     def taken_out(self, entry_id: str) -> None:
         """It leaves its file on purpose: nobody shall write it again."""
-        self._write({"id": entry_id, "gone": True})
+        self._write(f'{{"id":"{entry_id}","gone":true}}\n')
 
     def recent(self) -> tuple[list[Record], list[Record]]:
         """(entries that were written, entries that a process which is dead now was writing), the oldest first.
@@ -175,16 +174,17 @@ class Journal:
             os.close(self._own)
             self._own = None
 
-    def _write(self, data: dict[str, Any]) -> None:
-        line = json.dumps(data, ensure_ascii=False, separators=(",", ":")).encode("utf-8") + b"\n"
+    def _write(self, line: str) -> None:
+        data = line.encode("utf-8")
         with self._guard:
-            os.write(self._descriptor(), line)
+            os.write(self._descriptor(len(data)), data)
 
-    def _descriptor(self) -> int:
+    def _descriptor(self, size: int) -> int:
         import fcntl
 
         if self._own is not None and self._owner == os.getpid():
-            if os.fstat(self._own).st_size < _ROTATE_BYTES:
+            self._size += size
+            if self._size < _ROTATE_BYTES:
                 return self._own
             # Kept locked for a while; when it is let go, others treat it like that of a process that has ended.
             self._older.append(self._own)
@@ -194,7 +194,7 @@ class Journal:
         path = self._folder / f"{os.getpid()}-{os.urandom(6).hex()}{_SUFFIX}"
         self._own = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC, 0o600)
         fcntl.flock(self._own, fcntl.LOCK_EX)
-        self._owner = os.getpid()
+        self._owner, self._size = os.getpid(), size
         return self._own
 
 

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from jiyi.errors import ModelReplyError
+from jiyi.errors import ModelError, ModelReplyError
 from jiyi.model.replies import parse_json_reply
 from jiyi.notes.longterm_file import Addition
 from jiyi.prompts.notes import CURATE_SCHEMA, curate_messages
 from jiyi.text.token_count import cut_to_tokens
 
 if TYPE_CHECKING:
+    from jiyi.model.message import Message
     from jiyi.ports import ChatModel, TokenCounter
 
 _REPLY_TOKENS: Final = 4_000
 _MOST_INPUT: Final = 24_000
+PAUSES: Final = (0.5, 2.0)
+"""Seconds before asking again what may succeed then."""
 
 
 def propose_with_model(
@@ -33,7 +37,19 @@ def propose_with_model(
         if left < 0:
             break
         shown.insert(0, note)
-    reply = model.complete(curate_messages(known, shown), max_tokens=_REPLY_TOKENS, schema=CURATE_SCHEMA)
+    question = curate_messages(known, shown)
+    for pause in PAUSES:
+        try:
+            return _asked(model, question, long_term)
+        except ModelError as error:
+            if not error.retryable:
+                raise
+            time.sleep(pause)
+    return _asked(model, question, long_term)
+
+
+def _asked(model: ChatModel, question: Sequence[Message], long_term: str) -> tuple[list[Addition], list[str]]:
+    reply = model.complete(question, max_tokens=_REPLY_TOKENS, schema=CURATE_SCHEMA)
     data = parse_json_reply(reply, CURATE_SCHEMA)
     lines = {line.rstrip("\r") for line in long_term.split("\n")}
     removals = [line for line in dict.fromkeys(_texts(data, "removals")) if line.strip() and not line.startswith("#")]

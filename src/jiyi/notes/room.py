@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta, tzinfo
 from datetime import time as time_of_day
@@ -103,6 +102,7 @@ class NotesRoom:
         self._recall = recall
         self._written = written
         self._scanning = threading.Lock()
+        self._entry_limits = replace(settings.limits, max_content_bytes=settings.append.entry_bytes)
         self._refused: set[str] = set()
         self.watcher: Watcher | None = None
         self.model = settings.model
@@ -141,8 +141,7 @@ class NotesRoom:
     ) -> AppendedNote:
         """Put an entry into the note of its day; in the file and on disk when this returns."""
         check_kind(kind)
-        limits = replace(self.settings.limits, max_content_bytes=self.settings.append.entry_bytes)
-        body = _checked_text(limits, text)
+        body = _checked_text(self._entry_limits, text)
         if by not in TRUST_LEVELS:
             raise InvalidInputError(f"by {by!r} is unknown; use one of {', '.join(TRUST_LEVELS)}")
         if not isinstance(source, str) or len(source) > _MOST_SOURCE or any(ord(c) < 32 for c in source):
@@ -360,15 +359,6 @@ def check_kind(kind: object) -> str:
 def daily_path(day: date, *, shared: bool = False) -> str:
     """The note of a day."""
     return f"{SHARED_FOLDER if shared else FOLDER}/{day.isoformat()}.md"
-
-
-@contextmanager
-def named(what: str) -> Iterator[None]:
-    """Errors of this block begin with what they are about."""
-    try:
-        yield
-    except InvalidInputError as error:
-        raise type(error)(f"{what}: {error}") from None
 
 
 def _checked_text(limits: Limits, text: object) -> str:
