@@ -71,6 +71,11 @@ _BY_IDS_AND_SCOPES = _BY_IDS.where((memory_records.c.scope + "").in_(sa.bindpara
 _ID_BY_KEY = Prepared(sa.select(memory_records.c.id).where(*_HAS_KEY))
 _INSERT_ENTRY = Prepared(memory_records.insert().inline(), memory_records.c.keys())
 _UPDATE_ENTRY = memory_records.update().where(memory_records.c.id == sa.bindparam("id_"))
+_TOUCH = (
+    memory_records.update()
+    .where(memory_records.c.id.in_(sa.bindparam("ids_", expanding=True)))
+    .values(access_count=memory_records.c.access_count + 1, last_accessed_at=sa.bindparam("at_"))
+)
 _INSERT_CHANGE = Prepared(
     memory_changes.insert().inline(), [column.name for column in memory_changes.c if column.name != "sequence"]
 )
@@ -185,6 +190,17 @@ class SqlRecordStore:
                         found[entry.id] = entry
         return found
 
+    def admitted(self, ids: Sequence[str], filters: Filters) -> set[str]:
+        """Which of these ids the filters admit."""
+        # By id, and nothing else: the scope's index would walk through the whole scope.
+        within = [memory_records.c.id.in_(sa.bindparam("ids_", expanding=True)), *conditions(filters, by_id=True)]
+        statement = sa.select(memory_records.c.id).where(*within)
+        found: set[str] = set()
+        with self._database.read() as connection:
+            for start in range(0, len(ids), CHUNK):
+                found.update(connection.execute(statement, {"ids_": ids[start : start + CHUNK]}).scalars())
+        return found
+
     def matching_ids(self, filters: Filters) -> list[str]:
         """Ids of all entries that the filters admit."""
         with self._database.read() as connection:
@@ -297,14 +313,10 @@ class SqlRecordStore:
 
     def touch(self, ids: Sequence[str], at: datetime) -> None:
         """Count an access to each of these entries; no new version, nothing to re-index."""
-        statement = (
-            memory_records.update()
-            .where(memory_records.c.id == sa.bindparam("id_"))
-            .values(access_count=memory_records.c.access_count + 1, last_accessed_at=sa.bindparam("at_"))
-        )
         if ids:
             with self._database.write() as connection:
-                connection.execute(statement, [{"id_": entry_id, "at_": at} for entry_id in ids])
+                for start in range(0, len(ids), CHUNK):
+                    connection.execute(_TOUCH, {"ids_": list(dict.fromkeys(ids[start : start + CHUNK])), "at_": at})
 
     def head(self) -> Mark:
         """The last place of the change log."""
