@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 MODES = ("hybrid", "keyword", "semantic", "tags")
 # In a scope with more texts than this, what the filters leave is found by looking at the best first.
 _MANY_TEXTS = 2_000
-_LOOK_AHEAD = (2, 10)
+_LOOK_AHEAD = (2, 7, 25)
 _SPARE = 5
 _DECIMALS = 9
 _SOFT_EDGE = timedelta(days=3)
@@ -169,7 +169,7 @@ class RecallEngine:
             return None
         most = max(self.settings.dense_candidates, 2 * request.limit)
         if scan.count > _MANY_TEXTS and not question.dates:
-            for ahead in _LOOK_AHEAD:
+            for ahead in _LOOK_AHEAD[1:] if request.filters.domains else _LOOK_AHEAD:
                 passed = self.store.admitted(scan.best(ahead * most), request.filters)
                 if len(passed) >= most:
                     return _Allowed(list(passed), None)
