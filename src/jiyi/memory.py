@@ -103,6 +103,7 @@ class AgentMemory:
         self._opening_notes = threading.Lock()
         self._longterm: Longterm | None = None
         self._making = threading.Lock()
+        self._afterwards: set[asyncio.Task[object]] = set()
         self._closed = False
         self._lt.runner.learn = self._make_longterm
         if components.worker is not None:
@@ -490,7 +491,12 @@ class AgentMemory:
         with self._making:
             if self._longterm is None:
                 self._longterm = Longterm(
-                    self._lt, self._run, written=self._written, queued=self._queued, zone=self._settings.zone
+                    self._lt,
+                    self._run,
+                    later=self._later,
+                    written=self._written,
+                    queued=self._queued,
+                    zone=self._settings.zone,
                 )
             return self._longterm
 
@@ -588,6 +594,7 @@ class AgentMemory:
         """Let go of files and threads. Everything acknowledged is on disk; indexes catch up at the next opening."""
         if self._closed:
             return
+        await self._settled()
         self._closed = True
         await asyncio.get_running_loop().run_in_executor(None, self._close)
 
@@ -626,6 +633,8 @@ class AgentMemory:
     async def _run(self, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
         if self._closed:
             raise MemoryClosedError("this memory is closed; open it again with create_memory or AgentMemory.open")
+        if self._afterwards:
+            await self._settled()
         call = functools.partial(copy_context().run, function, *args, **kwargs)
         return await self._threads.run(call)
 
@@ -635,6 +644,19 @@ class AgentMemory:
             raise MemoryClosedError("this memory is closed; open it again with create_memory or AgentMemory.open")
         call = functools.partial(copy_context().run, function, *args, **kwargs)
         return await self._patient_threads.run(call)
+
+    def _later(self, function: Callable[..., object], *args: Any) -> None:
+        """Do something after the answer is given; whatever this memory is asked next comes after it."""
+        if self._closed:
+            return
+        task = asyncio.get_running_loop().create_task(self._threads.run(functools.partial(function, *args)))
+        self._afterwards.add(task)
+        task.add_done_callback(self._afterwards.discard)
+
+    async def _settled(self) -> None:
+        own = [task for task in self._afterwards if task.get_loop() is asyncio.get_running_loop()]
+        if own:
+            await asyncio.wait(own)
 
     def _put(self, drafts: Sequence[Draft]) -> Sequence[MemoryEntry]:
         stored = self._store.put(drafts, actor=self._settings.actor)

@@ -20,6 +20,7 @@ PROGRAMS = {
     "chat": ("bench.bench_chat", "--size", "300"),
     "notes": ("bench.bench_notes", "--size", "5"),
     "start": ("bench.bench_start", "--size", "60"),
+    "longterm": ("bench.bench_longterm", "--size", "20", "--facts", "300", "--faded", "300"),
 }
 
 

@@ -1,7 +1,5 @@
 """The design's path once with a real small model behind a real server. It proves the path, not the quality."""
 
-from contextlib import suppress
-
 import pytest
 
 from jiyi.errors import ModelError
@@ -16,7 +14,7 @@ pytestmark = pytest.mark.server
 def test_the_path_of_the_design_with_a_real_model(open_room: OpenMemory, real_model: OpenAICompatibleModel) -> None:
     # Short replies: a small model has little to say, and says it for long.
     short = ScriptedModel(
-        lambda call: real_model.complete(call.messages, max_tokens=160, schema=call.schema), name=real_model.name
+        lambda call: real_model.complete(call.messages, max_tokens=100, schema=call.schema), name=real_model.name
     )
     memory = open_room(llm=short)
     lt = memory.longterm
@@ -44,8 +42,6 @@ def test_the_path_of_the_design_with_a_real_model(open_room: OpenMemory, real_mo
     else:
         assert reflection.source.kind == f"model:{real_model.name}"
         assert set(reflection.source.references) == set(facts)
-    with suppress(ModelError):
-        assert 0 < len(lt.compress_memories([hit.content * 4 for hit in hits], max_chars=80)) <= 80
     usage = memory.doctor()["model_usage"]
     assert usage["scorer"]["calls"] >= 1
     assert usage["scorer"]["input_tokens"] > 100

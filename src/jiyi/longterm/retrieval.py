@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -79,8 +79,6 @@ class Retriever:
             hits = self._search(scope, query, weights, candidates, limit, (), as_of)
             if hits:
                 notes.append(_WIDENED.format(", ".join(where.domains)))
-        if as_of is None:
-            self._touch(hits)
         self._recalled.note(scope, [hit.content for hit in hits])
         return Recollections(hits, domains=where.domains, routed_by=where.by, notes=tuple(notes))
 
@@ -110,9 +108,10 @@ class Retriever:
             hits = self._parts.engine.recall(request)
         return hits if as_of is None else self._as_of(query, hits, filters, weights, limit, as_of)
 
-    def _touch(self, hits: list[MemoryEntry]) -> None:
+    def touch(self, ids: Sequence[str]) -> None:
+        """Count that these were recalled, in one short transaction."""
         try:
-            self._parts.records.touch([hit.id for hit in hits], self._parts.now())
+            self._parts.records.touch(ids, self._parts.now())
         except StorageError as error:
             # The answer is there. That it was given could not be noted, which only makes it fade a little sooner.
             _log.warning("recalled memories could not be touched: %s", type(error).__name__)

@@ -51,10 +51,18 @@ class Longterm:
     asynchronous = True
 
     def __init__(
-        self, parts: LongtermParts, run: Run, *, written: Callable[[], None], queued: Callable[[], None], zone: tzinfo
+        self,
+        parts: LongtermParts,
+        run: Run,
+        *,
+        later: Callable[..., None],
+        written: Callable[[], None],
+        queued: Callable[[], None],
+        zone: tzinfo,
     ) -> None:
         self._parts = parts
         self._run = run
+        self._later = later
         self._written = written
         self._queued = queued
         self._zone = zone
@@ -119,19 +127,20 @@ class Longterm:
         router says where to look. With `as_of` the answer is what stood at that time, and nothing is touched.
         """
         limits = self._parts.limits
-        call = self._retriever.retrieve
-        return await self._run(
-            call,
+        hits = await self._run(
+            self._retriever.retrieve,
             check_scope(user_id),
             limits.check_query(query),
             final_weights((alpha, beta, gamma), decay_rate),
             candidates=check_whole(top_k_semantic, "top_k_semantic", 1, limits.max_results),
             limit=check_whole(top_k_final, "top_k_final", 1, limits.max_results),
-            domains=None
-            if domains is None
-            else check_domains(list(domains) if not isinstance(domains, str) else domains),
+            domains=None if domains is None else check_domains(domains if isinstance(domains, str) else list(domains)),
             as_of=None if as_of is None else clock.require_aware(as_of, "as_of"),
         )
+        if hits and as_of is None:
+            # The answer does not wait for the disk; whatever is asked next does.
+            self._later(self._retriever.touch, [hit.id for hit in hits])
+        return hits
 
     async def get_memory_context_for_prompt(
         self, user_id: str, query: str, *, token_budget: int = CONTEXT_TOKENS, top_k_final: int = 10

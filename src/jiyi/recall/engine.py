@@ -6,11 +6,11 @@ what is missing, foreign, forgotten or outside the filters is dropped.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import wait
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta, tzinfo
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from jiyi.errors import IndexingError, InvalidInputError, ModelError
 from jiyi.model import clock
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 MODES = ("hybrid", "keyword", "semantic", "tags")
 # In a scope with more texts than this, what the filters leave is found by looking at the best first.
 _MANY_TEXTS = 2_000
-_LOOK_AHEAD = (2, 10)
+_LOOK_AHEAD = (2, 7, 25)
 _SPARE = 5
 _DECIMALS = 9
 _SOFT_EDGE = timedelta(days=3)
@@ -86,6 +86,18 @@ class _Similar:
     best: Sequence[str]
     allowed: Sequence[str] | None
     """The entries that the filters admit, where they ask for more than scopes and had to be listed."""
+
+
+class _Weighed(NamedTuple):
+    """An entry on its way to being a hit."""
+
+    entry: MemoryEntry
+    place: int
+    """Among the candidates."""
+    relevance: float
+    score: float
+    """By which it is put in order."""
+    parts: Mapping[str, float] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,9 +219,9 @@ class RecallEngine:
         if filters.only_scopes:
             return _Similar(scan, scan.best(most), None)
         if scan.count > _MANY_TEXTS:
-            for ahead in _LOOK_AHEAD:
+            for ahead in _LOOK_AHEAD[1:] if filters.domains else _LOOK_AHEAD:
                 ahead_of = scan.best(ahead * most)
-                passed = self.store.fetch(ahead_of, filters)
+                passed = self.store.admitted(ahead_of, filters)
                 if len(passed) >= most:
                     return _Similar(scan, [one for one in ahead_of if one in passed][:most], None)
         allowed = self.store.matching_ids(filters)
@@ -294,7 +306,7 @@ class RecallEngine:
     def _admission(self, filters: Filters) -> Callable[[Sequence[str]], set[str]] | None:
         if filters.only_scopes:
             return None
-        return lambda ids: set(self.store.fetch(ids, filters))
+        return lambda ids: self.store.admitted(ids, filters)
 
     # --- deciding -------------------------------------------------------------------------------------------------
 
@@ -319,25 +331,28 @@ class RecallEngine:
             places = [place for place in places if cosine[scored[place]] == cosine[scored[place]]]
         places.sort(key=lambda place: (-totals[place], -found.times[place], found.ids[place]))
         most = max(request.limit, request.candidates if request.weights is not None else 0) + _SPARE
-        hits: list[MemoryEntry] = []
+        found_entries: list[_Weighed] = []
         # The records may drop what an index still holds: go on down the order until there is enough.
         for chunk in _chunks(places, most, lambda place: (totals[place], found.times[place])):
             entries = self.store.fetch([found.ids[place] for place in chunk], request.filters)
             for place in chunk:
                 entry = entries.get(found.ids[place])
                 if entry is not None:
-                    parts = {name: round(float(part[place]), _DECIMALS) for name, part in scores.parts.items()}
                     relevance = round(float(scores.relevance[place]), _DECIMALS)
-                    matched = _matched(found.candidates, place, question)
-                    hits.append(entry.as_hit(relevance, Explanation(parts, matched, coverage)))
-            if len(hits) >= most - _SPARE:
+                    found_entries.append(_Weighed(entry, place, relevance, relevance))
+            if len(found_entries) >= most - _SPARE:
                 break
+        found_entries.sort(key=_order)
         if request.weights is not None:
-            hits.sort(key=_order)
-            kept = hits[: max(request.limit, request.candidates)]
-            hits = [_final(hit, request.weights, now) for hit in kept]
-        hits.sort(key=_order)
-        del hits[request.limit :]
+            kept = found_entries[: max(request.limit, request.candidates)]
+            found_entries = sorted((_final(each, request.weights, now) for each in kept), key=_order)
+        # Only what is returned is made a hit: copying an entry takes longer than weighing it.
+        hits = []
+        for each in found_entries[: request.limit]:
+            parts = {name: round(float(part[each.place]), _DECIMALS) for name, part in scores.parts.items()}
+            matched = _matched(found.candidates, each.place, question)
+            explanation = Explanation({**parts, **each.parts}, matched, coverage)
+            hits.append(each.entry.as_hit(each.relevance, explanation))
         return [self._highlighted(hit) for hit in hits] if request.highlights else hits
 
     def _highlighted(self, hit: MemoryEntry) -> MemoryEntry:
@@ -396,26 +411,19 @@ def _covered_by(hit: MemoryEntry, coverage: Sequence[IndexCoverage]) -> MemoryEn
     return replace(hit, explanation=replace(explanation, coverage=explanation.coverage + added))
 
 
-def _order(hit: MemoryEntry) -> tuple[float, int, str, str, str, int]:
-    score = hit.score_parts.get("final", hit.relevance_score or 0.0)
-    place = (hit.conversation_id or "", -1 if hit.position is None else hit.position)
-    return (-score, -clock.microseconds(hit.event_time), hit.key or "", hit.content, *place)
+def _order(each: _Weighed) -> tuple[float, int, str, str, str, int]:
+    entry = each.entry
+    place = (entry.conversation_id or "", -1 if entry.position is None else entry.position)
+    return (-each.score, -clock.microseconds(entry.event_time), entry.key or "", entry.content, *place)
 
 
-def _final(hit: MemoryEntry, weights: FinalWeights, now: datetime) -> MemoryEntry:
+def _final(each: _Weighed, weights: FinalWeights, now: datetime) -> _Weighed:
     """S_final = α·relevance + β·decay + γ·importance."""
-    explanation = hit.explanation or Explanation()
-    relevance = hit.relevance_score or 0.0
-    decay = time_decay(hit.last_accessed_at, now, weights.decay_rate)
-    final = weights.final_score(relevance, decay, hit.importance_score)
-    parts = {
-        **explanation.parts,
-        "relevance": relevance,
-        "decay": decay,
-        "importance": hit.importance_score,
-        "final": round(final, _DECIMALS),
-    }
-    return replace(hit, explanation=replace(explanation, parts=parts))
+    entry = each.entry
+    decay = time_decay(entry.last_accessed_at, now, weights.decay_rate)
+    final = round(weights.final_score(each.relevance, decay, entry.importance_score), _DECIMALS)
+    parts = {"relevance": each.relevance, "decay": decay, "importance": entry.importance_score, "final": final}
+    return _Weighed(entry, each.place, each.relevance, final, parts)
 
 
 def _plain(periods: Sequence[Period]) -> tuple[tuple[datetime, datetime], ...]:

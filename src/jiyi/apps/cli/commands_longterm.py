@@ -91,7 +91,7 @@ def add_round(
         "jiyi longterm recall 我对什么过敏",
         "jiyi longterm recall 'which database do we use' --explain",
         "jiyi longterm recall 过敏 --domain user_preferences --domain lifestyle_and_interests --json",
-        "jiyi longterm recall 我住在哪里 --prompt",
+        "jiyi longterm recall 我对什么过敏 --prompt",
     ],
 )
 def recall(

@@ -170,10 +170,11 @@ def changed_fields(before: MemoryEntry, after: MemoryEntry) -> list[str]:
     return [name for name in VERSIONED_FIELDS if getattr(before, name) != getattr(after, name)]
 
 
-def conditions(filters: Filters) -> list[sa.ColumnElement[bool]]:
-    """The filters as SQL; the same meaning as `Filters.admits`."""
+def conditions(filters: Filters, *, by_id: bool = False) -> list[sa.ColumnElement[bool]]:
+    """The filters as SQL; the same meaning as `Filters.admits`. `by_id`: where the rows are looked up by their ids."""
     record = memory_records.c
-    found: list[sa.ColumnElement[bool]] = [ACTIVE, record.scope.in_(filters.scopes)]
+    scope = record.scope + "" if by_id else record.scope
+    found: list[sa.ColumnElement[bool]] = [ACTIVE, scope.in_(filters.scopes)]
     if filters.categories:
         found.append(record.category.in_(filters.categories))
     if filters.memory_types:
