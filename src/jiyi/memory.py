@@ -9,9 +9,9 @@ from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextvars import copy_context
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, Self, TypeVar
 
-from jiyi.errors import IndexDamagedError, InvalidInputError, MemoryClosedError
+from jiyi.errors import InvalidInputError, MemoryClosedError
 from jiyi.model import clock
 from jiyi.model.category import MemoryCategory, check_word
 from jiyi.model.entry import DEFAULT_IMPORTANCE, DEFAULT_MEMORY_TYPE, MESSAGE_TYPE, EntryVersion, MemoryEntry
@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 
     from jiyi.config import Settings
     from jiyi.indexing import BackgroundIndexer, Drainer, IndexReport
-    from jiyi.recall import RecallEngine
+    from jiyi.runtime import MemoryRuntime
+    from jiyi.runtime.base import Run
     from jiyi.text import Vocabulary
 
 P = ParamSpec("P")
@@ -52,6 +53,18 @@ _STORE_ARGUMENTS = (
 )
 
 
+class Recaller(Protocol):
+    """Answers questions: the whole recall, or tags alone."""
+
+    def answer(self, request: Request) -> list[MemoryEntry]:
+        """The best entries for the question, best first."""
+        ...
+
+    def close(self) -> None:
+        """Let go of threads."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Components:
     """What `wiring` puts together for a memory."""
@@ -61,8 +74,9 @@ class Components:
     indexes: tuple[DerivedIndex, ...]
     drainer: Drainer
     indexer: BackgroundIndexer | None
-    engine: RecallEngine
+    engine: Recaller
     vocabulary: Vocabulary
+    make_runtime: Callable[[Run, Callable[[], None]], MemoryRuntime]
 
 
 class AgentMemory:
@@ -79,6 +93,7 @@ class AgentMemory:
         self._store = components.store
         self._threads = Workers(8, name="jiyi")
         self._closed = False
+        self._runtime = components.make_runtime(self._run, self._written)
 
     @classmethod
     def open(
@@ -95,6 +110,11 @@ class AgentMemory:
     def settings(self) -> Settings:
         """The settings in force."""
         return self._settings
+
+    @property
+    def runtime(self) -> MemoryRuntime:
+        """The runtime room: `remember`, `recall`, `feedback`, `consolidate_memories`. The settings say which one."""
+        return self._runtime
 
     # --- keyed memory ---------------------------------------------------------------------------------------------
 
@@ -198,7 +218,7 @@ class AgentMemory:
             now=None if now is None else clock.require_aware(now, "now"),
             highlights=bool(highlights),
         )
-        return await self._run(_recall, self._parts.engine, request)
+        return await self._run(self._parts.engine.answer, request)
 
     async def get(self, key: str, *, scope: str | None = None) -> MemoryEntry | None:
         """The entry with this key in the scope, or else in `public`; `None` when there is none."""
@@ -491,14 +511,6 @@ class AgentMemory:
             "position": position,
         }
         return Draft(entry, frozenset(name for name, value in unsaid.items() if value is None))
-
-
-def _recall(engine: RecallEngine, request: Request) -> list[MemoryEntry]:
-    try:
-        return engine.recall(request)
-    except IndexDamagedError:
-        # An index was deleted or turned out to be broken while it was asked: it is rebuilt for the second answer.
-        return engine.recall(request)
 
 
 class Opening:

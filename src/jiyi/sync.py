@@ -80,7 +80,7 @@ class _Blocking:
         value = getattr(self._target, name)
         if inspect.iscoroutinefunction(value):
             return self._blocking(value)
-        return value
+        return _Blocking(value, self._portal) if _is_asynchronous(type(value)) else value
 
     def __dir__(self) -> list[str]:
         return dir(self._target)
@@ -94,6 +94,14 @@ class _Blocking:
             return self._portal.call(method(*args, **kwargs))
 
         return call
+
+
+@functools.cache
+def _is_asynchronous(kind: type) -> bool:
+    """Whether the public methods of a part have to be waited for, as those of `memory.runtime`."""
+    return any(
+        not name.startswith("_") and inspect.iscoroutinefunction(getattr(kind, name, None)) for name in dir(kind)
+    )
 
 
 class AgentMemory(_Blocking):

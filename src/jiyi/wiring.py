@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from jiyi.config import Settings, load_settings
+from jiyi.errors import JiyiError, RuntimeUnavailableError
 from jiyi.ports import Embedder
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from jiyi.indexing import Drainer
     from jiyi.memory import Components
-    from jiyi.ports import DerivedIndex, VectorIndex
+    from jiyi.ports import DerivedIndex, RecordStore, VectorIndex
+    from jiyi.recall.tags import TagMirror
+    from jiyi.recall.tags_only import TagsOnlyRecall
+    from jiyi.runtime import MemoryRuntime
+    from jiyi.runtime.base import Run, RuntimeParts
+    from jiyi.text import Vocabulary
+
+_log = logging.getLogger("jiyi.runtime")
 
 
 def build(
@@ -34,21 +46,79 @@ def build(
 
 
 def assemble(settings: Settings, *, embedder: Embedder | None = None) -> Components:
-    """Open everything for settings that are already read; a given embedder takes the place of the one they name."""
+    """Open everything for settings that are already read; a given embedder takes the place of the one they name.
+
+    In simple mode there is neither an embedder nor an index; nothing of them is even imported.
+    """
     from jiyi.backends.sql.records import SqlRecordStore
+    from jiyi.backends.sql.runtime import SqlRuntimeStore
     from jiyi.backends.sql.sqlite import SqliteDatabase
-    from jiyi.backends.tantivy_index import TantivyIndex
-    from jiyi.indexing import BackgroundIndexer, Drainer
+    from jiyi.indexing import Drainer
     from jiyi.memory import Components
-    from jiyi.recall import RecallEngine, RecallSettings
+    from jiyi.recall.tags import TagMirror
+    from jiyi.runtime.base import RuntimeParts
     from jiyi.text import Vocabulary
 
-    if embedder is not None:
+    if embedder is not None and not settings.enable_simple_memory:
         settings = replace(settings, embedder=str(embedder.identity))
-    else:
-        embedder = _embedder(settings)
-    store = SqlRecordStore(SqliteDatabase(settings.path / "memory.db", busy_timeout=settings.busy_timeout))
+    database = SqliteDatabase(settings.path / "memory.db", busy_timeout=settings.busy_timeout)
+    store = SqlRecordStore(database)
     vocabulary = Vocabulary(lambda: [*settings.user_words(), *store.user_words()])
+    tags = TagMirror(store)
+    drainer = Drainer(store)
+    parts = RuntimeParts(
+        records=store,
+        store=SqlRuntimeStore(database),
+        analyzer=vocabulary,
+        limits=settings.limits,
+        scope=settings.scope,
+        actor=settings.actor,
+    )
+    if settings.enable_simple_memory:
+        recall, make = _simple(store, tags, parts)
+        return Components(settings, store, (), drainer, None, recall, vocabulary, make)
+    return _with_indexes(settings, store, vocabulary, tags, drainer, parts, embedder or _embedder(settings))
+
+
+def _simple(
+    store: RecordStore, tags: TagMirror, parts: RuntimeParts
+) -> tuple[TagsOnlyRecall, Callable[[Run, Callable[[], None]], MemoryRuntime]]:
+    """Recall and runtime by tags alone. What fails here fails the opening: no other runtime takes its place."""
+    from jiyi.recall.tags_only import TagsOnlyRecall
+    from jiyi.runtime.simple import SimpleMemoryRuntime
+
+    try:
+        count = tags.refresh()
+    except JiyiError as error:
+        store.close()
+        raise RuntimeUnavailableError(
+            f"SimpleMemoryRuntime cannot start, and no other runtime is taken in its place: {error}; "
+            "mend that, or set enable_simple_memory to false"
+        ) from error
+    _log.info("记忆运行时: %s (%d tags)", SimpleMemoryRuntime.__name__, count)
+
+    def make(run: Run, written: Callable[[], None]) -> MemoryRuntime:
+        return SimpleMemoryRuntime(parts, tags, run, written)
+
+    return TagsOnlyRecall(store, tags), make
+
+
+def _with_indexes(
+    settings: Settings,
+    store: RecordStore,
+    vocabulary: Vocabulary,
+    tags: TagMirror,
+    drainer: Drainer,
+    parts: RuntimeParts,
+    embedder: Embedder | None,
+) -> Components:
+    """The whole recall: a text index, and vectors if there is an embedder."""
+    from jiyi.backends.tantivy_index import TantivyIndex
+    from jiyi.indexing import BackgroundIndexer
+    from jiyi.memory import Components
+    from jiyi.recall import RecallEngine, RecallSettings
+    from jiyi.runtime.vector import VectorMemoryRuntime
+
     root = settings.path / "search_index"
     text = TantivyIndex(root, vocabulary, store.store_id, lock_timeout=settings.busy_timeout)
     vectors: VectorIndex | None = None
@@ -64,7 +134,6 @@ def assemble(settings: Settings, *, embedder: Embedder | None = None) -> Compone
             lock_timeout=settings.busy_timeout,
         )
         indexes = (text, vectors)
-    drainer = Drainer(store)
     indexer = None
     if settings.background_indexing:
         indexer = BackgroundIndexer(store, drainer, indexes)
@@ -77,8 +146,13 @@ def assemble(settings: Settings, *, embedder: Embedder | None = None) -> Compone
         freshness_seconds=settings.freshness_seconds,
     )
     helpers = ThreadPoolExecutor(max_workers=8, thread_name_prefix="jiyi-vectors")
-    engine = RecallEngine(store, text, vectors, embedder, vocabulary, drainer, recall, settings.zone, helpers)
-    return Components(settings, store, indexes, drainer, indexer, engine, vocabulary)
+    engine = RecallEngine(store, text, vectors, embedder, vocabulary, drainer, recall, settings.zone, helpers, tags)
+    _log.info("记忆运行时: %s", VectorMemoryRuntime.__name__)
+
+    def make(run: Run, written: Callable[[], None]) -> MemoryRuntime:
+        return VectorMemoryRuntime(parts, engine, run, written)
+
+    return Components(settings, store, indexes, drainer, indexer, engine, vocabulary, make)
 
 
 def _embedder(settings: Settings) -> Embedder | None:

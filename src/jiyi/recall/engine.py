@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta, tzinfo
 from typing import TYPE_CHECKING
 
-from jiyi.errors import IndexingError, InvalidInputError
+from jiyi.errors import IndexDamagedError, IndexingError, InvalidInputError
 from jiyi.model import clock
 from jiyi.model.entry import Explanation, IndexCoverage, MemoryEntry
 from jiyi.model.filters import Filters
@@ -20,6 +20,7 @@ from jiyi.model.scoring import FinalWeights, time_decay
 from jiyi.ports import CONVERSATION
 from jiyi.recall.question import Period, Question, read_question
 from jiyi.recall.settings import RecallSettings
+from jiyi.recall.tags import TagMirror, recall_by_tags
 from jiyi.text import highlight
 
 if TYPE_CHECKING:
@@ -98,6 +99,17 @@ class RecallEngine:
     zone: tzinfo
     helpers: Executor
     """Where the vectors are asked while the text index is."""
+    tags: TagMirror
+
+    def answer(self, request: Request) -> list[MemoryEntry]:
+        """`recall`, and once more if an index was deleted or turned out to be broken while it was asked.
+
+        It is rebuilt for the second answer.
+        """
+        try:
+            return self.recall(request)
+        except IndexDamagedError:
+            return self.recall(request)
 
     def recall(self, request: Request) -> list[MemoryEntry]:
         """The best entries for the question, best first.
@@ -108,9 +120,7 @@ class RecallEngine:
             raise InvalidInputError(f"mode {request.mode!r} is unknown; use one of {', '.join(MODES)}")
         now = request.now or clock.utc_now()
         if request.mode == "tags":
-            from jiyi.recall.tags import recall_by_tags
-
-            hits = recall_by_tags(self.store, request.query, request.filters, request.limit)
+            hits = recall_by_tags(self.store, self.tags, request.query, request.filters, request.limit).hits
         else:
             hits = self._recall(request, now)
         return self._with_context(hits, request) if request.context else hits

@@ -11,6 +11,7 @@ from jiyi.errors import (
     InvalidInputError,
     JiyiError,
     MissingDependencyError,
+    SimpleModeError,
 )
 
 
@@ -39,7 +40,9 @@ MEANINGS = {
 
 def code_of(error: JiyiError | OSError) -> Code:
     """The exit code that tells a script what kind of error this is."""
-    if isinstance(error, InvalidInputError | ConfigError | ImportFormatError | MissingDependencyError):
+    if isinstance(
+        error, InvalidInputError | ConfigError | ImportFormatError | MissingDependencyError | SimpleModeError
+    ):
         return Code.BAD_INPUT
     if isinstance(error, IndexingError):
         return Code.INDEX

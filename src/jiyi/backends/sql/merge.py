@@ -23,6 +23,7 @@ import sqlalchemy as sa
 from jiyi.backends.sql import records
 from jiyi.backends.sql.rows import ENTRY_COLUMNS, changed_fields, entry_of, entry_values, to_json
 from jiyi.backends.sql.schema import conversation_history, memory_changes, memory_records
+from jiyi.backends.sql.tags import write_tags
 from jiyi.backends.sql.words import add_user_word
 from jiyi.errors import InvalidInputError
 from jiyi.model import clock
@@ -35,8 +36,8 @@ from jiyi.text import Analyzer
 
 CHANGE_FIELDS = ("entry_id", "scope", "key", "version", "operation", "changed_by")
 MESSAGE_FIELDS = ("scope", "session_id", "position", "message_id", "role", "content")
-OPERATIONS = ("create", "update", "forget", "restore", "erase", "import")
-_GONE = ("forget", "erase")
+OPERATIONS = ("create", "update", "forget", "restore", "erase", "archive", "import")
+_GONE = ("forget", "erase", "archive")
 _UNCHANGED = ImportCounts(unchanged=1)
 _ENDLESS = 1 << 62
 # How much is taken was decided when it was stored; here only what would break something is refused.
@@ -153,7 +154,7 @@ class Merge:
             self._log(gone, "forget", entry)
             return ImportCounts(versions=1)
         self._connection.execute(memory_records.insert(), [entry_values(entry)])
-        records.write_tags(self._connection, [entry])
+        write_tags(self._connection, [entry])
         return ImportCounts(entries=1)
 
     def _update(self, present: MemoryEntry, entry: MemoryEntry) -> ImportCounts:
@@ -168,7 +169,7 @@ class Merge:
             self._log(entry, "import", present)
         values = entry_values(entry)
         self._connection.execute(memory_records.update().where(memory_records.c.id == entry.id).values(values))
-        records.write_tags(self._connection, [entry])
+        write_tags(self._connection, [entry])
         return ImportCounts(entries=1)
 
     def _superseded(self, entry: MemoryEntry, original: str) -> bool:
@@ -268,7 +269,7 @@ class Merge:
             self._new_changes = []
         if len(self._new_entries) >= least:
             self._connection.execute(memory_records.insert(), [entry_values(entry) for entry in self._new_entries])
-            records.write_tags(self._connection, self._new_entries)
+            write_tags(self._connection, self._new_entries)
             self._new_entries = []
         if len(self._new_messages) >= least:
             self._connection.execute(conversation_history.insert(), self._new_messages)

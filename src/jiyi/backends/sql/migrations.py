@@ -30,7 +30,50 @@ def _first_version(_connection: sa.Connection) -> None:
     """Nothing to do: version 1 is the state in which the first stores were made."""
 
 
-MIGRATIONS: tuple[Migration, ...] = (Migration(1, "first tables", _first_version),)
+def _runtime_room(connection: sa.Connection) -> None:
+    """Scopes beside the tags of entries, and the tables of the runtime."""
+    for statement in (
+        """CREATE TABLE memory_tag_rel_new (
+            memory_id TEXT NOT NULL,
+            tag_id INTEGER NOT NULL,
+            scope TEXT NOT NULL,
+            PRIMARY KEY (memory_id, tag_id),
+            FOREIGN KEY(memory_id) REFERENCES memory_records (id) ON DELETE CASCADE,
+            FOREIGN KEY(tag_id) REFERENCES memory_tags (id)
+        )""",
+        """INSERT INTO memory_tag_rel_new (memory_id, tag_id, scope)
+            SELECT r.memory_id, r.tag_id, m.scope FROM memory_tag_rel r JOIN memory_records m ON m.id = r.memory_id""",
+        "DROP TABLE memory_tag_rel",
+        "ALTER TABLE memory_tag_rel_new RENAME TO memory_tag_rel",
+        "CREATE INDEX ix_memory_tag_rel_tag ON memory_tag_rel (tag_id, scope, memory_id)",
+        """CREATE TABLE runtime_memories (
+            memory_id TEXT NOT NULL PRIMARY KEY,
+            scope TEXT NOT NULL,
+            memory_type TEXT NOT NULL,
+            useful INTEGER NOT NULL,
+            missed INTEGER NOT NULL,
+            decayed_at TEXT,
+            FOREIGN KEY(memory_id) REFERENCES memory_records (id) ON DELETE CASCADE
+        )""",
+        "CREATE INDEX ix_runtime_memories_type ON runtime_memories (scope, memory_type, memory_id)",
+        "CREATE INDEX ix_runtime_memories_scope ON runtime_memories (scope, memory_id)",
+        """CREATE TABLE runtime_requests (
+            scope TEXT NOT NULL,
+            request_id TEXT NOT NULL,
+            fingerprint TEXT NOT NULL,
+            outcome TEXT NOT NULL,
+            answered_at TEXT NOT NULL,
+            PRIMARY KEY (scope, request_id)
+        )""",
+        "CREATE INDEX ix_runtime_requests_answered ON runtime_requests (answered_at)",
+    ):
+        connection.exec_driver_sql(statement)
+
+
+MIGRATIONS: tuple[Migration, ...] = (
+    Migration(1, "first tables", _first_version),
+    Migration(5, "the runtime: scopes of tags, how memories fared, requests", _runtime_room),
+)
 
 
 def current_version(connection: sa.Connection, where: str = "the database") -> int:
