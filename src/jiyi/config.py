@@ -134,9 +134,7 @@ class Settings:
     actor: str = _setting("user", _text, "who is named in the change log")
     storage: str = _setting("embedded", _choice("embedded"), "the profile: embedded")
     embedder: str = _setting("bundled", _choice("bundled", "none"), "the embedder: bundled or none")
-    enable_simple_memory: bool = _setting(
-        False, _flag, "records and tags only: no embedder, no text index, no vectors"
-    )
+    enable_simple_memory: bool = _setting(False, _flag, "records and tags only: no embedder, no text index, no vectors")
     llm: str = _setting("none", _choice("none"), "the chat model: none means rules")
     background_indexing: bool = _setting(True, _flag, "keep the indexes up to date in a thread")
     freshness_seconds: float = _setting(10.0, _number(0, 3600), "how long a recall waits for the indexes")

@@ -11,10 +11,17 @@ from jiyi.model.category import MemoryCategory
 from jiyi.model.entry import DEFAULT_IMPORTANCE, DEFAULT_MEMORY_TYPE, EntryVersion, MemoryEntry
 from jiyi.model.identity import new_id
 from jiyi.model.message import Message, MessageLike
+from jiyi.runtime.interface import MemoryRuntime
+from jiyi.runtime.noop import NoopRuntime
 
 
 class NoopMemory:
     """Drops what is stored and finds nothing."""
+
+    @property
+    def runtime(self) -> MemoryRuntime:
+        """A runtime that keeps nothing either."""
+        return NoopRuntime()
 
     async def store(
         self,

@@ -96,9 +96,10 @@ class _Blocking:
         return call
 
 
-@functools.cache
 def _is_asynchronous(kind: type) -> bool:
     """Whether the public methods of a part have to be waited for, as those of `memory.runtime`."""
+    if kind.__module__ == "builtins":
+        return False
     return any(
         not name.startswith("_") and inspect.iscoroutinefunction(getattr(kind, name, None)) for name in dir(kind)
     )

@@ -88,14 +88,14 @@ def _simple(
     from jiyi.runtime.simple import SimpleMemoryRuntime
 
     try:
-        count = tags.refresh()
+        tags.refresh()
     except JiyiError as error:
         store.close()
         raise RuntimeUnavailableError(
             f"SimpleMemoryRuntime cannot start, and no other runtime is taken in its place: {error}; "
             "mend that, or set enable_simple_memory to false"
         ) from error
-    _log.info("记忆运行时: %s (%d tags)", SimpleMemoryRuntime.__name__, count)
+    _log.info("记忆运行时: %s", SimpleMemoryRuntime.__name__)
 
     def make(run: Run, written: Callable[[], None]) -> MemoryRuntime:
         return SimpleMemoryRuntime(parts, tags, run, written)

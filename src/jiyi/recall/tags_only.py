@@ -32,9 +32,7 @@ class TagsOnlyRecall:
             raise SimpleModeError.of(f"recall in mode {request.mode!r} is", "use mode 'tags'")
         if request.context:
             raise SimpleModeError.of("the context of hits is", "leave context out")
-        return recall_by_tags(
-            self.store, self.tags, request.query, request.filters, request.limit, coverage=_OFF
-        ).hits
+        return recall_by_tags(self.store, self.tags, request.query, request.filters, request.limit, coverage=_OFF).hits
 
     def close(self) -> None:
         """There is nothing to let go of."""

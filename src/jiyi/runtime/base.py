@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol
 
-from jiyi.errors import InvalidScopeError
 from jiyi.model import clock
 from jiyi.model.entry import MESSAGE_TYPE, EntryVersion, MemoryEntry
 from jiyi.model.fading import FadingRules
@@ -94,7 +93,9 @@ class Runtime(ABC):
         """The best ones of every memory type, up to `limit` each, in one order."""
 
     @abstractmethod
-    def _linked(self, first: Sequence[MemoryEntry], filters: Filters, limit: int) -> list[tuple[MemoryEntry, MemoryLink]]:
+    def _linked(
+        self, first: Sequence[MemoryEntry], filters: Filters, limit: int
+    ) -> list[tuple[MemoryEntry, MemoryLink]]:
         """Memories one step from the first ones and not among them, best first."""
 
     # --- remembering and recalling --------------------------------------------------------------------------------
@@ -126,6 +127,7 @@ class Runtime(ABC):
         self._written()
         return entry.id
 
+    @abstractmethod
     def _accept(self, entries: Sequence[MemoryEntry]) -> None:
         """A word about memories that this runtime will not find; they are stored all the same."""
 
@@ -281,9 +283,7 @@ class Runtime(ABC):
         """Bring one of the scope's own memories back that faded, was merged away, archived or forgotten."""
         checked = checks.memory_id(self._parts.limits, memory_id)
         own = self._scope(memory_scope)
-        back = await self._run(
-            self._parts.store.restore, own, checked, actor=self._parts.actor, now=clock.utc_now()
-        )
+        back = await self._run(self._parts.store.restore, own, checked, actor=self._parts.actor, now=clock.utc_now())
         self._written()
         return None if back is None else BaseMemory.of(back)
 
@@ -308,13 +308,7 @@ class Runtime(ABC):
     # --- inside ---------------------------------------------------------------------------------------------------
 
     def _scope(self, scope: str | None) -> str:
-        if scope is None:
-            return self._parts.scope
-        try:
-            return check_scope(scope)
-        except InvalidScopeError:
-            log.error("runtime=%s refused a request: its memory_scope is empty or invalid", self.name)
-            raise
+        return self._parts.scope if scope is None else check_scope(scope)
 
     def _question(
         self, query: str, limit: int, scope: str | None, memory_types: str | Iterable[str] | None

@@ -21,24 +21,30 @@ class VectorMemoryRuntime(Runtime):
         super().__init__(parts, run, written)
         self._engine = engine
 
+    def _accept(self, entries: Sequence[MemoryEntry]) -> None:
+        """Whatever has a text can be found."""
+
     def _find(self, query: str, filters: Filters, limit: int) -> Found:
-        hits = self._engine.answer(Request(query=query, filters=filters, limit=limit))
-        return Found(hits, len(hits))
+        found = self._engine.answer_counted(Request(query=query, filters=filters, limit=limit))
+        return Found(found.hits, found.candidates)
 
     def _find_each_type(self, query: str, filters: Filters, limit: int) -> Found:
         """Every type is asked by itself: the types the runtime has used, and those of the best answers of all."""
-        best = self._find(query, filters, limit).hits
-        found = {hit.id: hit for hit in best}
+        best = self._find(query, filters, limit)
+        candidates = best.candidates
+        found = {hit.id: hit for hit in best.hits}
         types = {*self._parts.store.memory_types(filters.scopes), *(hit.memory_type for hit in found.values())}
         if len(types) > 1:
             more: list[tuple[int, MemoryEntry]] = []
             for kind in sorted(types):
                 only = replace(filters, memory_types=(kind,), without_types=())
-                more += enumerate(self._find(query, only, limit).hits)
+                of_type = self._find(query, only, limit)
+                candidates += of_type.candidates
+                more += enumerate(of_type.hits)
             # What is among the best of all stands as it stands there; the rest follows, by its place in its own type.
             more.sort(key=lambda placed: (placed[0], -_score(placed[1])))
             found.update({hit.id: hit for _, hit in more if hit.id not in found})
-        return Found(list(found.values()), len(found))
+        return Found(list(found.values()), candidates)
 
     def _linked(
         self, first: Sequence[MemoryEntry], filters: Filters, limit: int

@@ -69,10 +69,8 @@ class _Segment:
         self._automaton.make_automaton()
 
     def look(self, text: str, found: set[str]) -> None:
-        matches = 0
-        for _end, word in self._automaton.iter(text):
+        for matches, (_end, word) in enumerate(self._automaton.iter(text)):
             found.add(word)
-            matches += 1
             if matches > _MOST_MATCHES:
                 found.update(each for each in self.words if each in text)
                 return

@@ -22,7 +22,7 @@ import sqlalchemy as sa
 
 from jiyi.backends.sql import records
 from jiyi.backends.sql.rows import ENTRY_COLUMNS, changed_fields, entry_of, entry_values, to_json
-from jiyi.backends.sql.schema import conversation_history, memory_changes, memory_records
+from jiyi.backends.sql.schema import conversation_history, memory_changes, memory_records, runtime_memories
 from jiyi.backends.sql.tags import write_tags
 from jiyi.backends.sql.words import add_user_word
 from jiyi.errors import InvalidInputError
@@ -56,6 +56,7 @@ _NEEDED = (
 _BATCH = 500
 _changes = memory_changes.c
 _messages = conversation_history.c
+_kept = runtime_memories.c
 _TAKEN_KEYS = sa.select(memory_records.c.scope, memory_records.c.key).where(memory_records.c.key.is_not(None))
 
 
@@ -187,6 +188,32 @@ class Merge:
             return True
         records.remove_entry(self._connection, other, self._actor, "forget")
         return False
+
+    # --- the runtime ----------------------------------------------------------------------------------------------
+
+    def usage(self, data: Mapping[str, Any]) -> ImportCounts:
+        """Take in how a memory of the runtime has fared; where both stores know it, the greater numbers stay."""
+        values = _checked_usage(data)
+        self._write_batch()
+        memory_id = self._renamed.get(values["memory_id"], values["memory_id"])
+        entry = self._one(memory_records.c.id == memory_id)
+        if entry is None:
+            return _UNCHANGED
+        here = self._connection.execute(sa.select(runtime_memories).where(_kept.memory_id == memory_id)).one_or_none()
+        if here is None:
+            new = {**values, "memory_id": memory_id, "scope": entry.scope, "memory_type": entry.memory_type}
+            self._connection.execute(runtime_memories.insert(), [new])
+            return ImportCounts()
+        moments = [moment for moment in (here.decayed_at, values["decayed_at"]) if moment is not None]
+        both = {
+            "useful": max(here.useful, values["useful"]),
+            "missed": max(here.missed, values["missed"]),
+            "decayed_at": max(moments, default=None),
+        }
+        if both == {name: getattr(here, name) for name in both}:
+            return _UNCHANGED
+        self._connection.execute(runtime_memories.update().where(_kept.memory_id == memory_id).values(both))
+        return ImportCounts()
 
     # --- conversations --------------------------------------------------------------------------------------------
 
@@ -383,6 +410,16 @@ def _checked_entry(data: Mapping[str, Any]) -> MemoryEntry:
     for text in (entry.source.kind, entry.source.trust, *entry.source.references):
         _LIMITS.check_session_id(text, "source")
     return entry
+
+
+def _checked_usage(data: Mapping[str, Any]) -> dict[str, Any]:
+    _only(data, ("memory_id", "useful", "missed", "decayed_at"))
+    return {
+        "memory_id": _LIMITS.check_session_id(data["memory_id"], "memory_id"),
+        "useful": check_whole(data["useful"], "useful", 0, _ENDLESS),
+        "missed": check_whole(data["missed"], "missed", 0, _ENDLESS),
+        "decayed_at": clock.from_text(data["decayed_at"]) if data["decayed_at"] is not None else None,
+    }
 
 
 def _checked_message(data: Mapping[str, Any]) -> dict[str, Any]:

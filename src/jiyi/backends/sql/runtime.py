@@ -135,10 +135,12 @@ class SqlRuntimeStore:
         found: list[str] = []
         with self._database.read() as connection:
             # From one to the next by the index: a store of millions of memories has few scopes.
-            last = ""
-            while last is not None:
-                last = connection.execute(sa.select(sa.func.min(_kept.scope)).where(_kept.scope > last)).scalar()
-                found += [] if last is None else [last]
+            while True:
+                after = _kept.scope > (found[-1] if found else "")
+                following = connection.execute(sa.select(sa.func.min(_kept.scope)).where(after)).scalar()
+                if following is None:
+                    break
+                found.append(following)
         return found
 
     def page(self, scope: str, *, active: bool, after_id: str = "", limit: int) -> list[Kept]:
