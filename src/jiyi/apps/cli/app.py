@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from jiyi.apps.cli import commands_memory, commands_upkeep, demo
+from jiyi.apps.cli import commands_memory, commands_runtime, commands_upkeep, demo
 from jiyi.apps.cli.framework import app
 
 # Importing a module of commands registers them.
-__all__ = ["app", "commands_memory", "commands_upkeep", "demo"]
+__all__ = ["app", "commands_memory", "commands_runtime", "commands_upkeep", "demo"]

@@ -150,10 +150,17 @@ _CONTEXT = inspect.Parameter("typer_context", inspect.Parameter.POSITIONAL_OR_KE
 Command = Callable[..., Code]
 
 
-def command(name: str, *, examples: Sequence[str]) -> Callable[[Command], Command]:
+def group(name: str, about: str) -> typer.Typer:
+    """A family of commands below one name: `jiyi runtime recall`. They take the options of every command as well."""
+    made = typer.Typer(name=name, help=about, no_args_is_help=True, rich_markup_mode="rich")
+    app.add_typer(made)
+    return made
+
+
+def command(name: str, *, examples: Sequence[str], of: typer.Typer | None = None) -> Callable[[Command], Command]:
     """Make a function `(session, arguments...) -> Code` a command that also takes the options of every command.
 
-    The examples stand at the end of its help; the tests run them.
+    The examples stand at the end of its help; the tests run them. `of` is the group it belongs to, if any.
     """
 
     def decorate(function: Command) -> Command:
@@ -169,7 +176,7 @@ def command(name: str, *, examples: Sequence[str]) -> Callable[[Command], Comman
         run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
         run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
         epilog = "\n".join(["Examples:", *(f"  {example}" for example in examples)])
-        app.command(name, help=inspect.getdoc(function), epilog=epilog)(run)
+        (of or app).command(name, help=inspect.getdoc(function), epilog=epilog)(run)
         return function
 
     return decorate
