@@ -217,7 +217,8 @@ def _found_by(memory: BaseMemory, place_of: Mapping[str, int]) -> str:
 
 def feedback(result: FeedbackResult) -> list[Block]:
     """What came of feedback."""
-    said = f"strengthened {len(result.strengthened):,}, added {len(result.created):,}, merged {len(result.merged):,} groups"
+    counts = (len(result.strengthened), len(result.created), len(result.merged))
+    said = "strengthened {:,}, added {:,}, merged {:,} groups".format(*counts)
     if result.repeated:
         said = f"this request was answered before, and nothing was changed: {said}"
     blocks: list[Block] = [text(said, "good")]

@@ -13,7 +13,10 @@ import pytest
 
 # Before they are imported: a failure then shows the values, as in a test file.
 pytest.register_assert_rewrite(
-    *(f"{__name__}.{module}" for module in ("changes", "conversations", "indexes", "records", "text", "vectors"))
+    *(
+        f"{__name__}.{module}"
+        for module in ("changes", "conversations", "indexes", "records", "runtime", "text", "vectors")
+    )
 )
 
 from jiyi.testing.conformance.changes import ChangeLogConformance  # noqa: E402
@@ -23,10 +26,16 @@ from jiyi.testing.conformance.conversations import (  # noqa: E402
     UpkeepConformance,
 )
 from jiyi.testing.conformance.records import EntryConformance  # noqa: E402
+from jiyi.testing.conformance.runtime import MemoryRuntimeConformance  # noqa: E402
 from jiyi.testing.conformance.text import TextIndexConformance  # noqa: E402
 from jiyi.testing.conformance.vectors import VectorIndexConformance  # noqa: E402
 
-__all__ = ["RecordStoreConformance", "TextIndexConformance", "VectorIndexConformance"]
+__all__ = [
+    "MemoryRuntimeConformance",
+    "RecordStoreConformance",
+    "TextIndexConformance",
+    "VectorIndexConformance",
+]
 
 
 class RecordStoreConformance(
