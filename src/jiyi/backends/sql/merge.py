@@ -199,9 +199,11 @@ class Merge:
         entry = self._one(memory_records.c.id == memory_id)
         if entry is None:
             return _UNCHANGED
+        if entry.scope != values["scope"]:
+            raise InvalidInputError(f"memory {memory_id} has another scope here; it belongs to another store")
         here = self._connection.execute(sa.select(runtime_memories).where(_kept.memory_id == memory_id)).one_or_none()
         if here is None:
-            new = {**values, "memory_id": memory_id, "scope": entry.scope, "memory_type": entry.memory_type}
+            new = {**values, "memory_id": memory_id, "memory_type": entry.memory_type}
             self._connection.execute(runtime_memories.insert(), [new])
             return ImportCounts()
         moments = [moment for moment in (here.decayed_at, values["decayed_at"]) if moment is not None]
@@ -413,9 +415,10 @@ def _checked_entry(data: Mapping[str, Any]) -> MemoryEntry:
 
 
 def _checked_usage(data: Mapping[str, Any]) -> dict[str, Any]:
-    _only(data, ("memory_id", "useful", "missed", "decayed_at"))
+    _only(data, ("memory_id", "scope", "useful", "missed", "decayed_at"))
     return {
         "memory_id": _LIMITS.check_session_id(data["memory_id"], "memory_id"),
+        "scope": check_scope(data["scope"]),
         "useful": check_whole(data["useful"], "useful", 0, _ENDLESS),
         "missed": check_whole(data["missed"], "missed", 0, _ENDLESS),
         "decayed_at": clock.from_text(data["decayed_at"]) if data["decayed_at"] is not None else None,

@@ -51,6 +51,7 @@ def export_rows(connection: sa.Connection, scope: str | None) -> Iterator[dict[s
         yield {
             "kind": "usage",
             "memory_id": row.memory_id,
+            "scope": row.scope,
             "useful": row.useful,
             "missed": row.missed,
             "decayed_at": clock.to_text(row.decayed_at) if row.decayed_at is not None else None,
