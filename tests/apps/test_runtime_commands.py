@@ -28,7 +28,8 @@ def remember(run: Any, judgment: str, *tags: str, scope: str = "main") -> str:
 
 def group_commands() -> dict[str, str]:
     """The commands of the group with what stands at the end of their help."""
-    [group] = [g.typer_instance for g in app.registered_groups if g.typer_instance.info.name == "runtime"]
+    groups = [each.typer_instance for each in app.registered_groups if each.typer_instance is not None]
+    [group] = [each for each in groups if each.info.name == "runtime"]
     return {str(info.name): info.epilog or "" for info in group.registered_commands}
 
 

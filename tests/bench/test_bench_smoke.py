@@ -18,6 +18,7 @@ PROGRAMS = {
     "store": ("bench.bench_store", "--size", "60"),
     "recall_speed": ("bench.bench_recall_speed", "--size", "200", "--large", "400"),
     "start": ("bench.bench_start", "--size", "60"),
+    "runtime": ("bench.bench_runtime", "--tags", "600", "--small", "200", "--large", "400"),
 }
 
 

@@ -45,8 +45,8 @@ READING: dict[str, Call] = {
     "chained_recall": lambda runtime, scope, _: [
         runtime.chained_recall(query, 100, memory_scope=scope) for query in (ALL, "shared", secret(scope))
     ],
-    "get": lambda runtime, scope, ids: [runtime.get(each, memory_scope=scope) for each in ids[::5]],
-    "history": lambda runtime, scope, ids: [runtime.history(each, memory_scope=scope) for each in ids[::5]],
+    "get": lambda runtime, scope, ids: [runtime.get(each, memory_scope=scope) for each in ids[::3]],
+    "history": lambda runtime, scope, ids: [runtime.history(each, memory_scope=scope) for each in ids[::3]],
     "list_tags": lambda runtime, scope, _: runtime.list_tags(1_000, memory_scope=scope),
 }
 WRITING: dict[str, Call] = {
@@ -57,15 +57,15 @@ WRITING: dict[str, Call] = {
     "consolidate_memories": lambda runtime, scope, _: runtime.consolidate_memories(
         memory_scope=scope, now=datetime.now(UTC) + timedelta(days=3_000)
     ),
-    "restore": lambda runtime, scope, ids: [runtime.restore(each, memory_scope=scope) for each in ids],
-    "forget": lambda runtime, scope, ids: [runtime.forget(each, memory_scope=scope, erase=True) for each in ids],
+    "restore": lambda runtime, scope, ids: [runtime.restore(each, memory_scope=scope) for each in ids[::3]],
+    "forget": lambda runtime, scope, ids: [runtime.forget(each, memory_scope=scope, erase=True) for each in ids[::3]],
 }
 
 
 @pytest.fixture(scope="module", params=[True, False], ids=["simple", "vector"])
 def filled(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Any, list[str]]]:
     """A memory with something in every scope, and the ids of everything."""
-    settings = {"embedder": "none", "background_indexing": False, "enable_simple_memory": request.param}
+    settings: dict[str, Any] = {"embedder": "none", "background_indexing": False, "enable_simple_memory": request.param}
     with AgentMemory.open(tmp_path_factory.mktemp("isolation"), **settings) as memory:
         yield memory, [each for scope in SCOPES for each in fill(memory.runtime, scope)]
 
@@ -114,7 +114,7 @@ def test_what_is_written_in_one_scope_changes_no_other_but_what_is_public(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, simple: bool
 ) -> None:
     """Feedback may speak of what is public as well: strengthening it is meant to reach everybody."""
-    settings = {"embedder": "none", "background_indexing": False, "enable_simple_memory": simple}
+    settings: dict[str, Any] = {"embedder": "none", "background_indexing": False, "enable_simple_memory": simple}
     with AgentMemory.open(tmp_path, **settings) as memory:
         ids = [each for scope in SCOPES for each in fill(memory.runtime, scope)]
         before = contents_by_scope(memory)
