@@ -65,7 +65,8 @@ def memories(count: int, matching: int, tags: Sequence[str]) -> Iterator[MemoryE
             content=texts[number % len(texts)],
             reasoning="made up for measuring",
             memory_type=("fact", "event", "preference")[number % 3],
-            tags=tuple(chance.sample(asked if wanted else others, 3)),
+            # By its number: the same questions have the same matches in a store of any size.
+            tags=tuple(random.Random(number // every).sample(asked, 3) if wanted else chance.sample(others, 3)),
             strength=number % 7,
             source=Source("runtime", "agent"),
             created_at=moment,
