@@ -355,7 +355,11 @@ class AgentMemory:
         """Versions, sizes, index lag and what to do about what is wrong."""
         from jiyi.indexing.doctor import examine
 
-        return await self._run(examine, self._store, self._parts.drainer, self._parts.indexes, self._parts.indexer)
+        parts = self._parts
+        facts = await self._run(examine, self._store, parts.drainer, parts.indexes, parts.indexer)
+        if self._settings.enable_simple_memory:
+            facts["notes"].append("simple mode (enable_simple_memory) has no indexes: recall is by tags alone")
+        return {**facts, "runtime": self._runtime.name}
 
     async def export_jsonl(
         self, path: str | os.PathLike[str], *, scope: str | None = None, progress: Progress | None = None

@@ -296,3 +296,76 @@ def test_without_a_memory_nothing_is_kept() -> None:
             *(None, None, False, 0),
         )
         assert list(runtime.history("x")) == []
+
+
+# --- feedback and consolidation as a whole ----------------------------------------------------------------------------
+
+
+def test_feedback_that_breaks_off_leaves_nothing_behind(memory: AgentMemory, monkeypatch: pytest.MonkeyPatch) -> None:
+    from jiyi.backends.sql import runtime as backend
+    from jiyi.errors import StorageError
+
+    runtime = memory.runtime
+    one, two = (runtime.remember("fact", f"tea {name}", "", ["tea"]) for name in ("one", "two"))
+    order: dict[str, Any] = {
+        "useful_memory_ids": [one],
+        "new_memories": [{"memory_type": "fact", "judgment": "new tea", "tags": ["tea"]}],
+        "merge_groups": [[one, two]],
+        "request_id": "turn 1",
+    }
+
+    def full(*_: Any, **__: Any) -> None:
+        raise StorageError("no room left")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(backend, "_merge", full)
+        with pytest.raises(StorageError):
+            runtime.feedback(**order)
+    assert set(judgments(runtime.recall("tea"))) == {"tea one", "tea two"}
+    assert [v.operation for v in runtime.history(one)] == ["create"]
+    assert runtime.feedback(**order).repeated is False
+
+
+def test_consolidation_leaves_alone_what_is_not_of_the_runtime(memory: AgentMemory) -> None:
+    from datetime import UTC, datetime, timedelta
+
+    for key in ("a", "b"):
+        memory.store(key, "tea is green", tags=["tea"])
+    memory.save_conversation_history("s", [{"role": "user", "content": "tea is green"}])
+    own = memory.runtime.remember("fact", "tea is green", "", ["tea"])
+    report = memory.runtime.consolidate_memories(now=datetime.now(UTC) + timedelta(days=1_000))
+    assert (report.merged, report.faded) == (0, 1)
+    assert memory.get("a").strength == memory.get("b").strength == 1
+    assert memory.runtime.get(own).is_active is False
+    ids = [memory.get("a").id, memory.runtime.remember("fact", "more tea", "", ["tea"])]
+    [(refused, why)] = memory.runtime.feedback(merge_groups=[ids]).refused
+    assert list(refused) == ids
+    assert "key" in why
+
+
+def test_very_many_that_say_the_same_become_one_at_once(open_memory: OpenMemory) -> None:
+    runtime = open_memory(enable_simple_memory=True).runtime
+    runtime.feedback(new_memories=[{"memory_type": "fact", "judgment": "tea is green", "tags": ["tea"]}] * 700)
+    report = runtime.consolidate_memories()
+    assert (report.groups, report.merged, len(report.examples["merged"])) == (1, 700, 1)
+    [one] = runtime.recall("tea")
+    assert one.strength == 700
+    assert runtime.consolidate_memories().groups == 0
+
+
+def test_answers_to_requests_are_not_kept_for_ever(open_memory: OpenMemory) -> None:
+    from datetime import UTC, datetime, timedelta
+
+    runtime = open_memory(enable_simple_memory=True).runtime
+    one = runtime.remember("fact", "tea", "", ["tea"])
+    runtime.feedback([one], request_id="turn 1")
+    runtime.consolidate_memories(now=datetime.now(UTC) + timedelta(days=29))
+    assert runtime.feedback([one], request_id="turn 1").repeated is True
+    runtime.consolidate_memories(now=datetime.now(UTC) + timedelta(days=31))
+    assert runtime.feedback([one], request_id="turn 1").repeated is False
+
+
+def test_doctor_names_the_runtime(memory: AgentMemory, simple: bool) -> None:
+    facts = memory.doctor()
+    assert facts["runtime"] == NAMES[simple]
+    assert any("simple mode" in note for note in facts["notes"]) is simple

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 BATCH: Final = 500
 _GROUPS_AT_ONCE: Final = 50
+# Those that say the same need no comparing; of the others each is compared with each.
+_PIECES: Final = {SAME: 1_000, ALIKE: 100}
 _EXAMPLES: Final = 100
 _REQUESTS_KEPT: Final = timedelta(days=30)
 
@@ -94,7 +96,7 @@ class _Run:
             )
         waiting: list[MergeGroup] = []
         for prefix in (SAME, ALIKE):
-            for piece in sorter.groups(prefix):
+            for piece in sorter.groups(prefix, most=_PIECES[prefix]):
                 for ids in _same(piece) if prefix == SAME else _alike(piece):
                     sorter.take(ids)
                     waiting.append(self._group(scope, ids, longest_first=prefix == ALIKE))

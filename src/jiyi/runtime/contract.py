@@ -24,8 +24,8 @@ class Sorter(Protocol):
         """Take rows in: (group, text to sort by, id)."""
         ...
 
-    def groups(self, prefix: str) -> Iterator[list[tuple[str, str]]]:
-        """(text, id) of each group of several that begins so, in pieces of bounded size, without what was taken."""
+    def groups(self, prefix: str, *, most: int) -> Iterator[list[tuple[str, str]]]:
+        """(text, id) of each group of several that begins so, in pieces of at most so many, without what was taken."""
         ...
 
     def take(self, ids: Iterable[str]) -> None:

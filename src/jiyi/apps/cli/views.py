@@ -143,6 +143,8 @@ def reports(found: Sequence[IndexReport], *, done: str) -> list[Block]:
         )
         for report in found
     )
+    if not found:
+        return [text("simple mode has no indexes: there is nothing to compare", "dim")]
     if not all(report.agrees for report in found):
         verdict = text("records and indexes differ; run: jiyi repair", "bad")
     elif not all(report.sound for report in found):
@@ -164,7 +166,7 @@ def diagnosis(facts: Mapping[str, Any]) -> list[Block]:
     blocks: list[Block] = [text("healthy", "good") if facts["healthy"] else text("something needs doing", "bad")]
     blocks += [text(f"to do: {one_line(advice)}", "warn") for advice in facts["advice"]]
     blocks += [text(f"note: {one_line(note)}", "dim") for note in facts["notes"]]
-    shown = {"python": facts["python"], "platform": facts["platform"], **facts["packages"]}
+    shown = {"runtime": facts["runtime"], "python": facts["python"], "platform": facts["platform"], **facts["packages"]}
     shown |= {f"store {name}": value for name, value in facts["store"].items()}
     shown["store problems"] = facts["store_problems"]
     for index in facts["indexes"]:

@@ -1,15 +1,15 @@
-"""DiskSorter: rows in order without holding them in memory. A scratch file of SQLite, gone when it is closed."""
+"""DiskSorter: rows in order without holding them in memory.
+
+A temporary database of SQLite: a file without a name, which is gone when it is closed and when the process dies.
+"""
 
 from __future__ import annotations
 
 import sqlite3
-import tempfile
 from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
-_PIECE: Final = 100
 _CHUNK: Final = 500
 
 
@@ -17,8 +17,7 @@ class DiskSorter:
     """Groups of (text, id), each in the order of its texts."""
 
     def __init__(self) -> None:
-        self._folder = tempfile.TemporaryDirectory(prefix="jiyi-sorting-")
-        self._file = sqlite3.connect(Path(self._folder.name) / "rows.db", isolation_level=None, check_same_thread=False)
+        self._file = sqlite3.connect("", isolation_level=None, check_same_thread=False)
         # Nothing here has to survive anything.
         for pragma in ("journal_mode=OFF", "synchronous=OFF", "cache_size=-16000"):
             self._file.execute(f"PRAGMA {pragma}")
@@ -34,7 +33,6 @@ class DiskSorter:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._file.close()
-        self._folder.cleanup()
 
     def add(self, rows: Iterable[tuple[str, str, str]]) -> None:
         """Take rows in: (group, text to sort by, id)."""
@@ -42,18 +40,18 @@ class DiskSorter:
         self._file.executemany("INSERT OR IGNORE INTO row VALUES (?, ?, ?)", rows)
         self._file.execute("COMMIT")
 
-    def groups(self, prefix: str) -> Iterator[list[tuple[str, str]]]:
-        """(text, id) of each group of several that begins so, in pieces, without what was taken."""
+    def groups(self, prefix: str, *, most: int) -> Iterator[list[tuple[str, str]]]:
+        """(text, id) of each group of several that begins so, in pieces of at most so many, without what was taken."""
         last = prefix
         while True:
             # The highest character follows every name that begins with the prefix.
             found = self._file.execute(
                 "SELECT kind FROM row WHERE kind > ? AND kind < ? GROUP BY kind HAVING count(*) > 1 "
                 "ORDER BY kind LIMIT ?",
-                (last, f"{prefix}\U0010ffff", _PIECE),
+                (last, f"{prefix}\U0010ffff", _CHUNK),
             ).fetchall()
             for (kind,) in found:
-                yield from self._pieces(kind)
+                yield from self._pieces(kind, most)
                 last = kind
             if not found:
                 return
@@ -71,16 +69,16 @@ class DiskSorter:
             found.update(row[0] for row in self._file.execute(f"SELECT id FROM taken WHERE id IN ({marks})", chunk))
         return found
 
-    def _pieces(self, kind: str) -> Iterator[list[tuple[str, str]]]:
+    def _pieces(self, kind: str, most: int) -> Iterator[list[tuple[str, str]]]:
         text = entry_id = ""
         while True:
             piece = self._file.execute(
                 "SELECT text, id FROM row WHERE kind = ? AND (text, id) > (?, ?) "
                 "AND id NOT IN (SELECT id FROM taken) ORDER BY text, id LIMIT ?",
-                (kind, text, entry_id, _PIECE),
+                (kind, text, entry_id, most),
             ).fetchall()
             if piece:
                 yield piece
                 text, entry_id = piece[-1]
-            if len(piece) < _PIECE:
+            if len(piece) < most:
                 return
