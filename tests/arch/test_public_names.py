@@ -13,6 +13,7 @@ import jiyi.sync
 from jiyi import errors
 from jiyi.memory import AgentMemory
 from jiyi.noop import NoopMemory
+from jiyi.runtime import MemoryRuntime
 
 # A name that is added or taken away is a promise made or broken: say so in the CHANGELOG, then change this list.
 PUBLIC_NAMES = {
@@ -134,8 +135,16 @@ def test_sync_has_the_same_names(tmp_path_factory: pytest.TempPathFactory) -> No
             assert not inspect.iscoroutinefunction(getattr(memory, name))
             assert inspect.getdoc(getattr(memory, name))
         assert inspect.signature(memory.store) == inspect.signature(AgentMemory.store.__get__(object()))
+        _same_room(memory.runtime, MemoryRuntime)
     with jiyi.sync.NoopMemory() as nothing:
         assert public(nothing) == public(NoopMemory)
+        _same_room(nothing.runtime, MemoryRuntime)
+
+
+def _same_room(room: object, interface: type) -> None:
+    """A room without async has the names of the room, and none of them has to be awaited."""
+    assert public(room) == public(interface)
+    assert not any(inspect.iscoroutinefunction(getattr(room, name)) for name in public(room))
 
 
 def test_sync_opens_with_the_same_arguments() -> None:
@@ -172,7 +181,6 @@ def test_nothing_can_stand_in_for_a_memory() -> None:
 
 
 def test_the_runtimes_have_the_methods_of_the_interface_with_the_same_parameters() -> None:
-    from jiyi.runtime import MemoryRuntime
     from jiyi.runtime.noop import NoopRuntime
     from jiyi.runtime.simple import SimpleMemoryRuntime
     from jiyi.runtime.vector import VectorMemoryRuntime

@@ -48,6 +48,9 @@ QUERIES = [
 ]
 
 
+ANY_TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), min_size=1, max_size=5)
+
+
 @dataclass(frozen=True)
 class Ranking:
     """Section 6.2 in plain Python."""
@@ -76,7 +79,11 @@ def memories(draw: st.DrawFn) -> MemoryEntry:
         memory_type=draw(st.sampled_from(["fact", "event"])),
         tags=tuple(
             draw(
-                st.lists(st.sampled_from(TAGS) | st.text("ab小明%_ ", min_size=1, max_size=4), unique=True, max_size=6)
+                st.lists(
+                    st.sampled_from(TAGS) | st.text("ab小明%_ ", min_size=1, max_size=4) | ANY_TEXT,
+                    unique=True,
+                    max_size=6,
+                )
             )
         ),
         strength=draw(st.integers(0, 3)),
@@ -118,7 +125,7 @@ def test_the_ranking_in_sql_is_the_one_of_the_design(
                 # Asked in between: the mirror has to take in what comes later.
                 store.put([Draft(entry) for entry in part], actor="test")
                 mirror.refresh()
-            for query in queries:
+            for query in (*queries, *("".join(entry.tags).upper() or "x" for entry in found[:3])):
                 answer = recall_by_tags(store, mirror, query, filters, limit)
                 expected = Ranking(found).expected(query, filters)
                 counted = [
@@ -292,3 +299,31 @@ def make_old(file: Path) -> None:
         """
     )
     connection.close()
+
+
+def test_a_mirror_notices_a_database_that_was_put_back(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    entry = MemoryEntry(
+        id="1",
+        scope="main",
+        key=None,
+        content="",
+        tags=("tea",),
+        created_at=NOON,
+        updated_at=NOON,
+        last_accessed_at=NOON,
+    )
+    store.put([Draft(entry)], actor="test")
+    mirror = TagMirror(store)
+    mirror.refresh()
+    store.put([Draft(replace(entry, id="2", tags=("cake", "rain")))], actor="test")
+    assert len(mirror.matches("tea cake rain")) == 3
+    with database(tmp_path) as connection:
+        connection.execute("DELETE FROM memory_tag_rel WHERE memory_id = '2'")
+        connection.execute("DELETE FROM memory_tags WHERE name <> 'tea'")
+        connection.execute("UPDATE sqlite_sequence SET seq = 1 WHERE name = 'memory_tags'")
+    store.put([Draft(replace(entry, id="3", tags=("snow",)))], actor="test")
+    found = mirror.matches("tea cake rain snow")
+    assert len(found) == 2
+    assert [e.id for e, _ in store.tagged(found, make_filters(("main",)), limit=5).found] == ["3", "1"]
+    store.close()

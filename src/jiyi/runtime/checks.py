@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from jiyi.errors import InvalidInputError
@@ -89,16 +90,7 @@ def feedback_order(
         *(repr((e.memory_type, e.content, e.reasoning, e.tags, e.strength, e.is_active)) for e in order.new),
         *("merges", *(repr((group.memory_ids, group.judgment, group.reasoning)) for group in order.merges)),
     )
-    return FeedbackOrder(
-        scope=order.scope,
-        visible=order.visible,
-        useful=order.useful,
-        recalled=order.recalled,
-        new=order.new,
-        merges=order.merges,
-        request_id=order.request_id,
-        fingerprint=text_hash(*asked),
-    )
+    return replace(order, fingerprint=text_hash(*asked))
 
 
 def memory_id(limits: Limits, value: object, name: str = "memory_id") -> str:

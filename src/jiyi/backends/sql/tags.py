@@ -57,7 +57,8 @@ def tags_since(connection: sa.Connection, known: TagMark | None) -> TagPage:
     mark = TagMark(int(generation or 0), int(last_id or 0))
     if mark == known:
         return TagPage(mark, (), whole=False)
-    whole = known is None or known.generation != mark.generation
+    # Fewer than known in the same generation: the file was restored from a backup.
+    whole = known is None or known.generation != mark.generation or known.last_id > mark.last_id
     after = 0 if known is None or whole else known.last_id
     return TagPage(mark, _ADDED.run(connection, {"after_": after}).fetchall(), whole=whole)
 
