@@ -93,7 +93,7 @@ class AgentMemory:
         self._store = components.store
         self._threads = Workers(8, name="jiyi")
         self._closed = False
-        self._runtime = components.make_runtime(self._run, self._written)
+        self._runtime: MemoryRuntime | None = None
 
     @classmethod
     def open(
@@ -114,6 +114,8 @@ class AgentMemory:
     @property
     def runtime(self) -> MemoryRuntime:
         """The runtime room: `remember`, `recall`, `feedback`, `consolidate_memories`. The settings say which one."""
+        if self._runtime is None:
+            self._runtime = self._parts.make_runtime(self._run, self._written)
         return self._runtime
 
     # --- keyed memory ---------------------------------------------------------------------------------------------
@@ -359,7 +361,7 @@ class AgentMemory:
         facts = await self._run(examine, self._store, parts.drainer, parts.indexes, parts.indexer)
         if self._settings.enable_simple_memory:
             facts["notes"].append("simple mode (enable_simple_memory) has no indexes: recall is by tags alone")
-        return {**facts, "runtime": self._runtime.name}
+        return {**facts, "runtime": self.runtime.name}
 
     async def export_jsonl(
         self, path: str | os.PathLike[str], *, scope: str | None = None, progress: Progress | None = None

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from jiyi.model import clock
 from jiyi.model.category import MemoryCategory
 from jiyi.model.entry import DEFAULT_IMPORTANCE, DEFAULT_MEMORY_TYPE, EntryVersion, MemoryEntry
 from jiyi.model.identity import new_id
 from jiyi.model.message import Message, MessageLike
-from jiyi.runtime.interface import MemoryRuntime
-from jiyi.runtime.noop import NoopRuntime
+
+if TYPE_CHECKING:
+    from jiyi.runtime import MemoryRuntime
 
 
 class NoopMemory:
@@ -21,6 +22,8 @@ class NoopMemory:
     @property
     def runtime(self) -> MemoryRuntime:
         """A runtime that keeps nothing either."""
+        from jiyi.runtime.noop import NoopRuntime
+
         return NoopRuntime()
 
     async def store(

@@ -51,12 +51,10 @@ def assemble(settings: Settings, *, embedder: Embedder | None = None) -> Compone
     In simple mode there is neither an embedder nor an index; nothing of them is even imported.
     """
     from jiyi.backends.sql.records import SqlRecordStore
-    from jiyi.backends.sql.runtime import SqlRuntimeStore
     from jiyi.backends.sql.sqlite import SqliteDatabase
     from jiyi.indexing import Drainer
     from jiyi.memory import Components
     from jiyi.recall.tags import TagMirror
-    from jiyi.runtime.base import RuntimeParts
     from jiyi.text import Vocabulary
 
     if embedder is not None and not settings.enable_simple_memory:
@@ -66,16 +64,17 @@ def assemble(settings: Settings, *, embedder: Embedder | None = None) -> Compone
     vocabulary = Vocabulary(lambda: [*settings.user_words(), *store.user_words()])
     tags = TagMirror(store)
     drainer = Drainer(store)
-    parts = RuntimeParts(
-        records=store,
-        store=SqlRuntimeStore(database),
-        analyzer=vocabulary,
-        limits=settings.limits,
-        scope=settings.scope,
-        actor=settings.actor,
-    )
+
+    def parts() -> RuntimeParts:
+        # A program that has no use for the runtime does not load it.
+        from jiyi.backends.sql.runtime import SqlRuntimeStore
+        from jiyi.runtime.base import RuntimeParts
+
+        runtime_store = SqlRuntimeStore(database)
+        return RuntimeParts(store, runtime_store, vocabulary, settings.limits, settings.scope, settings.actor)
+
     if settings.enable_simple_memory:
-        recall, make = _simple(store, tags, parts)
+        recall, make = _simple(store, tags, parts())
         return Components(settings, store, (), drainer, None, recall, vocabulary, make)
     return _with_indexes(settings, store, vocabulary, tags, drainer, parts, embedder or _embedder(settings))
 
@@ -109,7 +108,7 @@ def _with_indexes(
     vocabulary: Vocabulary,
     tags: TagMirror,
     drainer: Drainer,
-    parts: RuntimeParts,
+    parts: Callable[[], RuntimeParts],
     embedder: Embedder | None,
 ) -> Components:
     """The whole recall: a text index, and vectors if there is an embedder."""
@@ -117,7 +116,6 @@ def _with_indexes(
     from jiyi.indexing import BackgroundIndexer
     from jiyi.memory import Components
     from jiyi.recall import RecallEngine, RecallSettings
-    from jiyi.runtime.vector import VectorMemoryRuntime
 
     root = settings.path / "search_index"
     text = TantivyIndex(root, vocabulary, store.store_id, lock_timeout=settings.busy_timeout)
@@ -147,10 +145,12 @@ def _with_indexes(
     )
     helpers = ThreadPoolExecutor(max_workers=8, thread_name_prefix="jiyi-vectors")
     engine = RecallEngine(store, text, vectors, embedder, vocabulary, drainer, recall, settings.zone, helpers, tags)
-    _log.info("记忆运行时: %s", VectorMemoryRuntime.__name__)
+    _log.info("记忆运行时: %s", "VectorMemoryRuntime")
 
     def make(run: Run, written: Callable[[], None]) -> MemoryRuntime:
-        return VectorMemoryRuntime(parts, engine, run, written)
+        from jiyi.runtime.vector import VectorMemoryRuntime
+
+        return VectorMemoryRuntime(parts(), engine, run, written)
 
     return Components(settings, store, indexes, drainer, indexer, engine, vocabulary, make)
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
+from typing import Any
 
 import sqlalchemy as sa
 
@@ -17,18 +18,31 @@ from jiyi.ports import Tagged, TagMark, TagPage
 
 _CHUNK = 500
 _GENERATION = "tag_generation"
-_STATE = Prepared(
-    sa.select(
-        sa.select(store_meta.c.value).where(store_meta.c.name == sa.bindparam("name_")).scalar_subquery(),
-        sa.select(sa.func.max(memory_tags.c.id)).scalar_subquery(),
+
+
+# Made when they are first needed: making a statement takes as long as running a few.
+@cache
+def _state() -> Prepared:
+    return Prepared(
+        sa.select(
+            sa.select(store_meta.c.value).where(store_meta.c.name == sa.bindparam("name_")).scalar_subquery(),
+            sa.select(sa.func.max(memory_tags.c.id)).scalar_subquery(),
+        )
     )
-)
-_ADDED = Prepared(
-    sa.select(memory_tags.c.id, memory_tags.c.name)
-    .where(memory_tags.c.id > sa.bindparam("after_"))
-    .order_by(memory_tags.c.id)
-)
-_BY_IDS = sa.select(*ENTRY_COLUMNS).where(memory_records.c.id.in_(sa.bindparam("ids_", expanding=True)))
+
+
+@cache
+def _added() -> Prepared:
+    return Prepared(
+        sa.select(memory_tags.c.id, memory_tags.c.name)
+        .where(memory_tags.c.id > sa.bindparam("after_"))
+        .order_by(memory_tags.c.id)
+    )
+
+
+@cache
+def _by_ids() -> sa.Select[Any]:
+    return sa.select(*ENTRY_COLUMNS).where(memory_records.c.id.in_(sa.bindparam("ids_", expanding=True)))
 
 
 def write_tags(connection: sa.Connection, entries: Sequence[MemoryEntry]) -> None:
@@ -53,14 +67,14 @@ def write_tags(connection: sa.Connection, entries: Sequence[MemoryEntry]) -> Non
 
 def tags_since(connection: sa.Connection, known: TagMark | None) -> TagPage:
     """Tags that were added after this state; all of them when it is none or of another generation."""
-    generation, last_id = _STATE.run(connection, {"name_": _GENERATION}).fetchone() or (None, None)
+    generation, last_id = _state().run(connection, {"name_": _GENERATION}).fetchone() or (None, None)
     mark = TagMark(int(generation or 0), int(last_id or 0))
     if mark == known:
         return TagPage(mark, (), whole=False)
     # Fewer than known in the same generation: the file was restored from a backup.
     whole = known is None or known.generation != mark.generation or known.last_id > mark.last_id
     after = 0 if known is None or whole else known.last_id
-    return TagPage(mark, _ADDED.run(connection, {"after_": after}).fetchall(), whole=whole)
+    return TagPage(mark, _added().run(connection, {"after_": after}).fetchall(), whole=whole)
 
 
 def collect(connection: sa.Connection) -> int:
@@ -68,7 +82,7 @@ def collect(connection: sa.Connection) -> int:
     used = sa.select(memory_tag_rel.c.tag_id).where(memory_tag_rel.c.tag_id == memory_tags.c.id)
     removed = connection.execute(memory_tags.delete().where(~sa.exists(used))).rowcount
     if removed:
-        generation = _STATE.run(connection, {"name_": _GENERATION}).fetchone()
+        generation = _state().run(connection, {"name_": _GENERATION}).fetchone()
         number = int(generation[0] or 0) if generation is not None else 0
         named = store_meta.c.name == _GENERATION
         if not connection.execute(store_meta.update().where(named).values(value=str(number + 1))).rowcount:
@@ -101,7 +115,7 @@ def tagged(
     entries: dict[str, MemoryEntry] = {}
     for start in range(0, len(ranked), _CHUNK):
         ids = [entry_id for entry_id, _, _ in ranked[start : start + _CHUNK]]
-        for row in connection.execute(_BY_IDS, {"ids_": ids}):
+        for row in connection.execute(_by_ids(), {"ids_": ids}):
             entry = entry_of(row)
             entries[entry.id] = entry
     return Tagged([(entries[entry_id], hits) for entry_id, hits, _ in ranked], ranked[0][2] if ranked else 0)
