@@ -89,7 +89,7 @@ class Tagged:
     found: Sequence[tuple[MemoryEntry, int]]
     """Each with how many of the tags it has, in order."""
     candidates: int
-    """How many entries have any of the tags and pass the filters."""
+    """How many entries of the scopes have any of the tags, whatever else the filters ask for."""
 
 
 class RecordStore(Protocol):

@@ -26,7 +26,7 @@ TAGGED = make_filters(SCOPES, tags=("tea",))
 BY_ID = "sqlite_autoindex_memory_records_1 (id"
 BY_SCOPE = "(scope=?"
 # What was asked for, and what other steps have found.
-NOT_STORED = ("SCAN anon_", "SCAN matched", "SCAN places", "SCAN (subquery", "SCAN CONSTANT ROW")
+NOT_STORED = ("SCAN anon_", "SCAN matched", "SCAN all_matched", "SCAN places", "SCAN (subquery", "SCAN CONSTANT ROW")
 QUESTIONS: dict[str, tuple[Any, str]] = {
     "fetch": (lambda store: store.fetch(["a", "b"], FILTERS), BY_ID),
     "fetch filtered": (lambda store: store.fetch(["a", "b"], DATED), BY_ID),
@@ -65,7 +65,7 @@ class Planned:
         connection.set_trace_callback(self._statements.append)
 
     def steps(self) -> list[str]:
-        asked = [sql for sql in self._statements if sql.startswith(("SELECT", "UPDATE", "DELETE"))]
+        asked = [sql for sql in self._statements if sql.startswith(("SELECT", "WITH", "UPDATE", "DELETE"))]
         with closing(sqlite3.connect(self._file)) as connection:
             return [row[3] for sql in asked for row in connection.execute(f"EXPLAIN QUERY PLAN {sql}")]
 

@@ -90,15 +90,15 @@ def test_no_foreign_byte_is_in_any_result_or_log_line(
         assert secret(scope) not in caplog.text
 
 
-def test_the_number_of_candidates_tells_nothing_of_others(
-    filled: tuple[Any, list[str]], caplog: pytest.LogCaptureFixture
-) -> None:
-    memory, _ids = filled
-    if not memory.settings.enable_simple_memory:
-        pytest.skip("the candidates of the other runtime are proposed, not counted")
-    with caplog.at_level(logging.INFO):
-        found = memory.runtime.recall(ALL, 100, memory_scope="a")
-    assert f"candidates={len(found)} returned={len(found)}" in caplog.text
+def test_the_number_of_candidates_tells_nothing_of_others(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    with AgentMemory.open(tmp_path, enable_simple_memory=True) as memory:
+        for scope in ("a", "A", PUBLIC):
+            fill(memory.runtime, scope)
+        with caplog.at_level(logging.INFO):
+            caplog.clear()
+            memory.runtime.recall(ALL, 100, memory_scope="a")
+    # Of its own and of what is public: six remembered and one merged each, one of them forgotten.
+    assert "candidates=12 " in caplog.text
 
 
 def test_a_tag_of_another_scope_changes_no_score(tmp_path: Path) -> None:

@@ -134,7 +134,7 @@ def _ranking(filters: Filters, each_type: bool) -> sa.Select[tuple[str, int, int
         sa.select(memory_tag_rel.c.memory_id, sa.func.count().label("hits"))
         .where(memory_tag_rel.c.tag_id.in_(sa.select(given.c.value)), memory_tag_rel.c.scope.in_(filters.scopes))
         .group_by(memory_tag_rel.c.memory_id)
-        .subquery("matched")
+        .cte("matched")
     )
     order = (
         matched.c.hits.desc(),
@@ -143,7 +143,10 @@ def _ranking(filters: Filters, each_type: bool) -> sa.Select[tuple[str, int, int
         record.created_at.desc(),
         record.id.desc(),
     )
-    candidates = sa.func.count().over().label("candidates")
+    # Not counted over the rows of the answer: for that the engine would have to keep every one of them.
+    candidates = (
+        sa.select(sa.func.count()).select_from(matched.alias("all_matched")).scalar_subquery().label("candidates")
+    )
     joined = matched.join(memory_records, record.id == matched.c.memory_id)
     if not each_type:
         return (
