@@ -27,13 +27,14 @@ from jiyi.recall.settings import ScoringWeights
 from jiyi.runtime import FadingRules, MemoryRuntime
 
 ROOT = Path(__file__).parents[1]
+RUNTIME_GUIDES = ("docs/guides/runtime.md", "docs/guides/runtime.zh-CN.md")
 PAIRS = [
     ("README.md", "README.zh-CN.md"),
     ("docs/guides/recall.md", "docs/guides/recall.zh-CN.md"),
     ("docs/guides/operations.md", "docs/guides/operations.zh-CN.md"),
     ("docs/guides/chat.md", "docs/guides/chat.zh-CN.md"),
     ("docs/guides/notes.md", "docs/guides/notes.zh-CN.md"),
-    ("docs/guides/runtime.md", "docs/guides/runtime.zh-CN.md"),
+    RUNTIME_GUIDES,
 ]
 DOCUMENTS = sorted(
     path.relative_to(ROOT).as_posix() for pattern in ("*.md", "docs/**/*.md") for path in ROOT.glob(pattern)
@@ -220,7 +221,7 @@ def test_the_readme_names_every_command_and_mode(document: str) -> None:
     assert [mode for mode in MODES if f"`{mode}`" not in text] == []
 
 
-@pytest.mark.parametrize("document", PAIRS[3])
+@pytest.mark.parametrize("document", RUNTIME_GUIDES)
 def test_the_guide_of_the_runtime_names_every_method_command_and_number(document: str) -> None:
     text = read(document)
     methods = [name for name in dir(MemoryRuntime) if not name.startswith("_") and name != "name"]

@@ -250,7 +250,7 @@ class AgentMemory:
             highlights=bool(highlights),
         )
         with_notes = self._settings.workspace is not None and self._settings.recall_notes
-        # Notes are off in simple mode, and recall says so with each hit: neither index answers.
+        # Notes are off in simple mode; the coverage of each hit says so.
         with_notes = with_notes and not self._settings.enable_simple_memory
         if with_notes and filters.scopes == visible_scopes(self._settings.scope):
             return await self._run(self._notes_room().recall_with_notes, request)
@@ -443,7 +443,8 @@ class AgentMemory:
         """The notes of the workspace: Markdown files that people read and edit."""
         from jiyi.notes import Notes
 
-        return Notes(self._run, self._run_slowly, self._notes_room)
+        off = self._settings.enable_simple_memory
+        return Notes(self._run, self._run_slowly, self._notes_room, off=off)
 
     def _notes_room(self) -> NotesRoom:
         from jiyi.wiring import notes_room
@@ -595,6 +596,8 @@ class AgentMemory:
         )
         if self._settings.enable_simple_memory:
             facts["notes"].append("simple mode (enable_simple_memory) has no indexes: recall is by tags alone")
+            if self._settings.workspace is not None:
+                facts["notes"].append("the workspace of notes is not read: notes are off in simple mode")
         return {**facts, "runtime": self.runtime.name}
 
     async def export_jsonl(

@@ -116,7 +116,7 @@ def assemble(
         return RuntimeParts(store, runtime_store, vocabulary, settings.limits, settings.scope, settings.actor)
 
     if settings.enable_simple_memory:
-        recall = _simple(store, tags, parts())
+        recall = _simple(settings, store, tags, parts())
     else:
         recall = _with_indexes(settings, store, vocabulary, tags, drainer, parts, embedder)
     longterm = _longterm(settings, database, store, recall.whole, vocabulary, embedder, own_model, now)
@@ -142,9 +142,9 @@ def assemble(
     )
 
 
-def _simple(store: RecordStore, tags: TagMirror, parts: RuntimeParts) -> _Recall:
+def _simple(settings: Settings, store: RecordStore, tags: TagMirror, parts: RuntimeParts) -> _Recall:
     """Recall and runtime by tags alone. What fails here fails the opening: no other runtime takes its place."""
-    from jiyi.recall.tags_only import TagsOnlyRecall
+    from jiyi.recall.tags_only import INDEXES, TagsOnlyRecall
     from jiyi.runtime.simple import SimpleMemoryRuntime
 
     try:
@@ -160,7 +160,8 @@ def _simple(store: RecordStore, tags: TagMirror, parts: RuntimeParts) -> _Recall
     def make(run: Run, written: Callable[[], None]) -> MemoryRuntime:
         return SimpleMemoryRuntime(parts, tags, run, written)
 
-    return _Recall(TagsOnlyRecall(store, tags), make)
+    with_notes = settings.workspace is not None and settings.recall_notes
+    return _Recall(TagsOnlyRecall(store, tags, (*INDEXES, "notes") if with_notes else INDEXES), make)
 
 
 def _with_indexes(

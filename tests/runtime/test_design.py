@@ -87,11 +87,53 @@ def test_scopes_are_strict(memory: AgentMemory) -> None:
     assert judgments(memory.runtime.recall("tea", memory_scope="carol")) == ["tea of public"]
 
 
-def test_notes_are_off_in_simple_mode_and_it_says_so(open_memory: OpenMemory) -> None:
-    assert open_memory(enable_simple_memory=True).settings.enable_simple_memory is True
-    said = str(SimpleModeError.notes())
-    assert said.startswith("notes are off in simple mode")
-    assert "enable_simple_memory" in said
+OF_NOTES: dict[str, tuple[Any, ...]] = {
+    "accept": ("proposal",),
+    "build_context": (),
+    "call_tool": ("memory_search", {"query": "tea"}),
+    "curate": (),
+    "entries_of_day": (),
+    "import_workspace": (".",),
+    "init_workspace": (),
+    "list_files": (),
+    "memory_append": ("green tea",),
+    "memory_get": ("MEMORY.md",),
+    "memory_search": ("tea",),
+    "promote": ("id",),
+    "reindex": (),
+    "scan": (),
+    "take_candidates": (),
+    "tools": (),
+    "unwatch": (),
+    "watch": (),
+}
+
+
+@pytest.mark.parametrize("with_workspace", [True, False])
+def test_notes_are_off_in_simple_mode_and_it_says_so(
+    open_memory: OpenMemory, tmp_path: Path, with_workspace: bool
+) -> None:
+    workspace = tmp_path / "notes"
+    memory = open_memory(enable_simple_memory=True, workspace=workspace if with_workspace else None)
+    assert set(OF_NOTES) == {name for name in dir(memory.notes) if not name.startswith("_")} - {"asynchronous"}
+    for method, arguments in OF_NOTES.items():
+        with pytest.raises(SimpleModeError, match=r"^notes are off in simple mode .*enable_simple_memory"):
+            getattr(memory.notes, method)(*arguments)
+    assert not workspace.exists()
+
+
+def test_recall_and_doctor_say_in_simple_mode_that_the_notes_were_not_read(
+    open_memory: OpenMemory, tmp_path: Path
+) -> None:
+    memory = open_memory(enable_simple_memory=True, workspace=tmp_path / "notes")
+    memory.store("drink", "green tea", tags=["tea"])
+    [hit] = memory.recall("tea")
+    assert {part.index: part.answered for part in hit.explanation.coverage} == {
+        "text": False,
+        "vectors": False,
+        "notes": False,
+    }
+    assert any("notes are off" in note for note in memory.doctor()["notes"])
 
 
 # --- 12: regressions --------------------------------------------------------------------------------------------------
@@ -194,6 +236,11 @@ with AgentMemory.open(sys.argv[1], enable_simple_memory=True) as memory:
     runtime.feedback(ids[:1], ids[:2], [], [ids[:2]])
     runtime.consolidate_memories()
     memory.store("key", "text", tags=["x"])
+    chat = memory.chat("s", token_limit=2_000)
+    chat.put({"role": "user", "content": "请记住，我对花生过敏"}), chat.get(), chat.compact()
+    kept = memory.longterm.extract_and_store_memories_for_round("main", "c", "我对花生过敏", "好的")
+    assert kept and memory.longterm.explain("main", kept[0].id)
+    memory.maintain()
     memory.doctor(), memory.verify(), memory.repair(), memory.rebuild(), memory.drain()
 print(json.dumps([found, sorted(sys.modules)]))
 """

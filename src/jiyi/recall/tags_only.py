@@ -11,10 +11,7 @@ from jiyi.ports import RecordStore
 from jiyi.recall.engine import MODES, Request
 from jiyi.recall.tags import TagMirror, recall_by_tags
 
-_OFF: Final = tuple(
-    IndexCoverage(index, answered=False, note="off in simple mode (enable_simple_memory)")
-    for index in ("text", "vectors")
-)
+INDEXES: Final = ("text", "vectors")
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +20,8 @@ class TagsOnlyRecall:
 
     store: RecordStore
     tags: TagMirror
+    off: tuple[str, ...] = INDEXES
+    """What would have answered as well; hits name it."""
 
     def answer(self, request: Request) -> list[MemoryEntry]:
         """The entries whose tags stand in the question, most tags first."""
@@ -32,7 +31,10 @@ class TagsOnlyRecall:
             raise SimpleModeError.of(f"recall in mode {request.mode!r} is", "use mode 'tags'")
         if request.context:
             raise SimpleModeError.of("the context of hits is", "leave context out")
-        return recall_by_tags(self.store, self.tags, request.query, request.filters, request.limit, coverage=_OFF).hits
+        off = tuple(
+            IndexCoverage(name, answered=False, note="off in simple mode (enable_simple_memory)") for name in self.off
+        )
+        return recall_by_tags(self.store, self.tags, request.query, request.filters, request.limit, coverage=off).hits
 
     def close(self) -> None:
         """There is nothing to let go of."""
