@@ -7,7 +7,7 @@ from jiyi.recall import plain
 from jiyi.sync import AgentMemory
 from tests.longterm.answers import fact, model
 from tests.longterm.conftest import FakeClock, OpenMemory
-from tests.longterm.test_rounds import DIFFERENT, SAME, facts, tell
+from tests.longterm.test_rounds import DIFFERENT, SAME, tell
 
 
 @pytest.fixture
