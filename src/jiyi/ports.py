@@ -360,6 +360,7 @@ class ImportCounts:
     messages: int = 0
     unchanged: int = 0
     words: int = 0
+    jobs: int = 0
 
     def __add__(self, other: ImportCounts) -> ImportCounts:
         return ImportCounts(
@@ -368,6 +369,7 @@ class ImportCounts:
             self.messages + other.messages,
             self.unchanged + other.unchanged,
             self.words + other.words,
+            self.jobs + other.jobs,
         )
 
 
