@@ -314,8 +314,10 @@ class JobStore(Protocol):
         """Queue a job; `False` when one with its dedupe key waits already."""
         ...
 
-    def claim(self, worker: str, *, now: datetime, lease_until: datetime) -> Job | None:
-        """The oldest job that is due, now this worker's; jobs of one scope in their order."""
+    def claim(
+        self, worker: str, *, now: datetime, lease_until: datetime, scopes: Sequence[str] | None = None
+    ) -> Job | None:
+        """The oldest job (of these scopes) that is due, now this worker's; jobs of one scope in their order."""
         ...
 
     def finish(self, job: Job, *, now: datetime) -> bool:
