@@ -77,6 +77,13 @@ def test_less_than_is_known_is_known_and_more_is_not() -> None:
     assert not is_known(more, less)
 
 
+def test_a_long_text_that_has_all_the_words_is_not_the_fact() -> None:
+    story = (
+        "On the way to the market I saw tea, bread, honey, apples, a violin, two dogs and people who like to sing songs"
+    )
+    assert not is_known(gist("I like tea", ANALYZER), gist(story, ANALYZER))
+
+
 @given(st.text(max_size=80))
 def test_a_text_is_known_when_it_is_itself(text: str) -> None:
     one = gist(text, ANALYZER)
