@@ -113,7 +113,10 @@ NOTES = {
 # Engines, models and terminal libraries: loaded when they are needed, not when jiyi is imported.
 HEAVY = (
     "httpx",
+    "httpx2",
+    "matplotlib",
     "numpy",
+    "openai",
     "rich",
     "rjieba",
     "sqlalchemy",
