@@ -27,7 +27,7 @@ from bench.recall import CUTS, SEED, RememberingEmbedder, Scope, Tally, as_memor
 from jiyi.config import load_settings
 from jiyi.memory import AgentMemory, Components
 from jiyi.providers.bundled import BundledEmbedder
-from jiyi.recall import RecallSettings, ScoringWeights
+from jiyi.recall import RecallEngine, RecallSettings, ScoringWeights
 from jiyi.wiring import assemble
 
 DEFAULT = RecallSettings(freshness_seconds=600)
@@ -77,6 +77,8 @@ async def measure(scopes: list[Scope], folder: Path, progress: Progress, names: 
         found = {}
         for name in names:
             mode, recall = VARIANTS[name]
+            if not isinstance(components.engine, RecallEngine):
+                raise TypeError("only the whole recall has settings to vary")
             engine = replace(components.engine, settings=recall)
             asked = AgentMemory(replace(components, engine=engine))
             found[name] = await _ask(asked, scopes, mode, lambda: progress.advance(asking))

@@ -24,8 +24,10 @@ from jiyi.config import DEFAULT_HOME, HOME_VARIABLE, PREFIX, Settings, load_memo
 from jiyi.memory import AgentMemory
 from jiyi.recall.engine import MODES
 from jiyi.recall.settings import ScoringWeights
+from jiyi.runtime import FadingRules, MemoryRuntime
 
 ROOT = Path(__file__).parents[1]
+RUNTIME_GUIDES = ("docs/guides/runtime.md", "docs/guides/runtime.zh-CN.md")
 PAIRS = [
     ("README.md", "README.zh-CN.md"),
     ("docs/guides/recall.md", "docs/guides/recall.zh-CN.md"),
@@ -33,6 +35,7 @@ PAIRS = [
     ("docs/guides/chat.md", "docs/guides/chat.zh-CN.md"),
     ("docs/guides/notes.md", "docs/guides/notes.zh-CN.md"),
     ("docs/guides/longterm.md", "docs/guides/longterm.zh-CN.md"),
+    RUNTIME_GUIDES,
 ]
 DOCUMENTS = sorted(
     path.relative_to(ROOT).as_posix() for pattern in ("*.md", "docs/**/*.md") for path in ROOT.glob(pattern)
@@ -49,8 +52,12 @@ _ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _NUMBER = re.compile(r"-?\d+\.\d{2,}")
 _BAR = re.compile(r"[█▉▊▋▌▍▎▏]+")
 _TOLERANCE = 0.05
-_COMMANDS = {info.name for info in app.registered_commands if info.name is not None}
-_GROUPS = {info.name or info.typer_instance.info.name for info in app.registered_groups if info.typer_instance}
+_GROUPS = {
+    str(group.typer_instance.info.name): {str(info.name) for info in group.typer_instance.registered_commands}
+    for group in app.registered_groups
+    if group.typer_instance is not None
+}
+_COMMANDS = {info.name for info in app.registered_commands if info.name is not None} | set(_GROUPS)
 
 
 @dataclass(frozen=True)
@@ -202,7 +209,10 @@ def test_every_command_that_is_named_exists(document: str) -> None:
     text = read(document)
     code = re.findall(r"`([^`\n]+)`", text) + [line for block in blocks(document) for line in block.body.splitlines()]
     named = {match[1] for part in code for match in re.finditer(r"(?:^|\$ )jiyi ([a-z][\w-]*)", part)}
-    assert named <= _COMMANDS | _GROUPS
+    assert named <= _COMMANDS
+    for group, commands in _GROUPS.items():
+        below = {match[1] for part in code for match in re.finditer(rf"(?:^|\$ )jiyi {group} ([a-z][\w-]*)", part)}
+        assert below <= commands
 
 
 @pytest.mark.parametrize("document", PAIRS[0])
@@ -210,6 +220,16 @@ def test_the_readme_names_every_command_and_mode(document: str) -> None:
     text = read(document)
     assert [name for name in sorted(_COMMANDS) if not re.search(rf"`?jiyi {name}\b|`{name}`", text)] == []
     assert [mode for mode in MODES if f"`{mode}`" not in text] == []
+
+
+@pytest.mark.parametrize("document", RUNTIME_GUIDES)
+def test_the_guide_of_the_runtime_names_every_method_command_and_number(document: str) -> None:
+    text = read(document)
+    methods = [name for name in dir(MemoryRuntime) if not name.startswith("_") and name != "name"]
+    assert [name for name in methods if f"`{name}" not in text] == []
+    assert [name for name in sorted(_GROUPS["runtime"]) if f"jiyi runtime {name}" not in text] == []
+    for rule in fields(FadingRules):
+        assert f"| `{rule.name}` | {rule.default} |" in text
 
 
 @pytest.mark.parametrize("document", PAIRS[0])

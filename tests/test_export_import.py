@@ -37,6 +37,10 @@ def fill(memory: AgentMemory) -> None:
     memory.forget("wiped", erase=True)
     memory.store("diary", '日记 \u2028 🎉 \\ "quoted"', "自定义", scope="ada", memory_type="note", conversation_id="c")
     memory.store("door", "everybody's", scope="public")
+    useful = memory.runtime.remember("fact", "小明爱吃火锅", "他说的", ["小明", "火锅"], strength=2)
+    merged = [memory.runtime.remember("fact", text, "", ["tea"], memory_scope="ada") for text in ("tea", "more tea")]
+    memory.runtime.feedback([useful], [useful], request_id="turn 1")
+    memory.runtime.feedback(merge_groups=[merged], memory_scope="ada")
     memory.save_conversation_history(
         "s", [{"role": "user", "content": "hi \x00\ud800", "extra": [1, None, {"a": 0.1}]}]
     )
@@ -120,7 +124,7 @@ def test_the_file_is_lines_of_readable_json(open_memory: OpenMemory, tmp_path: P
     assert raw.endswith(b"\n")
     assert json.loads(raw.split(b"\n")[0])["kind"] == "jiyi-export"
     assert {json.loads(line)["kind"] for line in raw.splitlines()} == {
-        *("jiyi-export", "change", "entry", "message", "word"),
+        *("jiyi-export", "change", "entry", "usage", "message", "word"),
     }
 
 

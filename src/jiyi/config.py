@@ -250,6 +250,7 @@ class Settings:
         None, _optional_whole(1, 1 << 16), "the length of the vectors; needed for models that are not well known"
     )
     embedding_batch: int = _setting(10, _whole(1, 10_000), "how many texts are embedded in one request")
+    enable_simple_memory: bool = _setting(False, _flag, "records and tags only: no embedder, no text index, no vectors")
     llm: str = _setting(
         "none",
         _choice("none", "deepseek", "openai-compatible"),

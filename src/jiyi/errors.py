@@ -5,6 +5,8 @@ JiyiError
 │   └── InvalidScopeError                   a scope is empty or malformed; it is never guessed
 ├── ConfigError                             memory.yaml, the environment or an option is wrong
 ├── MissingDependencyError                  an optional package is not installed; says which to install
+├── RuntimeUnavailableError                 the memory runtime that was asked for cannot start; nothing replaces it
+├── SimpleModeError                         simple mode has switched off what was asked for
 ├── MemoryClosedError                       the memory was used after close()
 ├── StorageError                            the record store could not do it
 │   ├── StoreBusyError                      another process holds the write lock; retrying can help
@@ -54,6 +56,8 @@ __all__ = [
     "ModelUnavailableError",
     "NoteConflictError",
     "NotesError",
+    "RuntimeUnavailableError",
+    "SimpleModeError",
     "StorageError",
     "StoreBusyError",
     "StoreDamagedError",
@@ -79,6 +83,27 @@ class ConfigError(JiyiError):
 
 class MissingDependencyError(JiyiError):
     """An optional package is needed and not installed."""
+
+
+class RuntimeUnavailableError(JiyiError):
+    """The memory runtime that the settings ask for cannot start. Another one is never taken in its place."""
+
+
+class SimpleModeError(JiyiError):
+    """Simple mode (`enable_simple_memory`) has no text index and no vectors, and what was asked for needs them."""
+
+    @classmethod
+    def of(cls, what: str, instead: str) -> SimpleModeError:
+        """`what` as in "notes are"; `instead` is what the caller can do."""
+        return cls(
+            f"{what} off in simple mode (enable_simple_memory is true: records and tags only); {instead}, "
+            "or set enable_simple_memory to false"
+        )
+
+    @classmethod
+    def notes(cls) -> SimpleModeError:
+        """The answer to a search of notes."""
+        return cls.of("notes are", "use memory.runtime for what is to be found by tags")
 
 
 class MemoryClosedError(JiyiError):

@@ -10,9 +10,9 @@ from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextvars import copy_context
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, Self, TypeVar
 
-from jiyi.errors import IndexDamagedError, InvalidInputError, MemoryClosedError
+from jiyi.errors import InvalidInputError, MemoryClosedError, SimpleModeError
 from jiyi.model import clock
 from jiyi.model.category import MemoryCategory, check_word
 from jiyi.model.chat import Candidate, Erased
@@ -40,7 +40,8 @@ if TYPE_CHECKING:
     from jiyi.model.job import Job
     from jiyi.notes import Notes
     from jiyi.notes.room import NotesRoom
-    from jiyi.recall import RecallEngine
+    from jiyi.runtime import MemoryRuntime
+    from jiyi.runtime.base import Run
     from jiyi.text import Vocabulary
 
 P = ParamSpec("P")
@@ -62,6 +63,18 @@ _STORE_ARGUMENTS = (
 )
 
 
+class Recaller(Protocol):
+    """Answers questions: the whole recall, or tags alone."""
+
+    def answer(self, request: Request) -> list[MemoryEntry]:
+        """The best entries for the question, best first."""
+        ...
+
+    def close(self) -> None:
+        """Let go of threads."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Components:
     """What `wiring` puts together for a memory."""
@@ -71,8 +84,9 @@ class Components:
     indexes: tuple[DerivedIndex, ...]
     drainer: Drainer
     indexer: BackgroundIndexer | None
-    engine: RecallEngine
+    engine: Recaller
     vocabulary: Vocabulary
+    make_runtime: Callable[[Run, Callable[[], None]], MemoryRuntime]
     chats: ChatStore
     model: ChatModel | None
     """The chat model; `None` means rules."""
@@ -105,6 +119,7 @@ class AgentMemory:
         self._making = threading.Lock()
         self._afterwards: set[asyncio.Task[object]] = set()
         self._closed = False
+        self._runtime: MemoryRuntime | None = None
         self._lt.runner.learn = self._make_longterm
         if components.worker is not None:
             components.worker.start()
@@ -124,6 +139,13 @@ class AgentMemory:
     def settings(self) -> Settings:
         """The settings in force."""
         return self._settings
+
+    @property
+    def runtime(self) -> MemoryRuntime:
+        """The runtime room: `remember`, `recall`, `feedback`, `consolidate_memories`. The settings say which one."""
+        if self._runtime is None:
+            self._runtime = self._parts.make_runtime(self._run, self._written)
+        return self._runtime
 
     # --- keyed memory ---------------------------------------------------------------------------------------------
 
@@ -228,9 +250,11 @@ class AgentMemory:
             highlights=bool(highlights),
         )
         with_notes = self._settings.workspace is not None and self._settings.recall_notes
+        # Notes are off in simple mode; the coverage of each hit says so.
+        with_notes = with_notes and not self._settings.enable_simple_memory
         if with_notes and filters.scopes == visible_scopes(self._settings.scope):
             return await self._run(self._notes_room().recall_with_notes, request)
-        return await self._run(_recall, self._parts.engine, request)
+        return await self._run(self._parts.engine.answer, request)
 
     async def get(self, key: str, *, scope: str | None = None) -> MemoryEntry | None:
         """The entry with this key in the scope, or else in `public`; `None` when there is none."""
@@ -419,15 +443,17 @@ class AgentMemory:
         """The notes of the workspace: Markdown files that people read and edit."""
         from jiyi.notes import Notes
 
-        return Notes(self._run, self._run_slowly, self._notes_room)
+        off = self._settings.enable_simple_memory
+        return Notes(self._run, self._run_slowly, self._notes_room, off=off)
 
     def _notes_room(self) -> NotesRoom:
         from jiyi.wiring import notes_room
 
+        if self._settings.enable_simple_memory:
+            raise SimpleModeError.notes()
         with self._opening_notes:
             if self._opened_notes is None:
-                recall = functools.partial(_recall, self._parts.engine)
-                self._opened_notes = notes_room(self._parts, recall, self._written)
+                self._opened_notes = notes_room(self._parts, self._parts.engine.answer, self._written)
             return self._opened_notes
 
     # --- the long-term room and background work -------------------------------------------------------------------
@@ -555,7 +581,7 @@ class AgentMemory:
         from jiyi.indexing.doctor import examine
 
         parts = self._parts
-        return await self._run(
+        facts = await self._run(
             examine,
             self._store,
             parts.drainer,
@@ -566,6 +592,11 @@ class AgentMemory:
             worker=parts.worker,
             usage=self._lt.models.usage(),
         )
+        if self._settings.enable_simple_memory:
+            facts["notes"].append("simple mode (enable_simple_memory) has no indexes: recall is by tags alone")
+            if self._settings.workspace is not None:
+                facts["notes"].append("the workspace of notes is not read: notes are off in simple mode")
+        return {**facts, "runtime": self.runtime.name}
 
     async def export_jsonl(
         self, path: str | os.PathLike[str], *, scope: str | None = None, progress: Progress | None = None
@@ -753,14 +784,6 @@ class AgentMemory:
             "position": position,
         }
         return Draft(entry, frozenset(name for name, value in unsaid.items() if value is None))
-
-
-def _recall(engine: RecallEngine, request: Request) -> list[MemoryEntry]:
-    try:
-        return engine.recall(request)
-    except IndexDamagedError:
-        # An index was deleted or turned out to be broken while it was asked: it is rebuilt for the second answer.
-        return engine.recall(request)
 
 
 class Opening:

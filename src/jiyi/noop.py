@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from jiyi.chat import ChatStatus, ChatWindow, Compaction
 from jiyi.model import clock
@@ -15,6 +15,9 @@ from jiyi.model.entry import DEFAULT_IMPORTANCE, DEFAULT_MEMORY_TYPE, EntryVersi
 from jiyi.model.identity import new_id
 from jiyi.model.message import Message, MessageLike
 from jiyi.model.note import AppendedNote, NoteHit, NotesContext, NoteText
+
+if TYPE_CHECKING:
+    from jiyi.runtime import MemoryRuntime
 
 
 class NoopNotes:
@@ -111,6 +114,13 @@ class NoopMemory:
     """Drops what is stored and finds nothing."""
 
     longterm = NoopLongterm()
+
+    @property
+    def runtime(self) -> MemoryRuntime:
+        """A runtime that keeps nothing either."""
+        from jiyi.runtime.noop import NoopRuntime
+
+        return NoopRuntime()
 
     async def store(
         self,

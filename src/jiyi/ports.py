@@ -66,6 +66,35 @@ class Mark:
 START = Mark(0, "")
 
 
+@dataclass(frozen=True, slots=True)
+class TagMark:
+    """A state of the set of tags: tags are only added, until a collection begins a new generation."""
+
+    generation: int
+    last_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class TagPage:
+    """Tags that somebody who knew an earlier state has not seen."""
+
+    mark: TagMark
+    tags: Sequence[tuple[int, str]]
+    """(id, name)."""
+    whole: bool
+    """Whether these are all tags there are, and not only the new ones."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tagged:
+    """Entries found by tags."""
+
+    found: Sequence[tuple[MemoryEntry, int]]
+    """Each with how many of the tags it has, in order."""
+    candidates: int
+    """How many entries of the scopes have any of the tags, whatever else the filters ask for."""
+
+
 class RecordStore(Protocol):
     """The truth: entries, their versions, conversations, and the change log that feeds every index."""
 
@@ -114,12 +143,23 @@ class RecordStore(Protocol):
         """When the first and the last of these scopes' entries happened; `None` when there are none."""
         ...
 
-    def tag_names(self, scopes: Sequence[str]) -> list[str]:
-        """Every tag that an entry of these scopes has."""
+    def tags_since(self, known: TagMark | None) -> TagPage:
+        """Tags that were added after this state; all of them when it is none or some were removed since."""
         ...
 
-    def tagged(self, names: Sequence[str], filters: Filters, *, limit: int) -> list[tuple[MemoryEntry, int]]:
-        """Entries with any of these tags and how many of them: most first, then newer day, strength, newest."""
+    def tagged(self, tag_ids: Iterable[int], filters: Filters, *, limit: int, each_type: bool = False) -> Tagged:
+        """Entries with any of these tags: most tags first, then newer day, strength, newest.
+
+        With `each_type` the limit holds for every memory type by itself.
+        """
+        ...
+
+    def tag_usage(self, scopes: Sequence[str], *, limit: int, offset: int) -> list[tuple[str, int]]:
+        """Tags of the active entries of these scopes with how many have each; the most used first."""
+        ...
+
+    def collect_tags(self) -> int:
+        """Remove the tags that no entry has; returns how many."""
         ...
 
     def touch(self, ids: Sequence[str], at: datetime) -> None:

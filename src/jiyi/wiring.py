@@ -2,26 +2,45 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from jiyi.config import Settings, load_settings
-from jiyi.errors import ConfigError
+from jiyi.errors import ConfigError, JiyiError, RuntimeUnavailableError
 from jiyi.ports import ChatModel, Embedder
 
 if TYPE_CHECKING:
     from jiyi.backends.sql.records import Database
+    from jiyi.indexing import BackgroundIndexer, Drainer
     from jiyi.longterm.parts import LongtermParts, TaskModels
-    from jiyi.memory import Components
+    from jiyi.memory import Components, Recaller
     from jiyi.model.entry import MemoryEntry
     from jiyi.notes.room import NotesRoom
     from jiyi.ports import DerivedIndex, RecordStore, VectorIndex
     from jiyi.recall import RecallEngine, Request
-    from jiyi.text import Analyzer
+    from jiyi.recall.tags import TagMirror
+    from jiyi.runtime import MemoryRuntime
+    from jiyi.runtime.base import Run, RuntimeParts
+    from jiyi.text import Vocabulary
+
+_log = logging.getLogger("jiyi.runtime")
+
+
+@dataclass(frozen=True, slots=True)
+class _Recall:
+    """How questions are answered."""
+
+    engine: Recaller
+    make_runtime: Callable[[Run, Callable[[], None]], MemoryRuntime]
+    whole: RecallEngine | None = None
+    """The same engine when it has indexes; `None` in simple mode."""
+    indexes: tuple[DerivedIndex, ...] = ()
+    indexer: BackgroundIndexer | None = None
 
 
 def build(
@@ -54,19 +73,23 @@ def assemble(
     model: ChatModel | None = None,
     now: Callable[[], datetime] | None = None,
 ) -> Components:
-    """Open everything for settings that are already read; what is given takes the place of what they name."""
+    """Open everything for settings that are already read; what is given takes the place of what they name.
+
+    In simple mode there is neither an embedder nor an index; nothing of them is even imported.
+    """
     from jiyi.backends.sql.chat import SqlChatStore
     from jiyi.backends.sql.records import SqlRecordStore
     from jiyi.backends.sql.sqlite import SqliteDatabase
-    from jiyi.backends.tantivy_index import TantivyIndex
-    from jiyi.indexing import BackgroundIndexer, Drainer
+    from jiyi.indexing import Drainer
     from jiyi.jobs import JobWorker
     from jiyi.memory import Components
-    from jiyi.recall import RecallEngine, RecallSettings
+    from jiyi.recall.tags import TagMirror
     from jiyi.text import Vocabulary
 
     own_embedder = embedder is not None
-    if embedder is not None:
+    if settings.enable_simple_memory:
+        embedder = None
+    elif embedder is not None:
         from jiyi.providers.checked import CheckedEmbedder
 
         settings = replace(settings, embedder=str(embedder.identity))
@@ -81,6 +104,80 @@ def assemble(
     database = SqliteDatabase(settings.path / "memory.db", busy_timeout=settings.busy_timeout)
     store = SqlRecordStore(database)
     vocabulary = Vocabulary(lambda: [*settings.user_words(), *store.user_words()])
+    tags = TagMirror(store)
+    drainer = Drainer(store)
+
+    def parts() -> RuntimeParts:
+        # A program that has no use for the runtime does not load it.
+        from jiyi.backends.sql.runtime import SqlRuntimeStore
+        from jiyi.runtime.base import RuntimeParts
+
+        runtime_store = SqlRuntimeStore(database)
+        return RuntimeParts(store, runtime_store, vocabulary, settings.limits, settings.scope, settings.actor)
+
+    if settings.enable_simple_memory:
+        recall = _simple(settings, store, tags, parts())
+    else:
+        recall = _with_indexes(settings, store, vocabulary, tags, drainer, parts, embedder)
+    longterm = _longterm(settings, database, store, recall.whole, vocabulary, embedder, own_model, now)
+    worker = JobWorker(longterm.jobs, longterm.runner) if settings.background_jobs else None
+    # What the caller has brought, the caller closes.
+    models = longterm.models
+    tasks = (models.scorer, models.router, models.reflection, models.compression)
+    connected = (*(() if own_model is not None else (model, *tasks)), *(() if own_embedder else (embedder,)))
+    return Components(
+        settings=settings,
+        store=store,
+        indexes=recall.indexes,
+        drainer=drainer,
+        indexer=recall.indexer,
+        engine=recall.engine,
+        vocabulary=vocabulary,
+        make_runtime=recall.make_runtime,
+        chats=SqlChatStore(database),
+        model=model,
+        longterm=longterm,
+        worker=worker,
+        connected=connected,
+    )
+
+
+def _simple(settings: Settings, store: RecordStore, tags: TagMirror, parts: RuntimeParts) -> _Recall:
+    """Recall and runtime by tags alone. What fails here fails the opening: no other runtime takes its place."""
+    from jiyi.recall.tags_only import INDEXES, TagsOnlyRecall
+    from jiyi.runtime.simple import SimpleMemoryRuntime
+
+    try:
+        tags.refresh()
+    except JiyiError as error:
+        store.close()
+        raise RuntimeUnavailableError(
+            f"SimpleMemoryRuntime cannot start, and no other runtime is taken in its place: {error}; "
+            "mend that, or set enable_simple_memory to false"
+        ) from error
+    _log.info("记忆运行时: %s", SimpleMemoryRuntime.__name__)
+
+    def make(run: Run, written: Callable[[], None]) -> MemoryRuntime:
+        return SimpleMemoryRuntime(parts, tags, run, written)
+
+    with_notes = settings.workspace is not None and settings.recall_notes
+    return _Recall(TagsOnlyRecall(store, tags, (*INDEXES, "notes") if with_notes else INDEXES), make)
+
+
+def _with_indexes(
+    settings: Settings,
+    store: RecordStore,
+    vocabulary: Vocabulary,
+    tags: TagMirror,
+    drainer: Drainer,
+    parts: Callable[[], RuntimeParts],
+    embedder: Embedder | None,
+) -> _Recall:
+    """The whole recall: a text index, and vectors if there is an embedder."""
+    from jiyi.backends.tantivy_index import TantivyIndex
+    from jiyi.indexing import BackgroundIndexer
+    from jiyi.recall import RecallEngine, RecallSettings
+
     root = settings.path / "search_index"
     text = TantivyIndex(root, vocabulary, store.store_id, lock_timeout=settings.busy_timeout)
     vectors: VectorIndex | None = None
@@ -96,7 +193,6 @@ def assemble(
             lock_timeout=settings.busy_timeout,
         )
         indexes = (text, vectors)
-    drainer = Drainer(store)
     indexer = None
     if settings.background_indexing:
         indexer = BackgroundIndexer(store, drainer, indexes)
@@ -109,27 +205,15 @@ def assemble(
         freshness_seconds=settings.freshness_seconds,
     )
     helpers = ThreadPoolExecutor(max_workers=8, thread_name_prefix="jiyi-vectors")
-    engine = RecallEngine(store, text, vectors, embedder, vocabulary, drainer, recall, settings.zone, helpers)
-    longterm = _longterm(settings, database, store, engine, vocabulary, embedder, own_model, now)
-    worker = JobWorker(longterm.jobs, longterm.runner) if settings.background_jobs else None
-    # What the caller has brought, the caller closes.
-    models = longterm.models
-    tasks = (models.scorer, models.router, models.reflection, models.compression)
-    connected = (*(() if own_model is not None else (model, *tasks)), *(() if own_embedder else (embedder,)))
-    return Components(
-        settings=settings,
-        store=store,
-        indexes=indexes,
-        drainer=drainer,
-        indexer=indexer,
-        engine=engine,
-        vocabulary=vocabulary,
-        chats=SqlChatStore(database),
-        model=model,
-        longterm=longterm,
-        worker=worker,
-        connected=connected,
-    )
+    engine = RecallEngine(store, text, vectors, embedder, vocabulary, drainer, recall, settings.zone, helpers, tags)
+    _log.info("记忆运行时: %s", "VectorMemoryRuntime")
+
+    def make(run: Run, written: Callable[[], None]) -> MemoryRuntime:
+        from jiyi.runtime.vector import VectorMemoryRuntime
+
+        return VectorMemoryRuntime(parts(), engine, run, written)
+
+    return _Recall(engine, make, engine, indexes, indexer)
 
 
 def notes_room(
@@ -178,8 +262,8 @@ def _longterm(
     settings: Settings,
     database: Database,
     store: RecordStore,
-    engine: RecallEngine,
-    analyzer: Analyzer,
+    engine: RecallEngine | None,
+    vocabulary: Vocabulary,
     embedder: Embedder | None,
     own_model: ChatModel | None,
     now: Callable[[], datetime] | None,
@@ -189,6 +273,7 @@ def _longterm(
     from jiyi.jobs import Backoff, JobRunner
     from jiyi.longterm.parts import LongtermParts
     from jiyi.model.clock import utc_now
+    from jiyi.recall.plain import PlainRecall
     from jiyi.text.token_count import counter_for
 
     jobs = SqlJobStore(database, now or utc_now)
@@ -199,7 +284,8 @@ def _longterm(
         jobs=jobs,
         runner=runner,
         engine=engine,
-        analyzer=analyzer,
+        similar=engine or PlainRecall(store, vocabulary),
+        analyzer=vocabulary,
         embedder=embedder,
         models=_task_models(settings, own_model),
         counter=counter_for(settings.llm_model if own_model is None else own_model.name),
@@ -270,8 +356,6 @@ def _task_models(settings: Settings, own: ChatModel | None) -> TaskModels:
     from threading import BoundedSemaphore
 
     from jiyi.longterm.parts import TaskModels
-    from jiyi.providers.careful import CarefulModel, Patience, Usage
-    from jiyi.text.token_count import counter_for
 
     limit = BoundedSemaphore(settings.llm_concurrency)
 
@@ -279,6 +363,10 @@ def _task_models(settings: Settings, own: ChatModel | None) -> TaskModels:
         model = own or chat_model(settings, name)
         if model is None:
             return None
+        # Where rules do every task nothing that speaks to models is loaded.
+        from jiyi.providers.careful import CarefulModel, Patience, Usage
+        from jiyi.text.token_count import counter_for
+
         return CarefulModel(
             model,
             counter=counter_for(model.name),

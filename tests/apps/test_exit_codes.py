@@ -121,6 +121,8 @@ def test_every_error_of_the_tree_has_its_code() -> None:
         errors.ConfigError: Code.BAD_INPUT,
         errors.ImportFormatError: Code.BAD_INPUT,
         errors.MissingDependencyError: Code.BAD_INPUT,
+        errors.RuntimeUnavailableError: Code.BAD_INPUT,
+        errors.SimpleModeError: Code.BAD_INPUT,
         errors.MemoryClosedError: Code.STORAGE,
         errors.StorageError: Code.STORAGE,
         errors.StoreBusyError: Code.STORAGE,

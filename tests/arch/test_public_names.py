@@ -16,6 +16,7 @@ from jiyi.longterm.room import Longterm
 from jiyi.memory import AgentMemory
 from jiyi.noop import NoopChat, NoopLongterm, NoopMemory, NoopNotes
 from jiyi.notes import Notes
+from jiyi.runtime import MemoryRuntime
 
 # A name that is added or taken away is a promise made or broken: say so in the CHANGELOG, then change this list.
 PUBLIC_NAMES = {
@@ -57,6 +58,7 @@ METHODS = {
     "repair",
     "retry_job",
     "run_jobs",
+    "runtime",
     "save_conversation_history",
     "settings",
     "store",
@@ -110,8 +112,44 @@ NOTES = {
     "watch",
 }
 
+RUNTIME = {
+    "asynchronous",
+    "chained_recall",
+    "collect_tags",
+    "comprehensive_recall",
+    "consolidate_memories",
+    "feedback",
+    "forget",
+    "get",
+    "history",
+    "list_tags",
+    "name",
+    "recall",
+    "remember",
+    "restore",
+}
+
+LONGTERM = {
+    "asynchronous",
+    "cleanup_forgotten_memories",
+    "compress_memories",
+    "explain",
+    "extract_and_store_memories_for_round",
+    "get_intent_domains",
+    "get_memory_context_for_prompt",
+    "pin",
+    "restore",
+    "retrieve_relevant_memories",
+    "schedule_round",
+    "try_generate_reflection",
+}
+
+# Properties behind which there are more methods.
+ROOMS = {"longterm", "notes", "runtime"}
+
 # Engines, models and terminal libraries: loaded when they are needed, not when jiyi is imported.
 HEAVY = (
+    "ahocorasick",
     "httpx",
     "httpx2",
     "matplotlib",
@@ -216,8 +254,16 @@ def test_sync_has_the_same_names(tmp_path_factory: pytest.TempPathFactory) -> No
             assert not inspect.iscoroutinefunction(getattr(memory, name))
             assert inspect.getdoc(getattr(memory, name))
         assert inspect.signature(memory.store) == inspect.signature(AgentMemory.store.__get__(object()))
+        _same_room(memory.runtime, MemoryRuntime)
     with jiyi.sync.NoopMemory() as nothing:
         assert public(nothing) == public(NoopMemory)
+        _same_room(nothing.runtime, MemoryRuntime)
+
+
+def _same_room(room: object, interface: type) -> None:
+    """A room without async has the names of the room, and none of them has to be awaited."""
+    assert public(room) - {"asynchronous"} == public(interface)
+    assert not any(inspect.iscoroutinefunction(getattr(room, name)) for name in public(room))
 
 
 def test_sync_opens_with_the_same_arguments() -> None:
@@ -246,7 +292,8 @@ def test_nothing_can_stand_in_for_a_memory() -> None:
         "settings",
     }
     assert public(NoopMemory) == METHODS - upkeep
-    _takes_the_calls_of(NoopMemory, AgentMemory, public(NoopMemory) - {"longterm", "notes"})
+    # A room is looked at below: it has methods of its own.
+    _takes_the_calls_of(NoopMemory, AgentMemory, public(NoopMemory) - ROOMS)
 
 
 def test_nothing_can_stand_in_for_notes() -> None:
@@ -278,7 +325,23 @@ def test_notes_without_async_have_the_same_names(tmp_path_factory: pytest.TempPa
 
 
 def test_nothing_has_a_long_term_room_too() -> None:
-    assert public(NoopLongterm) == public(Longterm)
+    assert public(Longterm) == LONGTERM
+    assert public(NoopLongterm) == LONGTERM
+
+
+def test_the_runtimes_have_the_methods_of_the_interface_with_the_same_parameters() -> None:
+    from jiyi.runtime.noop import NoopRuntime
+    from jiyi.runtime.simple import SimpleMemoryRuntime
+    from jiyi.runtime.vector import VectorMemoryRuntime
+
+    for kind in (SimpleMemoryRuntime, VectorMemoryRuntime):
+        assert public(kind) == RUNTIME
+        for name in public(MemoryRuntime) - {"name"}:
+            wanted = inspect.signature(getattr(MemoryRuntime, name))
+            assert inspect.signature(getattr(kind, name)) == wanted, name
+            assert inspect.getdoc(getattr(kind, name))
+    assert public(MemoryRuntime) == RUNTIME - {"asynchronous"}
+    assert public(NoopRuntime) == RUNTIME
 
 
 # --- errors -------------------------------------------------------------------------------------------------------

@@ -46,6 +46,10 @@ class Served:
             assert window.tokens <= limit
         return ids
 
+    def runtime(self, method: str, *args: Any, **settings: Any) -> Any:
+        """A call of the runtime room."""
+        return getattr(self._memory.runtime, method)(*args, **settings)
+
     def hold_write_lock(self) -> None:
         """Take the lock that every write needs, and keep it."""
         self._stack.enter_context(self._memory._target._store._database._lock.hold())

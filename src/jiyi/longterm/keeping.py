@@ -244,13 +244,13 @@ class Keeper:
         if not query:
             return []
         filters = Filters((scope,), memory_types=("fact",))
-        return self._parts.engine.recall(Request(query, filters, limit=limit))
+        return self._parts.similar.recall(Request(query, filters, limit=limit))
 
     def _by_attribute(self, scope: str, subject: str, attribute: str) -> list[MemoryEntry]:
         """Memories that may be about an attribute, whatever its value is."""
         probe = f"{_PROBES.get(attribute.split(maxsplit=1)[0], '')} {attribute} {'' if subject == 'user' else subject}"
         filters = Filters((scope,), memory_types=("fact",))
-        return self._parts.engine.recall(Request(probe, filters, limit=_PROBED, mode="keyword"))
+        return self._parts.similar.recall(Request(probe, filters, limit=_PROBED, mode="keyword"))
 
     def _likeness(self, text: str, others: Sequence[str]) -> list[float | None]:
         """How similar the meanings are; unknown without an embedder."""

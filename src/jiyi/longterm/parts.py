@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from jiyi.model import clock
 
 if TYPE_CHECKING:
     from jiyi.jobs import JobRunner
+    from jiyi.model.entry import MemoryEntry
     from jiyi.model.limits import Limits
     from jiyi.ports import ChatModel, Embedder, JobStore, LongtermStore, RecordStore, TokenCounter
-    from jiyi.recall import RecallEngine
+    from jiyi.recall import RecallEngine, Request
     from jiyi.text import Analyzer
 
 RULES = "rules"
@@ -35,6 +36,14 @@ class TaskModels:
         return {task: usage.to_dict() for task, usage in found.items() if usage is not None}
 
 
+class Similar(Protocol):
+    """Finds the memories that a new fact is to be compared with."""
+
+    def recall(self, request: Request) -> list[MemoryEntry]:
+        """Those that are most like the query, best first."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class LongtermParts:
     """The stores, the recall and the models that the room works with."""
@@ -43,7 +52,9 @@ class LongtermParts:
     store: LongtermStore
     jobs: JobStore
     runner: JobRunner
-    engine: RecallEngine
+    engine: RecallEngine | None
+    """Answers questions; `None` in simple mode, which has no index to ask."""
+    similar: Similar
     analyzer: Analyzer
     embedder: Embedder | None
     models: TaskModels

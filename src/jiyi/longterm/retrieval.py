@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from jiyi.errors import IndexDamagedError, StorageError
+from jiyi.errors import SimpleModeError, StorageError
 from jiyi.longterm.parts import LongtermParts
 from jiyi.longterm.router import Route, route
 from jiyi.model.entry import MESSAGE_TYPE, Explanation, MemoryEntry
@@ -20,6 +20,7 @@ from jiyi.text import fold
 
 if TYPE_CHECKING:
     from jiyi.longterm.keeping import RecentlyRecalled
+    from jiyi.recall import RecallEngine
 
 _log = logging.getLogger("jiyi.longterm")
 _MOST_SUPERSEDED = 1_000
@@ -70,13 +71,19 @@ class Retriever:
         as_of: datetime | None = None,
     ) -> Recollections:
         """The memories that answer best."""
+        engine = self._parts.engine
+        if engine is None:
+            # Before a model is asked where to look.
+            raise SimpleModeError.of(
+                "recall of long-term memories is", "use memory.runtime for what is to be found by tags"
+            )
         where = self.route(query) if domains is None else Route(domains, "caller")
         notes = [where.note] if where.note else []
         if where.skips:
             return Recollections(domains=where.domains, routed_by=where.by, notes=(*notes, _SKIPPED))
-        hits = self._search(scope, query, weights, candidates, limit, where.filter, as_of)
+        hits = self._search(engine, scope, query, weights, candidates, limit, where.filter, as_of)
         if not hits and where.filter and where.by != "caller":
-            hits = self._search(scope, query, weights, candidates, limit, (), as_of)
+            hits = self._search(engine, scope, query, weights, candidates, limit, (), as_of)
             if hits:
                 notes.append(_WIDENED.format(", ".join(where.domains)))
         self._recalled.note(scope, [hit.content for hit in hits])
@@ -84,6 +91,7 @@ class Retriever:
 
     def _search(
         self,
+        engine: RecallEngine,
         scope: str,
         query: str,
         weights: FinalWeights,
@@ -101,11 +109,7 @@ class Retriever:
             candidates=candidates,
             now=as_of or self._parts.now(),
         )
-        try:
-            hits = self._parts.engine.recall(request)
-        except IndexDamagedError:
-            # An index was deleted or turned out to be broken while it was asked: it is rebuilt for the second answer.
-            hits = self._parts.engine.recall(request)
+        hits = engine.answer(request)
         return hits if as_of is None else self._as_of(query, hits, filters, weights, limit, as_of)
 
     def touch(self, ids: Sequence[str]) -> None:

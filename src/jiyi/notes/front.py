@@ -7,6 +7,7 @@ from datetime import date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, ParamSpec, Protocol, TypeVar
 
+from jiyi.errors import SimpleModeError
 from jiyi.model.note import AppendedNote, NoteFile, NoteHit, NoteText, ScanReport
 
 if TYPE_CHECKING:
@@ -40,11 +41,13 @@ class Notes:
 
     asynchronous: ClassVar = True
 
-    def __init__(self, run: Run, run_model: Run, room: Callable[[], NotesRoom]) -> None:
+    def __init__(self, run: Run, run_model: Run, room: Callable[[], NotesRoom], *, off: bool = False) -> None:
+        """`off` in simple mode: `room` raises then, and tools that could only fail are not offered either."""
         """`run_model` is for what may wait for a model."""
         self._run = run
         self._run_model = run_model
         self._room = room
+        self._off = off
 
     def __repr__(self) -> str:
         return "<Notes>"
@@ -117,6 +120,8 @@ class Notes:
         """The three tools as OpenAI-style function definitions."""
         from jiyi.notes.tools import definitions
 
+        if self._off:
+            raise SimpleModeError.notes()
         return definitions()
 
     async def call_tool(self, name: str, arguments: Mapping[str, Any] | str, *, kind: str = "main") -> dict[str, Any]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta, tzinfo
 from typing import TYPE_CHECKING, NamedTuple
 
-from jiyi.errors import IndexingError, InvalidInputError, ModelError
+from jiyi.errors import IndexDamagedError, IndexingError, InvalidInputError, ModelError
 from jiyi.model import clock
 from jiyi.model.entry import Explanation, IndexCoverage, MemoryEntry
 from jiyi.model.filters import Filters
@@ -20,6 +20,7 @@ from jiyi.model.scoring import FinalWeights, time_decay
 from jiyi.ports import CONVERSATION
 from jiyi.recall.question import Period, Question, read_question
 from jiyi.recall.settings import RecallSettings
+from jiyi.recall.tags import TagMirror, recall_by_tags
 from jiyi.text import highlight
 
 if TYPE_CHECKING:
@@ -60,6 +61,15 @@ class Request:
     highlights: bool = False
     candidates: int = 50
     """How many of the most relevant are weighed, where there are weights."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """Hits, best first."""
+
+    hits: list[MemoryEntry]
+    candidates: int
+    """How many entries were compared."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,28 +124,43 @@ class RecallEngine:
     zone: tzinfo
     helpers: Executor
     """Where the vectors are asked while the text index is."""
+    tags: TagMirror
+
+    def answer(self, request: Request) -> list[MemoryEntry]:
+        """`recall`, and once more if an index was deleted or turned out to be broken while it was asked."""
+        return self.answer_counted(request).hits
+
+    def answer_counted(self, request: Request) -> Answer:
+        """The same with how many candidates there were."""
+        try:
+            return self._answer(request)
+        except IndexDamagedError:
+            # It is rebuilt for the second answer.
+            return self._answer(request)
 
     def recall(self, request: Request) -> list[MemoryEntry]:
         """The best entries for the question, best first.
 
         Equal scores: newer first, then by key, then by text, then by conversation and place in it.
         """
+        return self._answer(request).hits
+
+    def _answer(self, request: Request) -> Answer:
         if request.mode not in MODES:
             raise InvalidInputError(f"mode {request.mode!r} is unknown; use one of {', '.join(MODES)}")
         now = request.now or clock.utc_now()
         if request.mode == "tags":
-            from jiyi.recall.tags import recall_by_tags
-
-            hits = recall_by_tags(self.store, request.query, request.filters, request.limit)
+            by_tags = recall_by_tags(self.store, self.tags, request.query, request.filters, request.limit)
+            answer = Answer(by_tags.hits, by_tags.candidates)
         else:
-            hits = self._recall(request, now)
-        return self._with_context(hits, request) if request.context else hits
+            answer = self._recall(request, now)
+        return replace(answer, hits=self._with_context(answer.hits, request)) if request.context else answer
 
     def close(self) -> None:
         """Let go of the threads."""
         self.helpers.shutdown()
 
-    def _recall(self, request: Request, now: datetime) -> list[MemoryEntry]:
+    def _recall(self, request: Request, now: datetime) -> Answer:
         head = self.store.head()
         coverage: list[IndexCoverage] = []
         beside: list[IndexCoverage] = []
@@ -167,7 +192,7 @@ class RecallEngine:
         else:
             reasons = "; ".join(f"{part.index}: {part.note or 'not asked'}" for part in coverage)
             raise IndexingError(f"no index could answer ({reasons}); the records are safe: run 'jiyi repair'")
-        return self._ranked(request, search.question, found, tuple(coverage), now)
+        return Answer(self._ranked(request, search.question, found, tuple(coverage), now), len(found.ids))
 
     # --- asking the indexes ---------------------------------------------------------------------------------------
 

@@ -2,21 +2,100 @@
 
 from __future__ import annotations
 
-from jiyi.model.entry import Explanation, MemoryEntry
+import threading
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from jiyi.model.entry import Explanation, IndexCoverage, MemoryEntry
 from jiyi.model.filters import Filters
-from jiyi.ports import RecordStore
-from jiyi.text import fold
+from jiyi.ports import RecordStore, TagMark
+from jiyi.text import fold, tag_form
+from jiyi.text.substrings import SubstringSet
 
 
-def recall_by_tags(store: RecordStore, query: str, filters: Filters, limit: int) -> list[MemoryEntry]:
+@dataclass(frozen=True, slots=True)
+class TagHits:
+    """An answer by tags."""
+
+    hits: list[MemoryEntry]
+    candidates: int
+    """How many visible entries have any of the tags."""
+
+
+class TagMirror:
+    """Every tag of the store, in memory, ready to be looked for in a text; whoever writes, it is right when asked.
+
+    It asks the store for what was added each time, which is nothing as a rule, and begins anew after tags were
+    collected. A tag of which nothing is left in its folded form is never found.
+    """
+
+    def __init__(self, store: RecordStore) -> None:
+        self._store = store
+        self._lock = threading.Lock()
+        self._mark: TagMark | None = None
+        self._state = _State()
+
+    def refresh(self) -> int:
+        """Take in what was added or collected; returns how many tags there are to look for."""
+        return len(self._current().forms)
+
+    def matches(self, text: str) -> list[int]:
+        """Ids of the tags that stand in the text."""
+        state = self._current()
+        return [tag_id for form in state.forms.found_in(fold(text)) for tag_id in state.ids[form]]
+
+    def ids_of(self, tags: Collection[str]) -> list[int]:
+        """Ids of the tags that are spelled like one of these but for case and width."""
+        state = self._current()
+        return [tag_id for form in {tag_form(tag) for tag in tags} for tag_id in state.ids.get(form, ())]
+
+    def _current(self) -> _State:
+        with self._lock:
+            page = self._store.tags_since(self._mark)
+            if page.whole:
+                self._state = _State()
+            if page.tags:
+                self._state.add(page.tags)
+            self._mark = page.mark
+            return self._state
+
+
+class _State:
+    """The tags of one generation."""
+
+    def __init__(self) -> None:
+        self.forms = SubstringSet()
+        self.ids: dict[str, tuple[int, ...]] = {}
+
+    def add(self, tags: Sequence[tuple[int, str]]) -> None:
+        for tag_id, name in tags:
+            form = tag_form(name)
+            self.ids[form] = (*self.ids.get(form, ()), tag_id)
+        # After the ids: whoever finds a form needs them.
+        self.forms.add(tag_form(name) for _, name in tags)
+
+
+def recall_by_tags(
+    store: RecordStore,
+    mirror: TagMirror,
+    query: str,
+    filters: Filters,
+    limit: int,
+    *,
+    each_type: bool = False,
+    coverage: tuple[IndexCoverage, ...] = (),
+) -> TagHits:
     """Most tags first; then the newer day, the greater strength, the newer entry. Case and width do not matter."""
+    tag_ids = mirror.matches(query)
+    if not tag_ids:
+        return TagHits([], 0)
+    answer = store.tagged(tag_ids, filters, limit=limit, each_type=each_type)
     folded = fold(query)
-    matched = [name for name in store.tag_names(filters.scopes) if fold(name) in folded]
-    if not matched:
-        return []
-    hits = []
-    for entry, count in store.tagged(matched, filters, limit=limit):
-        names = tuple(tag for tag in entry.tags if tag in matched)
-        parts = {"tags": count / len(matched)}
-        hits.append(entry.as_hit(parts["tags"], Explanation(parts, matched_terms=names)))
-    return hits
+    # Against the best of the answer, and not against all tags that matched: those of other scopes are no one's affair.
+    most = max((hits for _, hits in answer.found), default=1)
+    found = []
+    for entry, hits in answer.found:
+        matched = tuple(tag for tag in entry.tags if (form := tag_form(tag)) and form in folded)
+        parts = {"tags": hits / most}
+        found.append(entry.as_hit(parts["tags"], Explanation(parts, matched_terms=matched, coverage=coverage)))
+    return TagHits(found, answer.candidates)

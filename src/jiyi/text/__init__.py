@@ -3,7 +3,7 @@
 from jiyi.text.analysis import Analysis, Analyzer
 from jiyi.text.highlight import highlight
 from jiyi.text.language import detect_language
-from jiyi.text.normalize import fold
+from jiyi.text.normalize import fold, tag_form
 from jiyi.text.sentences import question_share, sentences, split_chunks
 from jiyi.text.vocabulary import Vocabulary
 
@@ -17,4 +17,5 @@ __all__ = [
     "question_share",
     "sentences",
     "split_chunks",
+    "tag_form",
 ]

@@ -17,7 +17,7 @@ from jiyi.text.hanzi import TRADITIONAL_TO_SIMPLIFIED
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["FoldedText", "fold", "fold_aligned"]
+__all__ = ["FoldedText", "fold", "fold_aligned", "tag_form"]
 
 _SPELLINGS: Final[dict[int, str]] = {
     **TRADITIONAL_TO_SIMPLIFIED,
@@ -41,6 +41,11 @@ def fold(text: str) -> str:
     visible = _INVISIBLE.sub("", text)
     # Lower case can make room for a composition that upper case has not (J with caron), hence NFKC again.
     return normalize("NFKC", normalize("NFKC", visible).lower()).translate(_SPELLINGS)
+
+
+def tag_form(tag: str) -> str:
+    """The form in which a tag is looked for: case, width and white space around it do not matter."""
+    return fold(tag).strip()
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,8 +2,25 @@
 
 from __future__ import annotations
 
-from jiyi.apps.cli import commands_longterm, commands_memory, commands_notes, commands_upkeep, conversation, demo
+from jiyi.apps.cli import (
+    commands_longterm,
+    commands_memory,
+    commands_notes,
+    commands_runtime,
+    commands_upkeep,
+    conversation,
+    demo,
+)
 from jiyi.apps.cli.framework import app
 
 # Importing a module of commands registers them.
-__all__ = ["app", "commands_longterm", "commands_memory", "commands_notes", "commands_upkeep", "conversation", "demo"]
+__all__ = [
+    "app",
+    "commands_longterm",
+    "commands_memory",
+    "commands_notes",
+    "commands_runtime",
+    "commands_upkeep",
+    "conversation",
+    "demo",
+]

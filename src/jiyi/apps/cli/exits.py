@@ -12,6 +12,8 @@ from jiyi.errors import (
     JiyiError,
     MissingDependencyError,
     ModelError,
+    RuntimeUnavailableError,
+    SimpleModeError,
 )
 
 
@@ -40,9 +42,19 @@ MEANINGS = {
 }
 
 
+_OF_THE_CALLER = (
+    InvalidInputError,
+    ConfigError,
+    ImportFormatError,
+    MissingDependencyError,
+    RuntimeUnavailableError,
+    SimpleModeError,
+)
+
+
 def code_of(error: JiyiError | OSError) -> Code:
     """The exit code that tells a script what kind of error this is."""
-    if isinstance(error, InvalidInputError | ConfigError | ImportFormatError | MissingDependencyError):
+    if isinstance(error, _OF_THE_CALLER):
         return Code.BAD_INPUT
     if isinstance(error, IndexingError):
         return Code.INDEX

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from jiyi.indexing import IndexReport
     from jiyi.model.entry import EntryVersion, IndexCoverage, MemoryEntry
     from jiyi.model.job import Job
+    from jiyi.runtime import BaseMemory, ConsolidationReport, FeedbackResult
 
 MOST_IN_LIST = 400
 MOST_IN_HIT = 2_000
@@ -143,6 +144,8 @@ def reports(found: Sequence[IndexReport], *, done: str) -> list[Block]:
         )
         for report in found
     )
+    if not found:
+        return [text("simple mode has no indexes: there is nothing to compare", "dim")]
     if not all(report.agrees for report in found):
         verdict = text("records and indexes differ; run: jiyi repair", "bad")
     elif not all(report.sound for report in found):
@@ -164,7 +167,7 @@ def diagnosis(facts: Mapping[str, Any]) -> list[Block]:
     blocks: list[Block] = [text("healthy", "good") if facts["healthy"] else text("something needs doing", "bad")]
     blocks += [text(f"to do: {one_line(advice)}", "warn") for advice in facts["advice"]]
     blocks += [text(f"note: {one_line(note)}", "dim") for note in facts["notes"]]
-    shown = {"python": facts["python"], "platform": facts["platform"], **facts["packages"]}
+    shown = {"runtime": facts["runtime"], "python": facts["python"], "platform": facts["platform"], **facts["packages"]}
     shown |= {f"store {name}": value for name, value in facts["store"].items()}
     shown["store problems"] = facts["store_problems"]
     for index in facts["indexes"]:
@@ -208,6 +211,76 @@ def jobs(found: Sequence[Job]) -> list[Block]:
         for job in found
     )
     return [Table(columns, rows)]
+
+
+def memories(found: Sequence[BaseMemory], zone: tzinfo) -> list[Block]:
+    """What the runtime found, best first; a linked memory says what led to it."""
+    columns = (
+        Column("", "number"),
+        Column("judgment", "wide"),
+        Column("type"),
+        Column("tags"),
+        Column("strength", "number"),
+        Column("found by"),
+        Column("when"),
+        Column("id"),
+    )
+    place_of = {memory.id: place for place, memory in enumerate(found, start=1)}
+    rows = tuple(
+        (
+            text(str(place_of[memory.id])),
+            text(visible(memory.judgment)),
+            text(memory.memory_type),
+            text(visible(", ".join(memory.tags))),
+            text(f"{memory.strength:,}", "number"),
+            text(_found_by(memory, place_of)),
+            text(local(memory.created_at, zone), "dim"),
+            text(memory.id, "dim"),
+        )
+        for memory in found
+    )
+    return [Table(columns, rows)]
+
+
+def _found_by(memory: BaseMemory, place_of: Mapping[str, int]) -> str:
+    if memory.link is None:
+        return visible(", ".join(memory.matched))
+    shared = f": {visible(', '.join(memory.link.tags))}" if memory.link.tags else ""
+    first = place_of.get(memory.link.memory_id)
+    return f"{memory.link.kind} of {first if first is not None else memory.link.memory_id}{shared}"
+
+
+def feedback(result: FeedbackResult) -> list[Block]:
+    """What came of feedback."""
+    counts = (len(result.strengthened), len(result.created), len(result.merged))
+    said = "strengthened {:,}, added {:,}, merged {:,} groups".format(*counts)
+    if result.repeated:
+        said = f"this request was answered before, and nothing was changed: {said}"
+    blocks: list[Block] = [text(said, "good")]
+    blocks += [text(f"merged {len(sources):,} memories into {new}") for new, sources in result.merged.items()]
+    if result.unknown_ids:
+        blocks.append(text(f"unknown: {one_line(', '.join(result.unknown_ids))}", "warn"))
+    blocks += [text(f"not merged: {one_line(', '.join(ids))}: {why}", "warn") for ids, why in result.refused]
+    return blocks
+
+
+def consolidation(report: ConsolidationReport) -> list[Block]:
+    """What consolidation did."""
+    begin = "would merge" if report.dry_run else "merged"
+    rest = (
+        f"{begin} {report.merged:,} near-duplicates into {report.groups:,}; {report.faded:,} fade, "
+        f"{report.deactivated:,} of them become inactive; {report.archived:,} go to the archive "
+        f"({report.scopes:,} scopes)"
+    )
+    return [text(rest, "dim" if report.dry_run else "good")]
+
+
+def tags(found: Sequence[tuple[str, int]]) -> list[Block]:
+    """Tags and how many memories have each."""
+    if not found:
+        return [text("no tags here", "dim")]
+    rows = tuple((text(visible(name), "key"), text(f"{uses:,}")) for name, uses in found)
+    return [Table((Column("tag", "wide"), Column("memories", "number")), rows)]
 
 
 def _fact(value: Any) -> str:

@@ -9,11 +9,11 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from jiyi.backends.sql import history
+from jiyi.backends.sql import history, tags
 from jiyi.backends.sql.jobs import finish_job, insert_job
 from jiyi.backends.sql.records import CHUNK, Database, change_values, insert_entries, remember_messages, remove_entry
 from jiyi.backends.sql.rows import ACTIVE, ENTRY_COLUMNS, changed_fields, entry_of, entry_values
-from jiyi.backends.sql.schema import memory_changes, memory_records, memory_tag_rel, memory_tags
+from jiyi.backends.sql.schema import memory_changes, memory_records
 from jiyi.model import clock
 from jiyi.model.entry import MESSAGE_TYPE, MemoryEntry
 from jiyi.model.job import Job, JobDraft
@@ -247,9 +247,8 @@ class SqlLongtermStore:
 
     def drop_unused_tags(self) -> int:
         """Delete tags that no entry has; returns how many."""
-        used = sa.select(memory_tag_rel.c.tag_id).where(memory_tag_rel.c.tag_id == memory_tags.c.id)
         with self._database.write() as connection:
-            return connection.execute(memory_tags.delete().where(~sa.exists(used))).rowcount
+            return tags.collect(connection)
 
 
 def unlink(connection: sa.Connection, gone: MemoryEntry, actor: str, *, erase: bool) -> None:

@@ -23,7 +23,8 @@ import sqlalchemy as sa
 from jiyi.backends.sql import records
 from jiyi.backends.sql.chat_transfer import ChatMerge
 from jiyi.backends.sql.rows import ENTRY_COLUMNS, changed_fields, entry_of, entry_values, to_json
-from jiyi.backends.sql.schema import conversation_history, jobs, memory_changes, memory_records
+from jiyi.backends.sql.schema import conversation_history, jobs, memory_changes, memory_records, runtime_memories
+from jiyi.backends.sql.tags import write_tags
 from jiyi.backends.sql.words import add_user_word
 from jiyi.errors import InvalidInputError
 from jiyi.model import clock
@@ -36,8 +37,8 @@ from jiyi.text import Analyzer
 
 CHANGE_FIELDS = ("entry_id", "scope", "key", "version", "operation", "changed_by")
 MESSAGE_FIELDS = ("scope", "session_id", "position", "message_id", "role", "content")
-OPERATIONS = ("create", "update", "forget", "restore", "erase", "import")
-_GONE = ("forget", "erase")
+OPERATIONS = ("create", "update", "forget", "restore", "erase", "archive", "import")
+_GONE = ("forget", "erase", "archive")
 _UNCHANGED = ImportCounts(unchanged=1)
 _ENDLESS = 1 << 62
 # How much is taken was decided when it was stored; here only what would break something is refused.
@@ -57,6 +58,7 @@ _BATCH = 500
 _changes = memory_changes.c
 _messages = conversation_history.c
 _ERASED = sa.select(_changes.entry_id).where(_changes.operation == "erase", _changes.key.is_(None))
+_kept = runtime_memories.c
 _TAKEN_KEYS = sa.select(memory_records.c.scope, memory_records.c.key).where(memory_records.c.key.is_not(None))
 
 
@@ -157,7 +159,7 @@ class Merge:
             self._log(gone, "forget", entry)
             return ImportCounts(versions=1)
         self._connection.execute(memory_records.insert(), [entry_values(entry)])
-        records.write_tags(self._connection, [entry])
+        write_tags(self._connection, [entry])
         return ImportCounts(entries=1)
 
     def _update(self, present: MemoryEntry, entry: MemoryEntry) -> ImportCounts:
@@ -172,7 +174,7 @@ class Merge:
             self._log(entry, "import", present)
         values = entry_values(entry)
         self._connection.execute(memory_records.update().where(memory_records.c.id == entry.id).values(values))
-        records.write_tags(self._connection, [entry])
+        write_tags(self._connection, [entry])
         return ImportCounts(entries=1)
 
     def _superseded(self, entry: MemoryEntry, original: str) -> bool:
@@ -190,6 +192,34 @@ class Merge:
             return True
         records.remove_entry(self._connection, other, self._actor, "forget")
         return False
+
+    # --- the runtime ----------------------------------------------------------------------------------------------
+
+    def usage(self, data: Mapping[str, Any]) -> ImportCounts:
+        """Take in how a memory of the runtime has fared; where both stores know it, the greater numbers stay."""
+        values = _checked_usage(data)
+        self._write_batch()
+        memory_id = self._renamed.get(values["memory_id"], values["memory_id"])
+        entry = self._one(memory_records.c.id == memory_id)
+        if entry is None:
+            return _UNCHANGED
+        if entry.scope != values["scope"]:
+            raise InvalidInputError(f"memory {memory_id} has another scope here; it belongs to another store")
+        here = self._connection.execute(sa.select(runtime_memories).where(_kept.memory_id == memory_id)).one_or_none()
+        if here is None:
+            new = {**values, "memory_id": memory_id, "memory_type": entry.memory_type}
+            self._connection.execute(runtime_memories.insert(), [new])
+            return ImportCounts()
+        moments = [moment for moment in (here.decayed_at, values["decayed_at"]) if moment is not None]
+        both = {
+            "useful": max(here.useful, values["useful"]),
+            "missed": max(here.missed, values["missed"]),
+            "decayed_at": max(moments, default=None),
+        }
+        if both == {name: getattr(here, name) for name in both}:
+            return _UNCHANGED
+        self._connection.execute(runtime_memories.update().where(_kept.memory_id == memory_id).values(both))
+        return ImportCounts()
 
     # --- conversations --------------------------------------------------------------------------------------------
 
@@ -308,7 +338,7 @@ class Merge:
             self._new_changes = []
         if len(self._new_entries) >= least:
             self._connection.execute(memory_records.insert(), [entry_values(entry) for entry in self._new_entries])
-            records.write_tags(self._connection, self._new_entries)
+            write_tags(self._connection, self._new_entries)
             self._new_entries = []
         if len(self._new_messages) >= least:
             self._connection.execute(conversation_history.insert(), self._new_messages)
@@ -424,6 +454,17 @@ def _checked_entry(data: Mapping[str, Any]) -> MemoryEntry:
     for text in (entry.source.kind, entry.source.trust, *entry.source.references):
         _LIMITS.check_session_id(text, "source")
     return entry
+
+
+def _checked_usage(data: Mapping[str, Any]) -> dict[str, Any]:
+    _only(data, ("memory_id", "scope", "useful", "missed", "decayed_at"))
+    return {
+        "memory_id": _LIMITS.check_session_id(data["memory_id"], "memory_id"),
+        "scope": check_scope(data["scope"]),
+        "useful": check_whole(data["useful"], "useful", 0, _ENDLESS),
+        "missed": check_whole(data["missed"], "missed", 0, _ENDLESS),
+        "decayed_at": clock.from_text(data["decayed_at"]) if data["decayed_at"] is not None else None,
+    }
 
 
 def _checked_message(data: Mapping[str, Any]) -> dict[str, Any]:

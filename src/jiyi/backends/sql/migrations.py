@@ -109,11 +109,52 @@ def _longterm(connection: sa.Connection) -> None:
     connection.exec_driver_sql("CREATE INDEX ix_jobs_dedupe ON jobs (dedupe_key) WHERE dedupe_key IS NOT NULL")
 
 
+def _runtime_room(connection: sa.Connection) -> None:
+    """Scopes beside the tags of entries, and the tables of the runtime."""
+    for statement in (
+        """CREATE TABLE memory_tag_rel_new (
+            memory_id TEXT NOT NULL,
+            tag_id INTEGER NOT NULL,
+            scope TEXT NOT NULL,
+            PRIMARY KEY (memory_id, tag_id),
+            FOREIGN KEY(memory_id) REFERENCES memory_records (id) ON DELETE CASCADE,
+            FOREIGN KEY(tag_id) REFERENCES memory_tags (id)
+        )""",
+        """INSERT INTO memory_tag_rel_new (memory_id, tag_id, scope)
+            SELECT r.memory_id, r.tag_id, m.scope FROM memory_tag_rel r JOIN memory_records m ON m.id = r.memory_id""",
+        "DROP TABLE memory_tag_rel",
+        "ALTER TABLE memory_tag_rel_new RENAME TO memory_tag_rel",
+        "CREATE INDEX ix_memory_tag_rel_tag ON memory_tag_rel (tag_id, scope, memory_id)",
+        """CREATE TABLE runtime_memories (
+            memory_id TEXT NOT NULL PRIMARY KEY,
+            scope TEXT NOT NULL,
+            memory_type TEXT NOT NULL,
+            useful INTEGER NOT NULL,
+            missed INTEGER NOT NULL,
+            decayed_at TEXT,
+            FOREIGN KEY(memory_id) REFERENCES memory_records (id) ON DELETE CASCADE
+        )""",
+        "CREATE INDEX ix_runtime_memories_type ON runtime_memories (scope, memory_type, memory_id)",
+        "CREATE INDEX ix_runtime_memories_scope ON runtime_memories (scope, memory_id)",
+        """CREATE TABLE runtime_requests (
+            scope TEXT NOT NULL,
+            request_id TEXT NOT NULL,
+            fingerprint TEXT NOT NULL,
+            outcome TEXT NOT NULL,
+            answered_at TEXT NOT NULL,
+            PRIMARY KEY (scope, request_id)
+        )""",
+        "CREATE INDEX ix_runtime_requests_answered ON runtime_requests (answered_at)",
+    ):
+        connection.exec_driver_sql(statement)
+
+
 MIGRATIONS: tuple[Migration, ...] = (
     Migration(1, "first tables", _first_version),
     Migration(2, "the chat room", _chat_room),
     Migration(3, "note files", _note_files),
     Migration(4, "long-term memory and background work", _longterm),
+    Migration(5, "the runtime: scopes of tags, how memories fared, requests", _runtime_room),
 )
 
 

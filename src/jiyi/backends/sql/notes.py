@@ -13,7 +13,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from jiyi.backends.sql import records
+from jiyi.backends.sql import records, tags
 from jiyi.backends.sql.prepared import Prepared
 from jiyi.backends.sql.rows import ENTRY_COLUMNS, entry_of, entry_values
 from jiyi.backends.sql.schema import memory_changes, memory_records, note_files
@@ -188,7 +188,7 @@ def _add(connection: sa.Connection, entries: Sequence[MemoryEntry], actor: str) 
     _INSERT_CHANGE.run(connection, *(records.change_values(entry, "create", actor, [], None) for entry in new))
     tagged = [entry for entry in new if entry.tags]
     if tagged:
-        records.write_tags(connection, tagged)
+        tags.write_tags(connection, tagged)
 
 
 def _remove(connection: sa.Connection, entries: Sequence[MemoryEntry], actor: str) -> None:

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 import sqlalchemy as sa
 
-from jiyi.backends.sql import history, notes, transfer, words
+from jiyi.backends.sql import history, notes, tags, transfer, words
 from jiyi.backends.sql.prepared import Prepared
 from jiyi.backends.sql.rows import (
     ACTIVE,
@@ -23,17 +23,19 @@ from jiyi.backends.sql.rows import (
     entry_values,
     to_json,
 )
-from jiyi.backends.sql.schema import memory_changes, memory_records, memory_tag_rel, memory_tags, store_meta
+from jiyi.backends.sql.schema import memory_changes, memory_records, store_meta
 from jiyi.model import clock
 from jiyi.model.entry import EntryVersion, MemoryEntry
 from jiyi.model.filters import Filters
 from jiyi.model.message import Message
 from jiyi.model.note import NoteCounts, NoteFile, NoteUpdate
-from jiyi.ports import START, Change, Draft, ImportCounts, Mark
+from jiyi.ports import START, Change, Draft, ImportCounts, Mark, Tagged, TagMark, TagPage
 
 # SQLite takes at most 32,766 parameters in a statement; smaller chunks are as fast.
 CHUNK = 500
 _LOOKUPS = (8, 32, 128, CHUNK)
+GONE = ("forget", "erase", "archive")
+"""Operations after which an entry has no row."""
 
 
 class Database(Protocol):
@@ -162,7 +164,7 @@ class SqlRecordStore:
             if (entry.tags if change["operation"] == "create" else "tags" in change["changed"])
         ]
         if retagged:
-            write_tags(connection, retagged)
+            tags.write_tags(connection, retagged)
         return stored
 
     def forget(self, scope: str, key: str, *, actor: str, erase: bool = False) -> bool:
@@ -259,34 +261,11 @@ class SqlRecordStore:
 
     def versions(self, scope: str, key: str) -> list[EntryVersion]:
         """All versions of the entries that had this key, oldest first."""
-        statement = (
-            sa.select(memory_changes)
-            .where(memory_changes.c.scope == scope, memory_changes.c.key == key)
-            .order_by(memory_changes.c.sequence)
-        )
         with self._database.read() as connection:
-            changes = connection.execute(statement).all()
             row = connection.execute(_BY_KEY, {"scope_": scope, "key_": key}).one_or_none()
-        # Each change keeps the state before it, so the state after it stands in the next change of the same entry.
-        after: dict[str, MemoryEntry | None] = {}
-        if row is not None:
-            current = entry_of(row)
-            after[current.id] = current
-        found = []
-        for change in reversed(changes):
-            gone = change.operation in {"forget", "erase"}
-            found.append(
-                EntryVersion(
-                    version=change.version,
-                    operation=change.operation,
-                    changed_at=change.changed_at,
-                    changed_by=change.changed_by,
-                    changed=tuple(json.loads(change.changed)),
-                    entry=None if gone else after.get(change.entry_id),
-                )
-            )
-            after[change.entry_id] = MemoryEntry.from_dict(json.loads(change.before)) if change.before else None
-        return found[::-1]
+            current = {} if row is None else {row.id: entry_of(row)}
+            of_key = (memory_changes.c.scope == scope) & (memory_changes.c.key == key)
+            return history_of(connection, of_key, current)
 
     def time_range(self, scopes: Sequence[str]) -> tuple[datetime, datetime] | None:
         """When the first and the last of these scopes' entries happened."""
@@ -301,38 +280,25 @@ class SqlRecordStore:
                         found.append(value)
         return (min(found), max(found)) if found else None
 
-    def tag_names(self, scopes: Sequence[str]) -> list[str]:
-        """Every tag that an active entry of these scopes has."""
-        statement = (
-            sa.select(memory_tags.c.name)
-            .join(memory_tag_rel, memory_tag_rel.c.tag_id == memory_tags.c.id)
-            .join(memory_records, memory_records.c.id == memory_tag_rel.c.memory_id)
-            .where(ACTIVE, memory_records.c.scope.in_(scopes))
-            .distinct()
-        )
+    def tags_since(self, known: TagMark | None) -> TagPage:
+        """Tags that were added after this state; all of them when it is none or some were removed since."""
         with self._database.read() as connection:
-            return list(connection.execute(statement).scalars())
+            return tags.tags_since(connection, known)
 
-    def tagged(self, names: Sequence[str], filters: Filters, *, limit: int) -> list[tuple[MemoryEntry, int]]:
-        """Entries with any of these tags and how many: most first, then newer day, strength, newest."""
-        hits = sa.func.count().label("hits")
-        statement = (
-            sa.select(*ENTRY_COLUMNS, hits)
-            .join(memory_tag_rel, memory_tag_rel.c.memory_id == memory_records.c.id)
-            .join(memory_tags, memory_tags.c.id == memory_tag_rel.c.tag_id)
-            .where(memory_tags.c.name.in_(names), *conditions(filters))
-            .group_by(memory_records.c.id)
-            .order_by(
-                hits.desc(),
-                sa.func.substr(sa.cast(memory_records.c.created_at, sa.Text), 1, 10).desc(),
-                memory_records.c.strength.desc(),
-                memory_records.c.created_at.desc(),
-                memory_records.c.id.desc(),
-            )
-            .limit(limit)
-        )
+    def tagged(self, tag_ids: Iterable[int], filters: Filters, *, limit: int, each_type: bool = False) -> Tagged:
+        """Entries with any of these tags: most tags first, then newer day, strength, newest."""
         with self._database.read() as connection:
-            return [(entry_of(row), int(row.hits)) for row in connection.execute(statement)]
+            return tags.tagged(connection, tag_ids, filters, limit=limit, each_type=each_type)
+
+    def tag_usage(self, scopes: Sequence[str], *, limit: int, offset: int) -> list[tuple[str, int]]:
+        """Tags of the active entries of these scopes with how many have each; the most used first."""
+        with self._database.read() as connection:
+            return tags.tag_usage(connection, scopes, limit=limit, offset=offset)
+
+    def collect_tags(self) -> int:
+        """Remove the tags that no entry has; returns how many."""
+        with self._database.write() as connection:
+            return tags.collect(connection)
 
     def touch(self, ids: Sequence[str], at: datetime) -> None:
         """Count an access to each of these entries; no new version, nothing to re-index."""
@@ -463,6 +429,29 @@ def insert_entries(connection: sa.Connection, entries: Sequence[MemoryEntry], ac
         _INSERT_CHANGE.run(connection, *(change_values(entry, "create", actor, [], None) for entry in entries))
 
 
+def history_of(
+    connection: sa.Connection, which: sa.ColumnElement[bool], current: Mapping[str, MemoryEntry]
+) -> list[EntryVersion]:
+    """The versions that these changes tell of, oldest first; `current` are the entries as they are now."""
+    changes = connection.execute(sa.select(memory_changes).where(which).order_by(memory_changes.c.sequence)).all()
+    # Each change keeps the state before it, so the state after it stands in the next change of the same entry.
+    after: dict[str, MemoryEntry | None] = dict(current)
+    found = []
+    for change in reversed(changes):
+        found.append(
+            EntryVersion(
+                version=change.version,
+                operation=change.operation,
+                changed_at=change.changed_at,
+                changed_by=change.changed_by,
+                changed=tuple(json.loads(change.changed)),
+                entry=None if change.operation in GONE else after.get(change.entry_id),
+            )
+        )
+        after[change.entry_id] = MemoryEntry.from_dict(json.loads(change.before)) if change.before else None
+    return found[::-1]
+
+
 def change_values(
     entry: MemoryEntry, operation: str, actor: str, changed: list[str], before: MemoryEntry | None
 ) -> dict[str, Any]:
@@ -516,29 +505,23 @@ def erase_messages(connection: sa.Connection, scope: str, ids: Sequence[str], ac
     return erased
 
 
-def remove_entry(connection: sa.Connection, entry: MemoryEntry, actor: str, operation: str) -> None:
+def insert_entry(connection: sa.Connection, entries: Sequence[MemoryEntry]) -> None:
+    """Rows for new entries."""
+    _INSERT_ENTRY.run(connection, *(entry_values(entry) for entry in entries))
+
+
+def insert_change(connection: sa.Connection, changes: Sequence[Mapping[str, Any]]) -> None:
+    """Rows of the change log."""
+    _INSERT_CHANGE.run(connection, *changes)
+
+
+def remove_entry(
+    connection: sa.Connection, entry: MemoryEntry, actor: str, operation: str, now: datetime | None = None
+) -> None:
     """Take an entry out of the records; the change log keeps it."""
-    gone = replace(entry, version=entry.version + 1, updated_at=clock.utc_now())
+    gone = replace(entry, version=entry.version + 1, updated_at=now or clock.utc_now())
     connection.execute(memory_records.delete().where(memory_records.c.id == entry.id))
     _INSERT_CHANGE.run(connection, change_values(gone, operation, actor, [], entry))
-
-
-def write_tags(connection: sa.Connection, entries: Sequence[MemoryEntry]) -> None:
-    """Rebuild the tag relations of these entries. Tags without entries stay until garbage collection."""
-    connection.execute(memory_tag_rel.delete().where(memory_tag_rel.c.memory_id.in_([e.id for e in entries])))
-    names = sorted({tag for entry in entries for tag in entry.tags})
-    ids: dict[str, int] = {}
-    by_name = sa.select(memory_tags.c.name, memory_tags.c.id)
-    for start in range(0, len(names), CHUNK):
-        chunk = names[start : start + CHUNK]
-        ids.update({row.name: row.id for row in connection.execute(by_name.where(memory_tags.c.name.in_(chunk)))})
-        missing = [name for name in chunk if name not in ids]
-        if missing:
-            connection.execute(memory_tags.insert(), [{"name": name} for name in missing])
-            ids.update({row.name: row.id for row in connection.execute(by_name.where(memory_tags.c.name.in_(missing)))})
-    relations = [{"memory_id": entry.id, "tag_id": ids[tag]} for entry in entries for tag in entry.tags]
-    if relations:
-        connection.execute(memory_tag_rel.insert(), relations)
 
 
 def _updated(before: MemoryEntry, draft: Draft) -> MemoryEntry:
@@ -606,8 +589,7 @@ def _erase_versions(connection: sa.Connection, scope: str, key: str) -> int:
         .values(before=None, changed="[]")
     )
     erased = connection.execute(statement).rowcount
-    used = sa.select(memory_tag_rel.c.tag_id).where(memory_tag_rel.c.tag_id == memory_tags.c.id)
-    connection.execute(memory_tags.delete().where(~sa.exists(used)))
+    tags.collect(connection)
     return erased
 
 

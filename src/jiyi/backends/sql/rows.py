@@ -171,9 +171,13 @@ def changed_fields(before: MemoryEntry, after: MemoryEntry) -> list[str]:
 
 
 def conditions(filters: Filters, *, by_id: bool = False) -> list[sa.ColumnElement[bool]]:
-    """The filters as SQL; the same meaning as `Filters.admits`. `by_id`: where the rows are looked up by their ids."""
+    """The filters as SQL; the same meaning as `Filters.admits`.
+
+    `by_id` is for entries that are looked up by id. The scope is then compared as an expression: by its index SQLite
+    would walk through the whole scope instead of looking up a few ids.
+    """
     record = memory_records.c
-    scope = record.scope + "" if by_id else record.scope
+    scope = record.scope + sa.literal_column("''") if by_id else record.scope
     found: list[sa.ColumnElement[bool]] = [ACTIVE, scope.in_(filters.scopes)]
     if filters.categories:
         found.append(record.category.in_(filters.categories))

@@ -114,7 +114,9 @@ memory_tag_rel = sa.Table(
     metadata,
     sa.Column("memory_id", sa.Text, sa.ForeignKey("memory_records.id", ondelete="CASCADE"), primary_key=True),
     sa.Column("tag_id", sa.Integer, sa.ForeignKey("memory_tags.id"), primary_key=True),
-    sa.Index("ix_memory_tag_rel_tag", "tag_id", "memory_id"),
+    # The scope of the entry, which never changes: a tag that others use a million times costs a scope nothing.
+    sa.Column("scope", sa.Text, nullable=False),
+    sa.Index("ix_memory_tag_rel_tag", "tag_id", "scope", "memory_id"),
 )
 
 memory_changes = sa.Table(
@@ -301,6 +303,34 @@ jobs = sa.Table(
     sqlite_autoincrement=True,
 )
 """Durable background work."""
+
+runtime_memories = sa.Table(
+    "runtime_memories",
+    metadata,
+    sa.Column("memory_id", sa.Text, sa.ForeignKey("memory_records.id", ondelete="CASCADE"), primary_key=True),
+    sa.Column("scope", sa.Text, nullable=False),
+    sa.Column("memory_type", sa.Text, nullable=False),
+    sa.Column("useful", sa.Integer, nullable=False),
+    sa.Column("missed", sa.Integer, nullable=False),
+    # Up to when fading was reckoned; nothing when it never was.
+    sa.Column("decayed_at", UtcTime),
+    sa.Index("ix_runtime_memories_type", "scope", "memory_type", "memory_id"),
+    sa.Index("ix_runtime_memories_scope", "scope", "memory_id"),
+)
+"""The entries that the runtime looks after, and how they have fared: found useful, or recalled for nothing."""
+
+runtime_requests = sa.Table(
+    "runtime_requests",
+    metadata,
+    sa.Column("scope", sa.Text, primary_key=True),
+    sa.Column("request_id", sa.Text, primary_key=True),
+    sa.Column("fingerprint", sa.Text, nullable=False),
+    # Ids only: no text of a memory is kept in a second place.
+    sa.Column("outcome", sa.Text, nullable=False),
+    sa.Column("answered_at", UtcTime, nullable=False),
+    sa.Index("ix_runtime_requests_answered", "answered_at"),
+)
+"""Feedback that was taken in, so that the same request a second time changes nothing."""
 
 store_meta = sa.Table(
     "store_meta",

@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from jiyi.backends.sql import chat_transfer
 from jiyi.backends.sql.merge import CHANGE_FIELDS, MESSAGE_FIELDS, Merge
 from jiyi.backends.sql.rows import ENTRY_COLUMNS, entry_of
-from jiyi.backends.sql.schema import conversation_history, jobs, memory_changes, memory_records
+from jiyi.backends.sql.schema import conversation_history, jobs, memory_changes, memory_records, runtime_memories
 from jiyi.backends.sql.words import user_words
 from jiyi.errors import ImportFormatError
 from jiyi.model import clock
@@ -23,7 +23,10 @@ FORMAT = 1
 
 
 def export_rows(connection: sa.Connection, scope: str | None) -> Iterator[dict[str, Any]]:
-    """A header, the change log, entries, conversations with what was made of them, unfinished work, the dictionary."""
+    """A header, the change log, entries and how they fared, conversations, unfinished work, the dictionary.
+
+    Answers to requests are left out: nobody repeats a request to another store.
+    """
     yield {
         "kind": "jiyi-export",
         "format": FORMAT,
@@ -47,6 +50,16 @@ def export_rows(connection: sa.Connection, scope: str | None) -> Iterator[dict[s
     entries = sa.select(*ENTRY_COLUMNS).where(*of_scope(memory_records)).order_by(memory_records.c.id)
     for row in connection.execution_options(yield_per=500).execute(entries):
         yield {"kind": "entry", **entry_of(row).to_dict()}
+    usage = sa.select(runtime_memories).where(*of_scope(runtime_memories)).order_by(runtime_memories.c.memory_id)
+    for row in connection.execution_options(yield_per=500).execute(usage):
+        yield {
+            "kind": "usage",
+            "memory_id": row.memory_id,
+            "scope": row.scope,
+            "useful": row.useful,
+            "missed": row.missed,
+            "decayed_at": clock.to_text(row.decayed_at) if row.decayed_at is not None else None,
+        }
     messages = (
         sa.select(conversation_history).where(*of_scope(conversation_history)).order_by(conversation_history.c.id)
     )
@@ -81,6 +94,7 @@ def import_rows(connection: sa.Connection, rows: Iterable[Mapping[str, Any]], ac
     take: dict[str, Callable[[dict[str, Any]], ImportCounts]] = {
         "change": merge.change,
         "entry": merge.entry,
+        "usage": merge.usage,
         "message": merge.message,
         "job": merge.job,
         "word": merge.word,

@@ -15,7 +15,7 @@ import pytest
 pytest.register_assert_rewrite(
     *(
         f"{__name__}.{module}"
-        for module in ("changes", "chats", "conversations", "indexes", "notes", "records", "text", "vectors")
+        for module in ("changes", "chats", "conversations", "indexes", "notes", "records", "runtime", "text", "vectors")
     )
 )
 
@@ -28,10 +28,17 @@ from jiyi.testing.conformance.conversations import (  # noqa: E402
 )
 from jiyi.testing.conformance.notes import NoteConformance  # noqa: E402
 from jiyi.testing.conformance.records import EntryConformance  # noqa: E402
+from jiyi.testing.conformance.runtime import MemoryRuntimeConformance  # noqa: E402
 from jiyi.testing.conformance.text import TextIndexConformance  # noqa: E402
 from jiyi.testing.conformance.vectors import VectorIndexConformance  # noqa: E402
 
-__all__ = ["ChatStoreConformance", "RecordStoreConformance", "TextIndexConformance", "VectorIndexConformance"]
+__all__ = [
+    "ChatStoreConformance",
+    "MemoryRuntimeConformance",
+    "RecordStoreConformance",
+    "TextIndexConformance",
+    "VectorIndexConformance",
+]
 
 
 class RecordStoreConformance(

@@ -52,7 +52,7 @@ class NoteConformance(StoreFixtures):
         assert self.save(store, update(piece("one", 1, tags=("t",)), piece("two", 3))) == NoteCounts(added=2)
         assert second_handle.note_files(WORKSPACE, SCOPE) == {"memory/a.md": file()}
         assert [(row.content, row.version) for row in self.rows(second_handle)] == [("one", 1), ("two", 1)]
-        assert second_handle.tag_names([PRIVATE]) == ["t"]
+        assert second_handle.tag_usage([PRIVATE], limit=10, offset=0) == [("t", 1)]
 
     def test_the_state_changes_with_the_files(self, store: RecordStore) -> None:
         states = [store.note_files_state(WORKSPACE, SCOPE)]

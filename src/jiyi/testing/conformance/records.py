@@ -248,6 +248,66 @@ class EntryConformance(StoreFixtures):
         assert set(store.fetch([e.id for e in stored] + ["unknown"], MAIN)) == {e.id for e in stored}
         assert store.fetch([], MAIN) == {}
 
+    def test_tags_are_told_once_and_all_again_after_a_collection(
+        self, store: RecordStore, second_handle: RecordStore
+    ) -> None:
+        assert store.tags_since(None).tags == []
+        store.put([draft("a", "x", tags=("red", "big")), draft("b", "x", tags=("red",))], actor=ACTOR)
+        first = second_handle.tags_since(None)
+        assert {name for _, name in first.tags} == {"red", "big"}
+        assert (first.whole, list(second_handle.tags_since(first.mark).tags)) == (True, [])
+        store.put([draft("c", "x", tags=("blue", "big"))], actor=ACTOR)
+        second = second_handle.tags_since(first.mark)
+        assert ([name for _, name in second.tags], second.whole) == (["blue"], False)
+        store.forget("main", "c", actor=ACTOR)
+        assert list(second_handle.tags_since(second.mark).tags) == []
+        assert (store.collect_tags(), store.collect_tags()) == (1, 0)
+        third = second_handle.tags_since(second.mark)
+        assert ({name for _, name in third.tags}, third.whole) == ({"red", "big"}, True)
+        store.put([draft("d", "x", tags=("blue",))], actor=ACTOR)
+        assert len(second_handle.tags_since(third.mark).tags) == 1
+
+    def test_erasing_takes_the_tags_along_that_nothing_else_has(self, store: RecordStore) -> None:
+        store.put([draft("a", "x", tags=("red", "secret"))], actor=ACTOR)
+        store.put([draft("b", "x", tags=("red",))], actor=ACTOR)
+        known = store.tags_since(None).mark
+        store.forget("main", "a", actor=ACTOR, erase=True)
+        after = store.tags_since(known)
+        assert (after.whole, [name for _, name in after.tags]) == (True, ["red"])
+
+    def test_entries_are_found_by_tags_inside_the_filters(self, store: RecordStore) -> None:
+        entries = varied_entries()
+        store.put([Draft(e) for e in entries], actor=ACTOR)
+        ids = {name: tag_id for tag_id, name in store.tags_since(None).tags}
+        asked = [ids["red"], ids["big"]]
+        for condition, filters in FILTERS.items():
+            expected = {e.id: len({"red", "big"} & set(e.tags)) for e in entries if filters.admits(e)}
+            expected = {entry_id: hits for entry_id, hits in expected.items() if hits}
+            answer = store.tagged(asked, filters, limit=100)
+            assert {e.id: hits for e, hits in answer.found} == expected, condition
+            assert [hits for _, hits in answer.found] == sorted(expected.values(), reverse=True), condition
+            assert answer.candidates >= len(expected), condition
+        one = store.tagged(asked, MAIN, limit=1)
+        assert len(one.found) == 1
+        assert one.candidates == len([e for e in entries if e.scope == "main" and {"red", "big"} & set(e.tags)])
+        kinds = [e.memory_type for e, _ in store.tagged(asked, MAIN, limit=1, each_type=True).found]
+        assert len(kinds) == len(set(kinds)) > 1
+        assert store.tagged([], MAIN, limit=10).found == []
+
+    def test_tags_are_counted_inside_the_scopes(self, store: RecordStore) -> None:
+        store.put(
+            [
+                draft("a", "x", tags=("red", "big")),
+                draft("b", "x", tags=("red",)),
+                draft("c", "x", tags=("red", "secret"), scope="other"),
+                draft("d", "x", tags=("hidden",), is_active=False),
+            ],
+            actor=ACTOR,
+        )
+        assert store.tag_usage(["main"], limit=10, offset=0) == [("red", 2), ("big", 1)]
+        assert store.tag_usage(["main", "other"], limit=1, offset=0) == [("red", 3)]
+        assert store.tag_usage(["main"], limit=10, offset=1) == [("big", 1)]
+
     def test_an_access_is_counted_and_is_no_new_version(self, store: RecordStore) -> None:
         [first, second] = store.put([draft("a", "x"), draft("b", "x")], actor=ACTOR)
         head = store.head()

@@ -1,0 +1,40 @@
+"""Recall in simple mode: there are records and tags, and no index that could be asked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from jiyi.errors import InvalidInputError, SimpleModeError
+from jiyi.model.entry import IndexCoverage, MemoryEntry
+from jiyi.ports import RecordStore
+from jiyi.recall.engine import MODES, Request
+from jiyi.recall.tags import TagMirror, recall_by_tags
+
+INDEXES: Final = ("text", "vectors")
+
+
+@dataclass(frozen=True, slots=True)
+class TagsOnlyRecall:
+    """Answers by tags. `hybrid` is what there is, and its hits say what is off; other modes are refused."""
+
+    store: RecordStore
+    tags: TagMirror
+    off: tuple[str, ...] = INDEXES
+    """What would have answered as well; hits name it."""
+
+    def answer(self, request: Request) -> list[MemoryEntry]:
+        """The entries whose tags stand in the question, most tags first."""
+        if request.mode not in MODES:
+            raise InvalidInputError(f"mode {request.mode!r} is unknown; use one of {', '.join(MODES)}")
+        if request.mode not in {"hybrid", "tags"}:
+            raise SimpleModeError.of(f"recall in mode {request.mode!r} is", "use mode 'tags'")
+        if request.context:
+            raise SimpleModeError.of("the context of hits is", "leave context out")
+        off = tuple(
+            IndexCoverage(name, answered=False, note="off in simple mode (enable_simple_memory)") for name in self.off
+        )
+        return recall_by_tags(self.store, self.tags, request.query, request.filters, request.limit, coverage=off).hits
+
+    def close(self) -> None:
+        """There is nothing to let go of."""

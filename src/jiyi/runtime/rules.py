@@ -1,0 +1,118 @@
+"""Rules of the runtime that need no store: fair shares, chained answers, and when two memories say the same."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from jiyi.model.entry import MemoryEntry
+from jiyi.model.identity import text_hash
+from jiyi.text import fold, tag_form
+
+if TYPE_CHECKING:
+    from jiyi.text import Analyzer
+
+T = TypeVar("T")
+
+NEAR: Final = 0.8
+"""So much of the longer text the shorter one has to say."""
+
+# Words that change neither what is said nor about whom. Everything else counts, most of all what negates.
+_FILLERS: Final = frozenset(
+    "的 了 着 得 地 吗 呢 吧 啊 呀 嘛 哦 嗯 很 也 都 就 还 又 a an the very really quite just also too please".split()  # noqa: SIM905
+)
+_DECISIVE: Final = re.compile(
+    r"[0-9〇零一二两三四五六七八九十百千万亿不没无非未别勿莫否]"
+    r"|^(?:no|not|never|none|nobody|nothing|neither|nor|without|cannot|hardly|.*n't)$"
+)
+
+
+def fair_shares(ranked: Sequence[T], kind_of: Callable[[T], str], limit: int) -> list[T]:
+    """The best `limit` of a ranked list when every kind gives one in turn, in the order of the list."""
+    by_kind: dict[str, list[int]] = {}
+    for place, each in enumerate(ranked):
+        by_kind.setdefault(kind_of(each), []).append(place)
+    chosen: list[int] = []
+    turn = 0
+    while len(chosen) < limit:
+        given = [places[turn] for places in by_kind.values() if turn < len(places)]
+        if not given:
+            break
+        # In one turn the better ones first: with fewer places than kinds the weakest kinds go without.
+        chosen += sorted(given)[: limit - len(chosen)]
+        turn += 1
+    return [ranked[place] for place in sorted(chosen)]
+
+
+def chained_shares(direct: Sequence[T], linked: Sequence[T], limit: int) -> tuple[Sequence[T], Sequence[T]]:
+    """How many of each an answer has: at most half of it is linked, unless there are fewer direct ones."""
+    room = max(limit // 2, limit - len(direct))
+    taken = linked[:room]
+    return direct[: limit - len(taken)], taken
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What a memory says, word by word, without what does not matter."""
+
+    content: tuple[str, ...]
+    particles: tuple[str, ...]
+    """Stop words that may change the meaning."""
+
+    def text(self) -> str:
+        """One line; equal lines say the same."""
+        return f"{' '.join(self.content)}\t{' '.join(self.particles)}"
+
+    @classmethod
+    def from_text(cls, line: str) -> Said:
+        """The inverse of `text`."""
+        content, _, particles = line.partition("\t")
+        return cls(tuple(content.split()), tuple(particles.split()))
+
+
+def said(text: str, analyzer: Analyzer) -> Said:
+    """The words of a text in their order."""
+    analysis = analyzer.analyze(text)
+    content = tuple(word for word in analysis.words[: analysis.length] if word not in _FILLERS)
+    particles = tuple(word for word in analysis.words[analysis.length :] if word not in _FILLERS)
+    if not content and not particles:
+        return Said(tuple(fold(text).split()), ())
+    return Said(content, particles)
+
+
+def says_all_of(longer: Said, shorter: Said) -> bool:
+    """Whether one memory says everything the other does and hardly more, so that the other can go.
+
+    Only additions are allowed: another name, number, order of words or a negation makes it another memory.
+    """
+    if longer.particles != shorter.particles or len(shorter.content) < NEAR * len(longer.content):
+        return False
+    rest = iter(longer.content)
+    extra: list[str] = []
+    for word in shorter.content:
+        for candidate in rest:
+            if candidate == word:
+                break
+            extra.append(candidate)
+        else:
+            return False
+    return not any(_DECISIVE.search(word) for word in (*extra, *rest))
+
+
+SAME, ALIKE = "=", "~"
+"""How the names of groups begin: memories that say the same, and memories that could."""
+
+
+def sort_keys(entry: MemoryEntry, what: Said) -> Iterable[tuple[str, str]]:
+    """(group, text) by which near-duplicates come to stand beside each other.
+
+    The same words are the same whatever the tags. Nearly the same words must also have the same tags: these name whom
+    and what a memory is about.
+    """
+    line = what.text()
+    yield SAME + text_hash(entry.memory_type, line), line
+    forms = sorted(tag_form(tag) for tag in entry.tags)
+    if forms:
+        yield ALIKE + text_hash(entry.memory_type, *forms), line

@@ -1,0 +1,65 @@
+"""VectorMemoryRuntime: memories are found by words, meaning and dates, with the hybrid recall."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from jiyi.model.entry import MemoryEntry
+from jiyi.model.filters import Filters
+from jiyi.recall.engine import RecallEngine, Request
+from jiyi.runtime.base import Found, Run, Runtime, RuntimeParts
+from jiyi.runtime.interface import MemoryLink
+
+_MOST_NEIGHBOURS = 10
+
+
+class VectorMemoryRuntime(Runtime):
+    """Finds what `AgentMemory.recall` finds, without what was said in conversations."""
+
+    def __init__(self, parts: RuntimeParts, engine: RecallEngine, run: Run, written: Callable[[], None]) -> None:
+        super().__init__(parts, run, written)
+        self._engine = engine
+
+    def _accept(self, entries: Sequence[MemoryEntry]) -> None:
+        """Whatever has a text can be found."""
+
+    def _find(self, query: str, filters: Filters, limit: int) -> Found:
+        found = self._engine.answer_counted(Request(query=query, filters=filters, limit=limit))
+        return Found(found.hits, found.candidates)
+
+    def _find_each_type(self, query: str, filters: Filters, limit: int) -> Found:
+        """Every type is asked by itself: the types the runtime has used, and those of the best answers of all."""
+        best = self._find(query, filters, limit)
+        candidates = best.candidates
+        found = {hit.id: hit for hit in best.hits}
+        types = {*self._parts.store.memory_types(filters.scopes), *(hit.memory_type for hit in found.values())}
+        if len(types) > 1:
+            more: list[tuple[int, MemoryEntry]] = []
+            for kind in sorted(types):
+                only = replace(filters, memory_types=(kind,), without_types=())
+                of_type = self._find(query, only, limit)
+                candidates += of_type.candidates
+                more += enumerate(of_type.hits)
+            # What is among the best of all stands as it stands there; the rest follows, by its place in its own type.
+            more.sort(key=lambda placed: (placed[0], -_score(placed[1])))
+            found.update({hit.id: hit for _, hit in more if hit.id not in found})
+        return Found(list(found.values()), candidates)
+
+    def _linked(
+        self, first: Sequence[MemoryEntry], filters: Filters, limit: int
+    ) -> list[tuple[MemoryEntry, MemoryLink]]:
+        found: dict[str, tuple[MemoryEntry, MemoryLink]] = {}
+        for hit in first:
+            # The judgment is the question now, cut to what a question may have.
+            query = hit.content[: self._parts.limits.max_query_characters]
+            near = self._engine.answer(Request(query=query, filters=filters, limit=min(limit, _MOST_NEIGHBOURS)))
+            for entry in near:
+                known = found.get(entry.id)
+                if entry.id != hit.id and (known is None or _score(known[0]) < _score(entry)):
+                    found[entry.id] = (entry, MemoryLink(hit.id, "meaning"))
+        return sorted(found.values(), key=lambda pair: -_score(pair[0]))
+
+
+def _score(entry: MemoryEntry) -> float:
+    return entry.relevance_score or 0.0
