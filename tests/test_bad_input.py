@@ -59,7 +59,11 @@ CALLS: dict[str, dict[str, Call]] = {
         "recall": lambda memory, value: memory.recall("text", value),
         "list": lambda memory, value: memory.list(limit=value),
         "candidates": lambda memory, value: memory.candidates(limit=value),
+        "jobs": lambda memory, value: memory.jobs(limit=value),
+        "run_jobs": lambda memory, value: memory.run_jobs(value),
     },
+    "states": {"jobs": lambda memory, value: memory.jobs(states=value)},
+    "job_id": {"retry_job": lambda memory, value: memory.retry_job(value)},
     "offset": {"list": lambda memory, value: memory.list(offset=value)},
     "context": {"recall": lambda memory, value: memory.recall("text", context=value)},
     "weights": {"recall": lambda memory, value: memory.recall("text", weights=value)},
@@ -88,6 +92,9 @@ CALLS: dict[str, dict[str, Call]] = {
         "candidates": lambda memory, value: memory.candidates(scope=value),
         "take_candidate": lambda memory, value: memory.take_candidate("id", scope=value),
         "reject_candidate": lambda memory, value: memory.reject_candidate("id", scope=value),
+        "jobs": lambda memory, value: memory.jobs(scope=value),
+        "retry_job": lambda memory, value: memory.retry_job("job", scope=value),
+        "maintain": lambda memory, value: memory.maintain(scope=value),
     },
     "category": {
         "store": lambda memory, value: memory.store("key", "text", value),
@@ -215,6 +222,8 @@ NO_SCOPE: list[tuple[object, list[str]]] = [
 ]
 
 VALUES: dict[str, list[tuple[object, list[str]]]] = {
+    "states": [("asleep", ["asleep", "queued"]), ([], ["dead"]), (["dead", 5], ["5"]), (7, ["7"]), (None, ["None"])],
+    "job_id": [("", ["empty"]), (5, ["int"]), ("x" * 1_000, ["512"]), ("\ud800", ["D800"])],
     "key": [*NO_TEXT, *TOO_LONG_AS_KEY, (None, ["NoneType"])],
     "content": [
         *NO_TEXT,
@@ -338,7 +347,7 @@ def test_a_bad_value_is_refused_and_nothing_is_changed(
 
 def test_every_argument_of_every_method_is_tried() -> None:
     """A new argument or method has no place until its bad values are listed here."""
-    any_value = {"erase", "highlights", "progress"}
+    any_value = {"dry_run", "erase", "highlights", "progress"}
     singular = {"memory_types": "memory_type", "domains": "domain"}
     for name, method in inspect.getmembers(AsyncMemory, inspect.iscoroutinefunction):
         if name.startswith("_"):

@@ -469,10 +469,9 @@ class AgentMemory:
         """The scope's background work in these states (`queued`, `running`, `done`, `dead`), newest first."""
         from jiyi.model.job import JOB_STATES
 
-        wanted = (states,) if isinstance(states, str) else tuple(states)
-        for state in wanted:
-            if state not in JOB_STATES:
-                raise InvalidInputError(f"state {state!r} is unknown; the states are {', '.join(JOB_STATES)}")
+        wanted = (states,) if isinstance(states, str) or not isinstance(states, Iterable) else tuple(states)
+        if not wanted or not all(state in JOB_STATES for state in wanted):
+            raise InvalidInputError(f"states {ascii(states)[:80]} must be some of {', '.join(JOB_STATES)}")
         most = self._limits.check_limit(limit)
         return await self._run(self._jobs.list, states=wanted, scopes=(self._scope(scope),), limit=most)
 
@@ -483,10 +482,9 @@ class AgentMemory:
         self._queued()
         return revived
 
-    async def run_jobs(self, limit: int | None = None) -> int:
-        """Do the background work that is due now, of every scope; returns how many jobs were begun."""
-        most = None if limit is None else check_whole(limit, "limit", 1, 2**31 - 1)
-        return await self._run(self._lt.runner.run_due, most)
+    async def run_jobs(self, limit: int = 1_000) -> int:
+        """Do background work that is due now, of every scope, at most so many jobs; returns how many were begun."""
+        return await self._run(self._lt.runner.run_due, self._limits.check_limit(limit))
 
     async def maintain(self, *, scope: str | None = None, dry_run: bool = False) -> dict[str, Any]:
         """The regular upkeep, for cron: background work that is due, forgetting, unused tags, the dead-letter list.

@@ -230,7 +230,7 @@ class NoopMemory:
         """There is no such job."""
         return False
 
-    async def run_jobs(self, limit: int | None = None) -> int:
+    async def run_jobs(self, limit: int = 1_000) -> int:
         """Nothing to do."""
         return 0
 

@@ -483,8 +483,10 @@ class JobStore(Protocol):
         """Queue a job; `False` when one with its dedupe key waits already."""
         ...
 
-    def claim(self, worker: str, *, now: datetime, lease_until: datetime) -> Job | None:
-        """The oldest job that is due, now this worker's; jobs of one scope in their order."""
+    def claim(
+        self, worker: str, *, now: datetime, lease_until: datetime, scopes: Sequence[str] | None = None
+    ) -> Job | None:
+        """The oldest job (of these scopes) that is due, now this worker's; jobs of one scope in their order."""
         ...
 
     def finish(self, job: Job, *, now: datetime) -> bool:
@@ -531,6 +533,7 @@ class ImportCounts:
     words: int = 0
     chat: int = 0
     """Epochs, summaries, flush marks and candidates of conversations."""
+    jobs: int = 0
 
     def __add__(self, other: ImportCounts) -> ImportCounts:
         return ImportCounts(
@@ -540,6 +543,7 @@ class ImportCounts:
             self.unchanged + other.unchanged,
             self.words + other.words,
             self.chat + other.chat,
+            self.jobs + other.jobs,
         )
 
 

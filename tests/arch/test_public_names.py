@@ -151,7 +151,10 @@ ROOMS = {"longterm", "notes", "runtime"}
 HEAVY = (
     "ahocorasick",
     "httpx",
+    "httpx2",
+    "matplotlib",
     "numpy",
+    "openai",
     "rich",
     "rjieba",
     "sqlalchemy",

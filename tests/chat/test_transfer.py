@@ -164,7 +164,7 @@ def test_a_store_of_the_first_version_gets_the_tables_of_the_chat_room(open_memo
     with database(tmp_path / "data") as connection:
         connection.execute("DROP INDEX ix_conversation_history_prompts")
         for table in schema.metadata.tables:
-            if table.startswith("chat_") or table == "flush_candidates":
+            if table.startswith(("chat_", "note_")) or table == "flush_candidates":
                 connection.execute(f"DROP TABLE {table}")
         connection.execute("DELETE FROM schema_migrations WHERE version > 1")
     memory = open_memory()

@@ -77,3 +77,14 @@ def test_the_same_round_done_twice_is_stored_once(open_room: OpenMemory, clock: 
     # The slow one comes to an end as well, and finds that it is too late.
     assert memory._target.longterm._keep(slow) is None or memory._target.longterm._keep(slow) == []
     assert memory.count(scope="alice") == 1
+
+
+def test_work_that_is_not_done_goes_with_an_export(open_room: OpenMemory, tmp_path: Path) -> None:
+    memory = open_room()
+    memory.longterm.schedule_round("alice", "conversation", "I am allergic to nuts", "noted")
+    memory.export_jsonl(tmp_path / "export.jsonl")
+    other = open_room("other")
+    assert other.import_jsonl(tmp_path / "export.jsonl").jobs == 1
+    assert other.import_jsonl(tmp_path / "export.jsonl").jobs == 0
+    assert other.run_jobs() == 1
+    assert [entry.content for entry in other.list(scope="alice")] == ["I am allergic to nuts"]

@@ -227,6 +227,18 @@ def test_no_text_breaks_out_of_the_fence(texts: list[str]) -> None:
     assert len(shown.splitlines()) == len(lines)
 
 
+def test_a_model_is_asked_once_for_the_rest_of_a_block(open_room: OpenMemory) -> None:
+    fake = model()
+    memory = open_room(llm=fake, embedder="none")
+    for number in range(12):
+        text = f"The {number}th thing that Ann likes is tea number {number}, which grows on hill {number}."
+        memory.store(f"k{number}", text, scope="alice", domain="user_preferences")
+    shown = memory.longterm.get_memory_context_for_prompt("alice", "Which tea does Ann like?", token_budget=200)
+    assert "summary of" in shown
+    assert EstimatedTokens().count(shown) <= 200
+    assert len(fake.calls) == 2
+
+
 @pytest.mark.parametrize("budget", [60, 100, 200, 400])
 def test_the_block_stays_inside_its_budget_and_tells_of_the_rest(budget: int) -> None:
     hits = [entry(f"The {n}th thing that Ann likes is tea number {n}, which grows on hill {n}.") for n in range(20)]

@@ -291,3 +291,23 @@ def test_the_scorer_of_the_fake_model_is_asked_once_for_a_good_reply(open_room: 
     tell(memory, "I like tea")
     assert len(fake.calls) == 1
     assert scored() == '{"memories": []}'
+
+
+def test_a_round_that_is_too_long_for_the_model_is_looked_at_in_part(open_room: OpenMemory) -> None:
+    from jiyi.errors import ContextOverflowError
+    from jiyi.testing.models import ModelCall, ScriptedModel
+
+    def small(call: ModelCall) -> str | ContextOverflowError:
+        if len(data_of(call)["user"]) > 3_000:
+            return ContextOverflowError("at most 4096 tokens")
+        return scored(fact("I am allergic to nuts"))
+
+    memory = open_room(llm=ScriptedModel(small), embedder="none")
+    stored = tell(memory, "I am allergic to nuts. " + "and so on, " * 1_000)
+    assert [entry.content for entry in stored] == ["I am allergic to nuts"]
+
+
+def test_what_was_learned_from_a_conversation_is_not_shown_as_part_of_it(room: AgentMemory) -> None:
+    tell(room, "我对青霉素过敏", "已经记下了")
+    (hit,) = room.recall("已经记下了", 1, scope="alice", memory_types="message", context=5)
+    assert [near.memory_type for near in hit.context] == ["message"]

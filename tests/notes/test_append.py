@@ -284,12 +284,12 @@ def test_a_stale_save_after_the_acknowledgement_is_noticed_and_both_texts_are_ke
 def test_what_was_written_again_once_and_is_deleted_again_stays_deleted(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # As if the second deletion came later than any program would be.
-    monkeypatch.setattr("jiyi.notes.append.AGAIN_SECONDS", -1.0)
     desk.notes.memory_append("unwanted", at=NEAR_MIDNIGHT)
     file = desk.root / "memory/2026-11-16.md"
     saved_by_rename(file, "# 2026-11-16\n")
     assert len(desk.notes.scan().restored) == 1
+    # As if the second deletion came later than any program would be.
+    monkeypatch.setattr("jiyi.notes.append.GRACE_SECONDS", -1.0)
     saved_by_rename(file, "# 2026-11-16\n")
     assert desk.notes.scan().restored == ()
     assert desk.found("unwanted") == []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -56,10 +56,10 @@ class JobRunner:
         """Say who does which kind of job."""
         self._handlers.update(handlers)
 
-    def run_one(self) -> bool:
-        """Do the next job that is due; `False` when there is none."""
+    def run_one(self, scopes: Sequence[str] | None = None) -> bool:
+        """Do the next job (of these scopes) that is due; `False` when there is none."""
         now = self.now()
-        job = self._store.claim(self.worker, now=now, lease_until=now + self.lease)
+        job = self._store.claim(self.worker, now=now, lease_until=now + self.lease, scopes=scopes)
         if job is None:
             return False
         if job.attempt > self._backoff.attempts:
@@ -103,10 +103,10 @@ class JobRunner:
             return False
         return True
 
-    def run_due(self, most: int | None = None) -> int:
-        """Do everything that is due now; returns how many jobs were begun."""
+    def run_due(self, most: int | None = None, scopes: Sequence[str] | None = None) -> int:
+        """Do everything (of these scopes) that is due now; returns how many jobs were begun."""
         done = 0
-        while (most is None or done < most) and self.run_one():
+        while (most is None or done < most) and self.run_one(scopes):
             done += 1
         return done
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from datetime import tzinfo
 from typing import Final, Literal
 
+from jiyi.longterm.compression import fitted
 from jiyi.longterm.untrusted import readable
 from jiyi.model.entry import MemoryEntry
 from jiyi.model.identity import text_hash
@@ -37,6 +38,8 @@ _INVISIBLE: Final = re.compile(
     "[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\U000e0000-\U000e0fff]+"
 )
 _VERBATIM_SHARE: Final = 0.6
+_CHARACTERS_PER_TOKEN: Final = {"zh": 0.8, "en": 3.0}
+_LEAST_SUMMARY: Final = 20
 
 
 def build_context(
@@ -64,15 +67,17 @@ def build_context(
     while kept < len(lines) and counter.count(_block(lines[: kept + 1], language)) <= budget * _VERBATIM_SHARE:
         kept += 1
     rest = [hit.content for hit in hits[kept:]]
-    # A token is at least a third of a character in any language; then less and less until it fits.
-    room = 3 * (budget - counter.count(_block(lines[:kept], language)))
-    while room >= 20:
+    left = budget - counter.count(_block(lines[:kept], language))
+    room = int(left * _CHARACTERS_PER_TOKEN[language])
+    if room >= _LEAST_SUMMARY:
+        # Asked for once: what turns out to be too long is cut, not asked for again.
         summary, how = compress(rest, room)
         origin = _SUMMARY[language].format(count=len(rest)) + (f" · {how}" if how else "")
-        block = _block([*lines[:kept], f"- [{origin}] {_one_line(summary)}"], language)
-        if counter.count(block) <= budget:
-            return block
-        room = room * 2 // 3
+        while len(summary) >= _LEAST_SUMMARY:
+            block = _block([*lines[:kept], f"- [{origin}] {_one_line(summary)}"], language)
+            if counter.count(block) <= budget:
+                return block
+            summary = fitted(summary, len(summary) * 4 // 5)
     return _block(lines[:kept], language) if kept else ""
 
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 SURE_SIMILARITY: Final = 0.93
 """From this similarity on two facts in other words are one, if they share most words."""
 _SHARED_WORDS: Final = 0.6
+_LONGER: Final = 4
 
 # Between digits a point or colon is part of the number, and C++ is not C.
 _SIGNS: Final = re.compile(r"[\s，。！？、；“”\"'‘’!?…~～()（）\[\]【】]+|[.,:;：](?!\d)")
@@ -102,8 +103,9 @@ def is_known(new: Gist, old: Gist, similarity: float | None = None) -> bool:
         return False
     if not new.terms or not old.terms:
         return False
-    # Nothing in it that the old one does not have. One word alone is in too many facts.
-    if new.terms <= old.terms and (len(new.terms) > 1 or new.terms == old.terms):
+    # Nothing in it that the old one does not have. One word alone is in too many facts, and a long text has any words.
+    comparable = len(old.terms) <= _LONGER * len(new.terms)
+    if new.terms <= old.terms and comparable and (len(new.terms) > 1 or new.terms == old.terms):
         return True
     shared = len(new.terms & old.terms) / min(len(new.terms), len(old.terms))
     return similarity is not None and similarity >= SURE_SIMILARITY and shared >= _SHARED_WORDS

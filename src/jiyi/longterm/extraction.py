@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from jiyi.errors import ContextOverflowError
 from jiyi.longterm.asking import ask_json, shown, wrong
 from jiyi.longterm.untrusted import is_steering, looked_at, readable
 from jiyi.model.domain import DOMAINS
@@ -18,6 +19,7 @@ from jiyi.text.cues import find_statements
 LEAST_SCORE = 0.7
 _MOST_BY_RULES = 20
 _REPLY_TOKENS = 2_000
+_SHORT = 1_000
 # That it was asked to be remembered is not part of what is remembered.
 _ASKED_TO = re.compile(
     r"[，,。.;；\s]+(?:请|麻烦)?(?:你|您)?(?:一定要?|帮我)?(?:记住|记一下|记得)[。.!！]*$"
@@ -36,6 +38,12 @@ class Round:
     def of(cls, user: str, assistant: str) -> Round:
         """Without what steers the memory, and not endlessly long."""
         return cls(looked_at(user), looked_at(assistant))
+
+    def shortened(self) -> Round | None:
+        """The beginnings and ends of both, half as long; `None` when there is little left to leave out."""
+        if len(self.user) + len(self.assistant) < _SHORT:
+            return None
+        return Round(_halved(self.user), _halved(self.assistant))
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +80,16 @@ def _by_model(model: ChatModel, said: Round, known: Sequence[str]) -> list[Propo
     def read(reply: Any) -> list[Proposal]:
         return _read(model, reply, len(known))
 
-    messages = score_messages(said.user, said.assistant, known)
-    return ask_json(model, messages, SCORE_SCHEMA, read, max_tokens=_REPLY_TOKENS, accepted=SCORE_ACCEPTED)
+    while True:
+        messages = score_messages(said.user, said.assistant, known)
+        try:
+            return ask_json(model, messages, SCORE_SCHEMA, read, max_tokens=_REPLY_TOKENS, accepted=SCORE_ACCEPTED)
+        except ContextOverflowError:
+            # Too long for this model: a part of it is better than nothing, and the round itself is kept whole.
+            shorter = said.shortened()
+            if shorter is None:
+                raise
+            said = shorter
 
 
 def _read(model: ChatModel, reply: Any, known: int) -> list[Proposal]:
@@ -99,6 +115,11 @@ def _read_one(model: ChatModel, item: Any, known: int) -> Proposal:
     corrects = item.get("corrects")
     place = corrects - 1 if isinstance(corrects, int) and not isinstance(corrects, bool) else None
     return Proposal(_fact(text), float(score), domain, place if place is not None and 0 <= place < known else None)
+
+
+def _halved(text: str) -> str:
+    quarter = len(text) // 4
+    return text if len(text) < _SHORT // 2 else f"{text[:quarter]}\n…\n{text[-quarter:]}"
 
 
 def _fact(text: str) -> str:

@@ -19,7 +19,7 @@ from jiyi.longterm.duplicates import Gist, fact_key, gist, is_known, related, su
 from jiyi.longterm.extraction import Proposal, Round, propose
 from jiyi.longterm.parts import LongtermParts, made_by
 from jiyi.model.category import MemoryCategory
-from jiyi.model.entry import MESSAGE_TYPE, MemoryEntry, Source
+from jiyi.model.entry import MemoryEntry, Source
 from jiyi.model.filters import Filters
 from jiyi.model.identity import new_id
 from jiyi.model.message import Message
@@ -243,7 +243,7 @@ class Keeper:
         query = text[:_QUERY_CHARACTERS].strip()
         if not query:
             return []
-        filters = Filters((scope,), without_types=(MESSAGE_TYPE, "reflection"))
+        filters = Filters((scope,), memory_types=("fact",))
         return self._parts.similar.recall(Request(query, filters, limit=limit))
 
     def _by_attribute(self, scope: str, subject: str, attribute: str) -> list[MemoryEntry]:

@@ -16,7 +16,7 @@ _MOST_DEAD = 100
 
 def maintain(parts: LongtermParts, scopes: Sequence[str] | None, *, dry_run: bool) -> dict[str, Any]:
     """Do it for these scopes, or for all; a report of what was done."""
-    ran = 0 if dry_run else parts.runner.run_due()
+    ran = 0 if dry_run else parts.runner.run_due(scopes=scopes)
     forgetter = Forgetter(parts)
     curve = EbbinghausForgetting()
     forgotten: dict[str, int] = {}

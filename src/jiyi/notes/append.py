@@ -20,7 +20,7 @@ from jiyi.notes import decoding, entries
 from jiyi.notes.entries import NoteEntry
 from jiyi.notes.files import Files
 from jiyi.notes.identity import file_identity
-from jiyi.notes.journal import AGAIN_SECONDS, GRACE_SECONDS, Journal, Lock, Record
+from jiyi.notes.journal import GRACE_SECONDS, Journal, Lock, Record
 
 _log = logging.getLogger("jiyi.notes")
 
@@ -180,8 +180,7 @@ class Appender:
         doubtful = [
             record
             for record in records
-            if file not in {record.file, self._seen.get(record.id)}
-            and replaced - record.written <= 1e9 * (AGAIN_SECONDS if record.restored else GRACE_SECONDS)
+            if file not in {record.file, self._seen.get(record.id)} and replaced - record.written <= 1e9 * GRACE_SECONDS
         ]
         holding = self._present(path) if doubtful else None
         if holding is None:

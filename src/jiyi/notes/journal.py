@@ -25,8 +25,6 @@ from jiyi.errors import NotesError
 
 GRACE_SECONDS: Final = 10.0
 """An entry that is missing from a file that was replaced so soon after it is taken as overwritten, not as deleted."""
-AGAIN_SECONDS: Final = 2.0
-"""The same for one that was written again: a program may do that once more, a person is not so quick."""
 _KEEP_SECONDS: Final = 600.0
 _ROTATE_BYTES: Final = 128 << 10
 _SUFFIX: Final = ".jsonl"

@@ -402,7 +402,8 @@ class RecallEngine:
                     row = rows[other]
                     if other != place and row.thread == CONVERSATION + hit.conversation_id and row.scope == hit.scope:
                         entry = entries.get(row.entry_id)
-                        if entry is not None:
+                        # What was learned from a conversation is not part of what was said in it.
+                        if entry is not None and (entry.domain is None or entry.position is not None):
                             near.append(entry)
             found.append(replace(hit, context=tuple(near)))
         return found

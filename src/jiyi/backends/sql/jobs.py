@@ -78,15 +78,17 @@ class SqlJobStore:
         with self._database.write() as connection:
             return insert_job(connection, draft, self._now())
 
-    def claim(self, worker: str, *, now: datetime, lease_until: datetime) -> Job | None:
-        """The oldest job that is due, now this worker's; `None` when there is none.
+    def claim(
+        self, worker: str, *, now: datetime, lease_until: datetime, scopes: Sequence[str] | None = None
+    ) -> Job | None:
+        """The oldest job (of these scopes) that is due, now this worker's; `None` when there is none.
 
         Jobs of one scope are done in their order: what was said later must not be learned earlier. A lease that has run
         out means that its holder is gone.
         """
         while True:
             with self._database.read() as connection:
-                row = connection.execute(_due(now)).first()
+                row = connection.execute(_due(now, scopes)).first()
             if row is None:
                 return None
             taken = (
@@ -168,12 +170,13 @@ def _heads() -> sa.Select[Any]:
     return sa.select(sa.func.min(_columns.sequence)).where(_columns.state.in_(_OPEN)).group_by(_columns.scope)
 
 
-def _due(now: datetime) -> sa.Select[Any]:
+def _due(now: datetime, scopes: Sequence[str] | None) -> sa.Select[Any]:
     waiting = sa.and_(_columns.state == "queued", _columns.not_before <= now)
     abandoned = sa.and_(_columns.state == "running", _columns.lease_until <= now)
     return (
         sa.select(_columns.id, _columns.state, _columns.attempt)
         .where(_columns.sequence.in_(_heads()), sa.or_(waiting, abandoned))
+        .where(*(() if scopes is None else (_columns.scope.in_(scopes),)))
         .order_by(_columns.sequence)
         .limit(1)
     )

@@ -23,7 +23,7 @@ import sqlalchemy as sa
 from jiyi.backends.sql import records
 from jiyi.backends.sql.chat_transfer import ChatMerge
 from jiyi.backends.sql.rows import ENTRY_COLUMNS, changed_fields, entry_of, entry_values, to_json
-from jiyi.backends.sql.schema import conversation_history, memory_changes, memory_records, runtime_memories
+from jiyi.backends.sql.schema import conversation_history, jobs, memory_changes, memory_records, runtime_memories
 from jiyi.backends.sql.tags import write_tags
 from jiyi.backends.sql.words import add_user_word
 from jiyi.errors import InvalidInputError
@@ -254,6 +254,36 @@ class Merge:
             )
             self._sessions[scope, session_id] = session
         return session
+
+    # --- background work ------------------------------------------------------------------------------------------
+
+    def job(self, data: Mapping[str, Any]) -> ImportCounts:
+        """Take in work that was not done where it came from: it is done here, as often as it takes."""
+        _only(data, ("id", "work", "scope", "payload", "dead", "reason", "created_at"))
+        if not isinstance(data["payload"], dict) or not isinstance(data["dead"], bool):
+            raise InvalidInputError("a job has a payload and is dead or not")
+        if not isinstance(data["reason"], str):
+            raise InvalidInputError(f"reason {data['reason']!r} is no text")
+        job_id = _LIMITS.check_session_id(data["id"], "id")
+        known = self._connection.execute(sa.select(jobs.c.id).where(jobs.c.id == job_id)).first()
+        if known is not None:
+            return _UNCHANGED
+        moment = clock.from_text(data["created_at"])
+        self._connection.execute(
+            jobs.insert().values(
+                id=job_id,
+                kind=_LIMITS.check_session_id(data["work"], "work"),
+                scope=check_scope(data["scope"]),
+                payload=to_json(data["payload"]),
+                state="dead" if data["dead"] else "queued",
+                attempt=0,
+                not_before=moment,
+                reason=data["reason"],
+                created_at=moment,
+                finished_at=clock.utc_now() if data["dead"] else None,
+            )
+        )
+        return ImportCounts(jobs=1)
 
     # --- the dictionary -------------------------------------------------------------------------------------------
 

@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from jiyi.backends.sql import chat_transfer
 from jiyi.backends.sql.merge import CHANGE_FIELDS, MESSAGE_FIELDS, Merge
 from jiyi.backends.sql.rows import ENTRY_COLUMNS, entry_of
-from jiyi.backends.sql.schema import conversation_history, memory_changes, memory_records, runtime_memories
+from jiyi.backends.sql.schema import conversation_history, jobs, memory_changes, memory_records, runtime_memories
 from jiyi.backends.sql.words import user_words
 from jiyi.errors import ImportFormatError
 from jiyi.model import clock
@@ -23,7 +23,7 @@ FORMAT = 1
 
 
 def export_rows(connection: sa.Connection, scope: str | None) -> Iterator[dict[str, Any]]:
-    """A header, the change log, entries and how they fared, conversations and what chats made of them, the dictionary.
+    """A header, the change log, entries and how they fared, conversations, unfinished work, the dictionary.
 
     Answers to requests are left out: nobody repeats a request to another store.
     """
@@ -71,6 +71,18 @@ def export_rows(connection: sa.Connection, scope: str | None) -> Iterator[dict[s
             "replaced_at": clock.to_text(row.replaced_at) if row.replaced_at is not None else None,
         }
     yield from chat_transfer.export_rows(connection, scope)
+    unfinished = sa.select(jobs).where(*of_scope(jobs), jobs.c.state != "done").order_by(jobs.c.sequence)
+    for row in connection.execution_options(yield_per=500).execute(unfinished):
+        yield {
+            "kind": "job",
+            "id": row.id,
+            "work": row.kind,
+            "scope": row.scope,
+            "payload": json.loads(row.payload),
+            "dead": row.state == "dead",
+            "reason": row.reason,
+            "created_at": clock.to_text(row.created_at),
+        }
     if scope is None:
         # The dictionary belongs to the store, not to a scope.
         yield from ({"kind": "word", "word": word} for word in user_words(connection))
@@ -84,6 +96,7 @@ def import_rows(connection: sa.Connection, rows: Iterable[Mapping[str, Any]], ac
         "entry": merge.entry,
         "usage": merge.usage,
         "message": merge.message,
+        "job": merge.job,
         "word": merge.word,
         **{kind: functools.partial(merge.chat.take, kind) for kind in chat_transfer.TABLES},
     }
