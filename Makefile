@@ -8,6 +8,8 @@ VENV   := .venv
 PY     := $(VENV)/bin/python
 READY  := $(VENV)/.ready
 ARGS   ?=
+# Tests wait for the disk as much as for the processor: one more than there are cores of a small machine.
+WORKERS ?= 3
 DATA   ?=
 
 # What ruff, mypy and the tests look at; bench/ is there only in a full checkout.
@@ -29,7 +31,7 @@ demo: $(READY) ## see what jiyi does: a short story on a temporary directory
 # `test` because the direction of imports and the types are promises like any other, and one command keeps them all.
 test: check ## run `check`, then the whole test suite
 	@echo '== tests'
-	@$(PY) -m pytest $(ARGS)
+	@$(PY) -m pytest -n $(WORKERS) --dist loadfile $(ARGS)
 
 check: $(READY) ## lint, formatting, strict types, and which part may import which
 	@echo '== lint'
