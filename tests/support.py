@@ -50,6 +50,14 @@ def database(folder: Path) -> Iterator[sqlite3.Connection]:
         yield connection
 
 
+def first_store(folder: Path) -> None:
+    """A data directory as the first version made it: keyed entries of two scopes with tags, and a session `s`."""
+    folder.mkdir(parents=True)
+    dump = Path(__file__).parent / "data/store_version_1.sql"
+    with closing(sqlite3.connect(folder / "memory.db")) as connection:
+        connection.executescript(dump.read_text("utf-8"))
+
+
 def index_files(folder: Path) -> list[Path]:
     """The data files of the derived indexes, in a fixed order; not their locks."""
     files = (folder / "search_index").rglob("*")

@@ -4,6 +4,7 @@ import sqlite3
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 import sqlalchemy as sa
@@ -12,7 +13,7 @@ from jiyi.backends.sql import migrations
 from jiyi.backends.sql.migrations import Migration
 from jiyi.errors import StorageError, StoreDamagedError, StoreTooNewError
 from jiyi.sync import AgentMemory
-from tests.support import contents_of, database, keys
+from tests.support import contents_of, database, first_store, keys
 
 OpenMemory = Callable[..., AgentMemory]
 
@@ -69,6 +70,44 @@ def test_an_old_store_is_brought_up_to_date_and_loses_nothing(
         assert connection.execute("SELECT count(*) FROM moods").fetchone()[0] > 0
         applied = connection.execute("SELECT version, name FROM schema_migrations ORDER BY version").fetchall()
         assert applied[-1] == (old_version + 1, "moods of memories")
+
+
+def tables_of(folder: Path) -> dict[str, Any]:
+    """Columns and indexes of every table, whatever their order."""
+    with database(folder) as connection:
+        names = [row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        return {
+            name: (
+                {(row[1], row[2], row[3], row[5]) for row in connection.execute(f"PRAGMA table_info('{name}')")},
+                {
+                    (
+                        row[1],
+                        row[2],
+                        row[4],
+                        *(each[2] for each in connection.execute(f"PRAGMA index_info('{row[1]}')")),
+                    )
+                    for row in connection.execute(f"PRAGMA index_list('{name}')")
+                },
+                {row[2:7] for row in connection.execute(f"PRAGMA foreign_key_list('{name}')")},
+            )
+            for name in names
+        }
+
+
+def test_a_store_of_the_first_version_becomes_what_a_new_one_is_and_every_room_works(
+    open_memory: OpenMemory, tmp_path: Path
+) -> None:
+    first_store(tmp_path / "data")
+    with open_memory() as memory:
+        assert memory.doctor()["store"]["schema_version"] == migrations.MIGRATIONS[-1].version
+        assert [entry.content for entry in memory.recall("猫", mode="tags", scope="alice")] == ["我家的猫叫年糕"]
+        assert memory.runtime.list_tags(memory_scope="alice") == [("home", 1), ("猫", 1)]
+        assert [version.version for version in memory.history("city")] == [1, 2]
+        assert memory.runtime.recall(memory.runtime.get(memory.runtime.remember("fact", "x y", "", ["zz"])).judgment)
+        assert memory.longterm.extract_and_store_memories_for_round("main", "c", "I am allergic to nuts", "ok")
+        assert len(memory.load_conversation_history("s")) == 5
+    open_memory("new").close()
+    assert tables_of(tmp_path / "data") == tables_of(tmp_path / "new")
 
 
 def test_a_copy_of_the_old_store_is_kept(

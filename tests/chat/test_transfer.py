@@ -1,19 +1,16 @@
 """Exports carry what the chat room keeps, and imports bring it back; old stores get its tables."""
 
 import json
-import sqlite3
 from collections.abc import Callable
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from jiyi.backends.sql import migrations, schema
 from jiyi.errors import ImportFormatError
 from jiyi.sync import AgentMemory
 from tests.chat.support import check_whole, said
-from tests.support import contents_of, database
+from tests.support import contents_of, first_store
 
 OpenMemory = Callable[..., AgentMemory]
 
@@ -140,39 +137,10 @@ def test_a_chat_row_that_is_not_what_export_writes_is_refused(
 # --- stores of the first version ------------------------------------------------------------------------------------
 
 
-def tables_of(file: Path) -> dict[str, Any]:
-    """Columns and indexes of every table."""
-    with closing(sqlite3.connect(file)) as connection:
-        names = [row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
-        return {
-            name: (
-                connection.execute(f"PRAGMA table_info('{name}')").fetchall(),
-                sorted(
-                    (row[1], row[2], row[4], connection.execute(f"PRAGMA index_info('{row[1]}')").fetchall())
-                    for row in connection.execute(f"PRAGMA index_list('{name}')")
-                ),
-            )
-            for name in names
-        }
-
-
 def test_a_store_of_the_first_version_gets_the_tables_of_the_chat_room(open_memory: OpenMemory, tmp_path: Path) -> None:
-    with open_memory() as memory:
-        memory.save_conversation_history("s", [said(n) for n in range(5)])
-        before = contents_of(memory)
-    wanted = tables_of(tmp_path / "data/memory.db")
-    with database(tmp_path / "data") as connection:
-        connection.execute("DROP INDEX ix_conversation_history_prompts")
-        for table in schema.metadata.tables:
-            if table.startswith(("chat_", "note_")) or table == "flush_candidates":
-                connection.execute(f"DROP TABLE {table}")
-        connection.execute("DELETE FROM schema_migrations WHERE version > 1")
-    memory = open_memory()
-    migrated = tables_of(tmp_path / "data/memory.db")
-    assert {name: migrated[name] for name in wanted} == wanted
-    assert contents_of(memory) == before
-    assert memory.doctor()["store"]["schema_version"] == migrations.MIGRATIONS[-1].version
-    chat = memory.chat("s", token_limit=80)
+    first_store(tmp_path / "data")
+    chat = open_memory().chat("s", token_limit=80)
     chat.put(said(5))
+    assert [message.content for message in chat.get_all()][:5] == [f"message {n}" for n in range(5)]
     assert len(chat.get_all()) == 6
     check_whole(chat, chat.get())
