@@ -55,7 +55,7 @@ class Editor(threading.Thread):
                 temporary.write_text(f"edit {self.saves}\n{text}", "utf-8")
                 temporary.replace(self.file)
                 self.saves += 1
-            self._over.wait(0.03)
+            self._over.wait(0.05)
 
     def stop(self) -> None:
         self._over.set()

@@ -18,9 +18,9 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final, NamedTuple
 
 from jiyi.errors import NotesError
 
@@ -32,11 +32,6 @@ _SUFFIX: Final = ".jsonl"
 _LOOKED: Final = "looked"
 _LOOK_AGAIN: Final = 10**9
 _MOST_OLDER: Final = 4
-_KINDS: Final = (
-    {"id", "path", "text", "written", "restored"},  # about to be written
-    {"id", "file", "restored", "at"},  # written
-    {"id", "gone"},  # taken out
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +48,21 @@ class Record:
     """The identity of the file it went to; empty while it is not known to be there."""
     restored: int = 0
     """How often it was written again."""
+
+
+class _Done(NamedTuple):
+    """An entry is in a file since then."""
+
+    id: str
+    file: str
+    restored: int
+    at: int
+
+
+class _Gone(NamedTuple):
+    """An entry was taken out."""
+
+    id: str
 
 
 _encoded = json.JSONEncoder(ensure_ascii=False).encode
@@ -139,30 +149,29 @@ class Journal:
         """
         intents: dict[str, Record] = {}
         dead: set[str] = set()
-        done: dict[str, tuple[str, int, int]] = {}
+        done: dict[str, _Done] = {}
         gone: set[str] = set()
         settled = self._last_look() - int(GRACE_SECONDS * 1e9)
         needless = min(settled, time.time_ns() - int(_KEEP_SECONDS * 1e9))
         for journal in self._journals():
-            for data in journal.lines:
-                if "gone" in data:
-                    gone.add(data["id"])
-                elif "path" in data:
-                    record = Record(data["id"], data["path"], data["text"], data["written"], restored=data["restored"])
-                    if record.restored >= intents.get(record.id, record).restored:
-                        intents[record.id] = record
+            for line in journal.lines:
+                if isinstance(line, Record):
+                    if line.restored >= intents.get(line.id, line).restored:
+                        intents[line.id] = line
                     if not journal.alive:
-                        dead.add(record.id)
-                elif data["restored"] >= done.get(data["id"], ("", 0, 0))[1]:
-                    done[data["id"]] = (data["file"], data["restored"], data["at"])
+                        dead.add(line.id)
+                elif isinstance(line, _Gone):
+                    gone.add(line.id)
+                elif line.id not in done or line.restored >= done[line.id].restored:
+                    done[line.id] = line
             # By its own date: one without a line may belong to a process that is about to write the first.
             if not journal.alive and journal.changed < needless:
                 with suppress(OSError):
                     journal.path.unlink()
         written = [
-            replace(record, file=done[key][0], written=max(record.written, done[key][2]))
-            for key, record in intents.items()
-            if key in done and key not in gone and done[key][2] >= settled
+            Record(key, record.path, record.text, max(record.written, last.at), last.file, record.restored)
+            for key, last in done.items()
+            if last.at >= settled and key not in gone and (record := intents.get(key)) is not None
         ]
         begun = [record for key, record in intents.items() if key not in done and key in dead and key not in gone]
         return sorted(written, key=lambda record: record.written), begun
@@ -244,7 +253,7 @@ class _Known:
     """Whether its process lives."""
     changed: int
     read: int
-    lines: list[dict[str, Any]]
+    lines: list[Record | _Done | _Gone]
 
 
 def _read(path: Path, before: _Known | None) -> _Known | None:
@@ -273,9 +282,14 @@ def _read(path: Path, before: _Known | None) -> _Known | None:
     return _Known(path, status.st_ino, alive, status.st_mtime_ns, start + end, lines)
 
 
-def _parsed(data: bytes) -> Iterator[dict[str, Any]]:
+def _parsed(data: bytes) -> Iterator[Record | _Done | _Gone]:
     for line in data.splitlines():
-        with suppress(ValueError):
-            found = json.loads(line)
-            if isinstance(found, dict) and any(keys <= found.keys() for keys in _KINDS):
-                yield found
+        # A line that says something else is not ours.
+        with suppress(ValueError, KeyError, TypeError):
+            said = json.loads(line)
+            if "gone" in said:
+                yield _Gone(said["id"])
+            elif "path" in said:
+                yield Record(said["id"], said["path"], said["text"], said["written"], restored=said["restored"])
+            else:
+                yield _Done(said["id"], said["file"], said["restored"], said["at"])
