@@ -100,4 +100,4 @@ def test_a_comment_that_is_not_ours_is_no_entry() -> None:
 
 
 def test_the_ids_of_a_text_are_found() -> None:
-    assert entries.ids_in(render(entry("a")) + render(NoteEntry("b", AT, timedelta(), "x"))) == ["0192-a", "b"]
+    assert list(entries.places_in(render(entry("a")) + render(NoteEntry("b", AT, timedelta(), "x")))) == ["0192-a", "b"]

@@ -10,7 +10,8 @@ from __future__ import annotations
 import logging
 import os
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -28,6 +29,8 @@ _ATTEMPTS: Final = 50
 _SLACK: Final = 4_096
 """How much may come to a file between looking at its size and reading it."""
 _LEAST_TORN: Final = len("\n- **")
+_TAIL_SECONDS: Final = 5.0
+"""How long the end of a file may be half a character: another process is just writing there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +63,7 @@ class Appender:
         record = Record(entry.id, path, rendered, time.time_ns())
         if path not in self._last:
             # Half an entry of a process that was killed would be no text in any encoding.
-            self.reconcile([path])
+            self.reconcile()
         file = self._try_append(record, heading, intended=False)
         conflict = file is None
         if file is None:
@@ -70,7 +73,12 @@ class Appender:
         before, self._last[path] = self._last.get(path), file
         if before is not None and before != file:
             # Another file than the last time: entries of before may be missing from it.
-            self.reconcile([path])
+            try:
+                self.reconcile()
+            except NotesError as error:
+                # This entry is in its file all the same: to say that it is not would bring it in twice.
+                self._last[path] = before
+                _log.warning("whether entries of %s were overwritten will be looked at again: %s", path, error)
         if conflict:
             _log.warning("%s was replaced by another program while it was written to; both texts were kept", path)
         return AppendedNote(entry.id, path, entry.at, conflict=conflict)
@@ -108,8 +116,14 @@ class Appender:
         """Under the lock: if the file that is there now has the entry, it is well; otherwise it is written again."""
         for _ in range(_ATTEMPTS):
             holding = self._present(record.path)
-            if holding is not None and record.id in holding[1]:
-                return holding[0]
+            if holding is not None and record.id in holding.places:
+                # Who read the file while it was written to has saved the beginning of the entry only.
+                whole = holding.completed(record)
+                if whole is None:
+                    return holding.file
+                with suppress(NoteConflictError, FileNotFoundError):
+                    self.rewrite(record.path, holding.data, whole)
+                continue
             again = self._try_append(record, heading, intended=True)
             if again is not None:
                 return again
@@ -117,12 +131,14 @@ class Appender:
             f"{record.path} was replaced {_ATTEMPTS} times while it was written to; the entry may be missing from it"
         )
 
-    def _present(self, path: str) -> tuple[str, set[str]] | None:
-        """The identity of the file at this path and the ids of the entries in it; `None` when there is none."""
+    def _present(self, path: str) -> _Present | None:
+        """The file at this path as it is now; `None` when there is none."""
         try:
             with self._files.opened(path, os.O_RDONLY) as descriptor:
-                data = os.pread(descriptor, self._limits.file_bytes + _SLACK, 0)
-                return file_identity(descriptor), set(entries.ids_in(_readable(data)))
+                # All of it: an entry behind the end of what was read would be written twice.
+                data = os.pread(descriptor, os.fstat(descriptor).st_size + _SLACK, 0)
+                text = _readable(data)
+                return _Present(file_identity(descriptor), data, text, entries.places_in(text))
         except FileNotFoundError:
             return None
 
@@ -131,52 +147,72 @@ class Appender:
         known = self._encodings.get(path)
         if known is not None and known[0] == file:
             return known[1]
-        data = os.pread(descriptor, self._limits.file_bytes + 1, 0)
-        try:
-            encoding = decoding.decode(data)[1]
-        except decoding.UndecodableError as error:
-            raise NotesError(f"nothing was written to {path}: {error}") from None
-        self._encodings[path] = (file, encoding)
-        return encoding
+        deadline = time.monotonic() + _TAIL_SECONDS
+        while True:
+            data = os.pread(descriptor, self._limits.file_bytes + 1, 0)
+            try:
+                encoding = decoding.decode(data)[1]
+            except decoding.UndecodableError as error:
+                # A long write of another process is seen in pieces, and a piece may end inside a character.
+                if not decoding.may_be_cut(data) or time.monotonic() >= deadline:
+                    raise NotesError(f"nothing was written to {path}: {error}") from None
+                time.sleep(0.005)
+                continue
+            self._encodings[path] = (file, encoding)
+            return encoding
 
     # --- what others did --------------------------------------------------------------------------------------------
 
-    def reconcile(self, paths: Iterable[str] | None = None) -> list[str]:
+    def reconcile(self) -> list[str]:
         """Write again what another program overwrote and finish what a killed process began; returns the ids."""
-        lost, torn = self._missing(paths)
-        if not lost and not torn:
-            return []
+        moment = time.time_ns()
+        lost, torn, complete = self._missing()
         restored = []
-        with self._lock.hold():
-            # Another process may have been quicker.
-            lost, torn = self._missing(paths)
-            for record in lost:
-                again = replace(record, written=time.time_ns(), restored=record.restored + 1)
-                file = self._append_again(again, lambda: "")
-                self._journal.intend(again)
-                self._journal.done(again.id, file, again.restored)
-                restored.append(record.id)
-                _log.warning("%s was overwritten by another program; an entry was written again", record.path)
-            restored += [record.id for record in torn if self._made_whole(record)]
+        if lost or torn:
+            with self._lock.hold():
+                # Another process may have been quicker.
+                lost, torn, complete = self._missing()
+                for record, put in [(r, self._restore) for r in lost] + [(r, self._made_whole) for r in torn]:
+                    try:
+                        if put(record):
+                            restored.append(record.id)
+                    except (NotesError, InvalidInputError) as error:
+                        complete = False
+                        _log.warning("an entry that is missing from %s waits for the next look: %s", record.path, error)
+        if complete:
+            self._journal.looked(moment)
         return restored
 
-    def _missing(self, paths: Iterable[str] | None) -> tuple[list[Record], list[Record]]:
-        """(entries that were overwritten, entries that were begun by a process that is dead and are not whole)."""
+    def _restore(self, record: Record) -> bool:
+        """Write an entry again that was overwritten."""
+        again = replace(record, written=time.time_ns(), restored=record.restored + 1)
+        file = self._append_again(again, lambda: "")
+        self._journal.intend(again)
+        self._journal.done(again.id, file, again.restored)
+        _log.warning("%s was overwritten by another program; an entry was written again", record.path)
+        return True
+
+    def _missing(self) -> tuple[list[Record], list[Record], bool]:
+        """(entries that were overwritten, entries that dead processes were writing, whether all were looked at)."""
         written, begun = self._journal.recent()
-        wanted = None if paths is None else set(paths)
         lost: list[Record] = []
+        complete = True
         for path in dict.fromkeys(record.path for record in written):
-            if wanted is None or path in wanted:
+            try:
                 lost += self._lost(path, [record for record in written if record.path == path])
-        return lost, [record for record in begun if wanted is None or record.path in wanted]
+            except (NotesError, InvalidInputError) as error:
+                # Something else has this name now, or it cannot be read: no reason to leave the other files alone.
+                complete = False
+                _log.warning("whether entries of %s were overwritten cannot be told: %s", path, error)
+        self._seen = {record.id: self._seen[record.id] for record in written if record.id in self._seen}
+        return lost, begun, complete
 
     def _lost(self, path: str, records: Sequence[Record]) -> list[Record]:
-        """Those that a file lacks which was put in place of theirs right after they were written."""
-        stamp = self._files.stamp(path)
-        file = None if stamp is None else self._files.identity(path)
-        if stamp is None or file is None:
+        """Those that a file lacks, or has in part, which was put in place of theirs right after they were written."""
+        found = self._files.origin(path)
+        if found is None:
             return []
-        replaced = min(stamp.changed, stamp.modified)
+        file, replaced = found
         doubtful = [
             record
             for record in records
@@ -185,8 +221,13 @@ class Appender:
         holding = self._present(path) if doubtful else None
         if holding is None:
             return []
-        self._seen.update((record.id, holding[0]) for record in doubtful if record.id in holding[1])
-        return [record for record in doubtful if record.id not in holding[1]]
+        lost = []
+        for record in doubtful:
+            if record.id in holding.places and holding.completed(record) is None:
+                self._seen[record.id] = holding.file
+            else:
+                lost.append(record)
+        return lost
 
     def _made_whole(self, record: Record) -> bool:
         """Complete an entry of which only the beginning is in the file."""
@@ -194,20 +235,10 @@ class Appender:
             data, _ = self._files.read(record.path, most=self._limits.file_bytes + _SLACK)
         except FileNotFoundError:
             return False
-        whole = record.text.encode(_encoding_of_start(data))
-        named = whole.index(record.id.encode(_encoding_of_start(data))) + len(record.id)
-        start = data.find(whole[:named])
-        if start < 0:
-            # Not even its name is there, but its first bytes may be what the file ends with.
-            length = next((n for n in range(named, _LEAST_TORN, -1) if data.endswith(whole[:n])), 0)
-            start = len(data) - length
-        else:
-            length = _common(data[start : start + len(whole)], whole)
-        rest = data[start + length :]
-        if not length or length == len(whole) or (rest and not rest.startswith(b"\n")):
-            # It is whole or not there, or people have changed it since: then it is theirs.
+        whole = _completed(data, record)
+        if whole is None:
             return False
-        self.rewrite(record.path, data, data[:start] + whole + rest)
+        self.rewrite(record.path, data, whole)
         _log.warning("%s ended in half an entry of a process that was killed; it was completed", record.path)
         return True
 
@@ -222,6 +253,48 @@ class Appender:
             with self._files.opened(path, os.O_WRONLY | os.O_APPEND) as new:
                 _write_once(new, late, path)
                 os.fsync(new)
+
+
+@dataclass(frozen=True, slots=True)
+class _Present:
+    """A file as it was read."""
+
+    file: str
+    """Its identity."""
+    data: bytes
+    text: str
+    places: dict[str, int]
+    """Of the entries in it, whole or not, by id."""
+
+    def completed(self, record: Record) -> bytes | None:
+        """The bytes with the rest of an entry whose beginning is there; `None` when nothing is missing."""
+        before = record.text.index(entries.marker_of(record.id))
+        if self.text.startswith(record.text, max(self.places[record.id] - before, 0)):
+            return None
+        return _completed(self.data, record)
+
+
+def _completed(data: bytes, record: Record) -> bytes | None:
+    """The bytes of a file with the rest of an entry of which they have the beginning; `None` when that is not so."""
+    encoding = _encoding_of_start(data)
+    whole = record.text.encode(encoding)
+    if whole in data:
+        return None
+    named = whole.index(record.id.encode(encoding)) + len(record.id.encode(encoding))
+    start = data.find(whole[:named])
+    if start < 0:
+        # Not even its name is there, but its first bytes may be what the file ends with.
+        length = next((n for n in range(named, _LEAST_TORN, -1) if data.endswith(whole[:n])), 0)
+        start = len(data) - length
+    else:
+        length = _common(data[start : start + len(whole)], whole)
+    rest = data[start + length :]
+    if not length or (rest and not rest.startswith("\n".encode(encoding))):
+        # It is not there, or people have changed it since: then it is theirs.
+        return None
+    # Editors take blanks at the end of lines and files away; nothing is missing then.
+    missing = whole[length:].strip(b" \t\r\n\x00")
+    return data[:start] + whole + rest if missing else None
 
 
 def _write_once(descriptor: int, data: bytes, path: str) -> None:

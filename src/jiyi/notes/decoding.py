@@ -57,6 +57,17 @@ def decode(data: bytes) -> tuple[str, str]:
         return text, _GB18030
 
 
+def may_be_cut(data: bytes) -> bool:
+    """Whether what cannot be decoded would be, but for its last line: as if somebody were just writing there."""
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return len(data) % 2 == 1
+    try:
+        decode(data[: data.rfind(b"\n") + 1])
+    except UndecodableError:
+        return False
+    return True
+
+
 def _where(error: UnicodeDecodeError) -> str:
     return f"byte {error.object[error.start]:#04x} at {error.start}"
 

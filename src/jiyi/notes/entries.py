@@ -81,9 +81,9 @@ def marker_of(entry_id: str) -> str:
     return f"<!-- jiyi id={entry_id} "
 
 
-def ids_in(text: str) -> list[str]:
-    """The ids of all entries in the text of a file."""
-    return _ID.findall(text)
+def places_in(text: str) -> dict[str, int]:
+    """Where the comment of each entry begins in the text of a file, by id."""
+    return {match[1]: match.start() for match in _ID.finditer(text)}
 
 
 def parse(lines: Sequence[str]) -> list[PlacedEntry]:

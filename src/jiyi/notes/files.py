@@ -20,7 +20,7 @@ from typing import Final
 
 from jiyi.errors import InvalidInputError, NotesError
 from jiyi.model.note import FileStamp, NoteProblem
-from jiyi.notes.identity import file_identity
+from jiyi.notes.identity import file_identity, file_origin
 
 LONG_TERM: Final = "MEMORY.md"
 FOLDER: Final = "memory"
@@ -200,11 +200,11 @@ class Files:
             action = "read" if flags & os.O_ACCMODE == os.O_RDONLY else "written"
             raise _failed(self.root, path, action, error) from error
 
-    def identity(self, path: str) -> str | None:
-        """Which file it is (see `identity`); `None` when there is none."""
+    def origin(self, path: str) -> tuple[str, int] | None:
+        """Which file it is (see `identity`), and when it came to be, in nanoseconds; `None` when there is none."""
         try:
             with self.opened(path, os.O_RDONLY) as descriptor:
-                return file_identity(descriptor)
+                return file_identity(descriptor), file_origin(descriptor)
         except FileNotFoundError:
             return None
 

@@ -19,23 +19,34 @@ _SIZE: Final = 256
 
 
 def file_identity(descriptor: int) -> str:
-    """The identity of an open file."""
+    """The identity of an open file; where the system cannot tell when it was made, the inode must do."""
     status = os.fstat(descriptor)
-    born = getattr(status, "st_birthtime", None)
-    return f"{status.st_dev}:{status.st_ino}:{_born(descriptor) if born is None else born}"
+    born = _born(descriptor, status)
+    return f"{status.st_dev}:{status.st_ino}:{'' if born is None else born}"
 
 
-def _born(descriptor: int) -> str:
-    """When the file was made; empty where the system cannot tell, and then the inode must do."""
+def file_origin(descriptor: int) -> int:
+    """When an open file came to be, in nanoseconds; appending to it changes that only where the system forgets it."""
+    status = os.fstat(descriptor)
+    born = _born(descriptor, status)
+    known = min(status.st_mtime_ns, status.st_ctime_ns)
+    return known if born is None else min(born, known)
+
+
+def _born(descriptor: int, status: os.stat_result) -> int | None:
+    """When the file was made, in nanoseconds."""
+    seconds: float | None = getattr(status, "st_birthtime", None)
+    if seconds is not None:
+        return int(seconds * 1e9)
     statx = _statx()
     if statx is None:
-        return ""
+        return None
     buffer = ctypes.create_string_buffer(_SIZE)
     if statx(descriptor, b"", _EMPTY_PATH, _BIRTH, buffer) != 0:
-        return ""
+        return None
     (known,) = struct.unpack_from("=I", buffer, 0)
-    seconds, nanoseconds = struct.unpack_from("=qI", buffer, _BIRTH_AT)
-    return f"{seconds}.{nanoseconds}" if known & _BIRTH else ""
+    whole, nanoseconds = struct.unpack_from("=qI", buffer, _BIRTH_AT)
+    return int(whole) * 10**9 + int(nanoseconds) if known & _BIRTH else None
 
 
 @lru_cache(maxsize=1)

@@ -5,8 +5,9 @@ between is not in that version. The journal holds the last entries of each proce
 looks at the workspace next sees that the file is another one and lacks an entry that was written seconds before, and
 writes it again. It also holds what a process was about to write when it was killed, so half an entry is made whole.
 
-Each process has a file of its own and keeps it locked while it lives. Nothing here waits for the disk: after a power
-cut the note files alone count.
+Each process has a file of its own and keeps it locked while it lives. When everything was compared with the files of
+the workspace, that moment is noted (`Journal.looked`): only then are older entries beyond doubt. Nothing here waits for
+the disk: after a power cut the note files alone count.
 """
 
 from __future__ import annotations
@@ -17,9 +18,9 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final, NamedTuple
 
 from jiyi.errors import NotesError
 
@@ -28,12 +29,9 @@ GRACE_SECONDS: Final = 10.0
 _KEEP_SECONDS: Final = 600.0
 _ROTATE_BYTES: Final = 128 << 10
 _SUFFIX: Final = ".jsonl"
+_LOOKED: Final = "looked"
+_LOOK_AGAIN: Final = 10**9
 _MOST_OLDER: Final = 4
-_KINDS: Final = (
-    {"id", "path", "text", "written", "restored"},  # about to be written
-    {"id", "file", "restored"},  # written
-    {"id", "gone"},  # taken out
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,11 +43,26 @@ class Record:
     text: str
     """The entry as it is written to the file."""
     written: int
-    """Nanoseconds since 1970."""
+    """When it was last known to be in its file, or began to be written; nanoseconds since 1970."""
     file: str = ""
     """The identity of the file it went to; empty while it is not known to be there."""
     restored: int = 0
     """How often it was written again."""
+
+
+class _Done(NamedTuple):
+    """An entry is in a file since then."""
+
+    id: str
+    file: str
+    restored: int
+    at: int
+
+
+class _Gone(NamedTuple):
+    """An entry was taken out."""
+
+    id: str
 
 
 _encoded = json.JSONEncoder(ensure_ascii=False).encode
@@ -108,6 +121,8 @@ class Journal:
         self._owner = self._size = 0
         self._older: list[int] = []
         self._guard = threading.Lock()
+        self._known: dict[Path, _Known] = {}
+        self._reading = threading.Lock()
 
     def intend(self, record: Record) -> None:
         """An entry is about to be written."""
@@ -119,7 +134,8 @@ class Journal:
 
     def done(self, entry_id: str, file: str, restored: int) -> None:
         """It is in the file with this identity."""
-        self._write(f'{{"id":"{entry_id}","file":"{file}","restored":{restored}}}\n')
+        # With the moment: since the intention, the disk or another process may have kept it waiting for long.
+        self._write(f'{{"id":"{entry_id}","file":"{file}","restored":{restored},"at":{time.time_ns()}}}\n')
 
     def taken_out(self, entry_id: str) -> None:
         """It leaves its file on purpose: nobody shall write it again."""
@@ -128,40 +144,66 @@ class Journal:
     def recent(self) -> tuple[list[Record], list[Record]]:
         """(entries that were written, entries that a process which is dead now was writing), the oldest first.
 
-        Journals of dead processes from which nothing can be needed any more are deleted on the way.
+        Entries that somebody has compared with their file once their time was over are left out, and journals of dead
+        processes from which nothing can be needed any more are deleted on the way.
         """
         intents: dict[str, Record] = {}
         dead: set[str] = set()
-        done: dict[str, tuple[str, int]] = {}
+        done: dict[str, _Done] = {}
         gone: set[str] = set()
-        try:
-            names = sorted(self._folder.glob(f"*{_SUFFIX}"))
-        except OSError:
-            return [], []
-        for name in names:
-            lines, alive = _lines(name)
-            last = 0
-            for data in lines:
-                if "gone" in data:
-                    gone.add(data["id"])
-                elif "path" in data:
-                    record = Record(data["id"], data["path"], data["text"], data["written"], restored=data["restored"])
-                    last = max(last, record.written)
-                    if record.restored >= intents.get(record.id, record).restored:
-                        intents[record.id] = record
-                    if not alive:
-                        dead.add(record.id)
-                elif data["restored"] >= done.get(data["id"], ("", 0))[1]:
-                    done[data["id"]] = (data["file"], data["restored"])
-            if not alive and time.time_ns() - last > _KEEP_SECONDS * 1e9:
+        settled = self._last_look() - int(GRACE_SECONDS * 1e9)
+        needless = min(settled, time.time_ns() - int(_KEEP_SECONDS * 1e9))
+        for journal in self._journals():
+            for line in journal.lines:
+                if isinstance(line, Record):
+                    if line.restored >= intents.get(line.id, line).restored:
+                        intents[line.id] = line
+                    if not journal.alive:
+                        dead.add(line.id)
+                elif isinstance(line, _Gone):
+                    gone.add(line.id)
+                elif line.id not in done or line.restored >= done[line.id].restored:
+                    done[line.id] = line
+            # By its own date: one without a line may belong to a process that is about to write the first.
+            if not journal.alive and journal.changed < needless:
                 with suppress(OSError):
-                    name.unlink()
-        written = [replace(record, file=done[key][0]) for key, record in intents.items() if key in done]
-        begun = [record for key, record in intents.items() if key not in done and key in dead]
-        return (
-            sorted((record for record in written if record.id not in gone), key=lambda record: record.written),
-            [record for record in begun if record.id not in gone],
-        )
+                    journal.path.unlink()
+        written = [
+            Record(key, record.path, record.text, max(record.written, last.at), last.file, record.restored)
+            for key, last in done.items()
+            if last.at >= settled and key not in gone and (record := intents.get(key)) is not None
+        ]
+        begun = [record for key, record in intents.items() if key not in done and key in dead and key not in gone]
+        return sorted(written, key=lambda record: record.written), begun
+
+    def looked(self, moment: int) -> None:
+        """Everything in the journals of this moment was compared with the files, and what was missing is there."""
+        if moment - self._last_look() < _LOOK_AGAIN:
+            return
+        # Where this cannot be noted, or nothing was ever appended, the next look has more to compare and that is all.
+        with suppress(OSError):
+            descriptor = os.open(self._folder / _LOOKED, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            try:
+                os.utime(descriptor, ns=(moment, moment))
+            finally:
+                os.close(descriptor)
+
+    def _last_look(self) -> int:
+        try:
+            return (self._folder / _LOOKED).stat().st_mtime_ns
+        except OSError:
+            return 0
+
+    def _journals(self) -> list[_Known]:
+        """All journals, read as far as they go; of what was read before only the rest is read."""
+        with self._reading:
+            try:
+                paths = sorted(self._folder.glob(f"*{_SUFFIX}"))
+            except OSError:
+                return []
+            known = (_read(path, self._known.get(path)) for path in paths)
+            self._known = {journal.path: journal for journal in known if journal is not None}
+            return list(self._known.values())
 
     def close(self) -> None:
         """Let go of the own file; it stays for others until nothing in it can be needed."""
@@ -174,8 +216,13 @@ class Journal:
 
     def _write(self, line: str) -> None:
         data = line.encode("utf-8")
-        with self._guard:
-            os.write(self._descriptor(len(data)), data)
+        try:
+            with self._guard:
+                written = os.write(self._descriptor(len(data)), data)
+        except OSError as error:
+            raise NotesError(f"the journal {self._folder} cannot be written: {error.strerror}") from error
+        if written < len(data):
+            raise NotesError(f"the journal {self._folder} cannot be written: no room left on the disk")
 
     def _descriptor(self, size: int) -> int:
         import fcntl
@@ -196,8 +243,21 @@ class Journal:
         return self._own
 
 
-def _lines(path: Path) -> tuple[list[dict[str, Any]], bool]:
-    """What one journal says, and whether its process lives."""
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """One journal, as far as it was read."""
+
+    path: Path
+    inode: int
+    alive: bool
+    """Whether its process lives."""
+    changed: int
+    read: int
+    lines: list[Record | _Done | _Gone]
+
+
+def _read(path: Path, before: _Known | None) -> _Known | None:
+    """What a journal says; `None` when it is gone."""
     import fcntl
 
     try:
@@ -207,16 +267,29 @@ def _lines(path: Path) -> tuple[list[dict[str, Any]], bool]:
                 alive = False
             except BlockingIOError:
                 alive = True
-                if time.time_ns() - os.fstat(file.fileno()).st_mtime_ns > 2 * GRACE_SECONDS * 1e9:
-                    return [], True
-            lines = file.read().split(b"\n")
+            status = os.fstat(file.fileno())
+            if before is not None and before.inode != status.st_ino:
+                before = None
+            file.seek(start := 0 if before is None else before.read)
+            data = file.read()
     except OSError:
-        return [], True
-    found = []
-    for line in lines[:-1]:
-        # The last line of a process that was killed may be torn; what it was about to say it had not begun to do.
-        with suppress(ValueError):
-            data = json.loads(line)
-            if isinstance(data, dict) and any(keys <= data.keys() for keys in _KINDS):
-                found.append(data)
-    return found, alive
+        return None
+    # The last line of a process that was killed may be torn; what it was about to say it had not begun to do.
+    end = data.rfind(b"\n") + 1
+    lines = [] if before is None else before.lines
+    if end:
+        lines = [*lines, *_parsed(data[:end])]
+    return _Known(path, status.st_ino, alive, status.st_mtime_ns, start + end, lines)
+
+
+def _parsed(data: bytes) -> Iterator[Record | _Done | _Gone]:
+    for line in data.splitlines():
+        # A line that says something else is not ours.
+        with suppress(ValueError, KeyError, TypeError):
+            said = json.loads(line)
+            if "gone" in said:
+                yield _Gone(said["id"])
+            elif "path" in said:
+                yield Record(said["id"], said["path"], said["text"], said["written"], restored=said["restored"])
+            else:
+                yield _Done(said["id"], said["file"], said["restored"], said["at"])
