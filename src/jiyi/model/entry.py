@@ -10,13 +10,14 @@ from typing import Any, Self
 from jiyi.model import clock
 from jiyi.model.category import MemoryCategory
 from jiyi.model.identity import text_hash
-from jiyi.model.note import NOTE_TYPE, note_titles
 
 DEFAULT_MEMORY_TYPE = "fact"
 DEFAULT_IMPORTANCE = 0.5
 TRUST_LEVELS = ("user", "agent", "tool", "import")
 MESSAGE_TYPE = "message"
 """The memory type of what was said in conversations."""
+NOTE_TYPE = "note"
+"""The memory type of the pieces of note files."""
 
 _OF_A_HIT = frozenset({"relevance_score", "explanation", "context"})
 
@@ -126,7 +127,12 @@ class MemoryEntry:
     @property
     def labels(self) -> tuple[str, ...]:
         """What it is called, beside its text: its key, its tags, and of a piece of a note the titles above it."""
-        titles = note_titles(self.source.references) if self.memory_type == NOTE_TYPE and self.source.references else ()
+        titles: tuple[str, ...] = ()
+        if self.memory_type == NOTE_TYPE and self.source.references:
+            # Only who has notes needs what is known about them.
+            from jiyi.model.note import note_titles
+
+            titles = note_titles(self.source.references)
         return (*(() if self.key is None else (self.key,)), *self.tags, *titles)
 
     @property

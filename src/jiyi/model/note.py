@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     from jiyi.model.entry import Explanation, MemoryEntry
 
-NOTE_TYPE = "note"
-"""The memory type of the pieces of note files."""
 SEPARATOR = " › "
 """Between the headings above a piece."""
 

@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING, Final
 
 from jiyi.errors import InvalidInputError, NotesError
 from jiyi.model import clock
-from jiyi.model.entry import TRUST_LEVELS, Explanation, IndexCoverage, MemoryEntry
+from jiyi.model.entry import NOTE_TYPE, TRUST_LEVELS, Explanation, IndexCoverage, MemoryEntry
 from jiyi.model.filters import Filters, make_filters
 from jiyi.model.identity import new_id, text_hash
 from jiyi.model.limits import Limits, check_whole
 from jiyi.model.note import (
-    NOTE_TYPE,
     SEPARATOR,
     AppendedNote,
     NoteFile,

@@ -15,10 +15,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from jiyi.errors import InvalidInputError, NotesError
 from jiyi.model.category import MemoryCategory
-from jiyi.model.entry import MemoryEntry, Source
+from jiyi.model.entry import NOTE_TYPE, MemoryEntry, Source
 from jiyi.model.identity import text_hash
 from jiyi.model.note import (
-    NOTE_TYPE,
     SEPARATOR,
     FileStamp,
     NoteCounts,
