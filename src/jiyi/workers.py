@@ -62,18 +62,23 @@ class Workers:
         self._threads.append(thread)
         thread.start()
 
+    def _free(self) -> None:
+        """Count this thread as free, before its caller hears: the next call needs no other one."""
+        with self._guard:
+            self._unfinished -= 1
+
     def _work(self) -> None:
         while (job := self._jobs.get()) is not None:
             call, loop, outcome = job
             try:
                 result = call()
             except BaseException as error:  # noqa: BLE001 - whatever it is belongs to the one who waits
+                self._free()
                 _tell(loop, _fail, outcome, error)
             else:
+                self._free()
                 _tell(loop, _succeed, outcome, result)
                 del result
-            with self._guard:
-                self._unfinished -= 1
             # An idle thread must not keep alive what the last caller has long forgotten.
             del job, call, loop, outcome
 
