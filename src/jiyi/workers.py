@@ -83,6 +83,35 @@ class Workers:
             del job, call, loop, outcome
 
 
+class Waker:
+    """A thread that sleeps until it is told that there is work. A subclass says in `_run` what the work is."""
+
+    def __init__(self, name: str) -> None:
+        self._wake = threading.Event()
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+
+    def start(self) -> None:
+        """Begin, with whatever is left over from before."""
+        self._wake.set()
+        self._thread.start()
+
+    def notify(self) -> None:
+        """There is something to do."""
+        self._wake.set()
+
+    def stop(self) -> None:
+        """End after the work in hand. What is left is stored, and done after the next opening."""
+        self._stop.set()
+        self._wake.set()
+        if self._thread.is_alive():
+            self._thread.join()
+
+    def _run(self) -> None:
+        """Work until `_stop` is set."""
+        raise NotImplementedError
+
+
 def _tell(
     loop: asyncio.AbstractEventLoop, how: Callable[..., None], outcome: asyncio.Future[Any], value: object
 ) -> None:

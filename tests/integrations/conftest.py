@@ -9,6 +9,10 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+from llama_index.core.storage.chat_store import BaseChatStore, SimpleChatStore
+
+from jiyi.integrations.llama_index import JiyiChatStore
+from jiyi.integrations.llama_index.redis_store import RedisChatStore
 
 
 def redis_binary() -> Path:
@@ -39,3 +43,17 @@ def redis_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
             yield url
         finally:
             server.terminate()
+
+
+@pytest.fixture(params=["simple", "jiyi", "redis"])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[BaseChatStore]:
+    """LlamaIndex's own store first: what holds for ours must hold for it, or it would be our invention."""
+    if request.param == "simple":
+        yield SimpleChatStore()
+    elif request.param == "jiyi":
+        with JiyiChatStore(tmp_path / "data") as made:
+            yield made
+    else:
+        found = RedisChatStore(request.getfixturevalue("redis_url"), prefix=f"test:{tmp_path.name}")
+        yield found
+        found.close()

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import pickle
-from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
@@ -22,8 +21,7 @@ from llama_index.core.schema import Document
 from llama_index.core.storage.chat_store import BaseChatStore, SimpleChatStore
 from llama_index.core.utils import get_tokenizer
 
-from jiyi.integrations.llama_index import ChatMemory, JiyiChatStore, build_chat_memory
-from jiyi.integrations.llama_index.redis_store import RedisChatStore
+from jiyi.integrations.llama_index import ChatMemory, build_chat_memory
 
 TOKENS = get_tokenizer()
 CALL = {"tool_calls": [{"id": "1", "type": "function", "function": {"name": "add", "arguments": '{"a": 1}'}}]}
@@ -182,19 +180,6 @@ def test_the_async_names_do_the_same() -> None:
 
 
 # --- what it does better ----------------------------------------------------------------------------------------------
-
-
-@pytest.fixture(params=["simple", "jiyi", "redis"])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[BaseChatStore]:
-    if request.param == "simple":
-        yield SimpleChatStore()
-    elif request.param == "jiyi":
-        with JiyiChatStore(tmp_path / "data") as made:
-            yield made
-    else:
-        found = RedisChatStore(request.getfixturevalue("redis_url"), prefix=f"test:{tmp_path.name}")
-        yield found
-        found.close()
 
 
 def long(count: int) -> list[ChatMessage]:

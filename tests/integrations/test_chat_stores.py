@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from llama_index.core.base.llms.types import ChatMessage, MessageRole, TextBlock, ToolCallBlock
 from llama_index.core.memory import ChatMemoryBuffer
-from llama_index.core.storage.chat_store import BaseChatStore, SimpleChatStore
+from llama_index.core.storage.chat_store import BaseChatStore
 
 from jiyi import sync
 from jiyi.errors import ConfigError, HistoryUnreadableError, InvalidInputError, InvalidScopeError, StorageError
@@ -23,20 +22,6 @@ from jiyi.model.message import Message, decode_message, encode_message
 
 HELLO = ChatMessage(role="user", content="hello")
 WORLD = ChatMessage(role="assistant", content="世界")
-
-
-@pytest.fixture(params=["simple", "jiyi", "redis"])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[BaseChatStore]:
-    """LlamaIndex's own store first: what holds for ours must hold for it, or it would be our invention."""
-    if request.param == "simple":
-        yield SimpleChatStore()
-    elif request.param == "jiyi":
-        with JiyiChatStore(tmp_path / "data") as made:
-            yield made
-    else:
-        found = RedisChatStore(request.getfixturevalue("redis_url"), prefix=f"test:{tmp_path.name}")
-        yield found
-        found.close()
 
 
 def test_messages_come_back_by_key_in_their_order(store: BaseChatStore) -> None:

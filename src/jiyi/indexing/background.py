@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import threading
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -11,6 +10,7 @@ from functools import partial
 from jiyi.errors import IndexingError
 from jiyi.indexing.drain import Drainer
 from jiyi.ports import DerivedIndex, RecordStore
+from jiyi.workers import Waker
 
 _log = logging.getLogger("jiyi.index")
 
@@ -21,33 +21,15 @@ _GATHER_SECONDS = 1.0
 _RETRY_SECONDS = (0.5, 2.0, 10.0, 60.0)
 
 
-class BackgroundIndexer:
+class BackgroundIndexer(Waker):
     """Sleeps until told of a write. A failure is logged, kept in `last_error`, and retried with growing pauses."""
 
     def __init__(self, store: RecordStore, drainer: Drainer, indexes: Sequence[DerivedIndex]) -> None:
+        super().__init__("jiyi-indexer")
         self._store = store
         self._drainer = drainer
         self._indexes = indexes
-        self._wake = threading.Event()
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="jiyi-indexer", daemon=True)
         self.last_error: str | None = None
-
-    def start(self) -> None:
-        """Begin, with whatever is left over from before."""
-        self._wake.set()
-        self._thread.start()
-
-    def notify(self) -> None:
-        """Something was written."""
-        self._wake.set()
-
-    def stop(self) -> None:
-        """End after the batch in hand. What is left stays in the change log for the next opening."""
-        self._stop.set()
-        self._wake.set()
-        if self._thread.is_alive():
-            self._thread.join()
 
     def _run(self) -> None:
         failures = 0

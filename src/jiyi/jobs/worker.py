@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import os
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, TypeAlias
@@ -14,6 +13,7 @@ from jiyi.jobs.backoff import Backoff, may_succeed_later
 from jiyi.model import clock
 from jiyi.model.identity import new_id
 from jiyi.model.job import Job
+from jiyi.workers import Waker
 
 if TYPE_CHECKING:
     from jiyi.ports import JobStore
@@ -115,32 +115,14 @@ def _nobody(job: Job) -> bool:
     raise JobFailedError(f"nobody here knows how to do {job.kind!r}; a newer jiyi may have queued it")
 
 
-class JobWorker:
+class JobWorker(Waker):
     """Sleeps until a job is due or was announced."""
 
     def __init__(self, store: JobStore, runner: JobRunner) -> None:
+        super().__init__("jiyi-jobs")
         self._store = store
         self._runner = runner
-        self._wake = threading.Event()
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="jiyi-jobs", daemon=True)
         self.last_error: str | None = None
-
-    def start(self) -> None:
-        """Begin, with whatever is left over from before."""
-        self._wake.set()
-        self._thread.start()
-
-    def notify(self) -> None:
-        """Something was queued."""
-        self._wake.set()
-
-    def stop(self) -> None:
-        """End after the job in hand. What is left stays in the queue for the next opening."""
-        self._stop.set()
-        self._wake.set()
-        if self._thread.is_alive():
-            self._thread.join()
 
     def _run(self) -> None:
         while not self._stop.is_set():

@@ -205,21 +205,13 @@ class _Summarizer:
         self.name = f"llama-index:{metadata.model_name or type(llm).__name__}"
 
     def __call__(self, previous: str | None, messages: Sequence[Message], most_tokens: int) -> str:
+        from jiyi.chat.making import readable
         from jiyi.prompts.chat import summarize_messages
 
-        asked = summarize_messages(previous, _transcript(messages), most_tokens=most_tokens, prompt=self._prompt)
+        spoken = "\n\n".join(f"{message.role}: {readable(message)}" for message in messages)
+        asked = summarize_messages(previous, spoken, most_tokens=most_tokens, prompt=self._prompt)
         reply = self._llm.chat([to_chat_message(message) for message in asked])
         return reply.message.content or ""
-
-
-def _transcript(messages: Sequence[Message]) -> str:
-    lines = []
-    for message in messages:
-        text = message.text
-        if message.tool_calls:
-            text = f"{text} {message.tool_calls}".strip()
-        lines.append(f"{message.role}: {text}")
-    return "\n\n".join(lines)
 
 
 def loaded_store(data: BaseChatStore | dict[str, Any]) -> BaseChatStore:
