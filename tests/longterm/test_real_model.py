@@ -1,48 +1,68 @@
-"""The design's path once with a real small model behind a real server. It proves the path, not the quality."""
+"""The design's seven steps once with a real small model behind a real server. It proves the path, not the quality."""
 
 import pytest
 
-from jiyi.errors import ModelError
+from jiyi import EbbinghausForgetting
 from jiyi.model.domain import DOMAINS
 from jiyi.providers.openai_compatible import OpenAICompatibleModel
 from jiyi.testing.models import ScriptedModel
-from tests.longterm.conftest import OpenMemory
+from tests.longterm.conftest import FakeClock, OpenMemory
 
 pytestmark = pytest.mark.server
 
+# The server holds 2,048 tokens, question and reply together.
+REPLY_TOKENS = 1_000
 
-def test_the_path_of_the_design_with_a_real_model(open_room: OpenMemory, real_model: OpenAICompatibleModel) -> None:
-    # Short replies: a small model has little to say, and says it for long.
-    short = ScriptedModel(
-        lambda call: real_model.complete(call.messages, max_tokens=100, schema=call.schema), name=real_model.name
+
+def test_the_seven_steps_of_the_design_with_a_real_model(
+    open_room: OpenMemory, clock: FakeClock, real_model: OpenAICompatibleModel
+) -> None:
+    model = ScriptedModel(
+        lambda call: real_model.complete(call.messages, max_tokens=REPLY_TOKENS, schema=call.schema),
+        name=real_model.name,
     )
-    memory = open_room(llm=short)
+    memory = open_room(llm=model)
     lt = memory.longterm
-    try:
-        stored = lt.extract_and_store_memories_for_round("alice", "c", "I am allergic to penicillin.", "Noted.")
-    except ModelError:
-        stored = []
-    states = {job.state for job in memory.jobs(scope="alice", states=["queued", "running", "done", "dead"])}
-    assert states in ({"done"}, {"queued"}, {"dead"})
-    assert all(entry.importance_score >= 0.7 and entry.domain in DOMAINS for entry in stored)
-    assert len(memory.load_conversation_history("c", scope="alice")) == 2
 
-    for number in range(3):
+    # 1. the fact is written, once, however often the model says it
+    (extracted,) = lt.extract_and_store_memories_for_round("alice", "c", "I am allergic to penicillin.", "Noted.")
+    assert {job.state for job in memory.jobs(scope="alice", states=["queued", "running", "done", "dead"])} == {"done"}
+    assert "penicillin" in extracted.content
+    assert extracted.importance_score >= 0.7
+    assert extracted.domain in DOMAINS
+    assert extracted.source.kind == f"model:{real_model.name}"
+    assert len(memory.load_conversation_history("c", scope="alice")) == 2
+    for cat in range(2):
         memory.store(
-            f"k{number}", f"Alice owns cat number {number}", scope="alice", domain="user_preferences", importance=0.9
+            f"cat {cat}", f"Alice owns cat number {cat}", scope="alice", domain="user_preferences", importance=0.9
         )
-    assert set(lt.get_intent_domains("Which cats does Alice own?")) <= set(DOMAINS)
-    hits = lt.retrieve_relevant_memories("alice", "Which cats does Alice own?", domains=["user_preferences"])
-    assert len(hits) >= 3
-    facts = [entry.id for entry in memory.list(scope="alice")]
-    try:
-        reflection = lt.try_generate_reflection("alice", "c", 1.0, 0)
-    except ModelError:
-        assert {entry.summarized_by for entry in memory.list(scope="alice")} == {None}
-    else:
-        assert reflection.source.kind == f"model:{real_model.name}"
-        assert set(reflection.source.references) == set(facts)
-    usage = memory.doctor()["model_usage"]
-    assert usage["scorer"]["calls"] >= 1
-    assert usage["scorer"]["input_tokens"] > 100
+    facts = {entry.id for entry in memory.list(scope="alice")}
+
+    # 2. a reflection on them
+    reflection = lt.try_generate_reflection("alice", "c", 1.0, 0)
+    assert reflection is not None
+    assert reflection.source.kind == f"model:{real_model.name}"
+    assert set(reflection.source.references) == facts
+
+    # 3. recall, in the domains that the model names
+    assert set(lt.get_intent_domains("What is Alice allergic to?")) <= set(DOMAINS)
+    hits = lt.retrieve_relevant_memories("alice", "allergic to penicillin", domains=list(DOMAINS))
+    assert any("penicillin" in hit["content"] for hit in hits)
+
+    # 4. compression
+    assert 0 < len(lt.compress_memories(hits, max_chars=80)) <= 80
+
+    # 5. retention
+    curve = EbbinghausForgetting()
+    assert all(0.85 <= curve.calculate_retention(0, hit.access_count, hit.importance_score) <= 1 for hit in hits)
+
+    # 6. forgetting
     assert lt.cleanup_forgotten_memories("alice") == 0
+    clock.advance(days=365)
+    assert lt.cleanup_forgotten_memories("alice") == len(facts)
+
+    # 7. what was not deleted is still there
+    assert [entry.id for entry in memory.list(scope="alice")] == [reflection.id]
+    usage = memory.doctor()["model_usage"]
+    assert usage["scorer"]["calls"] == 1
+    assert usage["reflection"]["calls"] >= 1

@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jiyi.errors import ContextOverflowError
 from jiyi.longterm.asking import ask_json, shown, wrong
@@ -14,7 +14,10 @@ from jiyi.longterm.untrusted import is_steering, looked_at, readable
 from jiyi.model.domain import DOMAINS
 from jiyi.ports import ChatModel
 from jiyi.prompts.longterm import LONGEST_FACT, MOST_FACTS, SCORE_ACCEPTED, SCORE_SCHEMA, score_messages
-from jiyi.text.cues import find_statements
+from jiyi.text.cues import find_statements, unjudged_sentences
+
+if TYPE_CHECKING:
+    from jiyi.longterm.prototypes import Prototypes
 
 LEAST_SCORE = 0.7
 _MOST_BY_RULES = 20
@@ -62,18 +65,28 @@ class Proposal:
         return self.importance >= LEAST_SCORE and bool(self.text)
 
 
-def propose(model: ChatModel | None, said: Round, known: Sequence[str]) -> list[Proposal]:
-    """The facts of a round that are worth keeping. A model that fails is an error."""
+def propose(
+    model: ChatModel | None, said: Round, known: Sequence[str], prototypes: Prototypes | None = None
+) -> list[Proposal]:
+    """The facts of a round that are worth keeping. A model that fails is an error.
+
+    Without a model rules look for them, and `prototypes` judge what no rule knows.
+    """
     if not (said.user or said.assistant):
         return []
-    found = _by_rules(said) if model is None else _by_model(model, said, known)
+    found = _by_rules(said, prototypes) if model is None else _by_model(model, said, known)
     return [proposal for proposal in found if proposal.worth_keeping and not is_steering(proposal.text)]
 
 
-def _by_rules(said: Round) -> list[Proposal]:
+def _by_rules(said: Round, prototypes: Prototypes | None) -> list[Proposal]:
     # Only what the user says about things: a reply is made of what the memory and the model already know.
     statements = find_statements(said.user, speaker="user")[:_MOST_BY_RULES]
-    return [Proposal(_fact(statement.content), statement.importance, statement.domain) for statement in statements]
+    found = [Proposal(_fact(statement.content), statement.importance, statement.domain) for statement in statements]
+    if prototypes is not None:
+        others = unjudged_sentences(said.user)[: _MOST_BY_RULES - len(found)]
+        # Just worth keeping, however alike: a rule is surer.
+        found += [Proposal(_fact(text), LEAST_SCORE, domain) for text, domain in prototypes.worth_keeping(others)]
+    return found
 
 
 def _by_model(model: ChatModel, said: Round, known: Sequence[str]) -> list[Proposal]:

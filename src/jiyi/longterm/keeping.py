@@ -29,6 +29,7 @@ from jiyi.text import fold
 from jiyi.text.attributes import read_attribute
 
 if TYPE_CHECKING:
+    from jiyi.longterm.prototypes import Prototypes
     from jiyi.model.job import Job
 
 _log = logging.getLogger("jiyi.longterm")
@@ -101,6 +102,7 @@ class Keeper:
     def __init__(self, parts: LongtermParts, recalled: RecentlyRecalled) -> None:
         self._parts = parts
         self._recalled = recalled
+        self._prototypes: Prototypes | None = None
 
     def keep_round(
         self, scope: str, conversation_id: str, messages: Sequence[tuple[str, Message, datetime]], job: Job
@@ -109,11 +111,20 @@ class Keeper:
         said = Round.of(_of(messages, "user"), _of(messages, "assistant"))
         model = self._parts.models.scorer
         shown = self._similar(scope, said.user or said.assistant, _SHOWN_TO_MODEL) if model is not None else []
-        proposals = propose(model, said, [entry.content for entry in shown])
+        prototypes = self._judge() if model is None else None
+        proposals = propose(model, said, [entry.content for entry in shown], prototypes)
         decision = self._decide(scope, conversation_id, said, messages, proposals, shown)
         return self._parts.store.commit(
             scope, decision.entries, decision.amendments, actor=self._parts.actor, finished=job
         )
+
+    def _judge(self) -> Prototypes | None:
+        """Judges what no rule knows, where there is an embedder; made when the first round is looked at."""
+        if self._prototypes is None and self._parts.embedder is not None:
+            from jiyi.longterm.prototypes import Prototypes
+
+            self._prototypes = Prototypes(self._parts.embedder)
+        return self._prototypes
 
     # --- deciding ---------------------------------------------------------------------------------------------------
 

@@ -110,7 +110,12 @@ _ROUTE = {
 ROUTE_SCHEMA: Mapping[str, Any] = {
     "type": "object",
     "properties": {
-        "domains": {"type": "array", "minItems": 1, "items": {"type": "string", "enum": list(DOMAINS)}},
+        "domains": {
+            "type": "array",
+            "minItems": 1,
+            "maxItems": len(DOMAINS),
+            "items": {"type": "string", "enum": list(DOMAINS)},
+        },
     },
     "required": ["domains"],
     "additionalProperties": False,
