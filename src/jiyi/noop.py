@@ -71,6 +71,12 @@ class NoopLongterm:
         """Drop it; an id that no job has."""
         return new_id()
 
+    async def take_candidates(
+        self, user_id: str, session_id: str | None = None, *, limit: int = 1_000
+    ) -> Sequence[MemoryEntry]:
+        """No conversation has proposed anything."""
+        return []
+
     async def get_intent_domains(self, query: str) -> Sequence[str]:
         """There is nothing to look for."""
         return [GENERAL_CHAT]

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from jiyi.memory import Components, Recaller
     from jiyi.model.entry import MemoryEntry
     from jiyi.notes.room import NotesRoom
-    from jiyi.ports import DerivedIndex, RecordStore, VectorIndex
+    from jiyi.ports import ChatStore, DerivedIndex, RecordStore, VectorIndex
     from jiyi.recall import RecallEngine, Request
     from jiyi.recall.tags import TagMirror
     from jiyi.runtime import MemoryRuntime
@@ -119,7 +119,8 @@ def assemble(
         recall = _simple(settings, store, tags, parts())
     else:
         recall = _with_indexes(settings, store, vocabulary, tags, drainer, parts, embedder)
-    longterm = _longterm(settings, database, store, recall.whole, vocabulary, embedder, own_model, now)
+    chats = SqlChatStore(database)
+    longterm = _longterm(settings, database, store, chats, recall.whole, vocabulary, embedder, own_model, now)
     worker = JobWorker(longterm.jobs, longterm.runner) if settings.background_jobs else None
     # What the caller has brought, the caller closes.
     models = longterm.models
@@ -134,7 +135,7 @@ def assemble(
         engine=recall.engine,
         vocabulary=vocabulary,
         make_runtime=recall.make_runtime,
-        chats=SqlChatStore(database),
+        chats=chats,
         model=model,
         longterm=longterm,
         worker=worker,
@@ -262,6 +263,7 @@ def _longterm(
     settings: Settings,
     database: Database,
     store: RecordStore,
+    chats: ChatStore,
     engine: RecallEngine | None,
     vocabulary: Vocabulary,
     embedder: Embedder | None,
@@ -282,6 +284,7 @@ def _longterm(
         records=store,
         store=SqlLongtermStore(database, now or utc_now),
         jobs=jobs,
+        chats=chats,
         runner=runner,
         engine=engine,
         similar=engine or PlainRecall(store, vocabulary),

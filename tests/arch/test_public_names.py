@@ -141,6 +141,7 @@ LONGTERM = {
     "restore",
     "retrieve_relevant_memories",
     "schedule_round",
+    "take_candidates",
     "try_generate_reflection",
 }
 

@@ -29,6 +29,10 @@ def fill(memory: AgentMemory, user: str) -> None:
     tell(user, f"conversation-{word}", f"My name is {word.title()}x", "ok")
     memory.longterm.try_generate_reflection(user, f"conversation-{word}", 0.5, 0)
     memory.store(f"faded-{word}", f"{word} faded", scope=user, domain="user_preferences", importance=0.0)
+    chat = memory.chat(f"chat-{word}", scope=user)
+    chat.put({"role": "user", "content": f"Remember that I always drink {word}."})
+    chat.put({"role": "assistant", "content": "Noted."})
+    chat.compact()
     memory.longterm.schedule_round(user, f"later-{word}", f"I like {word}", "ok")
 
 
@@ -63,6 +67,7 @@ WRITING: dict[str, Call] = {
     "pin": lambda memory, user: [memory.longterm.pin(user, name) for name in everybodys(memory)],
     "try_generate_reflection": lambda memory, user: memory.longterm.try_generate_reflection(user, None, 0, 0),
     "cleanup_forgotten_memories": lambda memory, user: memory.longterm.cleanup_forgotten_memories(user, threshold=1.0),
+    "take_candidates": lambda memory, user: memory.longterm.take_candidates(user),
     "restore": lambda memory, user: [memory.longterm.restore(user, everybodys(memory)), memory.longterm.restore(user)],
 }
 

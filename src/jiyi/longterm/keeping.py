@@ -18,7 +18,10 @@ from jiyi.errors import ModelError
 from jiyi.longterm.duplicates import Gist, fact_key, gist, is_known, related, support
 from jiyi.longterm.extraction import Proposal, Round, propose
 from jiyi.longterm.parts import LongtermParts, made_by
+from jiyi.longterm.rules import route_by_rules
+from jiyi.longterm.untrusted import is_steering
 from jiyi.model.category import MemoryCategory
+from jiyi.model.domain import SUBSTANTIAL
 from jiyi.model.entry import MemoryEntry, Source
 from jiyi.model.filters import Filters
 from jiyi.model.identity import new_id
@@ -30,10 +33,12 @@ from jiyi.text.attributes import read_attribute
 
 if TYPE_CHECKING:
     from jiyi.longterm.prototypes import Prototypes
+    from jiyi.model.chat import Candidate
     from jiyi.model.job import Job
 
 _log = logging.getLogger("jiyi.longterm")
 _CANDIDATES = 12
+_DOMAIN = SUBSTANTIAL[0]
 _SHOWN_TO_MODEL = 8
 _QUERY_CHARACTERS = 2_000
 _LATE = timedelta(minutes=1)
@@ -113,10 +118,27 @@ class Keeper:
         shown = self._similar(scope, said.user or said.assistant, _SHOWN_TO_MODEL) if model is not None else []
         prototypes = self._judge() if model is None else None
         proposals = propose(model, said, [entry.content for entry in shown], prototypes)
-        decision = self._decide(scope, conversation_id, said, messages, proposals, shown)
+        decision = self._decide(scope, conversation_id, said, messages, proposals, shown, made_by(model))
         return self._parts.store.commit(
             scope, decision.entries, decision.amendments, actor=self._parts.actor, finished=job
         )
+
+    def keep_candidate(self, candidate: Candidate) -> list[MemoryEntry] | None:
+        """Store what a conversation has proposed, unless it is known; `None` when it is not worth keeping.
+
+        It is stored first and marked after: a crash in between means that it is known when it comes again.
+        """
+        scope = candidate.scope
+        domain = candidate.domain or next((d for d in route_by_rules(candidate.content) if d in SUBSTANTIAL), _DOMAIN)
+        importance = candidate.confidence if candidate.importance is None else candidate.importance
+        proposal = Proposal(candidate.content, importance, domain)
+        if not proposal.worth_keeping or is_steering(proposal.text):
+            return None
+        ends = dict.fromkeys((candidate.first_message_id, candidate.last_message_id))
+        messages = self._parts.store.messages(scope, list(ends))
+        said = Round.of(_of(messages, "user"), _of(messages, "assistant"))
+        decision = self._decide(scope, candidate.session_id, said, messages, [proposal], (), candidate.made_by)
+        return self._parts.store.commit(scope, decision.entries, decision.amendments, actor=self._parts.actor)
 
     def _judge(self) -> Prototypes | None:
         """Judges what no rule knows, where there is an embedder; made when the first round is looked at."""
@@ -136,6 +158,7 @@ class Keeper:
         messages: Sequence[tuple[str, Message, datetime]],
         proposals: Sequence[Proposal],
         shown: Sequence[MemoryEntry],
+        maker: str,
     ) -> _Decision:
         decision = _Decision()
         analyzer = self._parts.analyzer
@@ -157,7 +180,7 @@ class Keeper:
                 continue
             if not by_user and any(_repeats(new, one, user_terms) for one in [*gists, *self._gone(scope)]):
                 continue
-            entry = self._entry(scope, conversation_id, proposal, messages, by_user=by_user)
+            entry = self._entry(scope, conversation_id, proposal, messages, maker, by_user=by_user)
             if entry is None:
                 continue
             decision.entries.append(entry)
@@ -213,6 +236,7 @@ class Keeper:
         conversation_id: str,
         proposal: Proposal,
         messages: Sequence[tuple[str, Message, datetime]],
+        maker: str,
         *,
         by_user: bool,
     ) -> MemoryEntry | None:
@@ -236,7 +260,7 @@ class Keeper:
             importance_score=proposal.importance,
             conversation_id=conversation_id,
             source=Source(
-                made_by(self._parts.models.scorer),
+                maker,
                 "user" if by_user else "agent",
                 tuple(message_id for message_id, _, _ in messages),
             ),

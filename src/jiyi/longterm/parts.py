@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from jiyi.jobs import JobRunner
     from jiyi.model.entry import MemoryEntry
     from jiyi.model.limits import Limits
-    from jiyi.ports import ChatModel, Embedder, JobStore, LongtermStore, RecordStore, TokenCounter
+    from jiyi.ports import ChatModel, ChatStore, Embedder, JobStore, LongtermStore, RecordStore, TokenCounter
     from jiyi.recall import RecallEngine, Request
     from jiyi.text import Analyzer
 
@@ -51,6 +51,8 @@ class LongtermParts:
     records: RecordStore
     store: LongtermStore
     jobs: JobStore
+    chats: ChatStore
+    """Where conversations leave what they propose to keep."""
     runner: JobRunner
     engine: RecallEngine | None
     """Answers questions; `None` in simple mode, which has no index to ask."""

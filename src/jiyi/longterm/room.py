@@ -31,6 +31,7 @@ R = TypeVar("R")
 ROUND_JOB = "longterm.round"
 MOST_ROUND_BYTES = 8 << 20
 CONTEXT_TOKENS = 1_000
+_TAKER = "longterm"
 _REFLECTION_TYPES = ("reflection",)
 
 
@@ -104,6 +105,19 @@ class Longterm:
         text = self._parts.limits.check_query(query)
         found = await self._run(self._retriever.route, text)
         return list(found.domains)
+
+    async def take_candidates(
+        self, user_id: str, session_id: str | None = None, *, limit: int = 1_000
+    ) -> list[MemoryEntry]:
+        """Keep what conversations have proposed when they were compacted; returns what was stored.
+
+        A candidate that is worth keeping is taken, also when it was known already; the others stay for whoever else
+        wants them. Nothing is stored twice.
+        """
+        scope = check_scope(user_id)
+        session = None if session_id is None else self._parts.limits.check_session_id(session_id, "session_id")
+        most = check_whole(limit, "limit", 1, 1_000_000)
+        return await self._run(self._take_candidates, scope, session, most)
 
     # --- recall -------------------------------------------------------------------------------------------------------
 
@@ -312,6 +326,21 @@ class Longterm:
         if stored:
             self._written()
             if self._reflector.announce(job.scope, session):
+                self._queued()
+        return stored
+
+    def _take_candidates(self, scope: str, session: str | None, limit: int) -> list[MemoryEntry]:
+        chats = self._parts.chats
+        stored: list[MemoryEntry] = []
+        for candidate in chats.candidates(scope, session_id=session, state="new", limit=limit):
+            kept = self._keeper.keep_candidate(candidate)
+            if kept is None:
+                continue
+            chats.settle_candidate(scope, candidate.id, state="taken", by=_TAKER)
+            stored += kept
+        if stored:
+            self._written()
+            if self._reflector.announce(scope, session):
                 self._queued()
         return stored
 

@@ -84,6 +84,26 @@ def add_round(
     return Code.OK
 
 
+@command("take-candidates", into=longterm, examples=["jiyi longterm take-candidates"])
+def take_candidates(
+    session: Session,
+    *,
+    conversation: Annotated[
+        str | None,
+        typer.Option("--conversation", metavar="NAME", help="Only of this one. Not given: all.", show_default=False),
+    ] = None,
+) -> Code:
+    """Keep what conversations have proposed when they were compacted."""
+
+    async def action(memory: AgentMemory) -> Sequence[MemoryEntry]:
+        return await memory.longterm.take_candidates(memory.settings.scope, conversation)
+
+    found = session.run_with_words(action)
+    data = {"stored": [entry.to_dict() for entry in found]}
+    session.output.result(data, lambda: [text(f"kept {len(found):,} of what was proposed", "good")])
+    return Code.OK
+
+
 @command(
     "recall",
     into=longterm,
