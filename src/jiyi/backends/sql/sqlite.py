@@ -75,9 +75,17 @@ class SqliteDatabase:
         with self._lock.hold(), _translated(self.path):
             if self._writer is None:
                 self._writer = self._engine.connect().execution_options(jiyi_write=True)
+            writer = self._writer
+            driver: sqlite3.Connection = writer.connection.driver_connection  # type: ignore[assignment]
             try:
-                with self._writer.begin():
-                    yield self._writer
+                # Straight to the driver: through SQLAlchemy it takes longer than the small statements that follow.
+                # Its part begins with the first statement that goes through it, if any does.
+                driver.execute("BEGIN IMMEDIATE")
+                yield writer
+                if writer.in_transaction():
+                    writer.commit()
+                else:
+                    driver.commit()
             except BaseException:
                 # Whatever state it is in, the next write begins with another.
                 self._close_writer()
@@ -184,9 +192,9 @@ class SqliteDatabase:
 
 
 def _begin(connection: sa.Connection) -> None:
-    write = connection.get_execution_options().get("jiyi_write", False)
-    # Straight to the driver: through SQLAlchemy it takes longer than the small statements that follow.
-    connection.connection.cursor().execute("BEGIN IMMEDIATE" if write else "BEGIN")
+    # The transaction of a writer has begun already: see `SqliteDatabase.write`.
+    if not connection.get_execution_options().get("jiyi_write", False):
+        connection.connection.cursor().execute("BEGIN")
 
 
 @contextmanager
