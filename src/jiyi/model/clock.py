@@ -6,10 +6,10 @@ from datetime import UTC, datetime, timedelta
 
 from jiyi.errors import InvalidInputError
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 # A write uses one moment in many columns, and writing it down is a good part of making a row.
-_written: tuple[datetime, str] = (_EPOCH, "1970-01-01T00:00:00.000000Z")
+_written: tuple[datetime, str] = (EPOCH, "1970-01-01T00:00:00.000000Z")
 
 
 def utc_now() -> datetime:
@@ -33,7 +33,7 @@ def require_aware(value: object, name: str) -> datetime:
 
 def microseconds(value: datetime) -> int:
     """Microseconds since 1970, exactly; before that they are negative."""
-    return (value - _EPOCH) // _MICROSECOND
+    return (value - EPOCH) // _MICROSECOND
 
 
 def to_text(value: datetime) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
@@ -11,6 +12,7 @@ from jiyi.errors import InvalidInputError
 
 MessageLike: TypeAlias = "Message | Mapping[str, Any]"
 _NAMED = ("role", "content", "tool_calls", "tool_call_id", "name")
+_STRANGE = re.compile("[\x00\ud800-\udfff]")
 _encoder = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":"))
 
 
@@ -90,7 +92,7 @@ def check_message(value: object, where: str) -> Message:
         raise InvalidInputError(f"{where} is a {type(value).__name__}; pass a Message or a dict with role and content")
     if not isinstance(message.role, str) or not message.role.strip():
         raise InvalidInputError(f"{where} has no role; use 'user', 'assistant', 'system' or 'tool'")
-    if any("\ud800" <= character <= "\udfff" or character == "\x00" for character in message.role):
+    if _STRANGE.search(message.role):
         raise InvalidInputError(f"{where} has a role with a lone surrogate or NUL: {message.role!a}; remove it")
     if not isinstance(message.content, str | list | None):
         raise InvalidInputError(

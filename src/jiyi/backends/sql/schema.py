@@ -69,7 +69,8 @@ memory_records = sa.Table(
     sa.Column("version", sa.Integer, nullable=False),
     sa.UniqueConstraint("scope", "key", name="uq_memory_records_scope_key"),
     sa.Index("ix_memory_records_scope_created", "scope", "created_at"),
-    sa.Index("ix_memory_records_active_strength", "is_active", "strength"),
+    # Every index is a page more that a write has to bring to disk: what only some entries need holds only those.
+    sa.Index("ix_memory_records_inactive", "scope", "updated_at", sqlite_where=sa.text("is_active IS 0")),
     # Only entries of the long-term room have a domain: other writes do not pay for these.
     sa.Index("ix_memory_records_longterm", "scope", "created_at", sqlite_where=sa.text("domain IS NOT NULL")),
     sa.Index(
@@ -136,7 +137,7 @@ memory_changes = sa.Table(
     # The entry as it was before this change: a created entry costs no second copy of its text.
     sa.Column("before", sa.Text),
     sa.UniqueConstraint("entry_id", "version", name="uq_memory_changes_entry_version"),
-    sa.Index("ix_memory_changes_key", "scope", "key"),
+    sa.Index("ix_memory_changes_key", "scope", "key", sqlite_where=sa.text("key IS NOT NULL")),
     sqlite_autoincrement=True,
 )
 """The change log. It is the outbox as well: each index remembers the last sequence it has taken in."""
