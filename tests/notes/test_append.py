@@ -6,10 +6,10 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
-from datetime import UTC, datetime
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from jiyi.errors import InvalidInputError, NoteConflictError, NotesError
 from jiyi.notes import entries
 from jiyi.notes.append import Appender
-from jiyi.notes.files import Files
+from jiyi.notes.files import AppendTarget, Files
 from jiyi.notes.identity import file_origin
 from jiyi.notes.journal import Journal, Lock, Record
 from jiyi.notes.markdown import lines_of
@@ -222,16 +222,17 @@ class Racing(Files):
         super().__init__(root)
         self.meanwhile: list[Callable[[], object]] = []
 
-    @contextmanager
-    def appending(self, path: str) -> Iterator[tuple[int, Callable[[], bool]]]:
-        with super().appending(path) as (descriptor, in_place):
+    def open_to_append(self, path: str) -> AppendTarget:
+        target = super().open_to_append(path)
+        in_place = target.in_place
 
-            def after_something() -> bool:
-                if self.meanwhile:
-                    self.meanwhile.pop(0)()
-                return in_place()
+        def after_something() -> os.stat_result | None:
+            if self.meanwhile:
+                self.meanwhile.pop(0)()
+            return in_place()
 
-            yield descriptor, after_something
+        target.in_place = after_something
+        return target
 
 
 def racing(desk: Desk) -> tuple[Appender, Racing]:
@@ -274,6 +275,59 @@ def test_a_file_that_is_deleted_under_the_write_is_made_again(desk: Desk) -> Non
     files.meanwhile = [file.unlink]
     appender.append(entry("ours"), "memory/day.md", lambda: "# day")
     assert [e.text for e in entries_in(file)] == ["ours"]
+
+
+def test_what_is_done_to_the_file_between_two_appends_is_noticed_before_the_second(desk: Desk, tmp_path: Path) -> None:
+    day = desk.root / "memory/2026-11-16.md"
+    desk.notes.memory_append("first", at=NEAR_MIDNIGHT)
+    saved_by_rename(day, day.read_text("utf-8") + "\nan edit\n")
+    assert not desk.notes.memory_append("second", at=NEAR_MIDNIGHT).conflict
+    assert [e.text for e in entries_in(day)] == ["first", "second"]
+    day.unlink()
+    assert not desk.notes.memory_append("third", at=NEAR_MIDNIGHT).conflict
+    # So soon after they were written, the others are taken as overwritten.
+    assert sorted(e.text for e in entries_in(day)) == ["first", "second", "third"]
+    elsewhere = tmp_path / "elsewhere"
+    (desk.root / "memory").rename(elsewhere)
+    (desk.root / "memory").mkdir()
+    desk.notes.memory_append("fourth", at=NEAR_MIDNIGHT)
+    assert "fourth" in [e.text for e in entries_in(day)]
+    assert "fourth" not in [e.text for e in entries_in(elsewhere / day.name)]
+
+
+def test_a_folder_that_becomes_a_link_between_two_appends_is_not_followed(desk: Desk, tmp_path: Path) -> None:
+    desk.notes.memory_append("first", at=NEAR_MIDNIGHT)
+    (desk.root / "memory").rename(desk.root / "old")
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "2026-11-16.md").write_text("not ours\n", "utf-8")
+    (desk.root / "memory").symlink_to(outside)
+    with pytest.raises(InvalidInputError, match="link"):
+        desk.notes.memory_append("second", at=NEAR_MIDNIGHT)
+    assert (outside / "2026-11-16.md").read_text("utf-8") == "not ours\n"
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="the system does not list what a process has open")
+def test_few_files_stay_open_between_appends_and_none_after_the_end(desk: Desk) -> None:
+    def held() -> list[Path]:
+        links = []
+        for number in Path("/proc/self/fd").iterdir():
+            with suppress(FileNotFoundError):
+                links.append(number.readlink())
+        return [link for link in links if link.is_relative_to(desk.root)]
+
+    with ThreadPoolExecutor(4) as pool:
+        done = list(
+            pool.map(
+                lambda n: desk.notes.memory_append(f"number {n}", at=NEAR_MIDNIGHT + timedelta(days=n % 5)), range(40)
+            )
+        )
+    assert len({each.path for each in done}) == 5
+    found = [e.text for each in sorted({note.path for note in done}) for e in entries_in(desk.root / each)]
+    assert sorted(found) == sorted(f"number {n}" for n in range(40))
+    assert 1 <= len(held()) <= 2
+    desk.memory.close()
+    assert held() == []
 
 
 def test_a_stale_save_after_the_acknowledgement_is_noticed_and_both_texts_are_kept(

@@ -103,20 +103,34 @@ class ProcessLock:
     @contextmanager
     def hold(self, timeout: float | None = None) -> Iterator[None]:
         """Hold the lock for the block; `StoreBusyError` when it cannot be had in time."""
+        self.acquire(timeout)
+        try:
+            yield
+        finally:
+            self.release()
+
+    def acquire(self, timeout: float | None = None) -> None:
+        """Take the lock, to `release` it later; `StoreBusyError` when it cannot be had in time."""
         patience = self._timeout if timeout is None else max(timeout, 0.0)
         deadline = time.monotonic() + patience
         if not self._threads.acquire(timeout=patience):
             raise self._busy(patience)
+        had = False
         try:
-            if self._depth == 0 and not self._acquire(deadline):
-                raise self._busy(patience)
-            self._depth += 1
-            try:
-                yield
-            finally:
-                self._depth -= 1
-                if self._depth == 0:
-                    self._file.release()
+            had = self._depth > 0 or self._acquire(deadline)
+        finally:
+            if not had:
+                self._threads.release()
+        if not had:
+            raise self._busy(patience)
+        self._depth += 1
+
+    def release(self) -> None:
+        """Give back what the same thread has taken."""
+        try:
+            self._depth -= 1
+            if self._depth == 0:
+                self._file.release()
         finally:
             self._threads.release()
 

@@ -6,8 +6,10 @@ from datetime import UTC, datetime, timedelta
 
 from jiyi.errors import InvalidInputError
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
+# A write uses one moment in many columns, and writing it down is a good part of making a row.
+_written: tuple[datetime, str] = (EPOCH, "1970-01-01T00:00:00.000000Z")
 
 
 def utc_now() -> datetime:
@@ -31,12 +33,19 @@ def require_aware(value: object, name: str) -> datetime:
 
 def microseconds(value: datetime) -> int:
     """Microseconds since 1970, exactly; before that they are negative."""
-    return (value - _EPOCH) // _MICROSECOND
+    return (value - EPOCH) // _MICROSECOND
 
 
 def to_text(value: datetime) -> str:
     """Fixed-width ISO 8601 in UTC, so that text order is time order."""
-    return value.astimezone(UTC).isoformat(timespec="microseconds")[:26] + "Z"
+    global _written  # noqa: PLW0603
+    last, text = _written
+    # The same object, not an equal one: in the hour that a clock runs twice, different moments are equal.
+    if value is not last:
+        moment = value if value.tzinfo is UTC else value.astimezone(UTC)
+        text = moment.isoformat(timespec="microseconds")[:26] + "Z"
+        _written = (value, text)
+    return text
 
 
 def from_text(text: str) -> datetime:

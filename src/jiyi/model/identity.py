@@ -6,7 +6,6 @@ import hashlib
 import os
 import threading
 import time
-import uuid
 
 _lock = threading.Lock()
 _last: int = 0
@@ -25,7 +24,8 @@ def new_id() -> str:
         _last = stamp
     random_bits = int.from_bytes(os.urandom(8), "big") & ((1 << 62) - 1)
     value = (stamp >> 12) << 80 | 0x7 << 76 | (stamp & 0xFFF) << 64 | 0b10 << 62 | random_bits
-    return str(uuid.UUID(int=value))
+    digits = f"{value:032x}"
+    return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
 
 
 def text_hash(*parts: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
@@ -11,6 +12,8 @@ from jiyi.errors import InvalidInputError
 
 MessageLike: TypeAlias = "Message | Mapping[str, Any]"
 _NAMED = ("role", "content", "tool_calls", "tool_call_id", "name")
+_STRANGE = re.compile("[\x00\ud800-\udfff]")
+_encoder = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +62,7 @@ class Message:
 
 def encode_message(message: Message) -> str:
     """ASCII JSON, so that NUL and lone surrogates survive any database."""
-    return json.dumps(message.to_dict(), ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+    return _encoder.encode(message.to_dict())
 
 
 def decode_message(text: str) -> Message:
@@ -89,12 +92,14 @@ def check_message(value: object, where: str) -> Message:
         raise InvalidInputError(f"{where} is a {type(value).__name__}; pass a Message or a dict with role and content")
     if not isinstance(message.role, str) or not message.role.strip():
         raise InvalidInputError(f"{where} has no role; use 'user', 'assistant', 'system' or 'tool'")
-    if any("\ud800" <= character <= "\udfff" or character == "\x00" for character in message.role):
+    if _STRANGE.search(message.role):
         raise InvalidInputError(f"{where} has a role with a lone surrogate or NUL: {message.role!a}; remove it")
     if not isinstance(message.content, str | list | None):
         raise InvalidInputError(
             f"{where}.content is a {type(message.content).__name__}; use text, a list of parts or None"
         )
+    if _is_plain(message):
+        return message
     try:
         survives = decode_message(encode_message(message)) == message
     except (TypeError, ValueError, RecursionError) as error:
@@ -104,3 +109,15 @@ def check_message(value: object, where: str) -> Message:
             f"{where} would not come back unchanged; use only JSON types (lists, not tuples; text keys)"
         )
     return message
+
+
+def _is_plain(message: Message) -> bool:
+    """Whether it is nothing but texts, as most messages are: any text comes back unchanged."""
+    return (
+        message.extra == {}
+        and message.tool_calls is None
+        and all(
+            value is None or type(value) is str
+            for value in (message.role, message.content, message.tool_call_id, message.name)
+        )
+    )

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import logging
 import os
+import threading
 import time
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -19,7 +20,7 @@ from jiyi.errors import InvalidInputError, NoteConflictError, NotesError
 from jiyi.model.note import AppendedNote
 from jiyi.notes import decoding, entries
 from jiyi.notes.entries import NoteEntry
-from jiyi.notes.files import Files
+from jiyi.notes.files import AppendTarget, Files
 from jiyi.notes.identity import file_identity
 from jiyi.notes.journal import GRACE_SECONDS, Journal, Lock, Record
 
@@ -29,6 +30,8 @@ _ATTEMPTS: Final = 50
 _SLACK: Final = 4_096
 """How much may come to a file between looking at its size and reading it."""
 _LEAST_TORN: Final = len("\n- **")
+_MOST_OPEN: Final = 2
+"""How many files stay open between appends: the note of the day, and that of groups."""
 _TAIL_SECONDS: Final = 5.0
 """How long the end of a file may be half a character: another process is just writing there."""
 
@@ -51,6 +54,10 @@ class Appender:
         self._lock = lock
         self._limits = limits
         self._encodings: dict[str, tuple[str, str]] = {}
+        # The files of the last appends stay open: walking to one anew takes longer than writing to it.
+        self._open: dict[str, AppendTarget] = {}
+        self._keeping = threading.Lock()
+        self._closed = False
         self._last: dict[str, str] = {}
         self._seen: dict[str, str] = {}
 
@@ -94,23 +101,58 @@ class Appender:
         """Write it; the identity of the file it is in, or `None` when another file has taken the place of that one."""
         for _ in range(_ATTEMPTS):
             try:
-                with self._files.appending(record.path) as (descriptor, in_place):
-                    file = file_identity(descriptor)
-                    data = record.text.encode(self._encoding(record.path, descriptor, file))
+                with self._files.writing(record.path), self._target(record.path) as (target, size):
+                    data = record.text.encode(self._encoding(record.path, target.descriptor, target.identity))
                     if not intended:
-                        self._check_size(record.path, os.fstat(descriptor).st_size, len(data))
+                        self._check_size(record.path, size, len(data))
                         # Before the first byte: if this process is killed, another one makes the entry whole.
                         self._journal.intend(record)
                         intended = True
-                    _write_once(descriptor, data, record.path)
-                    os.fsync(descriptor)
-                    # While it is open no other file can have its inode.
-                    return file if in_place() else None
+                    _write_once(target.descriptor, data, record.path)
+                    os.fsync(target.descriptor)
+                    return target.identity if target.in_place() is not None else None
             except FileNotFoundError:
                 self._files.create(record.path, f"{heading()}\n".encode())
         raise NoteConflictError(
             f"{record.path} was deleted {_ATTEMPTS} times while it was written to; nothing is in it"
         )
+
+    @contextmanager
+    def _target(self, path: str) -> Iterator[tuple[AppendTarget, int]]:
+        """The file at this path, for one thread alone, and its size."""
+        # Taken out: another thread that appends meanwhile opens its own.
+        with self._keeping:
+            target = self._open.pop(path, None)
+        status = target.in_place() if target is not None else None
+        if target is None or status is None:
+            if target is not None:
+                target.close()
+            target = self._files.open_to_append(path)
+            status = os.fstat(target.descriptor)
+        try:
+            yield target, status.st_size
+        except BaseException:
+            target.close()
+            raise
+        self._keep(path, target)
+
+    def _keep(self, path: str, target: AppendTarget) -> None:
+        with self._keeping:
+            needless = [target] if self._closed or path in self._open else []
+            if not needless:
+                self._open[path] = target
+            while len(self._open) > _MOST_OPEN:
+                needless.append(self._open.pop(next(iter(self._open))))
+        for each in needless:
+            each.close()
+
+    def close(self) -> None:
+        """Let go of the files."""
+        with self._keeping:
+            self._closed = True
+            kept, self._open = list(self._open.values()), {}
+        for target in kept:
+            target.close()
 
     def _append_again(self, record: Record, heading: Callable[[], str]) -> str:
         """Under the lock: if the file that is there now has the entry, it is well; otherwise it is written again."""

@@ -71,7 +71,7 @@ def render(entry: NoteEntry) -> str:
         f"lines={len(body)}",
     ]
     local = entry.at + entry.offset
-    lines = [f"- **{local:%H:%M}** <!-- jiyi {' '.join(attributes)} -->"]
+    lines = [f"- **{local.hour:02}:{local.minute:02}** <!-- jiyi {' '.join(attributes)} -->"]
     lines += [_INDENT + line if line else "" for line in body]
     return "\n" + "\n".join(lines) + "\n"
 

@@ -11,7 +11,7 @@ import errno
 import os
 import stat
 import unicodedata
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -102,6 +102,30 @@ def is_note(path: str) -> bool:
 def is_long_term(path: str) -> bool:
     """Whether it is the curated file, which no group sees."""
     return path.upper() == LONG_TERM.upper()
+
+
+class AppendTarget:
+    """A file that was opened to append to it, and can stay open: no other file has its inode as long as it is."""
+
+    def __init__(self, descriptor: int, place: Path) -> None:
+        self.descriptor = descriptor
+        self.identity = file_identity(descriptor)
+        self._place = place
+        status = os.fstat(descriptor)
+        self._number = (status.st_ino, status.st_dev)
+
+    def in_place(self) -> os.stat_result | None:
+        """What the system says of the file if its path still leads to it; `None` when another, or none, is there."""
+        # Whatever links are on the way by now: what is compared is the file that was reached without any.
+        try:
+            now = self._place.lstat()
+        except OSError:
+            return None
+        return now if (now.st_ino, now.st_dev) == self._number else None
+
+    def close(self) -> None:
+        """Let go of the file."""
+        os.close(self.descriptor)
 
 
 class Files:
@@ -208,34 +232,17 @@ class Files:
         except FileNotFoundError:
             return None
 
+    def open_to_append(self, path: str) -> AppendTarget:
+        """A file to append to; `FileNotFoundError` when there is none."""
+        with self.opened(path, os.O_RDWR | os.O_APPEND) as descriptor:
+            # A second descriptor of the same: this one is closed when the block ends.
+            return AppendTarget(os.dup(descriptor), self.root / path)
+
     @contextmanager
-    def appending(self, path: str) -> Iterator[tuple[int, Callable[[], bool]]]:
-        """A descriptor to append with, and a way to ask whether the path still leads to that file.
-
-        The folder is walked to once: this is the way of every append.
-        """
-        *folders, name = path.split("/")
+    def writing(self, path: str) -> Iterator[None]:
+        """Errors of the system inside the block say which file could not be written; `FileNotFoundError` passes."""
         try:
-            folder = self._open_folder(folders)
-            try:
-                _refuse_others(path, os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode)
-                descriptor = os.open(name, os.O_RDWR | os.O_APPEND | _FILE_FLAGS, dir_fd=folder)
-                try:
-                    status = os.fstat(descriptor)
-                    _refuse_others(path, status.st_mode)
-
-                    def in_place() -> bool:
-                        try:
-                            now = os.stat(name, dir_fd=folder, follow_symlinks=False)
-                        except FileNotFoundError:
-                            return False
-                        return (now.st_ino, now.st_dev) == (status.st_ino, status.st_dev)
-
-                    yield descriptor, in_place
-                finally:
-                    os.close(descriptor)
-            finally:
-                os.close(folder)
+            yield
         except FileNotFoundError:
             raise
         except OSError as error:

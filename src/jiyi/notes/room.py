@@ -289,6 +289,7 @@ class NotesRoom:
         """Stop watching, and let go of files."""
         if self.watcher is not None:
             self.watcher.stop()
+        self.appender.close()
         self.journal.close()
 
     # --- inside -----------------------------------------------------------------------------------------------------

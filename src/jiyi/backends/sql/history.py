@@ -10,6 +10,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from jiyi.backends.sql.prepared import Prepared
+from jiyi.backends.sql.rows import entry_values, to_json
 from jiyi.backends.sql.schema import (
     chat_epochs,
     chat_flushes,
@@ -36,8 +37,8 @@ def _live(scope: str, session_id: str) -> tuple[sa.ColumnElement[bool], ...]:
 class Saved:
     """What a save did."""
 
-    written: list[MemoryEntry | None]
-    """One for each row written: the message as an entry, `None` where there is nothing to recall."""
+    written: list[dict[str, Any] | None]
+    """One for each row written: the columns of its entry, `None` where there is nothing to recall."""
     replaced: list[str]
     """Message ids of the rows that are no longer part of the record."""
     ids: list[str] = field(default_factory=list)
@@ -82,7 +83,7 @@ def save(connection: sa.Connection, scope: str, session_id: str, messages: Seque
     if rows:
         connection.execute(conversation_history.insert(), rows)
     return Saved(
-        [entry_of_message(row, messages[row["position"] - first]) for row in rows],
+        [values_of_message(row, messages[row["position"] - first]) for row in rows],
         [row.message_id for row in replaced],
     )
 
@@ -164,7 +165,7 @@ def append(connection: sa.Connection, scope: str, session_id: str, messages: Seq
     if rows:
         _INSERT.run(connection, *rows)
     ids = [str(row["message_id"]) for row in rows]
-    return Saved([entry_of_message(row, message) for row, message in zip(rows, messages, strict=True)], [], ids)
+    return Saved([values_of_message(row, message) for row, message in zip(rows, messages, strict=True)], [], ids)
 
 
 def messages_by_id(connection: sa.Connection, scope: str, ids: Sequence[str]) -> list[tuple[str, Message, datetime]]:
@@ -176,26 +177,41 @@ def messages_by_id(connection: sa.Connection, scope: str, ids: Sequence[str]) ->
     return [(i, decode_message(found[i].content), found[i].created_at) for i in ids if i in found]
 
 
-def entry_of_message(row: Mapping[str, Any], message: Message) -> MemoryEntry | None:
-    """What was said, as an entry that recall can find. System prompts and tool traffic are not said by anybody."""
+# Every message is an entry, and making one only to take it apart again would be a good part of writing it.
+_ENTRY = entry_values(
+    MemoryEntry(
+        id="",
+        scope="",
+        key=None,
+        content="",
+        category=MemoryCategory.CONVERSATION,
+        memory_type=MESSAGE_TYPE,
+        created_at=clock.EPOCH,
+        updated_at=clock.EPOCH,
+        last_accessed_at=clock.EPOCH,
+    )
+)
+
+
+def values_of_message(row: Mapping[str, Any], message: Message) -> dict[str, Any] | None:
+    """What was said, as the columns of an entry. System prompts and tool traffic are not said by anybody."""
     text = _readable(message.text)
     if message.role not in _TRUST or not text:
         return None
-    moment = row["created_at"]
-    return MemoryEntry(
-        id=row["message_id"],
-        scope=row["scope"],
-        key=None,
-        content=f"{_readable(str(message.name))}: {text}" if message.name else text,
-        category=MemoryCategory.CONVERSATION,
-        memory_type=MESSAGE_TYPE,
-        conversation_id=row["session_id"],
-        position=row["position"],
-        source=Source("message", _TRUST[message.role], (row["message_id"],)),
-        created_at=moment,
-        updated_at=moment,
-        last_accessed_at=moment,
-    )
+    moment, message_id = row["created_at"], row["message_id"]
+    return {
+        **_ENTRY,
+        "id": message_id,
+        "scope": row["scope"],
+        "content": f"{_readable(str(message.name))}: {text}" if message.name else text,
+        "conversation_id": row["session_id"],
+        "position": row["position"],
+        "source": to_json(Source("message", _TRUST[message.role], (message_id,)).to_dict()),
+        "event_time": moment,
+        "created_at": moment,
+        "updated_at": moment,
+        "last_accessed_at": moment,
+    }
 
 
 def _readable(text: str) -> str:

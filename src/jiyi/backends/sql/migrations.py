@@ -149,12 +149,27 @@ def _runtime_room(connection: sa.Connection) -> None:
         connection.exec_driver_sql(statement)
 
 
+def _fewer_pages(connection: sa.Connection) -> None:
+    """Indexes hold only the rows that are looked for by them: a message touches two pages less."""
+    partial = connection.dialect.name == "sqlite"
+    for statement in (
+        "DROP INDEX ix_memory_records_active_strength",
+        "CREATE INDEX ix_memory_records_inactive ON memory_records (scope, updated_at)"
+        + (" WHERE is_active IS 0" if partial else ""),
+        "DROP INDEX ix_memory_changes_key",
+        'CREATE INDEX ix_memory_changes_key ON memory_changes (scope, "key")'
+        + (" WHERE key IS NOT NULL" if partial else ""),
+    ):
+        connection.exec_driver_sql(statement)
+
+
 MIGRATIONS: tuple[Migration, ...] = (
     Migration(1, "first tables", _first_version),
     Migration(2, "the chat room", _chat_room),
     Migration(3, "note files", _note_files),
     Migration(4, "long-term memory and background work", _longterm),
     Migration(5, "the runtime: scopes of tags, how memories fared, requests", _runtime_room),
+    Migration(6, "fewer pages for each message", _fewer_pages),
 )
 
 

@@ -15,7 +15,7 @@ import sqlalchemy as sa
 if TYPE_CHECKING:
     from sqlalchemy.engine.interfaces import DBAPICursor
 
-_Convert: TypeAlias = Callable[[Any], Any] | None
+_Convert: TypeAlias = Callable[[Any], Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,16 +23,19 @@ class _Ready:
     """A statement in the words of one engine."""
 
     sql: str
-    parameters: tuple[tuple[str, _Convert], ...]
+    names: tuple[str, ...]
+    converted: tuple[tuple[int, _Convert], ...]
+    """The places of those parameters that the driver does not take as they are."""
     fixed: dict[str, Any]
     """Values that stand in the statement itself."""
     positional: bool
 
     def row(self, given: Mapping[str, Any]) -> Any:
         values = {**self.fixed, **given} if self.fixed else given
-        if self.positional:
-            return [values[name] if convert is None else convert(values[name]) for name, convert in self.parameters]
-        return {name: values[name] if convert is None else convert(values[name]) for name, convert in self.parameters}
+        row = [values[name] for name in self.names]
+        for place, convert in self.converted:
+            row[place] = convert(row[place])
+        return row if self.positional else dict(zip(self.names, row, strict=True))
 
 
 class Prepared:
@@ -60,9 +63,8 @@ class Prepared:
     def _prepare(self, dialect: sa.Dialect) -> _Ready:
         compiled = self._statement.compile(dialect=dialect, column_keys=self._columns)
         names = compiled.positiontup if compiled.positiontup is not None else list(compiled.binds)
-        parameters = tuple(
-            (name, compiled.binds[name].type.dialect_impl(dialect).bind_processor(dialect)) for name in names
-        )
+        processors = [compiled.binds[name].type.dialect_impl(dialect).bind_processor(dialect) for name in names]
+        converted = tuple((place, convert) for place, convert in enumerate(processors) if convert is not None)
         fixed = {name: bind.value for name, bind in compiled.binds.items() if not bind.required}
-        self._ready[dialect.name] = _Ready(compiled.string, parameters, fixed, compiled.positional)
+        self._ready[dialect.name] = _Ready(compiled.string, tuple(names), converted, fixed, compiled.positional)
         return self._ready[dialect.name]

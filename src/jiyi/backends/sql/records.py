@@ -419,14 +419,35 @@ def remember_messages(connection: sa.Connection, saved: history.Saved, actor: st
         chunk = saved.replaced[start : start + CHUNK]
         for row in connection.execute(_SELECT.where(memory_records.c.id.in_(chunk))).all():
             remove_entry(connection, entry_of(row), actor, "forget")
-    insert_entries(connection, [entry for entry in saved.written if entry is not None and recallable], actor)
+    if recallable:
+        _insert_rows(connection, [values for values in saved.written if values is not None], actor)
 
 
 def insert_entries(connection: sa.Connection, entries: Sequence[MemoryEntry], actor: str) -> None:
     """Entries that are new and have no tags, and their lines in the change log."""
-    if entries:
-        _INSERT_ENTRY.run(connection, *(entry_values(entry) for entry in entries))
-        _INSERT_CHANGE.run(connection, *(change_values(entry, "create", actor, [], None) for entry in entries))
+    _insert_rows(connection, [entry_values(entry) for entry in entries], actor)
+
+
+def _insert_rows(connection: sa.Connection, rows: Sequence[Mapping[str, Any]], actor: str) -> None:
+    if rows:
+        _INSERT_ENTRY.run(connection, *rows)
+        _INSERT_CHANGE.run(
+            connection,
+            *(
+                {
+                    "entry_id": row["id"],
+                    "scope": row["scope"],
+                    "key": row["key"],
+                    "version": row["version"],
+                    "operation": "create",
+                    "changed_at": row["updated_at"],
+                    "changed_by": actor,
+                    "changed": "[]",
+                    "before": None,
+                }
+                for row in rows
+            ),
+        )
 
 
 def history_of(

@@ -21,6 +21,7 @@ ENTRY_COLUMNS = tuple(column for column in memory_records.c if column.name != "e
 # scopes, and walk through them.
 ACTIVE = memory_records.c.is_active.is_not(False)
 _COUNT = len(ENTRY_COLUMNS)
+_encoder = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
 # Fields whose change is a new version that people want to see; the rest is bookkeeping.
 VERSIONED_FIELDS = (
@@ -46,7 +47,7 @@ VERSIONED_FIELDS = (
 
 def to_json(value: Any) -> str:
     """Compact JSON that keeps Chinese readable."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return _encoder.encode(value)
 
 
 def entry_values(entry: MemoryEntry) -> dict[str, Any]:

@@ -72,16 +72,29 @@ class SqliteDatabase:
     @contextmanager
     def write(self) -> Iterator[sa.Connection]:
         """One transaction; durable when the block has ended without an error."""
-        with self._lock.hold(), _translated(self.path):
+        self._lock.acquire()
+        try:
             if self._writer is None:
                 self._writer = self._engine.connect().execution_options(jiyi_write=True)
-            try:
-                with self._writer.begin():
-                    yield self._writer
-            except BaseException:
-                # Whatever state it is in, the next write begins with another.
-                self._close_writer()
+            writer = self._writer
+            driver: sqlite3.Connection = writer.connection.driver_connection  # type: ignore[assignment]
+            # Straight to the driver: through SQLAlchemy it takes longer than the small statements that follow. Its part
+            # begins with the first statement that goes through it, if any does.
+            driver.execute("BEGIN IMMEDIATE")
+            yield writer
+            if writer.in_transaction():
+                writer.commit()
+            else:
+                driver.commit()
+        except BaseException as error:
+            # Whatever state it is in, the next write begins with another.
+            self._close_writer()
+            meaning = _meaning(self.path, error)
+            if meaning is None:
                 raise
+            raise meaning from error
+        finally:
+            self._lock.release()
 
     def maintain(self) -> None:
         """Give the disk back what a very large transaction has left in the write-ahead log."""
@@ -184,29 +197,32 @@ class SqliteDatabase:
 
 
 def _begin(connection: sa.Connection) -> None:
-    write = connection.get_execution_options().get("jiyi_write", False)
-    # Straight to the driver: through SQLAlchemy it takes longer than the small statements that follow.
-    connection.connection.cursor().execute("BEGIN IMMEDIATE" if write else "BEGIN")
+    # The transaction of a writer has begun already: see `SqliteDatabase.write`.
+    if not connection.get_execution_options().get("jiyi_write", False):
+        connection.connection.cursor().execute("BEGIN")
 
 
 @contextmanager
 def _translated(path: Path) -> Iterator[None]:
     try:
         yield
-    except DatabaseError as error:
-        raise _meaning(path, error.orig) from error
-    except sqlite3.DatabaseError as error:
-        raise _meaning(path, error) from error
-    except UnicodeDecodeError as error:
+    except Exception as error:
+        meaning = _meaning(path, error)
+        if meaning is None:
+            raise
+        raise meaning from error
+
+
+def _meaning(path: Path, error: BaseException) -> StorageError | None:  # noqa: PLR0911 - a list of meanings
+    """What an error of the engine means for the caller, and what to do; `None` when it comes from elsewhere."""
+    if isinstance(error, UnicodeDecodeError):
         # The message of an error about a damaged file can itself hold damaged text.
-        raise StoreDamagedError(
+        return StoreDamagedError(
             f"{path} cannot be read as a database ({error}); restore it from a backup or an export"
-        ) from error
-
-
-def _meaning(path: Path, error: BaseException | None) -> StorageError:
-    """What an error of the engine means for the caller, and what to do."""
-    reason = str(error)
+        )
+    if not isinstance(error, DatabaseError | sqlite3.DatabaseError):
+        return None
+    reason = str(error.orig if isinstance(error, DatabaseError) else error)
     if "locked" in reason or "busy" in reason:
         return StoreBusyError(f"{path} is locked by another program ({reason}); try again")
     if "disk is full" in reason:
