@@ -79,8 +79,8 @@ def assemble(
 
     In simple mode there is neither an embedder nor an index; nothing of them is even imported.
     """
-    from jiyi.backends.sql.records import SqlRecordStore
     from jiyi.backends.sql.sqlite import SqliteDatabase
+    from jiyi.backends.sql.sqlite_store import SqliteRecordStore
     from jiyi.indexing import Drainer
     from jiyi.memory import Components
     from jiyi.recall.tags import TagMirror
@@ -102,7 +102,7 @@ def assemble(
     else:
         model = chat_model(settings, settings.summarizer_model)
     database = SqliteDatabase(settings.path / "memory.db", busy_timeout=settings.busy_timeout)
-    store = SqlRecordStore(database)
+    store = SqliteRecordStore(database)
     vocabulary = Vocabulary(lambda: [*settings.user_words(), *store.user_words()])
     tags = TagMirror(store)
     drainer = Drainer(store)

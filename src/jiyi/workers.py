@@ -27,6 +27,11 @@ class Once(Generic[R]):
         self._guard = threading.Lock()
         self._made: R
 
+    @property
+    def made(self) -> bool:
+        """Whether anybody has asked for it."""
+        return self._make is None
+
     def __call__(self) -> R:
         """What was made, now or before."""
         if self._make is not None:
