@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from jiyi.backends.sql import migrations
+from jiyi.backends.sql import migrations, versions
+from jiyi.backends.sql.entries import ENTRY_FIELDS
 from jiyi.backends.sql.migrations import Migration
+from jiyi.backends.sql.schema import memory_records
 from jiyi.errors import StorageError, StoreDamagedError, StoreTooNewError
 from jiyi.sync import AgentMemory
 from tests.support import contents_of, database, first_store, keys
@@ -34,6 +36,7 @@ def version_2(monkeypatch: pytest.MonkeyPatch) -> None:
     """A jiyi whose stores have one table more."""
     steps = (*migrations.MIGRATIONS, Migration(_next(), "moods of memories", _add_moods))
     monkeypatch.setattr(migrations, "MIGRATIONS", steps)
+    monkeypatch.setattr(versions, "NEWEST", migrations.MIGRATIONS[-1].version)
 
 
 def _next() -> int:
@@ -145,9 +148,9 @@ def test_a_migration_that_fails_changes_nothing(
 ) -> None:
     before = make_store(open_memory)
     with monkeypatch.context() as patch:
-        patch.setattr(
-            migrations, "MIGRATIONS", (*migrations.MIGRATIONS, Migration(_next(), "a step with a mistake", _break_off))
-        )
+        steps = (*migrations.MIGRATIONS, Migration(_next(), "a step with a mistake", _break_off))
+        patch.setattr(migrations, "MIGRATIONS", steps)
+        patch.setattr(versions, "NEWEST", steps[-1].version)
         with pytest.raises(StorageError, match="no_such_function"):
             open_memory()
     with database(tmp_path / "data") as connection:
@@ -235,3 +238,8 @@ def test_nothing_stays_open_after_a_refusal(open_memory: OpenMemory, tmp_path: P
         with pytest.raises(StoreDamagedError):
             open_memory()
     assert len(list(descriptors.iterdir())) <= open_before
+
+
+def test_what_is_known_without_the_tables_agrees_with_them() -> None:
+    assert migrations.MIGRATIONS[-1].version == versions.NEWEST
+    assert set(ENTRY_FIELDS) == {*memory_records.c.keys()} - {"event_time"}

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, Self, TypeVar
 from jiyi.errors import InvalidInputError, MemoryClosedError, SimpleModeError
 from jiyi.model import clock
 from jiyi.model.category import MemoryCategory, check_word
-from jiyi.model.chat import Candidate, Erased
 from jiyi.model.entry import DEFAULT_IMPORTANCE, DEFAULT_MEMORY_TYPE, MESSAGE_TYPE, EntryVersion, MemoryEntry
 from jiyi.model.filters import Filters, make_filters
 from jiyi.model.identity import new_id
@@ -25,7 +24,7 @@ from jiyi.model.scope import check_scope, visible_scopes
 from jiyi.model.scoring import final_weights
 from jiyi.ports import ChatModel, ChatStore, DerivedIndex, Draft, ImportCounts, JobStore, Progress, RecordStore
 from jiyi.recall.engine import Request
-from jiyi.workers import Workers
+from jiyi.workers import Once, Workers
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -37,6 +36,7 @@ if TYPE_CHECKING:
     from jiyi.jobs import JobWorker
     from jiyi.longterm.parts import LongtermParts
     from jiyi.longterm.room import Longterm
+    from jiyi.model.chat import Candidate, Erased
     from jiyi.model.job import Job
     from jiyi.notes import Notes
     from jiyi.notes.room import NotesRoom
@@ -87,13 +87,23 @@ class Components:
     engine: Recaller
     vocabulary: Vocabulary
     make_runtime: Callable[[Run, Callable[[], None]], MemoryRuntime]
-    chats: ChatStore
+    make_chats: Once[ChatStore]
+    make_longterm: Once[LongtermParts]
     model: ChatModel | None
     """The chat model; `None` means rules."""
-    longterm: LongtermParts | None = None
     worker: JobWorker | None = None
     connected: tuple[object, ...] = ()
     """Models and embedders that the wiring made: those with a `close` are closed with the memory."""
+
+    @property
+    def chats(self) -> ChatStore:
+        """What was said in conversations."""
+        return self.make_chats()
+
+    @property
+    def longterm(self) -> LongtermParts:
+        """What the long-term room is made of."""
+        return self.make_longterm()
 
 
 class AgentMemory:
@@ -120,8 +130,8 @@ class AgentMemory:
         self._afterwards: set[asyncio.Task[object]] = set()
         self._closed = False
         self._runtime: MemoryRuntime | None = None
-        self._lt.runner.learn = self._make_longterm
         if components.worker is not None:
+            self._lt.runner.learn = self._make_longterm
             components.worker.start()
 
     @classmethod
@@ -501,7 +511,8 @@ class AgentMemory:
     @property
     def _lt(self) -> LongtermParts:
         parts = self._parts.longterm
-        assert parts is not None  # noqa: S101 - wiring always makes it
+        # Jobs that were left over are known when they come up, whoever runs them.
+        parts.runner.learn = self._make_longterm
         return parts
 
     @property

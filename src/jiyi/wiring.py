@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, Any
 from jiyi.config import Settings, load_settings
 from jiyi.errors import ConfigError, JiyiError, RuntimeUnavailableError
 from jiyi.ports import ChatModel, Embedder
+from jiyi.workers import Once
 
 if TYPE_CHECKING:
+    from jiyi.backends.sql.chat import SqlChatStore
     from jiyi.backends.sql.records import Database
     from jiyi.indexing import BackgroundIndexer, Drainer
     from jiyi.longterm.parts import LongtermParts, TaskModels
@@ -77,11 +79,9 @@ def assemble(
 
     In simple mode there is neither an embedder nor an index; nothing of them is even imported.
     """
-    from jiyi.backends.sql.chat import SqlChatStore
-    from jiyi.backends.sql.records import SqlRecordStore
     from jiyi.backends.sql.sqlite import SqliteDatabase
+    from jiyi.backends.sql.sqlite_store import SqliteRecordStore
     from jiyi.indexing import Drainer
-    from jiyi.jobs import JobWorker
     from jiyi.memory import Components
     from jiyi.recall.tags import TagMirror
     from jiyi.text import Vocabulary
@@ -102,7 +102,7 @@ def assemble(
     else:
         model = chat_model(settings, settings.summarizer_model)
     database = SqliteDatabase(settings.path / "memory.db", busy_timeout=settings.busy_timeout)
-    store = SqlRecordStore(database)
+    store = SqliteRecordStore(database)
     vocabulary = Vocabulary(lambda: [*settings.user_words(), *store.user_words()])
     tags = TagMirror(store)
     drainer = Drainer(store)
@@ -119,13 +119,26 @@ def assemble(
         recall = _simple(settings, store, tags, parts())
     else:
         recall = _with_indexes(settings, store, vocabulary, tags, drainer, parts, embedder)
-    chats = SqlChatStore(database)
-    longterm = _longterm(settings, database, store, chats, recall.whole, vocabulary, embedder, own_model, now)
-    worker = JobWorker(longterm.jobs, longterm.runner) if settings.background_jobs else None
+
+    def make_chats() -> SqlChatStore:
+        from jiyi.backends.sql.chat import SqlChatStore
+
+        return SqlChatStore(database)
+
+    chats = Once(make_chats)
+    longterm = Once(
+        lambda: _longterm(settings, database, store, chats(), recall.whole, vocabulary, embedder, own_model, now)
+    )
+    worker = None
+    if settings.background_jobs:
+        from jiyi.jobs import JobWorker
+
+        worker = JobWorker(longterm().jobs, longterm().runner)
     # What the caller has brought, the caller closes.
-    models = longterm.models
-    tasks = (models.scorer, models.router, models.reflection, models.compression)
-    connected = (*(() if own_model is not None else (model, *tasks)), *(() if own_embedder else (embedder,)))
+    connected: tuple[object, ...] = () if own_embedder else (embedder,)
+    if model is not None and own_model is None:
+        models = longterm().models
+        connected = (model, models.scorer, models.router, models.reflection, models.compression, *connected)
     return Components(
         settings=settings,
         store=store,
@@ -135,9 +148,9 @@ def assemble(
         engine=recall.engine,
         vocabulary=vocabulary,
         make_runtime=recall.make_runtime,
-        chats=chats,
+        make_chats=chats,
+        make_longterm=longterm,
         model=model,
-        longterm=longterm,
         worker=worker,
         connected=connected,
     )

@@ -1,4 +1,4 @@
-"""Threads that do blocking work for event loops.
+"""Threads that do blocking work for event loops, and things that are made once.
 
 What `loop.run_in_executor` does, with fewer hand-overs: a small write is so quick that the way to a thread and back is
 a good part of it.
@@ -11,12 +11,35 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 from queue import SimpleQueue
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar
 
 from jiyi.errors import MemoryClosedError
 
 R = TypeVar("R")
 _Job: TypeAlias = tuple[Callable[[], Any], asyncio.AbstractEventLoop, "asyncio.Future[Any]"]
+
+
+class Once(Generic[R]):
+    """Makes something when it is first asked for, and then gives the same to everybody."""
+
+    def __init__(self, make: Callable[[], R]) -> None:
+        self._make: Callable[[], R] | None = make
+        self._guard = threading.Lock()
+        self._made: R
+
+    @property
+    def made(self) -> bool:
+        """Whether anybody has asked for it."""
+        return self._make is None
+
+    def __call__(self) -> R:
+        """What was made, now or before."""
+        if self._make is not None:
+            with self._guard:
+                if self._make is not None:
+                    self._made = self._make()
+                    self._make = None
+        return self._made
 
 
 class Workers:

@@ -16,6 +16,7 @@ from jiyi.backends.sql import chat, history
 from jiyi.backends.sql.prepared import Prepared
 from jiyi.backends.sql.records import SqlRecordStore
 from jiyi.backends.sql.sqlite import SqliteDatabase
+from jiyi.backends.sql.sqlite_store import SqliteRecordStore
 from jiyi.model.filters import make_filters
 from jiyi.ports import TagMark
 
@@ -28,11 +29,21 @@ TAGGED = make_filters(SCOPES, tags=("tea",))
 BY_ID = "sqlite_autoindex_memory_records_1 (id"
 BY_SCOPE = "(scope=?"
 # What was asked for, and what other steps have found.
-NOT_STORED = ("SCAN anon_", "SCAN matched", "SCAN all_matched", "SCAN places", "SCAN (subquery", "SCAN CONSTANT ROW")
+NOT_STORED = (
+    "SCAN anon_",
+    "SCAN matched",
+    "SCAN all_matched",
+    "SCAN places",
+    "SCAN (subquery",
+    "SCAN CONSTANT ROW",
+    "SCAN json_each",
+)
 QUESTIONS: dict[str, tuple[Any, str]] = {
     "fetch": (lambda store: store.fetch(["a", "b"], FILTERS), BY_ID),
     "fetch filtered": (lambda store: store.fetch(["a", "b"], DATED), BY_ID),
+    "admitted": (lambda store: store.admitted(["a", "b"], DATED), BY_ID),
     "count": (lambda store: store.count(FILTERS), BY_SCOPE),
+    "time range": (lambda store: store.time_range(SCOPES), BY_SCOPE),
     "matching ids": (lambda store: store.matching_ids(DATED), "(scope=? AND event_time"),
     "matching tags": (lambda store: store.matching_ids(TAGGED), BY_SCOPE),
     "page": (lambda store: store.page(FILTERS, limit=10, offset=5), "ix_memory_records_scope_created"),
@@ -71,14 +82,23 @@ CHAT_STATEMENTS: dict[str, tuple[Prepared, tuple[str, ...]]] = {
 class Planned:
     """A record store whose engine tells how it goes about each statement."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, kind: type[SqlRecordStore]) -> None:
         self._file = folder / "memory.db"
         SqliteDatabase(self._file, busy_timeout=5).close()
         # Opened again, so that no connection is in use before the one who listens.
         database = SqliteDatabase(self._file, busy_timeout=5)
-        self.store = SqlRecordStore(database)
         self._statements: list[str] = []
-        sa.event.listen(database._engine, "checkout", self._listen)
+        sa.event.listen(database._engine(), "checkout", self._listen)
+        connect = database.reads._connect
+
+        def listened() -> sqlite3.Connection:
+            connection = connect()
+            self._listen(connection)
+            return connection
+
+        database.reads._connect = listened
+        self.store = kind(database)
+        self._statements.clear()
 
     def _listen(self, connection: sqlite3.Connection, *_: Any) -> None:
         connection.set_trace_callback(self._statements.append)
@@ -89,9 +109,9 @@ class Planned:
             return [row[3] for sql in asked for row in connection.execute(f"EXPLAIN QUERY PLAN {sql}")]
 
 
-@pytest.fixture
-def planned(tmp_path: Path) -> Iterator[Planned]:
-    planned = Planned(tmp_path)
+@pytest.fixture(params=[SqlRecordStore, SqliteRecordStore])
+def planned(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Planned]:
+    planned = Planned(tmp_path, request.param)
     yield planned
     planned.store.close()
 

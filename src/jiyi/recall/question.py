@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from datetime import datetime, tzinfo
 from typing import TYPE_CHECKING
 
-from jiyi.text.dates import DateSpan, find_dates, without_dates
+from jiyi.text.undated import surely_undated
 
 if TYPE_CHECKING:
     from jiyi.text import Analyzer
+    from jiyi.text.dates import DateSpan
 
 _ALSO_WORDS = frozenset({"holiday", "season"})
 SOFT_EDGE_DAYS = 10
@@ -51,9 +52,14 @@ def read_question(text: str, analyzer: Analyzer, *, now: datetime, zone: tzinfo)
     Dates in numbers leave the words: they are compared with times, not with texts. "Last year" and 春节 are dates that
     people also write down, so they stay.
     """
-    dates = find_dates(text, now=now, tz=zone)
-    numbers = [date for date in dates if not (date.relative or date.kind in _ALSO_WORDS)]
-    rest = without_dates(text, numbers) if numbers else text
+    dates: list[DateSpan] = []
+    rest = text
+    if not surely_undated(text):
+        from jiyi.text.dates import find_dates, without_dates
+
+        dates = find_dates(text, now=now, tz=zone)
+        numbers = [date for date in dates if not (date.relative or date.kind in _ALSO_WORDS)]
+        rest = without_dates(text, numbers) if numbers else text
     analysis = analyzer.query(rest)
     if dates and analysis.words and analyzer.analyze(rest).length == 0:
         # "What did I do in June": the date is all that was asked, and "I" is not to be looked for.

@@ -5,11 +5,6 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    import typer
 
 __all__ = ["main"]
 
@@ -21,9 +16,9 @@ def main() -> None:
     gc.disable()
     _write_any_text()
     from jiyi.apps.cli import interrupts
-    from jiyi.apps.cli.app import app
+    from jiyi.apps.cli.homes import app_for
 
-    _only_what_is_asked(app, sys.argv[1:])
+    app = app_for(sys.argv[1] if len(sys.argv) > 1 else "")
     interrupts.install(json="--json" in sys.argv)
     code: int | str | None = 0
     try:
@@ -33,19 +28,6 @@ def main() -> None:
     if not isinstance(code, int):
         raise SystemExit(code)
     _leave(code)
-
-
-def _only_what_is_asked(app: typer.Typer, words: Sequence[str]) -> None:
-    """Leave the application the one command that is called: preparing all of them takes longer than to run most.
-
-    Where the first word is none of them, everything stays, for the help and for a good error.
-    """
-    first = words[0] if words else ""
-    commands = [info for info in app.registered_commands if info.name == first]
-    groups = [info for info in app.registered_groups if info.name == first]
-    if commands or groups:
-        app.registered_commands[:] = commands
-        app.registered_groups[:] = groups
 
 
 def _write_any_text() -> None:

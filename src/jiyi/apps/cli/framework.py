@@ -174,6 +174,7 @@ def command(name: str, *, examples: Sequence[str], into: typer.Typer | None = No
             session = Session(options.over(typer_context.obj))
             return _guarded(session, function, values)
 
+        run.__module__ = function.__module__
         keyword_only = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in own]
         parameters = [_CONTEXT, *keyword_only, *_COMMON]
         run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]

@@ -62,6 +62,7 @@ class Session:
         threads = {"background_indexing": False, "background_jobs": False}
         opening = AgentMemory.open(self.options.data, config=self.options.config, **threads, **settings)
         async with opening as memory:
+            gc.freeze()
             gc.enable()
             return await action(memory)
 

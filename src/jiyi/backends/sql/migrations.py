@@ -9,7 +9,7 @@ from importlib.metadata import version as package_version
 import sqlalchemy as sa
 
 from jiyi.backends.sql import schema
-from jiyi.errors import StoreDamagedError, StoreTooNewError
+from jiyi.backends.sql.versions import refuse_newer, version_of
 from jiyi.model import clock
 from jiyi.model.identity import new_id
 
@@ -175,25 +175,9 @@ MIGRATIONS: tuple[Migration, ...] = (
 
 def current_version(connection: sa.Connection, where: str = "the database") -> int:
     """The schema version of the store; 0 for an empty database."""
+    newest = sa.select(sa.func.max(schema.schema_migrations.c.version))
     tables = set(sa.inspect(connection).get_table_names())
-    if schema.schema_migrations.name not in tables:
-        if tables:
-            raise StoreDamagedError(
-                f"{where} holds tables ({', '.join(sorted(tables)[:5])}) but is not a jiyi store; "
-                "point jiyi at an empty directory or at one it has made"
-            )
-        return 0
-    return connection.execute(sa.select(sa.func.max(schema.schema_migrations.c.version))).scalar() or 0
-
-
-def refuse_newer(found: int, where: str) -> None:
-    """Refuse a store that this version of jiyi does not know."""
-    known = MIGRATIONS[-1].version
-    if found > known:
-        raise StoreTooNewError(
-            f"{where} has schema version {found}, and jiyi {package_version('jiyi')} knows versions up to {known}; "
-            "upgrade jiyi (nothing was changed)"
-        )
+    return version_of(tables, lambda: connection.execute(newest).scalar(), where)
 
 
 def migrate(connection: sa.Connection, where: str) -> list[str]:

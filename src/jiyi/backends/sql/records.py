@@ -8,11 +8,11 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from datetime import datetime
 from functools import lru_cache
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import sqlalchemy as sa
 
-from jiyi.backends.sql import history, notes, tags, transfer, words
+from jiyi.backends.sql import tags, words
 from jiyi.backends.sql.prepared import Prepared
 from jiyi.backends.sql.rows import (
     ACTIVE,
@@ -27,9 +27,13 @@ from jiyi.backends.sql.schema import memory_changes, memory_records, store_meta
 from jiyi.model import clock
 from jiyi.model.entry import EntryVersion, MemoryEntry
 from jiyi.model.filters import Filters
-from jiyi.model.message import Message
-from jiyi.model.note import NoteCounts, NoteFile, NoteUpdate
 from jiyi.ports import START, Change, Draft, ImportCounts, Mark, Tagged, TagMark, TagPage
+
+# What not every program needs is loaded when it is first asked for: a command that only asks is over sooner.
+if TYPE_CHECKING:
+    from jiyi.backends.sql import history
+    from jiyi.model.message import Message
+    from jiyi.model.note import NoteCounts, NoteFile, NoteUpdate
 
 # SQLite takes at most 32,766 parameters in a statement; smaller chunks are as fast.
 CHUNK = 500
@@ -346,6 +350,8 @@ class SqlRecordStore:
         self, scope: str, session_id: str, messages: Sequence[Message], *, actor: str, recallable: bool = True
     ) -> int:
         """Make `messages` the record of the session, in one transaction."""
+        from jiyi.backends.sql import history
+
         with self._database.write() as connection:
             saved = history.save(connection, scope, session_id, messages)
             remember_messages(connection, saved, actor, recallable=recallable)
@@ -353,36 +359,50 @@ class SqlRecordStore:
 
     def load_history(self, scope: str, session_id: str) -> list[Message]:
         """The record of the session, exactly as saved."""
+        from jiyi.backends.sql import history
+
         with self._database.read() as connection:
             return history.load(connection, scope, session_id)
 
     def sessions(self, scope: str) -> list[str]:
         """Ids of the sessions of this scope, the one last written to first."""
+        from jiyi.backends.sql import history
+
         with self._database.read() as connection:
             return history.sessions(connection, scope)
 
     def note_files(self, workspace: str, scope: str) -> dict[str, NoteFile]:
         """What is known of the note files of a workspace, by path."""
+        from jiyi.backends.sql import notes
+
         with self._database.read() as connection:
             return notes.files(connection, workspace, scope)
 
     def note_files_state(self, workspace: str, scope: str) -> tuple[int, int]:
         """How many there are and when the last of them was read."""
+        from jiyi.backends.sql import notes
+
         with self._database.read() as connection:
             return notes.state(connection, workspace, scope)
 
     def save_notes(self, workspace: str, scope: str, updates: Sequence[NoteUpdate], *, actor: str) -> NoteCounts:
         """Make the pieces of these files what the updates say, in one transaction."""
+        from jiyi.backends.sql import notes
+
         with self._database.write() as connection:
             return notes.save(connection, workspace, scope, updates, actor)
 
     def export_rows(self, scope: str | None) -> Iterator[dict[str, Any]]:
         """Everything, or everything of one scope, as JSON-ready rows from one snapshot."""
+        from jiyi.backends.sql import transfer
+
         with self._database.read() as connection:
             yield from transfer.export_rows(connection, scope)
 
     def import_rows(self, rows: Iterable[Mapping[str, Any]], *, actor: str) -> ImportCounts:
         """Take exported rows in, in one transaction: a bad row means that nothing was changed."""
+        from jiyi.backends.sql import transfer
+
         with self._database.write() as connection:
             return transfer.import_rows(connection, rows, actor)
 

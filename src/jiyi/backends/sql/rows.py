@@ -3,24 +3,31 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
 import sqlalchemy as sa
 
+from jiyi.backends.sql.entries import ENTRY_FIELDS, entry_of
 from jiyi.backends.sql.schema import memory_records, memory_tag_rel, memory_tags
-from jiyi.model import clock
-from jiyi.model.category import MemoryCategory
 from jiyi.model.entry import MemoryEntry, Source
 from jiyi.model.filters import Filters
 
-ENTRY_COLUMNS = tuple(column for column in memory_records.c if column.name != "event_time")
+__all__ = [
+    "ACTIVE",
+    "ENTRY_COLUMNS",
+    "VERSIONED_FIELDS",
+    "changed_fields",
+    "conditions",
+    "entry_of",
+    "entry_values",
+    "to_json",
+]
+
+ENTRY_COLUMNS = tuple(memory_records.c[name] for name in ENTRY_FIELDS)
 # `IS NOT false` and not `IS true`: for that SQLite would take the index of active entries, which are nearly all of all
 # scopes, and walk through them.
 ACTIVE = memory_records.c.is_active.is_not(False)
-_COUNT = len(ENTRY_COLUMNS)
 _encoder = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
 # Fields whose change is a new version that people want to see; the rest is bookkeeping.
@@ -82,88 +89,15 @@ def entry_values(entry: MemoryEntry) -> dict[str, Any]:
     }
 
 
-def entry_of(row: Sequence[Any]) -> MemoryEntry:
-    """A row that begins with `ENTRY_COLUMNS` as an entry; its values may be as the driver gives them."""
-    # By place and not by name: every recall does this for each hit.
-    (
-        identity,
-        scope,
-        key,
-        content,
-        reasoning,
-        category,
-        memory_type,
-        domain,
-        importance_score,
-        strength,
-        tags,
-        conversation_id,
-        position,
-        source,
-        occurred_at,
-        created_at,
-        updated_at,
-        last_accessed_at,
-        access_count,
-        is_active,
-        pinned,
-        superseded_by,
-        summarized_by,
-        more_domains,
-        version,
-    ) = row[:_COUNT]
-    return MemoryEntry(
-        id=identity,
-        scope=scope,
-        key=key,
-        content=content,
-        reasoning=reasoning,
-        category=MemoryCategory(category),
-        memory_type=memory_type,
-        domain=domain,
-        importance_score=importance_score,
-        strength=strength,
-        tags=_tags(tags),
-        conversation_id=conversation_id,
-        position=position,
-        source=_source(source),
-        occurred_at=None if occurred_at is None else _time(occurred_at),
-        created_at=_time(created_at),
-        updated_at=_time(updated_at),
-        last_accessed_at=_time(last_accessed_at),
-        access_count=access_count,
-        is_active=bool(is_active),
-        pinned=bool(pinned),
-        superseded_by=superseded_by,
-        summarized_by=summarized_by,
-        more_domains=tuple(more_domains.strip("|").split("|")) if more_domains else (),
-        version=version,
-    )
-
-
-def _time(value: datetime | str) -> datetime:
-    return clock.from_text(value) if isinstance(value, str) else value
-
-
 def _domains_text(domains: tuple[str, ...]) -> str:
     """`|a|b|`: a domain is a word without bars, so `|a|` stands in it exactly when `a` is one of them."""
     return f"|{'|'.join(domains)}|"
 
 
-# Most entries have one of a few: reading each of them again would be a large part of reading the entry.
-@lru_cache(maxsize=1_000)
-def _tags(text: str) -> tuple[str, ...]:
-    return tuple(json.loads(text))
-
-
+# Most entries have one of a few: writing each of them again would be a large part of writing the entry.
 @lru_cache(maxsize=1_000)
 def _source_text(source: Source) -> str:
     return to_json(source.to_dict())
-
-
-@lru_cache(maxsize=1_000)
-def _source(text: str) -> Source:
-    return Source.from_dict(json.loads(text))
 
 
 def changed_fields(before: MemoryEntry, after: MemoryEntry) -> list[str]:

@@ -11,16 +11,16 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any
-
-import sqlalchemy as sa
-from sqlalchemy import event
-from sqlalchemy.exc import DatabaseError
-from sqlalchemy.pool import QueuePool
+from typing import TYPE_CHECKING, Any
 
 from jiyi.backends.locks import ProcessLock
-from jiyi.backends.sql import migrations
+from jiyi.backends.sql import versions
+from jiyi.backends.sql.sqlite_reads import SqliteReads
 from jiyi.errors import StorageError, StoreBusyError, StoreDamagedError
+from jiyi.workers import Once
+
+if TYPE_CHECKING:
+    import sqlalchemy as sa
 
 FIXED_WAL_RESET = (3, 51, 3)
 # SQLite begins the log anew after a checkpoint: its file grows once and is then written over, which is the quickest way
@@ -46,17 +46,9 @@ class SqliteDatabase:
             path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise StorageError(f"the data directory {path.parent} cannot be made: {error.strerror}") from error
-        self._engine = sa.create_engine(
-            sa.URL.create("sqlite", database=str(path)),
-            poolclass=QueuePool,
-            pool_size=8,
-            max_overflow=24,
-            pool_timeout=busy_timeout,
-            pool_use_lifo=True,  # the connection used last has the most pages at hand
-            connect_args={"check_same_thread": False, "timeout": busy_timeout, "isolation_level": None},
-        )
-        event.listen(self._engine, "connect", self._configure)
-        event.listen(self._engine, "begin", _begin)
+        self._engine = Once(self._make_engine)
+        self.reads = SqliteReads(self._reader, lambda: _translated(path))
+        """What every recall asks, without SQLAlchemy."""
         try:
             self._prepare()
         except BaseException:
@@ -66,7 +58,7 @@ class SqliteDatabase:
     @contextmanager
     def read(self) -> Iterator[sa.Connection]:
         """One consistent snapshot."""
-        with _translated(self.path), self._engine.connect() as connection, connection.begin():
+        with _translated(self.path), self._engine().connect() as connection, connection.begin():
             yield connection
 
     @contextmanager
@@ -75,7 +67,7 @@ class SqliteDatabase:
         self._lock.acquire()
         try:
             if self._writer is None:
-                self._writer = self._engine.connect().execution_options(jiyi_write=True)
+                self._writer = self._engine().connect().execution_options(jiyi_write=True)
             writer = self._writer
             driver: sqlite3.Connection = writer.connection.driver_connection  # type: ignore[assignment]
             # Straight to the driver: through SQLAlchemy it takes longer than the small statements that follow. Its part
@@ -104,8 +96,10 @@ class SqliteDatabase:
 
     def describe(self) -> dict[str, Any]:
         """Facts for `doctor`."""
+        from jiyi.backends.sql.migrations import current_version
+
         with self.read() as connection:
-            version = migrations.current_version(connection)
+            version = current_version(connection)
             settings = {
                 name: connection.exec_driver_sql(f"PRAGMA {name}").scalar()
                 for name in ("journal_mode", "synchronous", "foreign_keys")
@@ -135,7 +129,9 @@ class SqliteDatabase:
         self._closed = True
         with self._lock.hold():
             self._close_writer()
-            self._engine.dispose()
+            self.reads.close()
+            if self._engine.made:
+                self._engine().dispose()
         self._lock.close()
 
     def _close_writer(self) -> None:
@@ -144,24 +140,60 @@ class SqliteDatabase:
             self._writer = None
 
     def _prepare(self) -> None:
+        where = str(self.path)
         with self._lock.hold(), _translated(self.path):
-            # Looked at before anything is changed: a file that is newer than this jiyi, or not its own, stays as it is.
-            with self.read() as connection:
-                found = migrations.current_version(connection, str(self.path))
-                migrations.refuse_newer(found, str(self.path))
-            with closing(sqlite3.connect(self.path)) as plain:
+            with closing(sqlite3.connect(self.path, timeout=self._busy_timeout)) as plain:
+                # Looked at before anything is changed: a file that is newer than this jiyi, or not its own, stays as
+                # it is.
+                tables = {row[0] for row in plain.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+                newest = "SELECT max(version) FROM schema_migrations"
+                found = versions.version_of(
+                    {name for name in tables if not name.startswith("sqlite_")},
+                    lambda: plain.execute(newest).fetchone()[0],
+                    where,
+                )
+                versions.refuse_newer(found, where)
                 mode = plain.execute("PRAGMA journal_mode=WAL").fetchone()[0]
                 if mode != "wal":
                     raise StorageError(f"{self.path} cannot use a write-ahead log (journal mode is {mode!r})")
-            if found < migrations.MIGRATIONS[-1].version:
+            if found < versions.NEWEST:
+                from jiyi.backends.sql.migrations import migrate
+
                 if found:
                     self._backup(found)
                 with self.write() as connection:
-                    migrations.migrate(connection, str(self.path))
+                    migrate(connection, where)
+
+    def _make_engine(self) -> sa.Engine:
+        import sqlalchemy as sa
+        from sqlalchemy import event
+        from sqlalchemy.pool import QueuePool
+
+        engine = sa.create_engine(
+            sa.URL.create("sqlite", database=str(self.path)),
+            poolclass=QueuePool,
+            pool_size=8,
+            max_overflow=24,
+            pool_timeout=self._busy_timeout,
+            pool_use_lifo=True,  # the connection used last has the most pages at hand
+            connect_args={"check_same_thread": False, "timeout": self._busy_timeout, "isolation_level": None},
+        )
+        event.listen(engine, "connect", self._configure)
+        event.listen(engine, "begin", _begin)
+        return engine
+
+    def _reader(self) -> sqlite3.Connection:
+        """A connection for `reads`."""
+        connection = sqlite3.connect(
+            self.path, timeout=self._busy_timeout, isolation_level=None, check_same_thread=False
+        )
+        self._configure(connection, None)
+        connection.execute("PRAGMA query_only=ON")
+        return connection
 
     def _backup(self, version: int) -> None:
         """A whole copy beside the file before a migration touches it."""
-        target = self.path.with_suffix(f".before-v{migrations.MIGRATIONS[-1].version}-was-v{version}.db")
+        target = self.path.with_suffix(f".before-v{versions.NEWEST}-was-v{version}.db")
         if target.exists():
             return
         partial = target.with_suffix(".partial")
@@ -170,7 +202,7 @@ class SqliteDatabase:
         partial.replace(target)
 
     def _empty_log(self) -> None:
-        with closing(self._engine.raw_connection()) as raw:
+        with closing(self._engine().raw_connection()) as raw:
             cursor = raw.cursor()
             # Not while somebody reads an old state, and writers do not wait for that: there will be another occasion.
             cursor.execute("PRAGMA busy_timeout=0")
@@ -204,6 +236,7 @@ def _begin(connection: sa.Connection) -> None:
 
 @contextmanager
 def _translated(path: Path) -> Iterator[None]:
+    """Errors of the driver, and those that wrap them, in our words."""
     try:
         yield
     except Exception as error:
@@ -220,9 +253,11 @@ def _meaning(path: Path, error: BaseException) -> StorageError | None:  # noqa: 
         return StoreDamagedError(
             f"{path} cannot be read as a database ({error}); restore it from a backup or an export"
         )
-    if not isinstance(error, DatabaseError | sqlite3.DatabaseError):
+    # SQLAlchemy's errors carry the driver's; it need not be loaded to know that.
+    cause = getattr(error, "orig", error)
+    if not isinstance(cause, sqlite3.DatabaseError):
         return None
-    reason = str(error.orig if isinstance(error, DatabaseError) else error)
+    reason = str(cause)
     if "locked" in reason or "busy" in reason:
         return StoreBusyError(f"{path} is locked by another program ({reason}); try again")
     if "disk is full" in reason:

@@ -215,6 +215,7 @@ class EntryConformance(StoreFixtures):
         for asked, filters in FILTERS.items():
             expected = {e.id for e in entries if filters.admits(e)}
             assert set(store.matching_ids(filters)) == expected, asked
+            assert store.admitted([e.id for e in entries], filters) == expected, asked
             assert store.count(filters) == len(expected), asked
             assert {e.id for e in store.page(filters, limit=100, offset=0)} == expected, asked
             assert set(store.fetch([e.id for e in entries], filters)) == expected, asked

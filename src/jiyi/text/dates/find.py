@@ -10,24 +10,13 @@ from jiyi.errors import InvalidInputError
 from jiyi.text.dates.clock import Clock
 from jiyi.text.dates.periods import Days, Yearly
 from jiyi.text.dates.span import DateSpan
-from jiyi.text.hanzi import TRADITIONAL_TO_SIMPLIFIED
+from jiyi.text.undated import CHINESE_STARTS, plain_spelling
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from jiyi.text.dates.periods import Found
 
-# One character for one, so that every position stays where it is.
-_SPELLINGS: Final[dict[int, str]] = {
-    **TRADITIONAL_TO_SIMPLIFIED,
-    **{code: chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)},
-    **dict.fromkeys(map(ord, "\u2018\u2019\u201b\u02bc"), "'"),
-    **dict.fromkeys(map(ord, "\u2010\u2011\u2012\u2013\u2014\u2015\u2212"), "-"),
-    ord("〜"): "~",
-    ord("○"): "〇",
-    ord("\u3000"): " ",
-    ord("\u00a0"): " ",
-}
 _HAN: Final = re.compile("[\u4e00-\u9fff]")
 _LATIN_OR_DIGIT: Final = re.compile("[A-Za-z0-9]")
 _REPORTED: Final = re.compile(r"\b(?:mention|said|say|told|talk|discuss)|提到|提及|说|表示|告诉|抱怨|聊")
@@ -46,7 +35,7 @@ def find_dates(text: str, *, now: datetime, tz: tzinfo) -> list[DateSpan]:
     if now.tzinfo is None:
         raise InvalidInputError(f"now {now.isoformat()} has no time zone: give it one, such as datetime.now(UTC)")
     clock = Clock(now.astimezone(tz))
-    plain = text if text.isascii() else text.translate(_SPELLINGS)
+    plain = plain_spelling(text)
     found = _reported(plain, _longest(_find(plain, clock)), clock)
     return [_span(text, item) for item in found]
 
@@ -64,7 +53,7 @@ def without_dates(text: str, spans: Iterable[DateSpan]) -> str:
 def _find(text: str, clock: Clock) -> list[Found]:
     # Each grammar compiles many patterns when it is imported: only where there is something to read.
     found: list[Found] = []
-    if _HAN.search(text):
+    if _HAN.search(text) and not CHINESE_STARTS.isdisjoint(text):
         from jiyi.text.dates.chinese import find_chinese
 
         found += find_chinese(text, clock)
