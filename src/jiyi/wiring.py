@@ -120,7 +120,7 @@ def assemble(
     else:
         recall = _with_indexes(settings, store, vocabulary, tags, drainer, parts, embedder)
 
-    def make_chats() -> SqlChatStore:
+    def make_chats() -> ChatStore:
         from jiyi.backends.sql.chat import SqlChatStore
 
         return SqlChatStore(database)

@@ -177,7 +177,19 @@ def current_version(connection: sa.Connection, where: str = "the database") -> i
     """The schema version of the store; 0 for an empty database."""
     newest = sa.select(sa.func.max(schema.schema_migrations.c.version))
     tables = set(sa.inspect(connection).get_table_names())
+    if connection.dialect.name == "postgresql":
+        # A database of a server is often shared with other programs; their tables are no business of ours.
+        tables &= set(schema.metadata.tables)
     return version_of(tables, lambda: connection.execute(newest).scalar(), where)
+
+
+def _create(connection: sa.Connection) -> None:
+    if connection.dialect.name == "postgresql":
+        from jiyi.backends.sql.postgres_schema import create_tables
+
+        create_tables(connection)
+    else:
+        schema.metadata.create_all(connection)
 
 
 def migrate(connection: sa.Connection, where: str) -> list[str]:
@@ -186,7 +198,7 @@ def migrate(connection: sa.Connection, where: str) -> list[str]:
     refuse_newer(found, where)
     if found == 0:
         # A new store is made in the newest state at once; the steps are only for stores that exist.
-        schema.metadata.create_all(connection)
+        _create(connection)
         connection.execute(schema.store_meta.insert().values(name="store_id", value=new_id()))
     applied = []
     for migration in MIGRATIONS:

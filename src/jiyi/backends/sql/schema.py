@@ -29,12 +29,15 @@ class UtcTime(TypeDecorator[datetime]):
 
     def process_result_value(self, value: Any, dialect: sa.Dialect) -> datetime | None:  # noqa: ARG002
         """Database to Python."""
-        return clock.from_text(value) if isinstance(value, str) else value
+        return clock.of_driver(value) if value is not None else None
 
 
 def _time_text(value: datetime | None) -> str | None:
     return None if value is None else clock.to_text(value)
 
+
+# Whole numbers have 64 bits everywhere. In SQLite any INTEGER has, and only one of that name counts up by itself.
+WHOLE = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 
 metadata = sa.MetaData()
 
@@ -50,27 +53,27 @@ memory_records = sa.Table(
     sa.Column("memory_type", sa.Text, nullable=False),
     sa.Column("domain", sa.Text),
     sa.Column("importance_score", sa.Double, nullable=False),
-    sa.Column("strength", sa.Integer, nullable=False),
+    sa.Column("strength", WHOLE, nullable=False),
     sa.Column("tags", sa.Text, nullable=False),
     sa.Column("conversation_id", sa.Text),
-    sa.Column("position", sa.Integer),
+    sa.Column("position", WHOLE),
     sa.Column("source", sa.Text, nullable=False),
     sa.Column("occurred_at", UtcTime),
     sa.Column("event_time", UtcTime, nullable=False),
     sa.Column("created_at", UtcTime, nullable=False),
     sa.Column("updated_at", UtcTime, nullable=False),
     sa.Column("last_accessed_at", UtcTime, nullable=False),
-    sa.Column("access_count", sa.Integer, nullable=False),
+    sa.Column("access_count", WHOLE, nullable=False),
     sa.Column("is_active", sa.Boolean, nullable=False),
     sa.Column("pinned", sa.Boolean, nullable=False),
     sa.Column("superseded_by", sa.Text),
     sa.Column("summarized_by", sa.Text),
     sa.Column("more_domains", sa.Text, nullable=False, server_default=""),
-    sa.Column("version", sa.Integer, nullable=False),
+    sa.Column("version", WHOLE, nullable=False),
     sa.UniqueConstraint("scope", "key", name="uq_memory_records_scope_key"),
     sa.Index("ix_memory_records_scope_created", "scope", "created_at"),
     # Every index is a page more that a write has to bring to disk: what only some entries need holds only those.
-    sa.Index("ix_memory_records_inactive", "scope", "updated_at", sqlite_where=sa.text("is_active IS 0")),
+    sa.Index("ix_memory_records_inactive", "scope", "updated_at", sqlite_where=sa.column("is_active").is_(sa.false())),
     # Only entries of the long-term room have a domain: other writes do not pay for these.
     sa.Index("ix_memory_records_longterm", "scope", "created_at", sqlite_where=sa.text("domain IS NOT NULL")),
     sa.Index(
@@ -107,7 +110,7 @@ memory_records = sa.Table(
 memory_tags = sa.Table(
     "memory_tags",
     metadata,
-    sa.Column("id", sa.Integer, primary_key=True, autoincrement=True),
+    sa.Column("id", WHOLE, primary_key=True, autoincrement=True),
     sa.Column("name", sa.Text, nullable=False, unique=True),
     sqlite_autoincrement=True,
 )
@@ -116,7 +119,7 @@ memory_tag_rel = sa.Table(
     "memory_tag_rel",
     metadata,
     sa.Column("memory_id", sa.Text, sa.ForeignKey("memory_records.id", ondelete="CASCADE"), primary_key=True),
-    sa.Column("tag_id", sa.Integer, sa.ForeignKey("memory_tags.id"), primary_key=True),
+    sa.Column("tag_id", WHOLE, sa.ForeignKey("memory_tags.id"), primary_key=True),
     # The scope of the entry, which never changes: a tag that others use a million times costs a scope nothing.
     sa.Column("scope", sa.Text, nullable=False),
     sa.Index("ix_memory_tag_rel_tag", "tag_id", "scope", "memory_id"),
@@ -125,11 +128,11 @@ memory_tag_rel = sa.Table(
 memory_changes = sa.Table(
     "memory_changes",
     metadata,
-    sa.Column("sequence", sa.Integer, primary_key=True, autoincrement=True),
+    sa.Column("sequence", WHOLE, primary_key=True, autoincrement=True),
     sa.Column("entry_id", sa.Text, nullable=False),
     sa.Column("scope", sa.Text, nullable=False),
     sa.Column("key", sa.Text),
-    sa.Column("version", sa.Integer, nullable=False),
+    sa.Column("version", WHOLE, nullable=False),
     sa.Column("operation", sa.Text, nullable=False),
     sa.Column("changed_at", UtcTime, nullable=False),
     sa.Column("changed_by", sa.Text, nullable=False),
@@ -145,10 +148,10 @@ memory_changes = sa.Table(
 conversation_history = sa.Table(
     "conversation_history",
     metadata,
-    sa.Column("id", sa.Integer, primary_key=True, autoincrement=True),
+    sa.Column("id", WHOLE, primary_key=True, autoincrement=True),
     sa.Column("scope", sa.Text, nullable=False),
     sa.Column("session_id", sa.Text, nullable=False),
-    sa.Column("position", sa.Integer, nullable=False),
+    sa.Column("position", WHOLE, nullable=False),
     sa.Column("message_id", sa.Text, nullable=False, unique=True),
     sa.Column("role", sa.Text, nullable=False),
     sa.Column("content", sa.Text, nullable=False),
@@ -174,8 +177,8 @@ chat_epochs = sa.Table(
     metadata,
     sa.Column("scope", sa.Text, primary_key=True),
     sa.Column("session_id", sa.Text, primary_key=True),
-    sa.Column("epoch", sa.Integer, primary_key=True, autoincrement=False),
-    sa.Column("first_position", sa.Integer, nullable=False),
+    sa.Column("epoch", WHOLE, primary_key=True, autoincrement=False),
+    sa.Column("first_position", WHOLE, nullable=False),
     sa.Column("started_at", UtcTime),
 )
 """Where each reset of a session began anew. A session that was never reset has no row and is in epoch 1."""
@@ -186,15 +189,15 @@ chat_summaries = sa.Table(
     sa.Column("id", sa.Text, primary_key=True),
     sa.Column("scope", sa.Text, nullable=False),
     sa.Column("session_id", sa.Text, nullable=False),
-    sa.Column("epoch", sa.Integer, nullable=False),
-    sa.Column("generation", sa.Integer, nullable=False),
-    sa.Column("first_position", sa.Integer, nullable=False),
-    sa.Column("last_position", sa.Integer, nullable=False),
+    sa.Column("epoch", WHOLE, nullable=False),
+    sa.Column("generation", WHOLE, nullable=False),
+    sa.Column("first_position", WHOLE, nullable=False),
+    sa.Column("last_position", WHOLE, nullable=False),
     sa.Column("first_message_id", sa.Text, nullable=False),
     sa.Column("last_message_id", sa.Text, nullable=False),
     sa.Column("previous_id", sa.Text),
     sa.Column("content", sa.Text, nullable=False),
-    sa.Column("tokens", sa.Integer, nullable=False),
+    sa.Column("tokens", WHOLE, nullable=False),
     sa.Column("made_by", sa.Text, nullable=False),
     sa.Column("created_at", UtcTime, nullable=False),
     sa.Column("replaced_at", UtcTime),
@@ -209,10 +212,10 @@ chat_flushes = sa.Table(
     sa.Column("id", sa.Text, primary_key=True),
     sa.Column("scope", sa.Text, nullable=False),
     sa.Column("session_id", sa.Text, nullable=False),
-    sa.Column("epoch", sa.Integer, nullable=False),
-    sa.Column("number", sa.Integer, nullable=False),
-    sa.Column("first_position", sa.Integer, nullable=False),
-    sa.Column("last_position", sa.Integer, nullable=False),
+    sa.Column("epoch", WHOLE, nullable=False),
+    sa.Column("number", WHOLE, nullable=False),
+    sa.Column("first_position", WHOLE, nullable=False),
+    sa.Column("last_position", WHOLE, nullable=False),
     sa.Column("trigger", sa.Text, nullable=False),
     sa.Column("made_by", sa.Text, nullable=False),
     sa.Column("created_at", UtcTime, nullable=False),
@@ -227,7 +230,7 @@ flush_candidates = sa.Table(
     sa.Column("id", sa.Text, primary_key=True),
     sa.Column("scope", sa.Text, nullable=False),
     sa.Column("session_id", sa.Text, nullable=False),
-    sa.Column("epoch", sa.Integer, nullable=False),
+    sa.Column("epoch", WHOLE, nullable=False),
     sa.Column("content", sa.Text, nullable=False),
     sa.Column("kind", sa.Text, nullable=False),
     sa.Column("confidence", sa.Double, nullable=False),
@@ -235,8 +238,8 @@ flush_candidates = sa.Table(
     sa.Column("importance", sa.Double),
     sa.Column("first_message_id", sa.Text, nullable=False),
     sa.Column("last_message_id", sa.Text, nullable=False),
-    sa.Column("first_position", sa.Integer, nullable=False),
-    sa.Column("last_position", sa.Integer, nullable=False),
+    sa.Column("first_position", WHOLE, nullable=False),
+    sa.Column("last_position", WHOLE, nullable=False),
     sa.Column("made_by", sa.Text, nullable=False),
     sa.Column("state", sa.Text, nullable=False),
     sa.Column("state_at", UtcTime),
@@ -253,11 +256,11 @@ chat_compactions = sa.Table(
     sa.Column("id", sa.Text, primary_key=True),
     sa.Column("scope", sa.Text, nullable=False),
     sa.Column("session_id", sa.Text, nullable=False),
-    sa.Column("epoch", sa.Integer, nullable=False),
+    sa.Column("epoch", WHOLE, nullable=False),
     sa.Column("trigger", sa.Text, nullable=False),
     sa.Column("state", sa.Text, nullable=False),
     sa.Column("reason", sa.Text, nullable=False),
-    sa.Column("attempt", sa.Integer, nullable=False),
+    sa.Column("attempt", WHOLE, nullable=False),
     sa.Column("next_attempt_at", UtcTime),
     sa.Column("created_at", UtcTime, nullable=False),
     sa.Index("ix_chat_compactions_session", "scope", "session_id", "id"),
@@ -277,7 +280,7 @@ note_files = sa.Table(
     sa.Column("digest", sa.Text, nullable=False),
     sa.Column("checked", sa.BigInteger, nullable=False),
     sa.Column("shared", sa.Boolean, nullable=False),
-    sa.Column("chunks", sa.Integer, nullable=False),
+    sa.Column("chunks", WHOLE, nullable=False),
     sa.Column("encoding", sa.Text, nullable=False),
     sa.Column("problem", sa.Text, nullable=False),
 )
@@ -286,14 +289,14 @@ note_files = sa.Table(
 jobs = sa.Table(
     "jobs",
     metadata,
-    sa.Column("sequence", sa.Integer, primary_key=True, autoincrement=True),
+    sa.Column("sequence", WHOLE, primary_key=True, autoincrement=True),
     sa.Column("id", sa.Text, nullable=False, unique=True),
     sa.Column("kind", sa.Text, nullable=False),
     sa.Column("scope", sa.Text, nullable=False),
     # What it is about, by reference: ids of messages and entries, no copies of texts.
     sa.Column("payload", sa.Text, nullable=False),
     sa.Column("state", sa.Text, nullable=False),
-    sa.Column("attempt", sa.Integer, nullable=False),
+    sa.Column("attempt", WHOLE, nullable=False),
     sa.Column("not_before", UtcTime, nullable=False),
     sa.Column("lease_until", UtcTime),
     sa.Column("lease_by", sa.Text),
@@ -313,8 +316,8 @@ runtime_memories = sa.Table(
     sa.Column("memory_id", sa.Text, sa.ForeignKey("memory_records.id", ondelete="CASCADE"), primary_key=True),
     sa.Column("scope", sa.Text, nullable=False),
     sa.Column("memory_type", sa.Text, nullable=False),
-    sa.Column("useful", sa.Integer, nullable=False),
-    sa.Column("missed", sa.Integer, nullable=False),
+    sa.Column("useful", WHOLE, nullable=False),
+    sa.Column("missed", WHOLE, nullable=False),
     # Up to when fading was reckoned; nothing when it never was.
     sa.Column("decayed_at", UtcTime),
     sa.Index("ix_runtime_memories_type", "scope", "memory_type", "memory_id"),
@@ -345,7 +348,7 @@ store_meta = sa.Table(
 schema_migrations = sa.Table(
     "schema_migrations",
     metadata,
-    sa.Column("version", sa.Integer, primary_key=True),
+    sa.Column("version", WHOLE, primary_key=True),
     sa.Column("name", sa.Text, nullable=False),
     sa.Column("applied_at", UtcTime, nullable=False),
     sa.Column("applied_by", sa.Text, nullable=False),

@@ -9,19 +9,19 @@ from collections.abc import Callable, Collection
 
 from jiyi.errors import StoreDamagedError, StoreTooNewError
 
-NEWEST = 5
+NEWEST = 6
 """The version of the last migration; the state in which new stores are made."""
-_TABLE = "schema_migrations"
+_TABLES = frozenset({"schema_migrations", "store_meta"})
 
 
 def version_of(tables: Collection[str], last_applied: Callable[[], int | None], where: str) -> int:
     """The version of a store with these tables; 0 for an empty database."""
-    if _TABLE in tables:
+    if _TABLES.issubset(tables):
         return last_applied() or 0
     if tables:
         raise StoreDamagedError(
             f"{where} holds tables ({', '.join(sorted(tables)[:5])}) but is not a jiyi store; "
-            "point jiyi at an empty directory or at one it has made"
+            "point jiyi at an empty place or at one it has made"
         )
     return 0
 
