@@ -135,17 +135,16 @@ class MilvusConnection:
     def create(self, collection: str, schema: Any, indexes: Any, *, partitions: int | None = None) -> None:
         """Make a collection and load it."""
         more = {} if partitions is None else {"num_partitions": partitions}
-        self._ask(
-            "make a collection",
-            lambda c: c.create_collection(
-                collection,
-                schema=schema,
-                index_params=indexes,
-                consistency_level="Bounded",
-                timeout=_SLOW_SECONDS,
-                **more,
-            ),
-        )
+
+        def work(client: Any) -> None:
+            client.create_collection(
+                collection, schema=schema, consistency_level="Bounded", timeout=_SLOW_SECONDS, **more
+            )
+            # An empty collection has nothing to index yet: there is nothing to wait for.
+            client.create_index(collection, indexes, timeout=_SLOW_SECONDS, sync=False)
+            client.load_collection(collection, timeout=_SLOW_SECONDS)
+
+        self._ask("make a collection", work)
 
     def drop(self, collection: str) -> None:
         """Delete a collection, if it is there."""
