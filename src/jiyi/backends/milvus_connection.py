@@ -327,7 +327,7 @@ class MilvusConnection:
         from pymilvus.exceptions import MilvusException
 
         code = error.code if isinstance(error, MilvusException) else None
-        status = error.code() if isinstance(error, grpc.RpcError) and callable(getattr(error, "code", None)) else code
+        status = _status(error)
         reason = self._scrubbed(str(getattr(error, "message", "") or error))
         if code == _NO_COLLECTION or "can't find collection" in reason:
             return MissingCollectionError(f"Milvus at {self.address} has no such collection: {reason}")
@@ -415,6 +415,18 @@ def _held_by_another(file: Path) -> bool:
             return True
         fcntl.flock(opened, fcntl.LOCK_UN)
     return False
+
+
+def _status(error: BaseException | None) -> Any:
+    """What gRPC said, which pymilvus often keeps behind an error of its own."""
+    import grpc
+
+    while error is not None:
+        if isinstance(error, grpc.RpcError):
+            code = getattr(error, "code", None)
+            return code() if callable(code) else None
+        error = error.__cause__
+    return None
 
 
 def _is_silence(error: Exception, reason: str) -> bool:
