@@ -16,7 +16,6 @@ from jiyi.ports import ChatModel, Embedder
 from jiyi.workers import Once
 
 if TYPE_CHECKING:
-    from jiyi.backends.sql.chat import SqlChatStore
     from jiyi.backends.sql.records import Database
     from jiyi.indexing import BackgroundIndexer, Drainer
     from jiyi.longterm.parts import LongtermParts, TaskModels

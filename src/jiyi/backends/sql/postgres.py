@@ -30,7 +30,7 @@ from sqlalchemy import event
 from sqlalchemy.exc import DBAPIError, DisconnectionError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
-from jiyi.backends.sql import migrations, postgres_schema
+from jiyi.backends.sql import migrations, postgres_schema, versions
 from jiyi.backends.sql.log import GATHERED, LINE, fingerprint
 from jiyi.backends.sql.postgres_errors import is_lost, meaning
 from jiyi.errors import CommitUnknownError, ConfigError, StorageError, StoreBusyError, StoreUnavailableError
@@ -339,7 +339,7 @@ class PostgresDatabase:
             if schema is None:
                 raise StorageError(f"{self.where}: no schema of the search_path is there; create it, or name another")
             found = migrations.current_version(connection, self.where)
-            migrations.refuse_newer(found, self.where)
+            versions.refuse_newer(found, self.where)
         self._schema = schema
         if found < migrations.MIGRATIONS[-1].version:
             # Under the lock of the store: of several who find no tables one makes them, and the others find them.
