@@ -294,6 +294,22 @@ class Files:
         except OSError as error:
             raise _failed(self.root, target, "written", error) from error
 
+    def names(self, folder: str) -> list[str]:
+        """The names in a folder below the root, hidden ones too."""
+        try:
+            with self._folder(folder.split("/")) as descriptor:
+                return [name for name, _ in _names(descriptor)]
+        except OSError as error:
+            raise _failed(self.root, folder, "read", error) from error
+
+    def remove(self, path: str) -> None:
+        """Take a file away; one that is not there is none to take."""
+        try:
+            with self._parent(path) as (folder, name), suppress(FileNotFoundError):
+                os.unlink(name, dir_fd=folder)
+        except OSError as error:
+            raise _failed(self.root, path, "written", error) from error
+
     def _make_folders(self, path: str) -> None:
         made = Path()
         for part in path.split("/")[:-1]:
