@@ -603,10 +603,18 @@ class AgentMemory:
             worker=parts.worker,
             usage=self._lt.models.usage(),
         )
+        facts["note_problems"] = []
         if self._settings.enable_simple_memory:
             facts["notes"].append("simple mode (enable_simple_memory) has no indexes: recall is by tags alone")
             if self._settings.workspace is not None:
                 facts["notes"].append("the workspace of notes is not read: notes are off in simple mode")
+        elif self._settings.workspace is not None:
+            problems = await self._run(self._notes_room().problems)
+            facts["note_problems"] = [problem.to_dict() for problem in problems]
+            if problems:
+                facts["healthy"] = False
+                first = f"{problems[0].path}: {problems[0].reason}"
+                facts["advice"].append(f"{len(problems)} note(s) cannot be searched: see note_problems, e.g. {first}")
         return {**facts, "runtime": self.runtime.name}
 
     async def export_jsonl(

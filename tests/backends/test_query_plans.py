@@ -58,6 +58,8 @@ QUESTIONS: dict[str, tuple[Any, str]] = {
     "new tags": (lambda store: store.tags_since(TagMark(0, 7)), "SEARCH memory_tags"),
     "pending": (lambda store: store.pending(7), "PRIMARY KEY (rowid>?)"),
     "pending in scopes": (lambda store: store.pending(7, SCOPES), "PRIMARY KEY (rowid>?)"),
+    "versions": (lambda store: store.versions("main", "k"), "ix_memory_changes_key (scope=? AND key=?)"),
+    "get": (lambda store: store.get(SCOPES, "k"), "sqlite_autoindex_memory_records_2 (scope=? AND key=?)"),
     "touch": (lambda store: store.touch(["a"], NOW), BY_ID),
 }
 

@@ -231,7 +231,7 @@ class Racing(Files):
                 self.meanwhile.pop(0)()
             return in_place()
 
-        target.in_place = after_something
+        target.in_place = after_something  # type: ignore[method-assign]
         return target
 
 

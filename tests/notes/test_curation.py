@@ -147,6 +147,20 @@ def test_an_edit_in_place_between_backup_and_replacement_is_put_back(
     assert desk.read("MEMORY.md") == LONG_TERM + "their line\n"
 
 
+def test_the_newest_backups_are_kept_and_what_people_put_beside_them(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("jiyi.notes.longterm_file.KEPT_BACKUPS", 3)
+    desk.write("MEMORY.md", "# begin\n")
+    desk.write(".jiyi/backups/MEMORY.mine.md", "theirs\n")
+    before = []
+    for number in range(6):
+        before.append(desk.read("MEMORY.md"))
+        done = desk.notes.promote(desk.notes.memory_append(f"fact {number}", at=NOW).id)
+        assert desk.read(done.backup) == before[-1]
+    assert backups(desk) == [*before[-3:], "theirs\n"]
+
+
 def test_additions_go_to_the_end_of_their_own_section_before_its_subsections() -> None:
     text = "# A\n\nx\n\n## B\n\n- b\n\n### C\n\n- c\n\n## D\n"
     after = with_additions(text, [Addition("B", "new"), Addition("d", "last"), Addition("C", "deep")])

@@ -13,6 +13,7 @@ from jiyi.errors import InvalidInputError
 MessageLike: TypeAlias = "Message | Mapping[str, Any]"
 _NAMED = ("role", "content", "tool_calls", "tool_call_id", "name")
 _STRANGE = re.compile("[\x00\ud800-\udfff]")
+_HALF = re.compile("[\ud800-\udfff]")
 _encoder = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":"))
 
 
@@ -112,12 +113,12 @@ def check_message(value: object, where: str) -> Message:
 
 
 def _is_plain(message: Message) -> bool:
-    """Whether it is nothing but texts, as most messages are: any text comes back unchanged."""
+    """Whether it is nothing but texts, as most messages are, without halves of characters: it comes back unchanged."""
     return (
         message.extra == {}
         and message.tool_calls is None
         and all(
-            value is None or type(value) is str
+            value is None or (type(value) is str and (value.isascii() or not _HALF.search(value)))
             for value in (message.role, message.content, message.tool_call_id, message.name)
         )
     )

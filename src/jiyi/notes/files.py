@@ -107,7 +107,7 @@ def is_long_term(path: str) -> bool:
 class AppendTarget:
     """A file that was opened to append to it, and can stay open: no other file has its inode as long as it is."""
 
-    def __init__(self, descriptor: int, place: Path) -> None:
+    def __init__(self, descriptor: int, place: str) -> None:
         self.descriptor = descriptor
         self.identity = file_identity(descriptor)
         self._place = place
@@ -118,7 +118,7 @@ class AppendTarget:
         """What the system says of the file if its path still leads to it; `None` when another, or none, is there."""
         # Whatever links are on the way by now: what is compared is the file that was reached without any.
         try:
-            now = self._place.lstat()
+            now = os.stat(self._place, follow_symlinks=False)  # noqa: PTH116 - twice for each append
         except OSError:
             return None
         return now if (now.st_ino, now.st_dev) == self._number else None
@@ -236,7 +236,7 @@ class Files:
         """A file to append to; `FileNotFoundError` when there is none."""
         with self.opened(path, os.O_RDWR | os.O_APPEND) as descriptor:
             # A second descriptor of the same: this one is closed when the block ends.
-            return AppendTarget(os.dup(descriptor), self.root / path)
+            return AppendTarget(os.dup(descriptor), f"{self.root}/{path}")
 
     @contextmanager
     def writing(self, path: str) -> Iterator[None]:
@@ -293,6 +293,22 @@ class Files:
                 os.fsync(other)
         except OSError as error:
             raise _failed(self.root, target, "written", error) from error
+
+    def names(self, folder: str) -> list[str]:
+        """The names in a folder below the root, hidden ones too."""
+        try:
+            with self._folder(folder.split("/")) as descriptor:
+                return [name for name, _ in _names(descriptor)]
+        except OSError as error:
+            raise _failed(self.root, folder, "read", error) from error
+
+    def remove(self, path: str) -> None:
+        """Take a file away; one that is not there is none to take."""
+        try:
+            with self._parent(path) as (folder, name), suppress(FileNotFoundError):
+                os.unlink(name, dir_fd=folder)
+        except OSError as error:
+            raise _failed(self.root, path, "written", error) from error
 
     def _make_folders(self, path: str) -> None:
         made = Path()

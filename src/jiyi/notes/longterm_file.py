@@ -5,13 +5,14 @@ from __future__ import annotations
 import codecs
 import difflib
 import hashlib
+import logging
 import re
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from jiyi.errors import NoteConflictError, NotesError
+from jiyi.errors import InvalidInputError, NoteConflictError, NotesError
 from jiyi.model import clock
 from jiyi.notes import decoding
 from jiyi.notes.files import LONG_TERM
@@ -20,7 +21,12 @@ from jiyi.notes.markdown import headings_in
 if TYPE_CHECKING:
     from jiyi.notes.room import NotesRoom
 
+_log = logging.getLogger("jiyi.notes")
+
 BACKUPS: Final = ".jiyi/backups"
+KEPT_BACKUPS: Final = 20
+"""How many backups are kept, the newest ones; older ones are deleted when another is made."""
+_BACKUP: Final = re.compile(r"MEMORY\.\d{8}T\d{6}\.\d{6}Z\.md")
 _FROM: Final = re.compile(r"<!-- jiyi from=(\S+)")
 _BOMS: Final = {
     "utf-16-le": codecs.BOM_UTF16_LE,
@@ -136,13 +142,26 @@ def replace_long_term(room: NotesRoom, before: LongTerm, text: str) -> str:
         # The file itself gets a second name: also what is written to it in this very moment is in the backup.
         room.files.keep_copy(LONG_TERM, backup)
         if _read(room, backup) != before.data:
-            _drop(room, backup)
+            with suppress(NotesError, InvalidInputError):
+                room.files.remove(backup)
             raise _conflict()
         room.files.replace(LONG_TERM, data)
         if _read(room, backup) != before.data:
             room.files.move(backup, LONG_TERM)
             raise _conflict()
+        _thin_out(room)
     return backup
+
+
+def _thin_out(room: NotesRoom) -> None:
+    """Delete all backups but the newest. What people have put beside them stays."""
+    try:
+        own = sorted(name for name in room.files.names(BACKUPS) if _BACKUP.fullmatch(name))
+        for name in own[:-KEPT_BACKUPS]:
+            room.files.remove(f"{BACKUPS}/{name}")
+    except (NotesError, InvalidInputError) as error:
+        # The change itself is done: too many backups are no reason to say that it is not.
+        _log.warning("old backups could not be deleted: %s", error)
 
 
 def _conflict() -> NoteConflictError:
@@ -158,11 +177,6 @@ def _new_backup() -> str:
 
 def _read(room: NotesRoom, path: str) -> bytes:
     return room.files.read(path, most=2 * room.settings.append.file_bytes)[0]
-
-
-def _drop(room: NotesRoom, path: str) -> None:
-    with suppress(OSError):
-        (room.root / path).unlink()
 
 
 def _item(addition: Addition) -> list[str]:

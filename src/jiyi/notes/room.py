@@ -22,6 +22,7 @@ from jiyi.model.note import (
     AppendedNote,
     NoteFile,
     NoteHit,
+    NoteProblem,
     NoteText,
     ScanReport,
     is_note_scope,
@@ -190,6 +191,16 @@ class NotesRoom:
     def note_files(self) -> dict[str, NoteFile]:
         """What is known of the files, by path."""
         return self._store.note_files(self.identity.workspace, self.identity.scope)
+
+    def problems(self) -> list[NoteProblem]:
+        """What looks like a note and is not searched, and why, as it was last read. Nothing is changed by asking."""
+        try:
+            listing = self.files.listing()
+        except NotesError as error:
+            return [NoteProblem(".", str(error))]
+        known = [NoteProblem(file.path, file.problem) for file in self.note_files().values() if file.problem]
+        unread = [problem for problem in known if problem.path in listing.files]
+        return sorted((*listing.problems, *unread), key=lambda problem: problem.path)
 
     # --- reading ----------------------------------------------------------------------------------------------------
 

@@ -175,6 +175,9 @@ def diagnosis(facts: Mapping[str, Any]) -> list[Block]:
     columns = (Column("what"), Column("value", "wide"))
     rows = ((text(name.replace("_", " "), "key"), text(_fact(value))) for name, value in shown.items())
     blocks.append(Table(columns, tuple(rows)))
+    unread = facts["note_problems"]
+    blocks += [text(f"notes that cannot be searched: {len(unread)}", "bad")] if unread else []
+    blocks += [text(f"  {one_line(visible(each['path']))}: {one_line(visible(each['reason']))}") for each in unread]
     dead = facts["dead_jobs"]
     blocks.append(text(f"dead jobs: {len(dead) or 'none'}", "bad" if dead else "dim"))
     blocks += [text(f"  {one_line(_fact(job))}") for job in dead]
