@@ -72,7 +72,12 @@ def parts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Components]:
     )
     drafts = [draft(f"note {n}", text, category=MemoryCategory(word)) for n, (text, word) in enumerate(_TEXTS)]
     for place, text in enumerate(_SAID):
-        in_line = {"memory_type": "message", "conversation_id": "c", "position": place, "minutes": place}
+        in_line: dict[str, Any] = {
+            "memory_type": "message",
+            "conversation_id": "c",
+            "position": place,
+            "minutes": place,
+        }
         drafts.append(draft(f"said {place}", text, category=MemoryCategory("conversation"), **in_line))
     parts.store.put(drafts, actor="test")
     for index in parts.indexes:
