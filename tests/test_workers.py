@@ -10,7 +10,7 @@ from functools import partial
 import pytest
 
 from jiyi.errors import MemoryClosedError
-from jiyi.workers import Workers
+from jiyi.workers import Once, Workers
 
 MOST = 3
 
@@ -133,3 +133,43 @@ def test_an_answer_that_comes_after_the_loop_has_ended_is_dropped(workers: Worke
     go_on.set()
     assert done.wait(30)
     assert asyncio.run(workers.run(lambda: "still at work")) == "still at work"
+
+
+def test_what_is_made_once_is_the_same_for_all_threads_that_ask_at_the_same_time() -> None:
+    together = threading.Barrier(MOST)
+    made: list[object] = []
+
+    def make() -> object:
+        made.append(object())
+        return made[-1]
+
+    once = Once(make)
+    assert not once.made
+    got: list[object] = []
+
+    def ask() -> None:
+        together.wait(30)
+        got.append(once())
+
+    threads = [threading.Thread(target=ask) for _ in range(MOST)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert got == made * MOST
+    assert once.made
+
+
+def test_what_could_not_be_made_is_tried_again() -> None:
+    tries: list[int] = []
+
+    def make() -> str:
+        tries.append(1)
+        if len(tries) == 1:
+            raise LookupError("not yet")
+        return "there"
+
+    once = Once(make)
+    with pytest.raises(LookupError):
+        once()
+    assert once() == "there"

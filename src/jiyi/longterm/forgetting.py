@@ -18,10 +18,11 @@ from jiyi.ports import Amendment, Fading
 PAGE: Final = 1_000
 MOST_LISTED: Final = 1_000
 ACTOR: Final = "forgetting"
-_FIRST_BATCH: Final = 100
-_MOST_IN_BATCH: Final = 500
-# The write lock is everybody's: a third of what it may be held for is aimed at.
-_AIMED_SECONDS: Final = 0.03
+_FIRST_BATCH: Final = 50
+_MOST_IN_BATCH: Final = 300
+# The write lock is everybody's: a fifth of what it may be held for is aimed at. Now and then a commit also folds the
+# log into the file, which takes several times as long.
+_AIMED_SECONDS: Final = 0.02
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,17 +17,27 @@ from jiyi.model import clock
 from jiyi.model.entry import Explanation, IndexCoverage, MemoryEntry
 from jiyi.model.filters import Filters
 from jiyi.model.scoring import FinalWeights, time_decay
-from jiyi.ports import CONVERSATION
+from jiyi.ports import ALONE, CONVERSATION
 from jiyi.recall.question import Period, Question, read_question
 from jiyi.recall.settings import RecallSettings
 from jiyi.recall.tags import TagMirror, recall_by_tags
 from jiyi.text import highlight
 
 if TYPE_CHECKING:
-    from concurrent.futures import Executor
+    from concurrent.futures import Executor, Future
 
     from jiyi.indexing import Drainer, IndexState
-    from jiyi.ports import DerivedIndex, Embedder, Mark, RecordStore, TermStatistics, TextIndex, VectorIndex, VectorScan
+    from jiyi.ports import (
+        DerivedIndex,
+        Embedder,
+        Mark,
+        RecordStore,
+        TermRow,
+        TermStatistics,
+        TextIndex,
+        VectorIndex,
+        VectorScan,
+    )
     from jiyi.recall.gather import Gathered
     from jiyi.recall.scorer import Candidates
     from jiyi.text import Analyzer
@@ -96,6 +106,15 @@ class _Similar:
     best: Sequence[str]
     allowed: Sequence[str] | None
     """The entries that the filters admit, where they ask for more than scopes and had to be listed."""
+
+
+class _Ahead(NamedTuple):
+    """What was read of the proposals of the words while the vectors were asked."""
+
+    rows: Sequence[TermRow] = ()
+    """As the text index knows them, where each of them stands alone."""
+    entries: Mapping[str, MemoryEntry] = {}
+    """As the records know them, under the filters of the question."""
 
 
 class _Weighed(NamedTuple):
@@ -171,6 +190,7 @@ class RecallEngine:
             search = self._search(request, now)
             proposed = self._by_words(search) if text_ready and request.mode != "semantic" else {}
             statistics = self._statistics(search) if text_ready else None
+            ahead = self._ahead(search, list(proposed), asked) if asked is not None else _Ahead()
         except BaseException:
             if asked is not None:
                 wait((asked,))
@@ -184,7 +204,7 @@ class RecallEngine:
                 # The date may be all that matches: whatever happened then.
                 inside = self.store.page(search.dated, limit=search.inside, offset=0)
                 proposed.update(dict.fromkeys(entry.id for entry in inside))
-            found = self._gathered(search, list(proposed), statistics, similar)
+            found = self._gathered(search, list(proposed), statistics, similar, ahead)
         elif similar is not None:
             from jiyi.recall.gather import gather_without_text
 
@@ -192,7 +212,8 @@ class RecallEngine:
         else:
             reasons = "; ".join(f"{part.index}: {part.note or 'not asked'}" for part in coverage)
             raise IndexingError(f"no index could answer ({reasons}); the records are safe: run 'jiyi repair'")
-        return Answer(self._ranked(request, search.question, found, tuple(coverage), now), len(found.ids))
+        hits = self._ranked(request, search.question, found, tuple(coverage), now, ahead.entries)
+        return Answer(hits, len(found.ids))
 
     # --- asking the indexes ---------------------------------------------------------------------------------------
 
@@ -271,8 +292,29 @@ class RecallEngine:
     def _statistics(self, search: _Search) -> TermStatistics:
         return self.text.statistics(search.request.filters.scopes, search.question.words, search.question.bigrams)
 
+    def _ahead(self, search: _Search, proposals: Sequence[str], asked: Future[_Similar | None]) -> _Ahead:
+        """Read what the words have proposed, as long as there is nothing to do but wait for the vectors."""
+        from jiyi.recall.gather import REACH
+
+        filters = search.request.filters
+        entries: Mapping[str, MemoryEntry] = {}
+        rows: Sequence[TermRow] = ()
+        if proposals and not asked.done():
+            rows = self.text.windows(proposals, reach=REACH, scopes=filters.scopes)
+            if not all(row.thread.startswith(ALONE) for row in rows):
+                # Of what has neighbours only one reading of all proposals knows the order.
+                rows = ()
+        if proposals and not asked.done():
+            entries = self.store.fetch(proposals, filters)
+        return _Ahead(rows, entries)
+
     def _gathered(
-        self, search: _Search, proposals: Sequence[str], statistics: TermStatistics, similar: _Similar | None
+        self,
+        search: _Search,
+        proposals: Sequence[str],
+        statistics: TermStatistics,
+        similar: _Similar | None,
+        ahead: _Ahead,
     ) -> Gathered:
         from jiyi.recall.gather import gather
 
@@ -288,7 +330,8 @@ class RecallEngine:
             periods=periods,
             inside_dates=self.store.count(Filters(filters.scopes, periods=_plain(periods))) if periods else 0,
             offset=self.zone.utcoffset(search.today.replace(tzinfo=None)) or timedelta(),
-            admit=self._admission(filters),
+            admit=self._admission(filters, ahead.entries),
+            known=ahead.rows,
             allowed=None if similar is None else similar.allowed,
         )
 
@@ -328,10 +371,17 @@ class RecallEngine:
             found.update(dict.fromkeys(inside))
         return found
 
-    def _admission(self, filters: Filters) -> Callable[[Sequence[str]], set[str]] | None:
+    def _admission(
+        self, filters: Filters, known: Mapping[str, MemoryEntry]
+    ) -> Callable[[Sequence[str]], set[str]] | None:
         if filters.only_scopes:
             return None
-        return lambda ids: self.store.admitted(ids, filters)
+
+        def admitted(ids: Sequence[str]) -> set[str]:
+            unknown = [each for each in ids if each not in known]
+            return {*known, *(self.store.admitted(unknown, filters) if unknown else ())}
+
+        return admitted
 
     # --- deciding -------------------------------------------------------------------------------------------------
 
@@ -342,6 +392,7 @@ class RecallEngine:
         found: Gathered,
         coverage: tuple[IndexCoverage, ...],
         now: datetime,
+        known: Mapping[str, MemoryEntry],
     ) -> list[MemoryEntry]:
         # The scorer brings numpy, which a program that only writes need not load.
         from jiyi.recall.scorer import score
@@ -359,7 +410,8 @@ class RecallEngine:
         found_entries: list[_Weighed] = []
         # The records may drop what an index still holds: go on down the order until there is enough.
         for chunk in _chunks(places, most, lambda place: (totals[place], found.times[place])):
-            entries = self.store.fetch([found.ids[place] for place in chunk], request.filters)
+            unknown = [found.ids[place] for place in chunk if found.ids[place] not in known]
+            entries = {**known, **self.store.fetch(unknown, request.filters)} if unknown else known
             for place in chunk:
                 entry = entries.get(found.ids[place])
                 if entry is not None:

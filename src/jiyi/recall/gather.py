@@ -53,10 +53,15 @@ def gather(
     inside_dates: int,
     offset: timedelta,
     admit: Callable[[Sequence[str]], set[str]] | None,
+    known: Sequence[TermRow],
     allowed: Sequence[str] | None,
 ) -> Gathered:
-    """Read the proposals with their surroundings; the statistics are those of the visible texts."""
-    rows = text.windows(proposals, reach=REACH, scopes=scopes)
+    """Read the proposals with their surroundings; the statistics are those of the visible texts.
+
+    `known` are some of the proposals that were read before and that have no surroundings.
+    """
+    read = {row.entry_id for row in known}
+    rows = [*known, *text.windows([each for each in proposals if each not in read], reach=REACH, scopes=scopes)]
     places = _candidate_rows(rows, set(proposals))
     if admit is not None:
         admitted = admit([rows[place].entry_id for place in places])

@@ -62,6 +62,7 @@ class Session:
         threads = {"background_indexing": False, "background_jobs": False}
         opening = AgentMemory.open(self.options.data, config=self.options.config, **threads, **settings)
         async with opening as memory:
+            # What is there now stays until the end: looking through it again and again finds nothing.
             gc.freeze()
             gc.enable()
             return await action(memory)

@@ -23,10 +23,10 @@ class SqliteRecordStore(SqlRecordStore):
     """What a recall asks goes to the driver; everything else to `SqlRecordStore`, loaded when it is first needed."""
 
     def __init__(self, database: SqliteDatabase) -> None:
+        self._whole = Once(self._make_whole)
         self._database = database
         self._reads = database.reads
         self._store_id = self._reads.store_id()
-        self._whole = Once(self._make_whole)
 
     def _make_whole(self) -> SqlRecordStore:
         from jiyi.backends.sql.records import SqlRecordStore as Whole
@@ -34,10 +34,10 @@ class SqliteRecordStore(SqlRecordStore):
         return Whole(self._database)
 
     def __getattr__(self, name: str) -> Any:
-        # Looked up once: from then on it is found here.
-        value = getattr(self._whole(), name)
-        self.__dict__[name] = value
-        return value
+        if name.startswith("__"):
+            # What Python itself looks for is no reason to load anything.
+            raise AttributeError(name)
+        return getattr(self._whole(), name)
 
     @property
     def store_id(self) -> str:

@@ -1,0 +1,103 @@
+"""Reading what the words propose before the vectors answer changes when things are read, and nothing else."""
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, Future
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from jiyi.memory import Components
+from jiyi.model.category import MemoryCategory
+from jiyi.model.filters import Filters, make_filters
+from jiyi.recall import RecallEngine, Request
+from jiyi.testing.conformance.examples import draft
+from jiyi.testing.fakes import HashEmbedder
+from jiyi.wiring import build
+
+SCOPES = ("main", "public")
+QUESTIONS = ("garden gate", "花园的门", "who waters the garden", "zebra", "last week")
+FILTERS = {
+    "scopes alone": make_filters(SCOPES),
+    "a category": make_filters(SCOPES, category="core"),
+    "types": Filters(SCOPES, without_types=("message",)),
+}
+
+_TEXTS = [
+    ("the garden gate is green", "core"),
+    ("花园的门是绿色的", "core"),
+    ("Ben waters the garden on Mondays", "daily"),
+    ("the kitchen has a new lamp", "core"),
+    ("gate 7 at the airport", "daily"),
+    ("garden, garden, garden", "core"),
+]
+_SAID = ("who waters the garden", "Ben does", "and who shuts the gate of the garden?")
+
+
+class AtOnce(Executor):
+    """The vectors have answered before the words are asked: nothing is read ahead."""
+
+    def submit(self, call: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        done: Future[Any] = Future()
+        done.set_result(call(*args, **kwargs))
+        return done
+
+
+class _Late(Future[Any]):
+    def __init__(self, call: Callable[[], Any]) -> None:
+        super().__init__()
+        self._call = call
+
+    def result(self, timeout: float | None = None) -> Any:
+        if not self.done():
+            self.set_result(self._call())
+        return super().result(timeout)
+
+
+class AtLast(Executor):
+    """The vectors answer when nothing is left but to wait for them: everything is read ahead."""
+
+    def submit(self, call: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        return _Late(lambda: call(*args, **kwargs))
+
+
+@pytest.fixture(scope="module")
+def parts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Components]:
+    parts = build(
+        tmp_path_factory.mktemp("ahead"),
+        embedder=HashEmbedder(),
+        background_indexing=False,
+        background_jobs=False,
+        time_zone="UTC",
+    )
+    drafts = [draft(f"note {n}", text, category=MemoryCategory(word)) for n, (text, word) in enumerate(_TEXTS)]
+    for place, text in enumerate(_SAID):
+        in_line: dict[str, Any] = {
+            "memory_type": "message",
+            "conversation_id": "c",
+            "position": place,
+            "minutes": place,
+        }
+        drafts.append(draft(f"said {place}", text, category=MemoryCategory("conversation"), **in_line))
+    parts.store.put(drafts, actor="test")
+    for index in parts.indexes:
+        parts.drainer.drain(index)
+    yield parts
+    parts.engine.close()
+    for index in parts.indexes:
+        index.close()
+    parts.store.close()
+
+
+@pytest.mark.parametrize("filters", FILTERS.values(), ids=list(FILTERS))
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_the_answer_is_the_same_whether_the_vectors_come_first_or_last(
+    question: str, filters: Filters, parts: Components
+) -> None:
+    engine = parts.engine
+    assert isinstance(engine, RecallEngine)
+    request = Request(question, filters, limit=5)
+    early = replace(engine, helpers=AtOnce()).answer(request)
+    late = replace(engine, helpers=AtLast()).answer(request)
+    assert late == early
+    assert early or question in {"zebra", "last week"}
