@@ -1,5 +1,6 @@
 """What can go wrong with a server: nothing acknowledged is lost, errors say what to do, and the store goes on."""
 
+import gc
 import threading
 from collections.abc import Iterator
 from contextlib import closing
@@ -146,6 +147,16 @@ def test_a_connection_that_is_cut_in_a_read_is_told_and_the_next_read_works(
     with pytest.raises(StoreUnavailableError):
         list(rows)
     assert len(list(store.export_rows("main"))) == 3
+
+
+def test_who_stops_reading_in_the_middle_leaves_nothing_open(store: SqlRecordStore) -> None:
+    for number in range(3):
+        put(store, f"{number}")
+    rows = store.export_rows("main")
+    assert [next(rows)["kind"] for _ in range(3)] == ["jiyi-export", "change", "change"]
+    del rows
+    gc.collect()
+    assert store.count(MAIN) == 3
 
 
 # --- gone during the commit -----------------------------------------------------------------------------------------

@@ -158,7 +158,7 @@ def test_texts_sort_as_everywhere_and_whole_numbers_have_room(postgres_url: str)
 
 def test_the_indexes_are_those_of_sqlite(postgres_url: str) -> None:
     with psycopg.connect(postgres_url) as connection:
-        found = dict(
+        found: dict[str, str] = dict(
             connection.execute("SELECT indexname, indexdef FROM pg_indexes WHERE schemaname = 'public'").fetchall()
         )
     for table in metadata.tables.values():

@@ -169,4 +169,5 @@ class Mixture:
 
 
 if __name__ == "__main__":
-    {"increment": increment, "mixed": mixed}[sys.argv[1]](*sys.argv[2:])
+    work: dict[str, Callable[..., None]] = {"increment": increment, "mixed": mixed}
+    work[sys.argv[1]](*sys.argv[2:])

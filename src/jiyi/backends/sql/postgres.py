@@ -77,7 +77,7 @@ class PostgresDatabase:
         `lock_timeout` is how long a transaction waits for others and for a free connection, `statement_timeout` how
         long one statement may take; work on the whole store has ten times as long. All are in seconds.
         """
-        self._url = _checked(url)
+        self._url, prepare_threshold = _checked(url)
         self.where = self._url.set(drivername="postgresql", query={}).render_as_string(hide_password=True)
         """The address without what is secret."""
         self._lock_timeout = lock_timeout
@@ -93,7 +93,7 @@ class PostgresDatabase:
             pool_use_lifo=True,  # what was opened for a rush is closed again
             hide_parameters=True,
             use_native_hstore=False,
-            connect_args=_connect_args(self._url, connect_timeout),
+            connect_args={**_connect_args(self._url, connect_timeout), "prepare_threshold": prepare_threshold},
         )
         event.listen(self._engine, "connect", _configure)
         event.listen(self._engine, "checkout", _own_process)
@@ -392,8 +392,12 @@ class _Gathered:
         return sequence, self._last["entry_id"], self._last["version"]
 
 
-def _checked(url: str) -> sa.URL:
-    """The URL for SQLAlchemy's driver; wrong ones are told before anybody waits for a server."""
+def _checked(url: str) -> tuple[sa.URL, int | None]:
+    """The URL for SQLAlchemy's driver; wrong ones are told before anybody waits for a server.
+
+    Beside it, after how many uses a statement is prepared on the server: `prepare_threshold` of the URL, 0 for never,
+    which poolers need that give every transaction another connection and do not know prepared statements.
+    """
     try:
         parsed = sa.make_url(url)
     except sa.exc.ArgumentError:
@@ -401,7 +405,14 @@ def _checked(url: str) -> sa.URL:
         raise ConfigError("storage is no URL; it looks like postgresql://user:password@host:5432/database") from None
     if parsed.drivername not in {"postgresql", "postgres", "postgresql+psycopg"}:
         raise ConfigError(f"storage begins with {parsed.drivername}://; jiyi knows postgresql://")
-    return parsed.set(drivername="postgresql+psycopg")
+    threshold = parsed.query.get("prepare_threshold", "5")
+    if not isinstance(threshold, str) or not threshold.isdecimal():
+        raise ConfigError(
+            f"prepare_threshold {threshold!r} in the URL of the storage is no whole number; 0 means never"
+        )
+    return parsed.difference_update_query(["prepare_threshold"]).set(drivername="postgresql+psycopg"), int(
+        threshold
+    ) or None
 
 
 def _connect_args(url: sa.URL, connect_timeout: float) -> dict[str, Any]:
@@ -421,12 +432,11 @@ def _connect_args(url: sa.URL, connect_timeout: float) -> dict[str, Any]:
 
 
 class _ServerCursor(psycopg.ServerCursor[Any]):
-    """Whoever reads an answer piece by piece does not close it when the connection is lost: that closes it as well."""
+    """An answer that is read piece by piece; the end of the transaction closes it for who stops in the middle."""
 
-    def __del__(self) -> None:
-        if self.connection.closed:
-            self.close()
-        super().__del__()
+    def __del__(self, *arguments: Any) -> None:
+        psycopg.Cursor.close(self)
+        super().__del__(*arguments)
 
 
 def _configure(connection: psycopg.Connection[Any], _record: object) -> None:
