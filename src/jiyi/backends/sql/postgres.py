@@ -445,10 +445,15 @@ def _configure(connection: psycopg.Connection[Any], _record: object) -> None:
     connection.execute("SET TIME ZONE 'UTC'")
 
 
+_inherited: list[object] = []
+
+
 def _own_process(_connection: object, record: Any, _proxy: object) -> None:
     """After a fork the child makes connections of its own and leaves the parent's alone."""
     owner = record.info.setdefault("pid", os.getpid())
     if owner != os.getpid():
+        # Kept, because closing it would end the parent's session.
+        _inherited.append(record.dbapi_connection)
         record.dbapi_connection = None
         raise DisconnectionError("the connection belongs to another process")
 
