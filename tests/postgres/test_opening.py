@@ -135,6 +135,17 @@ def test_other_addresses_are_refused_without_showing_what_they_hold(url: str) ->
     assert "secret" not in str(caught.value)
 
 
+def test_statements_need_not_be_prepared_on_the_server(postgres_url: str) -> None:
+    store = SqlRecordStore(PostgresDatabase(f"{postgres_url}?prepare_threshold=0"))
+    for number in range(8):
+        store.put([draft(f"{number}", "x")], actor=ACTOR)
+    with store._database.read() as connection:
+        assert connection.exec_driver_sql("SELECT count(*) FROM pg_prepared_statements").scalar() == 0
+    store.close()
+    with pytest.raises(ConfigError, match="prepare_threshold 'often'"):
+        PostgresDatabase(f"{postgres_url}?prepare_threshold=often")
+
+
 def test_every_table_of_a_scope_is_fenced_and_check_says_when_one_is_not(postgres_url: str) -> None:
     database = PostgresDatabase(postgres_url)
     assert database.check() == []

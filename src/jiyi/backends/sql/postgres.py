@@ -45,10 +45,12 @@ _DURABLE = (
     "WHEN 'off' THEN 'local' ELSE current_setting('synchronous_commit') END, true)"
 )
 _LINE_TYPES = {"version": "bigint[]", "changed_at": "timestamptz[]"}
+# The lock and the lines in one round trip. A line gets its number when its row is there, so after the lock is held.
 _INSERT_LINES = (
-    f"INSERT INTO memory_changes ({', '.join(LINE)}) SELECT * FROM unnest("  # noqa: S608
+    "WITH held AS MATERIALIZED (SELECT {}) "  # noqa: S608
+    f"INSERT INTO memory_changes ({', '.join(LINE)}) SELECT line.* FROM held CROSS JOIN unnest("
     + ", ".join(f"%s::{_LINE_TYPES.get(name, 'text[]')}" for name in LINE)
-    + ") RETURNING sequence"
+    + ") AS line RETURNING sequence, entry_id, version, changed_at"
 )
 _KEPT = "SELECT 1 FROM memory_changes WHERE sequence = %s AND entry_id = %s AND version = %s"
 _PATIENCE_AFTER_COMMIT = 5.0
@@ -314,7 +316,7 @@ class PostgresDatabase:
         with self._translated():
             connection = self._begin(lambda driver: self._start(driver, _WRITE, None, [wait]))
             try:
-                return _driver(connection).execute(_KEPT, gathered.last_line()).fetchone() is not None
+                return _driver(connection).execute(_KEPT, gathered.last_line).fetchone() is not None
             finally:
                 _abandon(connection)
 
@@ -357,7 +359,8 @@ class _Gathered:
         self.waiting: list[Mapping[str, Any]] = []
         self.changed: list[tuple[str, str]] = []
         self.head: Mark | None = None
-        self._last: Mapping[str, Any] = {}
+        self.last_line = (0, "", 0)
+        """What identifies the last line that was written."""
 
     def add(self, connection: sa.Connection, lines: Sequence[Mapping[str, Any]]) -> None:
         """Take lines in."""
@@ -376,20 +379,14 @@ class _Gathered:
         """Write what waits."""
         if not self.waiting:
             return
-        driver = _driver(connection)
-        if self.lock is not None:
-            driver.execute(f"SELECT pg_advisory_xact_lock({self.lock})".encode())
-        cursor = driver.execute(_INSERT_LINES, [[line[name] for line in self.waiting] for name in LINE])
-        sequence = max(row[0] for row in cursor.fetchall())
-        self._last = self.waiting[-1]
-        self.head = Mark(sequence, fingerprint(self._last["entry_id"], self._last["version"], self._last["changed_at"]))
+        lock = "NULL" if self.lock is None else f"pg_advisory_xact_lock({self.lock})"
+        lines = [[line[name] for line in self.waiting] for name in LINE]
+        cursor = _driver(connection).execute(_INSERT_LINES.format(lock).encode(), lines)
+        sequence, entry_id, version, moment = max(cursor.fetchall())
+        self.head = Mark(sequence, fingerprint(entry_id, version, moment))
+        self.last_line = (sequence, entry_id, version)
         self.changed += [(line["scope"], line["entry_id"]) for line in self.waiting]
         self.waiting = []
-
-    def last_line(self) -> tuple[int, str, int]:
-        """What identifies the last line that was written."""
-        sequence = 0 if self.head is None else self.head.sequence
-        return sequence, self._last["entry_id"], self._last["version"]
 
 
 def _checked(url: str) -> tuple[sa.URL, int | None]:
@@ -410,9 +407,8 @@ def _checked(url: str) -> tuple[sa.URL, int | None]:
         raise ConfigError(
             f"prepare_threshold {threshold!r} in the URL of the storage is no whole number; 0 means never"
         )
-    return parsed.difference_update_query(["prepare_threshold"]).set(drivername="postgresql+psycopg"), int(
-        threshold
-    ) or None
+    plain = parsed.difference_update_query(["prepare_threshold"])
+    return plain.set(drivername="postgresql+psycopg"), int(threshold) or None
 
 
 def _connect_args(url: sa.URL, connect_timeout: float) -> dict[str, Any]:
