@@ -186,6 +186,7 @@ def create_next(connection: Connection, mode: str) -> None:
 def finish_next(connection: Connection, mode: str) -> str:
     """Make the indexes of the filled tables; returns the name of the BM25 index, if there is one."""
     connection.execute(f"CREATE INDEX ON {TEXTS}{NEXT} (place, position, event_time, entry_id) WHERE place IS NOT NULL")
+    connection.execute(f"CREATE INDEX ON {TEXTS}{NEXT} (scope)")
     bm25 = ""
     if mode == PG_SEARCH:
         bm25 = create_bm25(connection, TEXTS + NEXT)
