@@ -26,7 +26,18 @@ from itertools import islice
 import psycopg
 
 from bench.bench_recall_speed import Layout
-from bench.support import Action, Report, Row, interleaved, milliseconds, parser, progress, rate, verdict
+from bench.support import (
+    Action,
+    Report,
+    Row,
+    interleaved,
+    milliseconds,
+    parser,
+    progress,
+    rate,
+    verdict,
+    work_directory,
+)
 from bench.texts import Texts
 from jiyi.backends.postgres_text import PostgresTextIndex
 from jiyi.backends.sql.postgres import PostgresDatabase
@@ -275,20 +286,24 @@ def _rate(asked: Sequence[Asked], callers: int, seconds: float, make: Callable[[
 
 
 async def run(options: argparse.Namespace) -> Report:
-    layout = Layout(20, 100) if options.quick else Layout(1_000, 100)
-    rounds = 20 if options.quick else 200
+    layout = Layout(options.scopes or (20 if options.quick else 1_000), 100)
+    rounds = 10 if options.quick else 200
     report = Report("postgres", f"The PostgreSQL profile, {layout}")
     with PostgresServer(settings=_SETTINGS) as server, opened(server.url()) as profile:
         load(profile, layout, report)
         await ask(profile, layout, report, rounds)
-        throughput(profile, layout, report, 1.0 if options.quick else 8.0)
+        throughput(profile, layout, report, 0.3 if options.quick else 8.0)
         report.note(f"text index: {profile.text.mode}, {profile.text.describe()['bytes'] / 1e6:,.0f} MB")
     return report
 
 
 def main() -> int:
-    options = parser(__doc__).parse_args()
-    report = asyncio.run(run(options))
+    arguments = parser(__doc__)
+    arguments.add_argument("--scopes", type=int, help="how many scopes of 100 memories (default: 1,000)")
+    options = arguments.parse_args()
+    # The files of the server lie in the system's temporary directory, where another user can read them.
+    with work_directory(options.work):
+        report = asyncio.run(run(options))
     report.finish(options.results)
     return 0
 
