@@ -27,7 +27,7 @@ from jiyi.backends.sql.log import fingerprint as line_fingerprint
 from jiyi.backends.sql.postgres import PostgresDatabase
 from jiyi.backends.sql.postgres_errors import meaning
 from jiyi.backends.sql.rows import ENTRY_COLUMNS, entry_of
-from jiyi.backends.term_rows import analyse, term_id
+from jiyi.backends.term_rows import Features, analyse, term_id
 from jiyi.errors import IndexDamagedError
 from jiyi.model.entry import MemoryEntry
 from jiyi.model.filters import Filters
@@ -44,6 +44,11 @@ _CHANGES = (
 _LINE = "SELECT entry_id, version, changed_at FROM memory_changes WHERE sequence = %s"
 # One worker: pg_search was measured to be many times slower with several on a small machine.
 _ALONE = (("max_parallel_workers_per_gather", "0"),)
+_SEE_ALL = (
+    "SELECT set_config('jiyi.seen_before', current_setting('jiyi.whole_store', true), true), "
+    "set_config('jiyi.whole_store', 'on', true)"
+)
+_SEE_AS_BEFORE = "SELECT set_config('jiyi.whole_store', current_setting('jiyi.seen_before'), true)"
 _TAKEN = "jiyi.text_taken"
 _CATCH_UP = 1_000
 # Broken inside the server, as an index is that a crash has left in pieces.
@@ -173,23 +178,25 @@ class PostgresTextIndex:
         driver = cast("Connection", connection.connection.driver_connection)
         # The log is seen as a whole for a moment: what others have written before is not of these scopes.
         with driver.pipeline():
-            scopes = driver.execute("SELECT current_setting('jiyi.whole_store', true)")
-            driver.execute("SELECT set_config('jiyi.whole_store', 'on', true)")
+            driver.execute(_SEE_ALL)
             driver.execute(
                 f"UPDATE {tables.STATE} SET sequence = %s, fingerprint = %s WHERE identity = %s AND sequence >= "
                 "coalesce((SELECT max(sequence) FROM memory_changes WHERE sequence <= %s), 0)",
                 [head.sequence, head.fingerprint, identity, head.sequence - len(changed)],
             )
-            [(before,)] = scopes.fetchall()
-            driver.execute("SELECT set_config('jiyi.whole_store', %s, true)", [before or ""])
+            driver.execute(_SEE_AS_BEFORE)
 
     def _take(self, connection: Connection, mode: str, ids: Sequence[str], suffix: str = "") -> None:
         """Bring these entries into the tables in the state that this transaction sees."""
         wanted = list(dict.fromkeys(ids))
-        found = (entry_of(row) for row in connection.execute(_ENTRIES, [wanted]))
+        writer = TextWriter(connection, mode, suffix)
+        with connection.pipeline():
+            rows = connection.execute(_ENTRIES, [wanted])
+            held = writer.ask_held(wanted)
+            found = [entry_of(row) for row in rows]
+            old = [Features(*row) for row in held]
         active = {entry.id: analyse(self._analyzer, entry) for entry in found if entry.is_active}
-        gone = [entry_id for entry_id in wanted if entry_id not in active]
-        TextWriter(connection, mode, suffix).apply(list(active.values()), gone)
+        writer.change(old, list(active.values()))
 
     def _condemn(self, connection: Connection, error: psycopg.Error) -> None:
         """Remember that the index has failed, so that it is made anew; the records go their way."""
