@@ -11,6 +11,7 @@ JiyiError
 ├── StorageError                            the record store could not do it
 │   ├── StoreBusyError                      another process holds the write lock; retrying can help
 │   ├── StoreTooNewError                    the data was written by a newer jiyi
+│   ├── StoreIncompleteError                a migration into the store was begun and not completed
 │   ├── StoreDamagedError                   the database file cannot be read as a jiyi store
 │   └── HistoryUnreadableError              rows of a conversation cannot be decoded
 ├── IndexingError                           a derived index failed; the records are safe
@@ -61,6 +62,7 @@ __all__ = [
     "StorageError",
     "StoreBusyError",
     "StoreDamagedError",
+    "StoreIncompleteError",
     "StoreTooNewError",
 ]
 
@@ -124,6 +126,10 @@ class StoreTooNewError(StorageError):
 
 class StoreDamagedError(StorageError):
     """The database file cannot be read as a jiyi store."""
+
+
+class StoreIncompleteError(StorageError):
+    """A migration into this store was begun and not completed. Running it again completes it."""
 
 
 class HistoryUnreadableError(StorageError):

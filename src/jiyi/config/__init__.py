@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from jiyi.config import parse
-from jiyi.config.parse import EMBEDDED, NestedError, Persistence, setting
+from jiyi.config.parse import NestedError, Persistence, setting
 from jiyi.errors import ConfigError
-from jiyi.model.address import is_postgres, masked
+from jiyi.model.address import EMBEDDED, is_postgres, masked
 from jiyi.model.limits import Limits
 
 ROOT_KEY = "memory"

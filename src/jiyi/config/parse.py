@@ -13,11 +13,10 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from jiyi.errors import InvalidScopeError
-from jiyi.model.address import check_postgres, is_postgres, masked
+from jiyi.model.address import EMBEDDED, check_postgres, is_postgres, masked
 from jiyi.model.scope import check_scope, scope_problem
 
 Parse: TypeAlias = Callable[[Any], Any]
-EMBEDDED = "embedded"
 
 # Two letters at least: one letter is a drive of Windows. One slash is left of two when an address was made a Path.
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")

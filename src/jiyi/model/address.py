@@ -6,6 +6,8 @@ import re
 from typing import Final
 from urllib.parse import urlsplit
 
+EMBEDDED: Final = "embedded"
+"""The place of a store that is a data directory."""
 POSTGRES_SCHEMES: Final = ("postgresql", "postgres")
 
 # What stands between the user's name and the last @, and what a parameter of the address says.

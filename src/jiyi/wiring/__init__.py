@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from jiyi.config import Settings, load_settings
 from jiyi.errors import ConfigError, JiyiError, RuntimeUnavailableError
 from jiyi.ports import ChatModel, Embedder
+from jiyi.wiring.profiles import open_database
 
 if TYPE_CHECKING:
     from jiyi.backends.sql.records import Database
@@ -79,7 +80,6 @@ def assemble(
     """
     from jiyi.backends.sql.chat import SqlChatStore
     from jiyi.backends.sql.records import SqlRecordStore
-    from jiyi.backends.sql.sqlite import SqliteDatabase
     from jiyi.indexing import Drainer
     from jiyi.jobs import JobWorker
     from jiyi.memory import Components
@@ -101,7 +101,7 @@ def assemble(
         settings = replace(settings, llm=model.name)
     else:
         model = chat_model(settings, settings.summarizer_model)
-    database = SqliteDatabase(settings.path / "memory.db", busy_timeout=settings.busy_timeout)
+    database = open_database(settings)
     store = SqlRecordStore(database)
     vocabulary = Vocabulary(lambda: [*settings.user_words(), *store.user_words()])
     tags = TagMirror(store)

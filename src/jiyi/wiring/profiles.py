@@ -1,0 +1,22 @@
+"""The engines of each profile: which database keeps the records, which indexes follow it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from jiyi.model.address import EMBEDDED
+
+if TYPE_CHECKING:
+    from jiyi.backends.sql.records import Database
+    from jiyi.config import Settings
+
+DATABASE_FILE: Final = "memory.db"
+
+
+def open_database(settings: Settings) -> Database:
+    """The database of the records, opened, made if there was none, and brought up to date."""
+    if settings.storage == EMBEDDED:
+        from jiyi.backends.sql.sqlite import SqliteDatabase
+
+        return SqliteDatabase(settings.path / DATABASE_FILE, busy_timeout=settings.busy_timeout)
+    raise NotImplementedError
