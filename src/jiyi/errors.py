@@ -8,8 +8,10 @@ JiyiError
 ├── RuntimeUnavailableError                 the memory runtime that was asked for cannot start; nothing replaces it
 ├── SimpleModeError                         simple mode has switched off what was asked for
 ├── MemoryClosedError                       the memory was used after close()
-├── StorageError                            the record store could not do it
-│   ├── StoreBusyError                      another process holds the write lock; retrying can help
+├── StorageError                            the record store could not do it; `retryable` says whether to try again
+│   ├── StoreBusyError                      somebody else holds a lock for too long; retrying can help
+│   ├── StoreUnavailableError               the database server cannot be reached, or went away; nothing was kept
+│   ├── CommitUnknownError                  the server went away during a commit: look whether the write was kept
 │   ├── StoreTooNewError                    the data was written by a newer jiyi
 │   ├── StoreIncompleteError                a migration into the store was begun and not completed
 │   ├── StoreDamagedError                   the database file cannot be read as a jiyi store
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
     from jiyi.model.message import Message
 
 __all__ = [
+    "CommitUnknownError",
     "ConfigError",
     "ContextOverflowError",
     "HistoryUnreadableError",
@@ -64,6 +67,7 @@ __all__ = [
     "StoreDamagedError",
     "StoreIncompleteError",
     "StoreTooNewError",
+    "StoreUnavailableError",
 ]
 
 
@@ -113,11 +117,28 @@ class MemoryClosedError(JiyiError):
 
 
 class StorageError(JiyiError):
-    """The record store could not do what was asked."""
+    """The record store could not do what was asked. `retryable` says whether the same call may succeed later."""
+
+    retryable: ClassVar[bool] = False
 
 
 class StoreBusyError(StorageError):
-    """Another process held the write lock for too long. Retrying can help."""
+    """Somebody else held a lock, or the database was busy, for too long. Nothing was changed; retrying can help."""
+
+    retryable = True
+
+
+class StoreUnavailableError(StorageError):
+    """The database server cannot be reached, or went away in the middle. Nothing was kept; retrying can help."""
+
+    retryable = True
+
+
+class CommitUnknownError(StorageError):
+    """The server went away while a write was being committed, and whether it was kept could not be found out.
+
+    Look before writing again; a write under a key can simply be repeated.
+    """
 
 
 class StoreTooNewError(StorageError):

@@ -45,3 +45,10 @@ def from_text(text: str) -> datetime:
     if value.tzinfo is None:
         raise ValueError(f"time {text!r} has no offset")
     return value.astimezone(UTC)
+
+
+def of_driver(value: datetime | str) -> datetime:
+    """A time as a database driver gives it, in UTC: text from SQLite, a time in the session's zone from PostgreSQL."""
+    if isinstance(value, str):
+        return from_text(value)
+    return value if value.tzinfo is UTC else value.astimezone(UTC)

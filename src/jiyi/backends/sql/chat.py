@@ -99,7 +99,7 @@ class SqlChatStore:
         self, scope: str, session_id: str, messages: Sequence[Message], *, actor: str, recallable: bool
     ) -> list[str]:
         """Add messages to the current epoch, in one transaction; returns their ids, durable."""
-        with self._database.write() as connection:
+        with self._database.write((scope,)) as connection:
             saved = history.append(connection, scope, session_id, messages, clock.utc_now())
             records.remember_messages(connection, saved, actor, recallable=recallable)
         return saved.ids
@@ -107,7 +107,7 @@ class SqlChatStore:
     def snapshot(self, scope: str, session_id: str, enough: Enough) -> Snapshot:
         """The newest messages that no summary stands for, read backwards until `enough` says so, and all prompts."""
         session = {"scope_": scope, "session_": session_id}
-        with self._database.read() as connection:
+        with self._database.read((scope,)) as connection:
             epoch = _epoch_of(_EPOCH.run(connection, session).fetchone())
             found = _POINTER.run(connection, {**session, "epoch_": epoch.epoch}).fetchone()
             summary = _summary_of(found) if found is not None else None
@@ -126,7 +126,7 @@ class SqlChatStore:
     ) -> tuple[list[StoredMessage], bool]:
         """Messages between two positions, oldest first, until `enough` says so; and whether these are all."""
         bounds = {"scope_": scope, "session_": session_id, "after_": after, "before_": before}
-        with self._database.read() as connection:
+        with self._database.read((scope,)) as connection:
             return _read(_OLDEST_FIRST.run(connection, bounds), session_id, enough=enough)
 
     def count_between(self, scope: str, session_id: str, *, after: int, before: int) -> int:
@@ -137,26 +137,26 @@ class SqlChatStore:
             .where(*_live(scope, session_id), _messages.position > after, _messages.position < before)
             .where(_messages.role.not_in(("system", "developer")))
         )
-        with self._database.read() as connection:
+        with self._database.read((scope,)) as connection:
             return int(connection.execute(statement).scalar_one())
 
     # --- epochs ---------------------------------------------------------------------------------------------------
 
     def epochs(self, scope: str, session_id: str) -> list[Epoch]:
         """The epochs that are there, oldest first; a session that was never reset has one."""
-        with self._database.read() as connection:
+        with self._database.read((scope,)) as connection:
             return _epoch_list(connection, scope, session_id)
 
     def epoch_messages(self, scope: str, session_id: str, epoch: int | None) -> list[StoredMessage]:
         """Every message of an epoch in order; `None` means the current one."""
-        with self._database.read() as connection:
+        with self._database.read((scope,)) as connection:
             first, end = _range(_epoch_list(connection, scope, session_id), session_id, epoch)
             bounds = {"scope_": scope, "session_": session_id, "after_": first - 1, "before_": end}
             return _read(_OLDEST_FIRST.run(connection, bounds), session_id)[0]
 
     def start_epoch(self, scope: str, session_id: str) -> Epoch:
         """Begin a new epoch; one in which nothing was said yet goes on."""
-        with self._database.write() as connection:
+        with self._database.write((scope,)) as connection:
             known = _epoch_list(connection, scope, session_id)
             current = known[-1]
             # Replaced rows count too: they belong to the epoch in which they were replaced.
@@ -185,7 +185,7 @@ class SqlChatStore:
 
     def delete_epoch(self, scope: str, session_id: str, epoch: int, *, actor: str) -> Erased:
         """Delete an epoch before the current one for good: messages, what recall had of them, and what was derived."""
-        with self._database.write() as connection:
+        with self._database.write((scope,)) as connection:
             known = _epoch_list(connection, scope, session_id)
             if epoch == known[-1].epoch:
                 raise InvalidInputError(
@@ -200,7 +200,7 @@ class SqlChatStore:
 
     def forget_session(self, scope: str, session_id: str, *, actor: str) -> Erased:
         """Delete a session for good, with everything that was made of it here."""
-        with self._database.write() as connection:
+        with self._database.write((scope,)) as connection:
             receipt = _erase(connection, scope, session_id, None, (), actor)
             connection.execute(chat_epochs.delete().where(_epochs.scope == scope, _epochs.session_id == session_id))
             return receipt
@@ -214,7 +214,7 @@ class SqlChatStore:
             .where(*_of(chat_summaries, scope, session_id, epoch), _summaries.replaced_at.is_(None))
             .order_by(_summaries.generation)
         )
-        with self._database.read() as connection:
+        with self._database.read((scope,)) as connection:
             return [Summary(**row._mapping) for row in connection.execute(statement)]
 
     def summary(self, scope: str, session_id: str, summary_id: str) -> Summary | None:
@@ -222,7 +222,7 @@ class SqlChatStore:
         statement = sa.select(chat_summaries).where(
             _summaries.id == summary_id, _summaries.scope == scope, _summaries.session_id == session_id
         )
-        with self._database.read() as connection:
+        with self._database.read((scope,)) as connection:
             row = connection.execute(statement).one_or_none()
             return Summary(**row._mapping) if row is not None else None
 
@@ -231,7 +231,7 @@ class SqlChatStore:
 
         The attempt is written down as done in the same transaction. `False` when somebody else was first.
         """
-        with self._database.write() as connection:
+        with self._database.write((summary.scope,)) as connection:
             if not self._unchanged(connection, summary.scope, summary.session_id, span):
                 return False
             place = _of(chat_summaries, summary.scope, summary.session_id, summary.epoch)
@@ -262,14 +262,14 @@ class SqlChatStore:
     def next_generation(self, scope: str, session_id: str, epoch: int) -> int:
         """The generation that the next summary of this epoch takes."""
         place = _of(chat_summaries, scope, session_id, epoch)
-        with self._database.read() as connection:
+        with self._database.read((scope,)) as connection:
             return (connection.execute(sa.select(sa.func.max(_summaries.generation)).where(*place)).scalar() or 0) + 1
 
     # --- flushes --------------------------------------------------------------------------------------------------
 
     def flushed_to(self, scope: str, session_id: str, epoch: Epoch) -> int:
         """The last position of the epoch that was looked through."""
-        with self._database.read() as connection:
+        with self._database.read((scope,)) as connection:
             return _flushed_to(connection, scope, session_id, epoch.epoch, epoch.first_position)
 
     def add_flush(
@@ -283,7 +283,7 @@ class SqlChatStore:
         made_by: str,
     ) -> bool:
         """Mark a span as looked through and keep what was found, in one transaction; `False` when it already is."""
-        with self._database.write() as connection:
+        with self._database.write((scope,)) as connection:
             epoch = _epoch_of(_EPOCH.run(connection, {"scope_": scope, "session_": session_id}).fetchone())
             if epoch.epoch != span.epoch or not self._unchanged(connection, scope, session_id, span):
                 return False
@@ -321,7 +321,7 @@ class SqlChatStore:
             statement = statement.where(_candidates.session_id == session_id)
         if state is not None:
             statement = statement.where(_candidates.state == state)
-        with self._database.read() as connection:
+        with self._database.read((scope,)) as connection:
             rows = connection.execute(statement.order_by(_candidates.id).limit(limit))
             return [Candidate(**row._mapping) for row in rows]
 
@@ -332,14 +332,14 @@ class SqlChatStore:
             .where(_candidates.id == candidate_id, _candidates.scope == scope, _candidates.state == "new")
             .values(state=state, state_at=clock.utc_now(), taken_by=by)
         )
-        with self._database.write() as connection:
+        with self._database.write((scope,)) as connection:
             return connection.execute(statement).rowcount == 1
 
     # --- attempts -------------------------------------------------------------------------------------------------
 
     def add_attempt(self, scope: str, session_id: str, epoch: int, attempt: Attempt) -> None:
         """Write down how a try went."""
-        with self._database.write() as connection:
+        with self._database.write((scope,)) as connection:
             _write_attempt(connection, scope, session_id, epoch, attempt)
 
     def last_attempt(self, scope: str, session_id: str, epoch: int) -> Attempt | None:
@@ -350,7 +350,7 @@ class SqlChatStore:
             .order_by(_attempts.id.desc())
             .limit(1)
         )
-        with self._database.read() as connection:
+        with self._database.read((scope,)) as connection:
             row = connection.execute(statement).one_or_none()
             return Attempt(**row._mapping) if row is not None else None
 
@@ -445,7 +445,7 @@ def _summary_of(row: Sequence[Any]) -> Summary:
 
 def _time(value: Any) -> Any:
     """A time as the driver gives it."""
-    return clock.from_text(value) if isinstance(value, str) else value
+    return clock.of_driver(value) if value is not None else None
 
 
 def _flushed_to(connection: sa.Connection, scope: str, session_id: str, epoch: int, first_position: int) -> int:

@@ -75,7 +75,7 @@ class SqlJobStore:
 
     def add(self, draft: JobDraft) -> bool:
         """Queue a job; `False` when one with its dedupe key waits already."""
-        with self._database.write() as connection:
+        with self._database.write((draft.scope,)) as connection:
             return insert_job(connection, draft, self._now())
 
     def claim(
@@ -96,25 +96,25 @@ class SqlJobStore:
                 .where(_columns.id == row.id, _columns.state == row.state, _columns.attempt == row.attempt)
                 .values(state="running", attempt=row.attempt + 1, lease_by=worker, lease_until=lease_until)
             )
-            with self._database.write() as connection:
+            with self._database.write((row.scope,)) as connection:
                 if connection.execute(taken).rowcount == 1:
                     return _job(connection.execute(sa.select(jobs).where(_columns.id == row.id)).one())
 
     def finish(self, job: Job, *, now: datetime) -> bool:
         """Mark it as done; `False` when it is no longer this worker's."""
-        with self._database.write() as connection:
+        with self._database.write((job.scope,)) as connection:
             return finish_job(connection, job, now)
 
     def postpone(self, job: Job, *, until: datetime, reason: str) -> bool:
         """Give it back, to be tried again later."""
         again = jobs.update().where(*_held(job)).values(state="queued", not_before=until, reason=reason, lease_by=None)
-        with self._database.write() as connection:
+        with self._database.write((job.scope,)) as connection:
             return connection.execute(again).rowcount == 1
 
     def bury(self, job: Job, *, now: datetime, reason: str) -> bool:
         """Put it on the dead-letter list."""
         dead = jobs.update().where(*_held(job)).values(state="dead", finished_at=now, reason=reason)
-        with self._database.write() as connection:
+        with self._database.write((job.scope,)) as connection:
             return connection.execute(dead).rowcount == 1
 
     def revive(self, job_id: str, scopes: Sequence[str] | None, *, now: datetime) -> bool:
@@ -122,7 +122,7 @@ class SqlJobStore:
         alive = jobs.update().where(_columns.id == job_id, _columns.state == "dead")
         if scopes is not None:
             alive = alive.where(_columns.scope.in_(scopes))
-        with self._database.write() as connection:
+        with self._database.write(scopes) as connection:
             values = alive.values(state="queued", attempt=0, not_before=now, finished_at=None, lease_by=None)
             return connection.execute(values).rowcount == 1
 
@@ -131,7 +131,7 @@ class SqlJobStore:
         statement = sa.select(jobs).where(_columns.state.in_(states)).order_by(_columns.sequence.desc()).limit(limit)
         if scopes is not None:
             statement = statement.where(_columns.scope.in_(scopes))
-        with self._database.read() as connection:
+        with self._database.read(scopes) as connection:
             return [_job(row) for row in connection.execute(statement)]
 
     def next_due(self) -> datetime | None:
@@ -140,7 +140,7 @@ class SqlJobStore:
         statement = sa.select(sa.func.min(moment)).where(_columns.sequence.in_(_heads()))
         with self._database.read() as connection:
             value = connection.execute(statement).scalar()
-        return clock.from_text(value) if isinstance(value, str) else value
+        return clock.of_driver(value) if value is not None else None
 
     def counts(self) -> dict[str, int]:
         """How many jobs are in each state."""
@@ -174,7 +174,7 @@ def _due(now: datetime, scopes: Sequence[str] | None) -> sa.Select[Any]:
     waiting = sa.and_(_columns.state == "queued", _columns.not_before <= now)
     abandoned = sa.and_(_columns.state == "running", _columns.lease_until <= now)
     return (
-        sa.select(_columns.id, _columns.state, _columns.attempt)
+        sa.select(_columns.id, _columns.scope, _columns.state, _columns.attempt)
         .where(_columns.sequence.in_(_heads()), sa.or_(waiting, abandoned))
         .where(*(() if scopes is None else (_columns.scope.in_(scopes),)))
         .order_by(_columns.sequence)

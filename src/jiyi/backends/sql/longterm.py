@@ -11,6 +11,7 @@ import sqlalchemy as sa
 
 from jiyi.backends.sql import history, tags
 from jiyi.backends.sql.jobs import finish_job, insert_job
+from jiyi.backends.sql.log import log_changes
 from jiyi.backends.sql.records import CHUNK, Database, change_values, insert_entries, remember_messages, remove_entry
 from jiyi.backends.sql.rows import ACTIVE, ENTRY_COLUMNS, changed_fields, entry_of, entry_values
 from jiyi.backends.sql.schema import memory_changes, memory_records
@@ -52,7 +53,7 @@ class SqlLongtermStore:
         job: JobDraft | None = None,
     ) -> list[str]:
         """Add messages to a session, and the job that is about them, in one transaction; returns the message ids."""
-        with self._database.write() as connection:
+        with self._database.write((scope,) if job is None else (scope, job.scope)) as connection:
             saved = history.append(connection, scope, session_id, messages, self._now())
             remember_messages(connection, saved, actor, recallable=recallable)
             if job is not None:
@@ -62,7 +63,7 @@ class SqlLongtermStore:
 
     def messages(self, scope: str, ids: Sequence[str]) -> list[tuple[str, Message, datetime]]:
         """(id, message, when it was said) of these messages of the scope; also of those that were replaced since."""
-        with self._database.read() as connection:
+        with self._database.read((scope,)) as connection:
             return history.messages_by_id(connection, scope, ids)
 
     # --- writing entries --------------------------------------------------------------------------------------------
@@ -82,7 +83,7 @@ class SqlLongtermStore:
         An entry whose key is taken is left out: somebody else has stored it. `None`, and nothing changed, when the
         finished job is no longer the caller's.
         """
-        with self._database.write() as connection:
+        with self._database.write([scope, *(one.scope for one in (finished, *jobs) if one is not None)]) as connection:
             now = self._now()
             if finished is not None and not finish_job(connection, finished, now):
                 return None
@@ -101,7 +102,7 @@ class SqlLongtermStore:
 
     def amend(self, scope: str, amendments: Sequence[Amendment], *, actor: str) -> list[MemoryEntry]:
         """Change entries of a scope in one transaction; returns those that were as expected, changed."""
-        with self._database.write() as connection:
+        with self._database.write((scope,)) as connection:
             now = self._now()
             done = [_amend(connection, scope, amendment, actor, now) for amendment in amendments]
         return [entry for entry in done if entry is not None]
@@ -111,7 +112,7 @@ class SqlLongtermStore:
     def by_ids(self, scope: str, ids: Sequence[str]) -> list[MemoryEntry]:
         """Entries of a scope by id, active or not, in the order asked for."""
         found: dict[str, MemoryEntry] = {}
-        with self._database.read() as connection:
+        with self._database.read((scope,)) as connection:
             for start in range(0, len(ids), CHUNK):
                 chunk = ids[start : start + CHUNK]
                 statement = _SELECT.where(_columns.id.in_(chunk), _columns.scope + "" == scope)
@@ -121,7 +122,7 @@ class SqlLongtermStore:
     def by_keys(self, scope: str, keys: Sequence[str]) -> dict[str, MemoryEntry]:
         """Entries of a scope by key, active or not."""
         statement = _SELECT.where(_columns.scope == scope, _columns.key.in_(keys))
-        with self._database.read() as connection:
+        with self._database.read((scope,)) as connection:
             return {row.key: entry_of(row) for row in connection.execute(statement)}
 
     def unsummarized(self, scope: str, *, limit: int) -> list[MemoryEntry]:
@@ -138,7 +139,7 @@ class SqlLongtermStore:
             .order_by(_columns.created_at.desc(), _columns.id.desc())
             .limit(limit)
         )
-        with self._database.read() as connection:
+        with self._database.read((scope,)) as connection:
             return [entry_of(row) for row in connection.execute(statement)]
 
     def last_reflection(self, scope: str) -> datetime | None:
@@ -154,7 +155,7 @@ class SqlLongtermStore:
             .order_by(_columns.created_at.desc())
             .limit(1)
         )
-        with self._database.read() as connection:
+        with self._database.read((scope,)) as connection:
             return connection.execute(newest).scalar()
 
     def superseded(self, scopes: Sequence[str], before: datetime, *, limit: int) -> list[tuple[MemoryEntry, datetime]]:
@@ -173,8 +174,8 @@ class SqlLongtermStore:
             .order_by(_columns.created_at.desc())
             .limit(limit)
         )
-        with self._database.read() as connection:
-            return [(entry_of(row), _moment(row.corrected_at)) for row in connection.execute(statement)]
+        with self._database.read(scopes) as connection:
+            return [(entry_of(row), clock.of_driver(row.corrected_at)) for row in connection.execute(statement)]
 
     def inactive(self, scope: str, *, limit: int) -> list[MemoryEntry]:
         """Long-term memories of a scope that were forgotten or corrected, the last changed first."""
@@ -183,7 +184,7 @@ class SqlLongtermStore:
             .order_by(_columns.updated_at.desc())
             .limit(limit)
         )
-        with self._database.read() as connection:
+        with self._database.read((scope,)) as connection:
             return [entry_of(row) for row in connection.execute(statement)]
 
     # --- forgetting -------------------------------------------------------------------------------------------------
@@ -220,14 +221,14 @@ class SqlLongtermStore:
             moment, entry_id = after
             later = sa.or_(_columns.created_at > moment, sa.and_(_columns.created_at == moment, _columns.id > entry_id))
             statement = statement.where(_columns.created_at >= moment, later)
-        with self._database.read() as connection:
+        with self._database.read((scope,)) as connection:
             return [Fading(*row) for row in connection.execute(statement)]
 
     def forget_faded(self, scope: str, faded: Sequence[Fading], *, actor: str) -> int:
         """Take these out of recall, in one transaction; those that were touched, pinned or changed since are left."""
         expected = {each.id: each for each in faded}
         forgotten: list[tuple[MemoryEntry, MemoryEntry]] = []
-        with self._database.write() as connection:
+        with self._database.write((scope,)) as connection:
             now = self._now()
             ids = list(expected)
             for start in range(0, len(ids), CHUNK):
@@ -321,8 +322,4 @@ def _write_versions(
         rows.append({"id_": after.id, **{f"{name}_": values[name] for name in _AMENDABLE}})
         changes.append(change_values(after, operation, actor, changed_fields(before, after), before))
     connection.execute(_UPDATE, rows)
-    connection.execute(memory_changes.insert(), changes)
-
-
-def _moment(value: Any) -> datetime:
-    return clock.from_text(value) if isinstance(value, str) else value
+    log_changes(connection, changes)

@@ -22,6 +22,7 @@ import sqlalchemy as sa
 
 from jiyi.backends.sql import records
 from jiyi.backends.sql.chat_transfer import ChatMerge
+from jiyi.backends.sql.log import log_changes
 from jiyi.backends.sql.rows import ENTRY_COLUMNS, changed_fields, entry_of, entry_values, to_json
 from jiyi.backends.sql.schema import conversation_history, jobs, memory_changes, memory_records, runtime_memories
 from jiyi.backends.sql.tags import write_tags
@@ -119,7 +120,7 @@ class Merge:
             values = _under_id(values, self._renamed[original])
             if self._change_at(values["entry_id"], values["version"]) is not None:
                 return _UNCHANGED
-        self._connection.execute(memory_changes.insert(), [_columns(values)])
+        log_changes(self._connection, [_columns(values)])
         if values["operation"] in _GONE:
             self._connection.execute(memory_records.delete().where(memory_records.c.id == values["entry_id"]))
         if values["operation"] == "erase":
@@ -334,7 +335,7 @@ class Merge:
     def _write_batch(self, least: int = 1) -> None:
         """Write what is new once there is enough of it."""
         if len(self._new_changes) >= least:
-            self._connection.execute(memory_changes.insert(), self._new_changes)
+            log_changes(self._connection, self._new_changes)
             self._new_changes = []
         if len(self._new_entries) >= least:
             self._connection.execute(memory_records.insert(), [entry_values(entry) for entry in self._new_entries])
@@ -359,7 +360,7 @@ class Merge:
     def _log(self, entry: MemoryEntry, operation: str, before: MemoryEntry | None) -> None:
         changed = changed_fields(before, entry) if before is not None and operation not in _GONE else []
         values = records.change_values(entry, operation, self._actor, changed, before)
-        self._connection.execute(memory_changes.insert(), [values])
+        log_changes(self._connection, [values])
 
 
 def _same_change(row: sa.Row[Any], values: Mapping[str, Any]) -> bool:

@@ -161,11 +161,14 @@ MIGRATIONS: tuple[Migration, ...] = (
 def current_version(connection: sa.Connection, where: str = "the database") -> int:
     """The schema version of the store; 0 for an empty database."""
     tables = set(sa.inspect(connection).get_table_names())
-    if schema.schema_migrations.name not in tables:
+    if connection.dialect.name == "postgresql":
+        # A database of a server is often shared with other programs; their tables are no business of ours.
+        tables &= set(schema.metadata.tables)
+    if not {schema.schema_migrations.name, schema.store_meta.name} <= tables:
         if tables:
             raise StoreDamagedError(
                 f"{where} holds tables ({', '.join(sorted(tables)[:5])}) but is not a jiyi store; "
-                "point jiyi at an empty directory or at one it has made"
+                "point jiyi at an empty place or at one it has made"
             )
         return 0
     return connection.execute(sa.select(sa.func.max(schema.schema_migrations.c.version))).scalar() or 0
@@ -181,13 +184,22 @@ def refuse_newer(found: int, where: str) -> None:
         )
 
 
+def _create(connection: sa.Connection) -> None:
+    if connection.dialect.name == "postgresql":
+        from jiyi.backends.sql.postgres_schema import create_tables
+
+        create_tables(connection)
+    else:
+        schema.metadata.create_all(connection)
+
+
 def migrate(connection: sa.Connection, where: str) -> list[str]:
     """Apply what is missing, inside the caller's transaction; returns the names of the applied steps."""
     found = current_version(connection, where)
     refuse_newer(found, where)
     if found == 0:
         # A new store is made in the newest state at once; the steps are only for stores that exist.
-        schema.metadata.create_all(connection)
+        _create(connection)
         connection.execute(schema.store_meta.insert().values(name="store_id", value=new_id()))
     applied = []
     for migration in MIGRATIONS:

@@ -14,9 +14,10 @@ from typing import Any
 import sqlalchemy as sa
 
 from jiyi.backends.sql import records, tags
+from jiyi.backends.sql.log import last_versions, log_changes
 from jiyi.backends.sql.prepared import Prepared
 from jiyi.backends.sql.rows import ENTRY_COLUMNS, entry_of, entry_values
-from jiyi.backends.sql.schema import memory_changes, memory_records, note_files
+from jiyi.backends.sql.schema import memory_records, note_files
 from jiyi.model import clock
 from jiyi.model.entry import MemoryEntry
 from jiyi.model.note import FileStamp, NoteCounts, NoteFile, NoteUpdate, note_scope, thread_of
@@ -25,9 +26,6 @@ _STEP = 1 << 10
 _MOST = 1 << 31
 _CHUNK = 500
 _INSERT_ENTRY = Prepared(memory_records.insert().inline(), memory_records.c.keys())
-_INSERT_CHANGE = Prepared(
-    memory_changes.insert().inline(), [column.name for column in memory_changes.c if column.name != "sequence"]
-)
 _PIECES = sa.select(*ENTRY_COLUMNS).where(
     memory_records.c.scope.in_(sa.bindparam("scopes_", expanding=True)),
     memory_records.c.conversation_id == sa.bindparam("thread_"),
@@ -70,11 +68,16 @@ def state(connection: sa.Connection, workspace: str, scope: str) -> tuple[int, i
     return (int(row[0]), int(row[1] or 0)) if row is not None else (0, 0)
 
 
+def scopes(workspace: str, scope: str) -> list[str]:
+    """The scopes that hold the pieces of a workspace: the private ones, and those a group may see."""
+    return [note_scope(workspace, scope, shared=shared) for shared in (False, True)]
+
+
 def save(
     connection: sa.Connection, workspace: str, scope: str, updates: Sequence[NoteUpdate], actor: str
 ) -> NoteCounts:
     """Write the updates inside the caller's transaction."""
-    scopes = [note_scope(workspace, scope, shared=shared) for shared in (False, True)]
+    own = scopes(workspace, scope)
     paths = [update.path for update in updates]
     for start in range(0, len(paths), _CHUNK):
         gone = note_files.delete().where(
@@ -92,7 +95,7 @@ def save(
         if update.file is not None and update.entries is None:
             continue
         wanted = update.entries or ()
-        found = connection.execute(_PIECES, {"scopes_": scopes, "thread_": thread_of(update.path)})
+        found = connection.execute(_PIECES, {"scopes_": own, "thread_": thread_of(update.path)})
         present = {entry.id: entry for entry in map(entry_of, found)}
         ids = {entry.id for entry in wanted}
         removed = [entry for entry in present.values() if entry.id not in ids]
@@ -177,15 +180,10 @@ def _add(connection: sa.Connection, entries: Sequence[MemoryEntry], actor: str) 
     """New rows. Text that comes back goes on with the version at which it left."""
     if not entries:
         return
-    last: dict[str, int] = {}
-    change = memory_changes.c
-    for start in range(0, len(entries), _CHUNK):
-        ids = [entry.id for entry in entries[start : start + _CHUNK]]
-        statement = sa.select(change.entry_id, sa.func.max(change.version)).where(change.entry_id.in_(ids))
-        last.update((row[0], row[1]) for row in connection.execute(statement.group_by(change.entry_id)))
+    last = last_versions(connection, [entry.id for entry in entries])
     new = [replace(entry, version=last.get(entry.id, 0) + 1) for entry in entries]
     _INSERT_ENTRY.run(connection, *(entry_values(entry) for entry in new))
-    _INSERT_CHANGE.run(connection, *(records.change_values(entry, "create", actor, [], None) for entry in new))
+    log_changes(connection, [records.change_values(entry, "create", actor, [], None) for entry in new])
     tagged = [entry for entry in new if entry.tags]
     if tagged:
         tags.write_tags(connection, tagged)
@@ -197,8 +195,7 @@ def _remove(connection: sa.Connection, entries: Sequence[MemoryEntry], actor: st
         ids = [entry.id for entry in entries[start : start + _CHUNK]]
         connection.execute(memory_records.delete().where(memory_records.c.id.in_(ids)))
     gone = [replace(entry, version=entry.version + 1, updated_at=now) for entry in entries]
-    if gone:
-        _INSERT_CHANGE.run(connection, *(records.change_values(entry, "erase", actor, [], None) for entry in gone))
+    log_changes(connection, [records.change_values(entry, "erase", actor, [], None) for entry in gone])
 
 
 def _move(
@@ -221,6 +218,5 @@ def _move(
         moves.append({"id_": after.id, **{f"{name}_": values[name] for name in names}})
     if moves:
         connection.execute(_MOVE, moves)
-    if changes:
-        _INSERT_CHANGE.run(connection, *changes)
+    log_changes(connection, changes)
     return len(moves)

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 import sqlalchemy as sa
 
 from jiyi.backends.sql import history, notes, tags, transfer, words
+from jiyi.backends.sql.log import fingerprint, last_versions, log_changes
 from jiyi.backends.sql.prepared import Prepared
 from jiyi.backends.sql.rows import (
     ACTIVE,
@@ -41,12 +42,19 @@ GONE = ("forget", "erase", "archive")
 class Database(Protocol):
     """What the record store needs of an engine."""
 
-    def read(self) -> AbstractContextManager[sa.Connection]:
-        """One consistent snapshot."""
+    dialect: str
+
+    def read(self, scopes: Sequence[str] | None = None) -> AbstractContextManager[sa.Connection]:
+        """One consistent snapshot; `scopes` are those that it looks at beside `public`, `None` means all."""
         ...
 
-    def write(self) -> AbstractContextManager[sa.Connection]:
-        """One durable transaction."""
+    def write(
+        self, scopes: Sequence[str] | None = None, *, durable: bool = True
+    ) -> AbstractContextManager[sa.Connection]:
+        """One transaction, durable when it has ended; `scopes` are those that it changes, `None` means all.
+
+        Nobody else changes these scopes meanwhile. Without `durable` the engine may make it last a little later.
+        """
         ...
 
     def maintain(self) -> None:
@@ -80,9 +88,6 @@ _TOUCH = (
     memory_records.update()
     .where(_ONE_OF)
     .values(access_count=memory_records.c.access_count + 1, last_accessed_at=sa.bindparam("at_"))
-)
-_INSERT_CHANGE = Prepared(
-    memory_changes.insert().inline(), [column.name for column in memory_changes.c if column.name != "sequence"]
 )
 _PLACES = sa.select(
     memory_changes.c.sequence,
@@ -133,7 +138,7 @@ class SqlRecordStore:
 
     def put(self, drafts: Sequence[Draft], *, actor: str) -> list[MemoryEntry]:
         """Insert or update by (scope, key) in one transaction."""
-        with self._database.write() as connection:
+        with self._database.write(sorted({draft.entry.scope for draft in drafts})) as connection:
             stored: list[MemoryEntry] = []
             for group in _groups_without_repeated_keys(drafts):
                 stored.extend(self._put_group(connection, group, actor))
@@ -161,7 +166,7 @@ class SqlRecordStore:
             _INSERT_ENTRY.run(connection, *inserts)
         for values in updates:
             connection.execute(_UPDATE_ENTRY, values)
-        _INSERT_CHANGE.run(connection, *changes)
+        log_changes(connection, changes)
         retagged = [
             entry
             for entry, change in zip(stored, changes, strict=True)
@@ -173,7 +178,8 @@ class SqlRecordStore:
 
     def forget(self, scope: str, key: str, *, actor: str, erase: bool = False) -> bool:
         """Remove the entry with this key; its versions stay in the change log unless `erase`."""
-        with self._database.write() as connection:
+        # Tags that nobody else has go with an erased entry: whether they have is for the whole store to say.
+        with self._database.write(None if erase else (scope,)) as connection:
             row = connection.execute(_BY_KEY, {"scope_": scope, "key_": key}).one_or_none()
             if row is None:
                 return erase and _erase_versions(connection, scope, key) > 0
@@ -190,7 +196,7 @@ class SqlRecordStore:
 
     def get(self, scopes: Sequence[str], key: str) -> MemoryEntry | None:
         """The entry with this key in the first of `scopes` that has it."""
-        with self._database.read() as connection:
+        with self._database.read(scopes) as connection:
             for scope in scopes:
                 row = connection.execute(_BY_KEY, {"scope_": scope, "key_": key}).one_or_none()
                 if row is not None and row.is_active:
@@ -201,7 +207,7 @@ class SqlRecordStore:
         """Entries by id; with filters only those they admit."""
         scopes = () if filters is None else filters.scopes
         found: dict[str, MemoryEntry] = {}
-        with self._database.read() as connection:
+        with self._database.read(None if filters is None else scopes) as connection:
             for start in range(0, len(ids), CHUNK):
                 chunk = ids[start : start + CHUNK]
                 size = next(size for size in _LOOKUPS if size >= len(chunk))
@@ -220,7 +226,7 @@ class SqlRecordStore:
         # By id, and nothing else: the scope's index would walk through the whole scope.
         among = conditions(filters, by_id=True)
         found: set[str] = set()
-        with self._database.read() as connection:
+        with self._database.read(filters.scopes) as connection:
             if connection.dialect.name == "sqlite":
                 # One parameter for all of them: hundreds take longer to hand over than to look up.
                 statement = sa.select(memory_records.c.id).where(_ONE_OF_JSON, *among)
@@ -232,12 +238,12 @@ class SqlRecordStore:
 
     def matching_ids(self, filters: Filters) -> list[str]:
         """Ids of all entries that the filters admit."""
-        with self._database.read() as connection:
+        with self._database.read(filters.scopes) as connection:
             return list(connection.execute(sa.select(memory_records.c.id).where(*conditions(filters))).scalars())
 
     def count(self, filters: Filters) -> int:
         """How many entries the filters admit."""
-        with self._database.read() as connection:
+        with self._database.read(filters.scopes) as connection:
             statement = sa.select(sa.func.count()).select_from(memory_records).where(*conditions(filters))
             return int(connection.execute(statement).scalar_one())
 
@@ -245,7 +251,7 @@ class SqlRecordStore:
         """Entries newest first."""
         created, identity = memory_records.c.created_at, memory_records.c.id
         places: list[tuple[datetime, str]] = []
-        with self._database.read() as connection:
+        with self._database.read(filters.scopes) as connection:
             # Scope by scope: each is read in the order of its index, and no further than to the end of the page.
             for scope in filters.scopes:
                 statement = (
@@ -265,7 +271,7 @@ class SqlRecordStore:
 
     def versions(self, scope: str, key: str) -> list[EntryVersion]:
         """All versions of the entries that had this key, oldest first."""
-        with self._database.read() as connection:
+        with self._database.read((scope,)) as connection:
             row = connection.execute(_BY_KEY, {"scope_": scope, "key_": key}).one_or_none()
             current = {} if row is None else {row.id: entry_of(row)}
             of_key = (memory_changes.c.scope == scope) & (memory_changes.c.key == key)
@@ -275,7 +281,7 @@ class SqlRecordStore:
         """When the first and the last of these scopes' entries happened."""
         found: list[datetime] = []
         event = memory_records.c.event_time
-        with self._database.read() as connection:
+        with self._database.read(scopes) as connection:
             for scope in scopes:
                 # Two questions, each answered by one end of the index.
                 for edge in (sa.func.min(event), sa.func.max(event)):
@@ -291,12 +297,12 @@ class SqlRecordStore:
 
     def tagged(self, tag_ids: Iterable[int], filters: Filters, *, limit: int, each_type: bool = False) -> Tagged:
         """Entries with any of these tags: most tags first, then newer day, strength, newest."""
-        with self._database.read() as connection:
+        with self._database.read(filters.scopes) as connection:
             return tags.tagged(connection, tag_ids, filters, limit=limit, each_type=each_type)
 
     def tag_usage(self, scopes: Sequence[str], *, limit: int, offset: int) -> list[tuple[str, int]]:
         """Tags of the active entries of these scopes with how many have each; the most used first."""
-        with self._database.read() as connection:
+        with self._database.read(scopes) as connection:
             return tags.tag_usage(connection, scopes, limit=limit, offset=offset)
 
     def collect_tags(self) -> int:
@@ -307,7 +313,7 @@ class SqlRecordStore:
     def touch(self, ids: Sequence[str], at: datetime) -> None:
         """Count an access to each of these entries; no new version, nothing to re-index."""
         if ids:
-            with self._database.write() as connection:
+            with self._database.write(scopes_of(self._database, ids), durable=False) as connection:
                 for start in range(0, len(ids), CHUNK):
                     connection.execute(_TOUCH, {"ids_": list(dict.fromkeys(ids[start : start + CHUNK])), "at_": at})
 
@@ -337,7 +343,7 @@ class SqlRecordStore:
         if scopes is not None:
             # An expression again: only what follows is looked at, however long the log of the scope is.
             statement = statement.where((memory_changes.c.scope + "").in_(scopes))
-        with self._database.read() as connection:
+        with self._database.read(scopes) as connection:
             return int(connection.execute(statement).scalar_one())
 
     def scan(self, *, after_id: str = "", limit: int) -> list[MemoryEntry]:
@@ -350,39 +356,39 @@ class SqlRecordStore:
         self, scope: str, session_id: str, messages: Sequence[Message], *, actor: str, recallable: bool = True
     ) -> int:
         """Make `messages` the record of the session, in one transaction."""
-        with self._database.write() as connection:
+        with self._database.write((scope,)) as connection:
             saved = history.save(connection, scope, session_id, messages)
             remember_messages(connection, saved, actor, recallable=recallable)
             return len(saved.written)
 
     def load_history(self, scope: str, session_id: str) -> list[Message]:
         """The record of the session, exactly as saved."""
-        with self._database.read() as connection:
+        with self._database.read((scope,)) as connection:
             return history.load(connection, scope, session_id)
 
     def sessions(self, scope: str) -> list[str]:
         """Ids of the sessions of this scope, the one last written to first."""
-        with self._database.read() as connection:
+        with self._database.read((scope,)) as connection:
             return history.sessions(connection, scope)
 
     def note_files(self, workspace: str, scope: str) -> dict[str, NoteFile]:
         """What is known of the note files of a workspace, by path."""
-        with self._database.read() as connection:
+        with self._database.read((scope,)) as connection:
             return notes.files(connection, workspace, scope)
 
     def note_files_state(self, workspace: str, scope: str) -> tuple[int, int]:
         """How many there are and when the last of them was read."""
-        with self._database.read() as connection:
+        with self._database.read((scope,)) as connection:
             return notes.state(connection, workspace, scope)
 
     def save_notes(self, workspace: str, scope: str, updates: Sequence[NoteUpdate], *, actor: str) -> NoteCounts:
         """Make the pieces of these files what the updates say, in one transaction."""
-        with self._database.write() as connection:
+        with self._database.write((scope, *notes.scopes(workspace, scope))) as connection:
             return notes.save(connection, workspace, scope, updates, actor)
 
     def export_rows(self, scope: str | None) -> Iterator[dict[str, Any]]:
         """Everything, or everything of one scope, as JSON-ready rows from one snapshot."""
-        with self._database.read() as connection:
+        with self._database.read(None if scope is None else (scope,)) as connection:
             yield from transfer.export_rows(connection, scope)
 
     def import_rows(self, rows: Iterable[Mapping[str, Any]], *, actor: str) -> ImportCounts:
@@ -417,6 +423,21 @@ class SqlRecordStore:
         self._database.close()
 
 
+def scopes_of(database: Database, ids: Sequence[str]) -> list[str] | None:
+    """The scopes in which these entries are; an entry never leaves its scope.
+
+    `None` where it makes no difference, because the engine writes one thing at a time.
+    """
+    if database.dialect == "sqlite":
+        return None
+    found: set[str] = set()
+    with database.read() as connection:
+        for start in range(0, len(ids), CHUNK):
+            statement = sa.select(memory_records.c.scope).distinct().where(_ONE_OF)
+            found.update(connection.execute(statement, {"ids_": ids[start : start + CHUNK]}).scalars())
+    return sorted(found)
+
+
 def remember_messages(connection: sa.Connection, saved: history.Saved, actor: str, *, recallable: bool) -> None:
     """What was said becomes entries, and what is no longer in the record leaves recall."""
     for start in range(0, len(saved.replaced), CHUNK):
@@ -430,7 +451,7 @@ def insert_entries(connection: sa.Connection, entries: Sequence[MemoryEntry], ac
     """Entries that are new and have no tags, and their lines in the change log."""
     if entries:
         _INSERT_ENTRY.run(connection, *(entry_values(entry) for entry in entries))
-        _INSERT_CHANGE.run(connection, *(change_values(entry, "create", actor, [], None) for entry in entries))
+        log_changes(connection, [change_values(entry, "create", actor, [], None) for entry in entries])
 
 
 def history_of(
@@ -487,8 +508,7 @@ def erase_messages(connection: sa.Connection, scope: str, ids: Sequence[str], ac
         there = sa.select(memory_records.c.id).where(memory_records.c.id.in_(chunk))
         erased += len(connection.execute(there).all())
         connection.execute(memory_records.delete().where(memory_records.c.id.in_(chunk)))
-        known = sa.select(changes.entry_id, sa.func.max(changes.version).label("version")).group_by(changes.entry_id)
-        versions = {row.entry_id: row.version for row in connection.execute(known.where(changes.entry_id.in_(chunk)))}
+        versions = last_versions(connection, chunk)
         kept = memory_changes.update().where(changes.entry_id.in_(chunk), changes.before.is_not(None))
         connection.execute(kept.values(before=None, changed="[]"))
         rows = [
@@ -505,7 +525,7 @@ def erase_messages(connection: sa.Connection, scope: str, ids: Sequence[str], ac
             }
             for message_id in chunk
         ]
-        _INSERT_CHANGE.run(connection, *rows)
+        log_changes(connection, rows)
     return erased
 
 
@@ -514,18 +534,13 @@ def insert_entry(connection: sa.Connection, entries: Sequence[MemoryEntry]) -> N
     _INSERT_ENTRY.run(connection, *(entry_values(entry) for entry in entries))
 
 
-def insert_change(connection: sa.Connection, changes: Sequence[Mapping[str, Any]]) -> None:
-    """Rows of the change log."""
-    _INSERT_CHANGE.run(connection, *changes)
-
-
 def remove_entry(
     connection: sa.Connection, entry: MemoryEntry, actor: str, operation: str, now: datetime | None = None
 ) -> None:
-    """Take an entry out of the records; the change log keeps it."""
+    """Take an entry out of the records; the change log keeps it, unless it is erased."""
     gone = replace(entry, version=entry.version + 1, updated_at=now or clock.utc_now())
     connection.execute(memory_records.delete().where(memory_records.c.id == entry.id))
-    _INSERT_CHANGE.run(connection, change_values(gone, operation, actor, [], entry))
+    log_changes(connection, [change_values(gone, operation, actor, [], None if operation == "erase" else entry)])
 
 
 def _updated(before: MemoryEntry, draft: Draft) -> MemoryEntry:
@@ -600,6 +615,4 @@ def _erase_versions(connection: sa.Connection, scope: str, key: str) -> int:
 def _change(row: Sequence[Any]) -> Change:
     """A row of `_PLACES` as the driver gives it."""
     sequence, entry_id, scope, version, moment = row
-    # Without the time, version 2 of an entry in a restored backup would pass for the version 2 that was lost.
-    fingerprint = f"{entry_id}:{version}:{moment if isinstance(moment, str) else clock.to_text(moment)}"
-    return Change(sequence, entry_id, scope, version, fingerprint)
+    return Change(sequence, entry_id, scope, version, fingerprint(entry_id, version, moment))

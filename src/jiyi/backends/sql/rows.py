@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
@@ -126,10 +125,10 @@ def entry_of(row: Sequence[Any]) -> MemoryEntry:
         conversation_id=conversation_id,
         position=position,
         source=_source(source),
-        occurred_at=None if occurred_at is None else _time(occurred_at),
-        created_at=_time(created_at),
-        updated_at=_time(updated_at),
-        last_accessed_at=_time(last_accessed_at),
+        occurred_at=None if occurred_at is None else clock.of_driver(occurred_at),
+        created_at=clock.of_driver(created_at),
+        updated_at=clock.of_driver(updated_at),
+        last_accessed_at=clock.of_driver(last_accessed_at),
         access_count=access_count,
         is_active=bool(is_active),
         pinned=bool(pinned),
@@ -138,10 +137,6 @@ def entry_of(row: Sequence[Any]) -> MemoryEntry:
         more_domains=tuple(more_domains.strip("|").split("|")) if more_domains else (),
         version=version,
     )
-
-
-def _time(value: datetime | str) -> datetime:
-    return clock.from_text(value) if isinstance(value, str) else value
 
 
 def _domains_text(domains: tuple[str, ...]) -> str:

@@ -10,15 +10,16 @@ from datetime import datetime
 
 import sqlalchemy as sa
 
+from jiyi.backends.sql.log import log_changes
 from jiyi.backends.sql.records import (
     CHUNK,
     GONE,
     Database,
     change_values,
     history_of,
-    insert_change,
     insert_entry,
     remove_entry,
+    scopes_of,
 )
 from jiyi.backends.sql.rows import ACTIVE, ENTRY_COLUMNS, changed_fields, entry_of, entry_values
 from jiyi.backends.sql.schema import memory_changes, memory_records, runtime_memories, runtime_requests
@@ -53,12 +54,12 @@ class SqlRuntimeStore:
 
     def add(self, entries: Sequence[MemoryEntry], *, actor: str) -> None:
         """Store new memories."""
-        with self._database.write() as connection:
+        with self._database.write(sorted({entry.scope for entry in entries})) as connection:
             _insert(connection, entries, actor)
 
     def give_feedback(self, order: FeedbackOrder, *, actor: str, now: datetime) -> FeedbackOutcome:
         """Do all of it; a request that was answered before changes nothing."""
-        with self._database.write() as connection:
+        with self._database.write(order.visible) as connection:
             if order.request_id is not None and (answered := _answered(connection, order)) is not None:
                 return answered
             outcome = _Feedback(connection, order, actor, now).outcome()
@@ -75,18 +76,19 @@ class SqlRuntimeStore:
 
     def fetch(self, ids: Sequence[str], scopes: Sequence[str]) -> dict[str, MemoryEntry]:
         """Memories by id inside these scopes, active or not."""
-        with self._database.read() as connection:
+        with self._database.read(scopes) as connection:
             return _fetch(connection, ids, scopes)
 
     def versions(self, scopes: Sequence[str], memory_id: str) -> list[EntryVersion]:
         """Every version of one memory, oldest first; also of one that is gone."""
-        with self._database.read() as connection:
+        with self._database.read(scopes) as connection:
             current = _fetch(connection, [memory_id], scopes)
             return history_of(connection, (_changes.entry_id == memory_id) & _changes.scope.in_(scopes), current)
 
     def forget(self, scope: str, memory_id: str, *, actor: str, erase: bool) -> bool:
         """Remove a memory; its versions stay readable unless `erase`, which reaches what it was merged from as well."""
-        with self._database.write() as connection:
+        # Tags that nobody else has go with an erased memory: whether they have is for the whole store to say.
+        with self._database.write(None if erase else (scope,)) as connection:
             entry = _fetch(connection, [memory_id], [scope]).get(memory_id)
             if not erase:
                 if entry is not None:
@@ -98,7 +100,7 @@ class SqlRuntimeStore:
 
     def restore(self, scope: str, memory_id: str, *, actor: str, now: datetime) -> MemoryEntry | None:
         """Make a memory active again that faded, was superseded, archived or forgotten; `None` if it cannot be."""
-        with self._database.write() as connection:
+        with self._database.write((scope,)) as connection:
             present = _fetch(connection, [memory_id], [scope]).get(memory_id)
             if present is not None:
                 if not present.is_active:
@@ -120,14 +122,14 @@ class SqlRuntimeStore:
                 return None
             back = _restored(replace(before, version=last.version), _before_superseded(connection, before), now)
             insert_entry(connection, [back])
-            insert_change(connection, [change_values(back, "restore", actor, [], None)])
+            log_changes(connection, [change_values(back, "restore", actor, [], None)])
             write_tags(connection, [back])
             _reckon_from(connection, back, now)
             return back
 
     def memory_types(self, scopes: Sequence[str]) -> list[str]:
         """The memory types that the runtime has used in these scopes."""
-        with self._database.read() as connection:
+        with self._database.read(scopes) as connection:
             return sorted({kind for scope in scopes for kind in _types(connection, scope)})
 
     def scopes(self) -> list[str]:
@@ -152,7 +154,7 @@ class SqlRuntimeStore:
             .order_by(_kept.memory_id)
             .limit(limit)
         )
-        with self._database.read() as connection:
+        with self._database.read((scope,)) as connection:
             return [
                 Kept(entry_of(row), Usage(row.useful, row.missed, row.decayed_at))
                 for row in connection.execute(statement)
@@ -161,7 +163,7 @@ class SqlRuntimeStore:
     def merge(self, scope: str, groups: Sequence[MergeGroup], *, actor: str, now: datetime) -> list[MergeGroup]:
         """Merge groups of this scope's own active memories; returns those that were merged."""
         done: list[MergeGroup] = []
-        with self._database.write() as connection:
+        with self._database.write((scope,)) as connection:
             for group in groups:
                 found = _fetch(connection, group.memory_ids, [scope])
                 entries = [entry for entry in found.values() if entry.is_active]
@@ -173,7 +175,7 @@ class SqlRuntimeStore:
 
     def fade(self, faded: Mapping[str, Faded], *, actor: str, now: datetime) -> None:
         """Write down what fading made of these memories."""
-        with self._database.write() as connection:
+        with self._database.write(scopes_of(self._database, list(faded))) as connection:
             for entry in _fetch(connection, list(faded), None).values():
                 left = faded[entry.id]
                 after = replace(
@@ -189,7 +191,7 @@ class SqlRuntimeStore:
 
     def archive(self, ids: Sequence[str], *, actor: str, now: datetime) -> None:
         """Take inactive memories out of the records; their versions stay."""
-        with self._database.write() as connection:
+        with self._database.write(scopes_of(self._database, ids)) as connection:
             for entry in _fetch(connection, ids, None).values():
                 if not entry.is_active:
                     remove_entry(connection, entry, actor, "archive", now)
@@ -307,7 +309,7 @@ def _insert(connection: sa.Connection, entries: Sequence[MemoryEntry], actor: st
     if not entries:
         return
     insert_entry(connection, entries)
-    insert_change(connection, [change_values(entry, "create", actor, [], None) for entry in entries])
+    log_changes(connection, [change_values(entry, "create", actor, [], None) for entry in entries])
     if any(entry.tags for entry in entries):
         write_tags(connection, entries)
     connection.execute(runtime_memories.insert(), [_usage_values(entry, Usage()) for entry in entries])
@@ -326,7 +328,7 @@ def _usage_values(entry: MemoryEntry, usage: Usage) -> dict[str, object]:
 
 def _write(connection: sa.Connection, before: MemoryEntry, after: MemoryEntry, operation: str, actor: str) -> None:
     connection.execute(_UPDATE, {**entry_values(after), "id_": after.id})
-    insert_change(connection, [change_values(after, operation, actor, changed_fields(before, after), before)])
+    log_changes(connection, [change_values(after, operation, actor, changed_fields(before, after), before)])
 
 
 def _merge(
@@ -341,7 +343,7 @@ def _merge(
         sa.select(sa.func.sum(_kept.useful), sa.func.sum(_kept.missed)).where(_kept.memory_id.in_(ids))
     ).one()
     insert_entry(connection, [one])
-    insert_change(connection, [change_values(one, "create", actor, [], None)])
+    log_changes(connection, [change_values(one, "create", actor, [], None)])
     write_tags(connection, [one])
     connection.execute(
         runtime_memories.insert(), [_usage_values(one, Usage(int(sums[0] or 0), int(sums[1] or 0), now))]

@@ -8,7 +8,7 @@ automatic checkpoints are part of a commit, so they happen under that lock.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
@@ -64,14 +64,14 @@ class SqliteDatabase:
             raise
 
     @contextmanager
-    def read(self) -> Iterator[sa.Connection]:
+    def read(self, scopes: Sequence[str] | None = None) -> Iterator[sa.Connection]:  # noqa: ARG002
         """One consistent snapshot."""
         with _translated(self.path), self._engine.connect() as connection, connection.begin():
             yield connection
 
     @contextmanager
-    def write(self) -> Iterator[sa.Connection]:
-        """One transaction; durable when the block has ended without an error."""
+    def write(self, scopes: Sequence[str] | None = None, *, durable: bool = True) -> Iterator[sa.Connection]:  # noqa: ARG002
+        """One transaction; durable when the block has ended without an error. There is one at a time."""
         with self._lock.hold(), _translated(self.path):
             if self._writer is None:
                 self._writer = self._engine.connect().execution_options(jiyi_write=True)

@@ -9,6 +9,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from jiyi.backends.sql.log import lock_tags
 from jiyi.backends.sql.prepared import Prepared
 from jiyi.backends.sql.rows import ACTIVE, ENTRY_COLUMNS, conditions, entry_of
 from jiyi.backends.sql.schema import memory_records, memory_tag_rel, memory_tags, store_meta
@@ -55,6 +56,10 @@ def write_tags(connection: sa.Connection, entries: Sequence[MemoryEntry]) -> Non
         chunk = names[start : start + _CHUNK]
         ids.update({row.name: row.id for row in connection.execute(by_name.where(memory_tags.c.name.in_(chunk)))})
         missing = [name for name in chunk if name not in ids]
+        if missing and lock_tags(connection):
+            # Somebody else may have added them while this one waited.
+            ids.update({row.name: row.id for row in connection.execute(by_name.where(memory_tags.c.name.in_(missing)))})
+            missing = [name for name in missing if name not in ids]
         if missing:
             connection.execute(memory_tags.insert(), [{"name": name} for name in missing])
             ids.update({row.name: row.id for row in connection.execute(by_name.where(memory_tags.c.name.in_(missing)))})
@@ -110,29 +115,37 @@ def tagged(
     connection: sa.Connection, tag_ids: Iterable[int], filters: Filters, *, limit: int, each_type: bool
 ) -> Tagged:
     """Entries with any of these tags: most tags first, then newer day, strength, newest."""
-    wanted = {"tag_ids_": json.dumps(sorted(tag_ids)), "limit_": limit}
-    ranked = [(row[0], int(row[1]), int(row[2])) for row in connection.execute(_ranking(filters, each_type), wanted)]
+    dialect, ids = connection.dialect.name, sorted(tag_ids)
+    wanted = {"tag_ids_": json.dumps(ids) if dialect == "sqlite" else ids, "limit_": limit}
+    found = connection.execute(_ranking(filters, each_type, dialect), wanted)
+    ranked = [(row[0], int(row[1]), int(row[2])) for row in found]
     entries: dict[str, MemoryEntry] = {}
     for start in range(0, len(ranked), _CHUNK):
-        ids = [entry_id for entry_id, _, _ in ranked[start : start + _CHUNK]]
-        for row in connection.execute(_by_ids(), {"ids_": ids}):
+        chunk = [entry_id for entry_id, _, _ in ranked[start : start + _CHUNK]]
+        for row in connection.execute(_by_ids(), {"ids_": chunk}):
             entry = entry_of(row)
             entries[entry.id] = entry
     return Tagged([(entries[entry_id], hits) for entry_id, hits, _ in ranked], ranked[0][2] if ranked else 0)
 
 
+def _one_of_the_tags(dialect: str) -> sa.ColumnElement[bool]:
+    """One parameter for any number of tags: a long question can have more than a statement takes."""
+    if dialect == "sqlite":
+        given = sa.func.json_each(sa.bindparam("tag_ids_", type_=sa.Text)).table_valued("value")
+        return memory_tag_rel.c.tag_id.in_(sa.select(given.c.value))
+    return memory_tag_rel.c.tag_id == sa.any_(sa.bindparam("tag_ids_", type_=sa.ARRAY(sa.BigInteger)))
+
+
 @lru_cache(maxsize=128)
-def _ranking(filters: Filters, each_type: bool) -> sa.Select[tuple[str, int, int]]:  # noqa: FBT001
+def _ranking(filters: Filters, each_type: bool, dialect: str) -> sa.Select[tuple[str, int, int]]:  # noqa: FBT001
     """The ids in order, each with its hits and with how many candidates there are.
 
     The tags are counted in their own index, inside the scopes; only then are the entries looked up, by id.
     """
     record = memory_records.c
-    # One parameter for any number of tags: a long question can have more than a statement takes.
-    given = sa.func.json_each(sa.bindparam("tag_ids_", type_=sa.Text)).table_valued("value")
     matched = (
         sa.select(memory_tag_rel.c.memory_id, sa.func.count().label("hits"))
-        .where(memory_tag_rel.c.tag_id.in_(sa.select(given.c.value)), memory_tag_rel.c.scope.in_(filters.scopes))
+        .where(_one_of_the_tags(dialect), memory_tag_rel.c.scope.in_(filters.scopes))
         .group_by(memory_tag_rel.c.memory_id)
         .cte("matched")
     )

@@ -1,0 +1,79 @@
+"""What an error of PostgreSQL means for the caller, and what to do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from jiyi.errors import MissingDependencyError, StorageError, StoreBusyError, StoreDamagedError, StoreUnavailableError
+
+try:
+    import psycopg
+except ImportError as error:
+    raise MissingDependencyError(
+        "PostgreSQL as storage needs the package psycopg; install it: pip install 'jiyi[postgres]'"
+    ) from error
+
+# By code (see "PostgreSQL Error Codes" in its documentation), or by the first two characters of the code.
+_BUSY = {
+    "55P03": "a lock was held by somebody else for too long",
+    "57014": "a statement took longer than statement_timeout",
+    "40001": "somebody else changed the same at the same time",
+    "40P01": "two transactions waited for each other, and this one gave way",
+    "25P03": "the transaction stood idle for too long and the server ended it",
+    "53300": "the server has no connection left (max_connections); use smaller pools or raise it",
+}
+_GONE = ("08", "57P01", "57P02", "57P03", "57P05")
+# Before there is a session the library gives words and no code.
+_REFUSED = (
+    "authentication",
+    "no password supplied",
+    "pg_hba.conf",
+    "does not exist",
+    "permission denied",
+    "not permitted to log in",
+    "could not translate host name",
+    "invalid",
+)
+_STARTING = ("starting up", "shutting down", "in recovery mode", "not yet accepting connections")
+
+
+def is_lost(connection: psycopg.Connection[Any] | None, error: BaseException | None) -> bool:
+    """Whether the session is gone."""
+    code = getattr(error, "sqlstate", None) or ""
+    return connection is None or connection.closed or connection.broken or code.startswith(_GONE) or code == "25P03"
+
+
+def meaning(where: str, error: BaseException | None, *, connected: bool = True) -> StorageError:
+    """What it means. Only the first line of the server's words is shown: the others can hold values of rows."""
+    code = getattr(error, "sqlstate", None) or ""
+    reason = _reason(error)
+    if code in _BUSY:
+        return StoreBusyError(f"{where}: {_BUSY[code]} ({reason}); nothing was changed, try again")
+    if code.startswith("53"):
+        return StorageError(f"{where} has no room left ({reason}); nothing of this write was kept")
+    if code.startswith(("XX001", "XX002")):
+        return StoreDamagedError(f"{where} is damaged ({reason}); restore it from a backup or an export")
+    if code == "25006":
+        return StorageError(f"{where} takes no writes ({reason}); point jiyi at the primary server")
+    if code == "42501":
+        return StorageError(f"{where} does not let this role do that ({reason}); grant it, or use another role")
+    if code in {"42P01", "3F000", "42703"}:
+        return StorageError(
+            f"{where} has not the tables of a jiyi store ({reason}); check the database and search_path"
+        )
+    if code.startswith("28") or code == "3D000":
+        return StorageError(f"{where} refuses the connection ({reason}); check user, password and database in the URL")
+    if code.startswith(_GONE) or (not code and isinstance(error, psycopg.OperationalError)):
+        if not connected and any(word in reason for word in _REFUSED) and not any(word in reason for word in _STARTING):
+            return StorageError(f"{where} refuses the connection ({reason}); check the URL")
+        lost = "the connection was lost" if connected else "cannot be reached"
+        return StoreUnavailableError(f"{where}: {lost} ({reason}); nothing of this call was kept, try again")
+    return StorageError(f"the record store {where} failed: {reason}")
+
+
+def _reason(error: BaseException | None) -> str:
+    if isinstance(error, psycopg.Error) and error.diag.message_primary:
+        return error.diag.message_primary
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    # Several addresses may have been tried, one line each; the last one tells how it ended.
+    return lines[-1] if lines else type(error).__name__

@@ -1,0 +1,72 @@
+"""A PostgreSQL server for a run of tests, and an empty database for each test. `tests/conftest.py` has them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import count
+from pathlib import Path
+from typing import TypeAlias
+
+import psycopg
+import pytest
+
+from jiyi.backends.sql.postgres import PostgresDatabase
+from jiyi.model.identity import new_id
+from tests.servers.postgres import PostgresServer
+
+NewDatabase: TypeAlias = Callable[[], str]
+_TEMPLATE = "jiyi_template"
+_numbers = count(1)
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[PostgresServer]:
+    """One server for all tests of a worker; a test that kills a server starts its own."""
+    with PostgresServer() as server:
+        with psycopg.connect(server.url(), autocommit=True) as connection:
+            connection.execute(f"CREATE DATABASE {_TEMPLATE}")
+        # The tables are made once; a copy of the files is quicker than making them again.
+        PostgresDatabase(server.url(_TEMPLATE)).close()
+        yield server
+
+
+@pytest.fixture
+def new_postgres(postgres_server: PostgresServer) -> Iterator[NewDatabase]:
+    """Makes databases with the tables of an empty store in them, and drops them when the test ends; gives the URL."""
+    made: list[str] = []
+
+    def make() -> str:
+        name = f"jiyi_{next(_numbers)}"
+        with psycopg.connect(postgres_server.url(), autocommit=True) as connection:
+            connection.execute(f"CREATE DATABASE {name} TEMPLATE {_TEMPLATE}")
+            made.append(name)
+        with psycopg.connect(postgres_server.url(name), autocommit=True) as connection:
+            # A copy is another store.
+            connection.execute("UPDATE store_meta SET value = %s WHERE name = 'store_id'", [new_id()])
+        return postgres_server.url(name)
+
+    yield make
+    with psycopg.connect(postgres_server.url(), autocommit=True) as connection:
+        for name in made:
+            connection.execute(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
+
+
+@pytest.fixture
+def postgres_url(new_postgres: NewDatabase) -> str:
+    """The URL of an empty store."""
+    return new_postgres()
+
+
+class OnPostgres:
+    """For suites whose stores belong to folders: the database of a folder is made when it is first asked for."""
+
+    @pytest.fixture(autouse=True)
+    def _keep_databases(self, new_postgres: NewDatabase) -> None:
+        self._new_postgres = new_postgres
+        self._urls: dict[Path, str] = {}
+
+    def open_postgres(self, folder: Path) -> PostgresDatabase:
+        """The database of this folder; the same folder again is another handle on the same data."""
+        if folder not in self._urls:
+            self._urls[folder] = self._new_postgres()
+        return PostgresDatabase(self._urls[folder])
