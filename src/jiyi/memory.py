@@ -845,7 +845,7 @@ async def migrate_store(
     """Copy a whole memory to another place, without loss; each is a data directory or a `postgresql://` address.
 
     The target must be empty, or begun by an earlier run: a migration that broke off goes on where it stopped. Until
-    both are equal, row by row, nobody can open the target. Writes to the source meanwhile are noticed, and the migration
+    both are equal, row by row, nobody can open the target. Writes to the source meanwhile are noticed; the migration
     is then not completed. The indexes of the target are built by its first recall, or by `repair`.
     """
     from jiyi.wiring.moving import migrate_store

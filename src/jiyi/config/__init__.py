@@ -66,7 +66,11 @@ class Settings:
         parse.storage,
         "where records are kept: embedded, or the address of a PostgreSQL database (postgresql://…)",
     )
-    pool_size: int = setting(16, parse.whole(1, 1_000), "how many connections to PostgreSQL a memory opens at most")
+    pool_size: int = setting(
+        8,
+        parse.whole(1, 1_000),
+        "connections to PostgreSQL that a memory keeps; in a rush it opens up to twice as many",
+    )
     statement_timeout: float = setting(
         60.0, parse.number(0.001, 86_400), "how long PostgreSQL may work on one statement, in seconds"
     )

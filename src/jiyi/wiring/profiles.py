@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from jiyi.errors import MissingDependencyError
 from jiyi.model.address import EMBEDDED
 
 if TYPE_CHECKING:
@@ -19,4 +20,19 @@ def open_database(settings: Settings) -> Database:
         from jiyi.backends.sql.sqlite import SqliteDatabase
 
         return SqliteDatabase(settings.path / DATABASE_FILE, busy_timeout=settings.busy_timeout)
-    raise NotImplementedError
+    try:
+        from jiyi.backends.sql.postgres import PostgresDatabase
+    except ImportError as error:
+        raise _missing("psycopg", "postgres", "storage is PostgreSQL") from error
+    return PostgresDatabase(
+        settings.storage,
+        pool_size=settings.pool_size,
+        lock_timeout=settings.busy_timeout,
+        statement_timeout=settings.statement_timeout,
+    )
+
+
+def _missing(package: str, extra: str, because: str) -> MissingDependencyError:
+    return MissingDependencyError(
+        f"{because}, which needs the package {package}; install it with: pip install 'jiyi[{extra}]'"
+    )

@@ -17,6 +17,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import zip_longest
 from typing import Any, Final, Protocol
 
 import sqlalchemy as sa
@@ -91,10 +92,11 @@ def copy_store(
         refuse_unfinished({row.name: row.value for row in snapshot.execute(sa.select(store_meta))})
         state, resumed = _begin(snapshot, target, names)
         totals = {table.name: _count(snapshot, table) for table in _TABLES}
-        told = _Told(progress, sum(totals.values()))
+        total = sum(totals.values())
+        told = _Told(progress, total)
         for table in _TABLES:
             _copy_table(snapshot, target, table, state, told)
-        digests, differing = _compare(snapshot, target, progress)
+        digests, differing = _compare(snapshot, target, progress, total)
         again: tuple[str, ...] = ()
         if differing:
             if not resumed:
@@ -105,7 +107,7 @@ def copy_store(
             again = _clear(target, differing, state)
             for table in _TABLES:
                 _copy_table(snapshot, target, table, state, told)
-            digests, differing = _compare(snapshot, target, progress)
+            digests, differing = _compare(snapshot, target, progress, total)
             if differing:
                 raise StorageError(f"{names[1]} differs from {names[0]} in {', '.join(differing)} after the copy")
         activity = _activity(snapshot)
@@ -181,28 +183,42 @@ def _pages(
 
 
 def _compare(
-    snapshot: sa.Connection, target: Database, progress: Progress | None
+    snapshot: sa.Connection, target: Database, progress: Progress | None, total: int
 ) -> tuple[dict[str, str], tuple[str, ...]]:
     """The digests of all tables of the source, and the names of those that differ in the target."""
     digests: dict[str, str] = {}
     differing = []
-    told = _Told(progress, None)
+    told = _Told(progress, total)
     with target.read() as copy:
         for table in _TABLES:
-            digests[table.name] = _digest(snapshot, table, told)
-            if _digest(copy, table, told) != digests[table.name]:
+            sides = _Digest(), _Digest()
+            # In turns: a server ends a session that stands idle in a transaction for too long.
+            for pages in zip_longest(_pages(snapshot, table), _pages(copy, table)):
+                for side, page in zip(sides, pages, strict=True):
+                    side.add(page or ())
+                told.advance(len(pages[0] or ()))
+            digests[table.name] = sides[0].text
+            if sides[1].text != sides[0].text:
                 differing.append(table.name)
     return digests, tuple(differing)
 
 
-def _digest(connection: sa.Connection, table: sa.Table, told: _Told) -> str:
-    digest = hashlib.sha256()
-    for page in _pages(connection, table):
+class _Digest:
+    """What the rows of a table come down to, the same for every engine."""
+
+    def __init__(self) -> None:
+        self._hash = hashlib.sha256()
+
+    def add(self, page: Sequence[Mapping[str, Any]]) -> None:
+        """Take in more rows."""
         for row in page:
             values = [clock.to_text(value) if isinstance(value, datetime) else value for value in row.values()]
-            digest.update(json.dumps(values, separators=(",", ":")).encode() + b"\n")
-        told.advance(len(page))
-    return digest.hexdigest()
+            self._hash.update(json.dumps(values, separators=(",", ":")).encode() + b"\n")
+
+    @property
+    def text(self) -> str:
+        """In hexadecimal."""
+        return self._hash.hexdigest()
 
 
 def _clear(target: Database, differing: Sequence[str], state: _State) -> tuple[str, ...]:
