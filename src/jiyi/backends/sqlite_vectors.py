@@ -20,6 +20,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from jiyi.backends.derived_file import FILE_ERRORS, FileIdentity, file_identity, means_damage, tree_bytes
+from jiyi.backends.embedded_texts import CHUNK_COLUMNS, embed_entries, parted, vector_fingerprint
 from jiyi.backends.generations import Generations
 from jiyi.backends.locks import ProcessLock
 from jiyi.backends.vector_matrix import Floats, MatrixScan, ScopeMatrix
@@ -28,12 +29,10 @@ from jiyi.model import clock
 from jiyi.model.entry import MemoryEntry
 from jiyi.model.identity import text_hash
 from jiyi.ports import Embedder, IndexBatch, Mark, Progress, RecordStore
-from jiyi.text import split_chunks
 
 _log = logging.getLogger("jiyi.index")
 
 SCHEMA_VERSION = 1
-CHUNK_COLUMNS = 300
 _FILE = "vectors.db"
 
 _CREATE = """
@@ -116,9 +115,7 @@ class SqliteVectors:
 
     def fingerprint(self, entry: MemoryEntry) -> str:
         """What the index keeps to recognise the text it has a vector of; nothing where a reflection speaks for it."""
-        if entry.summarized_by is not None:
-            return ""
-        return text_hash(entry.content, clock.to_text(entry.event_time))
+        return vector_fingerprint(entry)
 
     def apply(self, batch: IndexBatch) -> None:
         """Embed what is new and write it with the mark in one transaction."""
@@ -127,9 +124,9 @@ class SqliteVectors:
                 raise IndexDamagedError("the vector index is missing or made by other rules")
             with self._using() as connection:
                 known = _hashes(connection, batch.upserts) if connection is not None else {}
-            held, left = _parted(batch.upserts)
+            held, left = parted(batch.upserts)
             fresh = [entry for entry in held if known.get(entry.id) != self.fingerprint(entry)]
-            vectors = self._embed(fresh)
+            vectors = embed_entries(self._embedder, fresh)
             sequence = batch.mark.sequence
             rows = [self._row(entry, sequence, block) for entry, block in zip(fresh, vectors, strict=True)]
             gone = [*batch.removals, *((entry.scope, entry.id) for entry in left)]
@@ -163,10 +160,11 @@ class SqliteVectors:
         sources = [folder / _FILE for folder in self._generations.folders() if (folder / _FILE).exists()]
         done, after = 0, ""
         while page := store.scan(after_id=after, limit=self.batch_size):
-            entries, _ = _parted(page)
+            entries, _ = parted(page)
             reused = self._reusable(sources, entries)
             fresh = [entry for entry in entries if entry.id not in reused]
-            blocks = dict(zip([entry.id for entry in fresh], self._embed(fresh), strict=True)) | reused
+            made = embed_entries(self._embedder, fresh)
+            blocks = dict(zip([entry.id for entry in fresh], made, strict=True)) | reused
             self._write(connection, [self._row(entry, head.sequence, blocks[entry.id]) for entry in entries], None)
             done, after = done + len(page), page[-1].id
             if progress is not None:
@@ -200,18 +198,6 @@ class SqliteVectors:
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
             raise
-
-    def _embed(self, entries: Sequence[MemoryEntry]) -> list[Floats]:
-        chunks = [split_chunks(entry.content, CHUNK_COLUMNS) or [entry.content] for entry in entries]
-        flat = [chunk for parts in chunks for chunk in parts]
-        if not flat:
-            return []
-        vectors = self._embedder.embed(flat)
-        blocks, start = [], 0
-        for parts in chunks:
-            blocks.append(vectors[start : start + len(parts)])
-            start += len(parts)
-        return blocks
 
     def _reusable(self, sources: Sequence[Path], entries: Sequence[MemoryEntry]) -> dict[str, Floats]:
         """Vectors of the same texts by the same model whose checksum is right."""
@@ -398,12 +384,6 @@ class SqliteVectors:
             _log.warning("the vector index will be rebuilt from the records: %s", reason)
             self._damaged, self._damage = self._opened[0], reason
         self._close_connection()
-
-
-def _parted(entries: Sequence[MemoryEntry]) -> tuple[list[MemoryEntry], list[MemoryEntry]]:
-    """Those that are found by meaning, and those that a reflection speaks for."""
-    held = [entry for entry in entries if entry.summarized_by is None]
-    return held, [entry for entry in entries if entry.summarized_by is not None]
 
 
 def _connect(path: Path, *, create: bool = False) -> sqlite3.Connection:

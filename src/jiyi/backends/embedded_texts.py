@@ -1,0 +1,47 @@
+"""From entries to vectors: the part that every vector index has in common, wherever it keeps them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from jiyi.model import clock
+from jiyi.model.entry import MemoryEntry
+from jiyi.model.identity import text_hash
+from jiyi.text import split_chunks
+
+if TYPE_CHECKING:
+    from jiyi.ports import Embedder, Vectors
+
+CHUNK_COLUMNS = 300
+"""Longer texts are cut: a vector of too many thoughts is near to none of them."""
+
+
+def parted(entries: Sequence[MemoryEntry]) -> tuple[list[MemoryEntry], list[MemoryEntry]]:
+    """Those that are found by meaning, and those that a reflection speaks for."""
+    held: list[MemoryEntry] = []
+    left: list[MemoryEntry] = []
+    for entry in entries:
+        (held if entry.summarized_by is None else left).append(entry)
+    return held, left
+
+
+def vector_fingerprint(entry: MemoryEntry) -> str:
+    """What an index keeps to recognise the text it has a vector of; nothing where a reflection speaks for it."""
+    if entry.summarized_by is not None:
+        return ""
+    return text_hash(entry.content, clock.to_text(entry.event_time))
+
+
+def embed_entries(embedder: Embedder, entries: Sequence[MemoryEntry]) -> list[Vectors]:
+    """For each entry its vectors, one for each chunk of its text."""
+    chunks = [split_chunks(entry.content, CHUNK_COLUMNS) or [entry.content] for entry in entries]
+    flat = [chunk for parts in chunks for chunk in parts]
+    if not flat:
+        return []
+    vectors = embedder.embed(flat)
+    blocks, start = [], 0
+    for parts in chunks:
+        blocks.append(vectors[start : start + len(parts)])
+        start += len(parts)
+    return blocks
