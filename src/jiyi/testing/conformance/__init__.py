@@ -15,7 +15,18 @@ import pytest
 pytest.register_assert_rewrite(
     *(
         f"{__name__}.{module}"
-        for module in ("changes", "chats", "conversations", "indexes", "notes", "records", "runtime", "text", "vectors")
+        for module in (
+            "changes",
+            "chats",
+            "conversations",
+            "indexes",
+            "notes",
+            "profile",
+            "records",
+            "runtime",
+            "text",
+            "vectors",
+        )
     )
 )
 
@@ -27,6 +38,7 @@ from jiyi.testing.conformance.conversations import (  # noqa: E402
     UpkeepConformance,
 )
 from jiyi.testing.conformance.notes import NoteConformance  # noqa: E402
+from jiyi.testing.conformance.profile import ProfileConformance  # noqa: E402
 from jiyi.testing.conformance.records import EntryConformance  # noqa: E402
 from jiyi.testing.conformance.runtime import MemoryRuntimeConformance  # noqa: E402
 from jiyi.testing.conformance.text import TextIndexConformance  # noqa: E402
@@ -35,6 +47,7 @@ from jiyi.testing.conformance.vectors import VectorIndexConformance  # noqa: E40
 __all__ = [
     "ChatStoreConformance",
     "MemoryRuntimeConformance",
+    "ProfileConformance",
     "RecordStoreConformance",
     "TextIndexConformance",
     "VectorIndexConformance",
