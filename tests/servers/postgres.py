@@ -31,7 +31,7 @@ _SETTINGS = {
     "max_wal_size": "256MB",
 }
 
-_MEMORY = Path("/dev/shm")  # noqa: S108
+_MEMORY = Path("/dev/shm")
 _ROOM = 4 << 30
 
 
