@@ -38,16 +38,17 @@ class Sessions:
         """A connection in autocommit; one that has failed in the middle of something is not given back."""
         proxied = self._engine.raw_connection()
         connection: Connection = proxied.driver_connection  # type: ignore[assignment]
+        before = connection.autocommit
         try:
             connection.autocommit = True
             connection.adapters.register_dumper(Reals, RealsDumper)
             yield connection
-            connection.autocommit = False
+            connection.autocommit = before
         except BaseException as error:
             if _unusable(connection):
                 proxied.invalidate(error if isinstance(error, Exception) else None)
             else:
-                connection.autocommit = False
+                connection.autocommit = before
             raise
         finally:
             proxied.close()
