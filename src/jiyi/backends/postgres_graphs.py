@@ -24,9 +24,9 @@ _MEMORY = "256MB"
 class ScopeGraphs:
     """Makes the graphs that are missing, one process at a time."""
 
-    def __init__(self, sessions: Sessions, exact_rows: int, lock_timeout: float) -> None:
+    def __init__(self, sessions: Sessions, key: int, exact_rows: int, lock_timeout: float) -> None:
         self._exact_rows = exact_rows
-        self._lock = SessionLock(sessions, "graph of a scope", timeout=lock_timeout)
+        self._lock = SessionLock(sessions, key, "graph of a scope", timeout=lock_timeout)
         self._guard = threading.Lock()
         self._thread: threading.Thread | None = None
         self._working: Connection | None = None

@@ -74,8 +74,10 @@ class PostgresTextIndex:
         self._analyzer = analyzer
         self._store_id = store_id
         self._pg_search = pg_search
-        self._sessions = Sessions(database.engine)
-        self._lock = SessionLock(self._sessions, "text index", timeout=lock_timeout)
+        self._sessions = Sessions(database)
+        self._lock = SessionLock(
+            self._sessions, database.key(tables.SCHEMA, "text"), "text index", timeout=lock_timeout
+        )
         self._elsewhere = proposer
         self._bm25 = PgSearchProposer(self._asked_alone)
         self._lesser = TsvectorProposer(self._asked)

@@ -9,17 +9,18 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from psycopg.abc import QueryNoTemplate
+from psycopg.abc import Params, QueryNoTemplate
 
 from jiyi.backends.postgres_halfvec import Floats, Reals
+from jiyi.backends.postgres_session import Settings
 from jiyi.backends.postgres_vector_tables import VectorTables
 from jiyi.model import clock
 
-Ask: TypeAlias = Callable[[Sequence[tuple[str, str]], QueryNoTemplate, dict[str, Any]], list[tuple[Any, ...]]]
+Ask: TypeAlias = Callable[[Settings, QueryNoTemplate, Params], list[tuple[Any, ...]]]
 """Rows of a statement with parameters, under settings that hold for it alone."""
 
 _LEAST_SEARCH, _MOST_SEARCH = 200, 1_000
-"""How many neighbours the search of a graph keeps in sight: more find more and take longer. 1,000 is pgvector's most."""
+"""How many neighbours the search of a graph keeps in sight: more find more and take longer. pgvector takes 1,000."""
 _SEARCH_FACTOR = 4
 _WIDE = 10
 """To find more than one in so many, a graph has no advantage."""

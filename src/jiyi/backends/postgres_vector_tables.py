@@ -101,10 +101,9 @@ class VectorTables:
     # --- asking ---------------------------------------------------------------------------------------------------
 
     def _everything(self) -> QueryNoTemplate:
-        """What is known of the scopes, and of the small ones all similarities at once. Parameters: vector, scopes,
-        exact_rows, identity.
+        """What is known of the scopes, and of the small ones all similarities at once.
 
-        Summing up keeps the planner from using a graph: this is exact.
+        Parameters: vector, scopes, exact_rows, identity. Summing up keeps the planner from using a graph: it is exact.
         """
         return sql.SQL(
             "SELECT s.scope, s.entries, s.mean, s.graph, a.ids, a.similarities, a.times "
@@ -117,9 +116,9 @@ class VectorTables:
             "WHERE v.scope = s.scope AND s.held <= %(exact_rows)s) a ON true "
             "WHERE m.generation = {current} AND m.identity = %(identity)s"
         ).format(
-            meta=_name(META),
-            scopes=_name(scopes_table()),
-            vectors=_name(vectors_table()),
+            meta=named(META),
+            scopes=named(scopes_table()),
+            vectors=named(vectors_table()),
             place=self._place,
             similarity=self._similarity,
             current=sql.Literal(CURRENT),
@@ -134,7 +133,7 @@ class VectorTables:
             "SELECT entry_id, {similarity} FROM {vectors} WHERE scope = {scope} ORDER BY {distance} LIMIT {limit}"
         ).format(
             similarity=self._similarity,
-            vectors=_name(vectors_table()),
+            vectors=named(vectors_table()),
             scope=sql.Literal(scope),
             distance=self._distance,
             limit=sql.Literal(limit),
@@ -154,7 +153,7 @@ class VectorTables:
         return sql.SQL(
             "SELECT entry_id, max({similarity}) AS best FROM {vectors} WHERE scope = ANY (%(scopes)s) {among} {within} "
             "GROUP BY entry_id ORDER BY best DESC, entry_id LIMIT %(limit)s"
-        ).format(similarity=self._similarity, vectors=_name(vectors_table()), among=among, within=within)
+        ).format(similarity=self._similarity, vectors=named(vectors_table()), among=among, within=within)
 
     # --- making ---------------------------------------------------------------------------------------------------
 
@@ -173,8 +172,8 @@ class VectorTables:
             "center {place}.vector({dimension}) NOT NULL, graph boolean NOT NULL DEFAULT false)"
         )
         names = {
-            "vectors": _name(vectors_table(NEXT)),
-            "scopes": _name(scopes_table(NEXT)),
+            "vectors": named(vectors_table(NEXT)),
+            "scopes": named(scopes_table(NEXT)),
             "place": self._place,
             "dimension": dimension,
         }
@@ -191,16 +190,15 @@ class VectorTables:
                 "{place}.avg(center) FROM (SELECT scope, count(*) AS held, "
                 "{place}.avg(embedding::{place}.vector) AS center FROM {vectors} GROUP BY scope, entry_id) e "
                 "GROUP BY scope"
-            ).format(scopes=_name(scopes_table(NEXT)), vectors=_name(vectors_table(NEXT)), place=self._place)
+            ).format(scopes=named(scopes_table(NEXT)), vectors=named(vectors_table(NEXT)), place=self._place)
         )
 
     def create_graph(self, connection: Connection, scope: str, generation: str, *, beside: bool) -> None:
         """Make the graph of a scope; `beside` does not keep writers away meanwhile."""
         vectors = vectors_table(generation)
-        number = connection.execute("SELECT %s::regclass::oid", [vectors]).fetchone()
-        assert number is not None
-        digest = hashlib.sha256(scope.encode()).hexdigest()[:24]
-        index = sql.Identifier(f"vector_graph_{number[0]}_{digest}")
+        # Named after the table's number, which it keeps when it takes the place of the current one.
+        ((number,),) = connection.execute("SELECT %s::regclass::oid", [vectors]).fetchall()
+        index = sql.Identifier(f"vector_graph_{number}_{hashlib.sha256(scope.encode()).hexdigest()[:24]}")
         # One that was left half-made is no use.
         connection.execute(sql.SQL("DROP INDEX IF EXISTS {}.{}").format(sql.Identifier(SCHEMA), index))
         connection.execute(
@@ -210,13 +208,13 @@ class VectorTables:
             ).format(
                 beside=sql.SQL("CONCURRENTLY" if beside else ""),
                 index=index,
-                vectors=_name(vectors),
+                vectors=named(vectors),
                 place=self._place,
                 scope=sql.Literal(scope),
             )
         )
         connection.execute(
-            sql.SQL("UPDATE {} SET graph = true WHERE scope = %s").format(_name(scopes_table(generation))), [scope]
+            sql.SQL("UPDATE {} SET graph = true WHERE scope = %s").format(named(scopes_table(generation))), [scope]
         )
 
 
@@ -256,5 +254,6 @@ def swap(connection: Connection, identity: str, sequence: int, fingerprint: str)
         connection.execute(f"INSERT INTO {META} VALUES (%s, %s, %s, %s)", [CURRENT, identity, sequence, fingerprint])
 
 
-def _name(table: str) -> sql.Identifier:
+def named(table: str) -> sql.Identifier:
+    """A table in a statement."""
     return sql.Identifier(*table.split("."))

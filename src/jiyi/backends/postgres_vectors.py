@@ -11,35 +11,38 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from typing import Any
 
-import numpy as np
 import psycopg
-import sqlalchemy as sa
 from psycopg import sql
-from psycopg.abc import QueryNoTemplate
+from psycopg.abc import Params, QueryNoTemplate
 
 from jiyi.backends.embedded_texts import CHUNK_COLUMNS, embed_entries, parted, vector_fingerprint
 from jiyi.backends.postgres_graphs import ScopeGraphs
-from jiyi.backends.postgres_halfvec import Floats, Reals, from_halfvec, from_vector, halfvec_bytes
-from jiyi.backends.postgres_session import Connection, SessionLock, Sessions, ask
+from jiyi.backends.postgres_halfvec import Floats, Reals
+from jiyi.backends.postgres_session import Connection, SessionLock, Sessions, Settings
+from jiyi.backends.postgres_vector_rows import Totals, combined, copy_in, delete, drop_others, fingerprints, take_over
 from jiyi.backends.postgres_vector_scan import LargeScope, PostgresScan
 from jiyi.backends.postgres_vector_tables import (
     CURRENT,
     META,
     NEXT,
+    SCHEMA,
+    Extension,
     VectorTables,
     find_extension,
     missing_extension,
+    named,
     need_extension,
     prepare,
     scopes_table,
     swap,
     vectors_table,
 )
+from jiyi.backends.sql.postgres import PostgresDatabase
+from jiyi.backends.sql.postgres_errors import meaning
 from jiyi.errors import IndexDamagedError, IndexingError
-from jiyi.model import clock
 from jiyi.model.entry import MemoryEntry
 from jiyi.ports import Embedder, IndexBatch, Mark, Progress, RecordStore
 
@@ -55,6 +58,10 @@ _MISSING = (
     # A question of another number of dimensions than the vectors, which were replaced a moment ago.
     psycopg.errors.DataException,
 )
+_PLACE = sql.SQL(
+    "SELECT sequence, fingerprint FROM {} WHERE generation = %s AND identity = %s "
+    "AND to_regclass(%s) IS NOT NULL AND to_regclass(%s) IS NOT NULL"
+).format(named(META))
 _NO_EXTENSION = (psycopg.errors.UndefinedObject, psycopg.errors.UndefinedFunction)
 
 
@@ -66,7 +73,7 @@ class PostgresVectors:
 
     def __init__(
         self,
-        engine: sa.Engine,
+        database: PostgresDatabase,
         embedder: Embedder,
         store_id: str,
         *,
@@ -77,9 +84,11 @@ class PostgresVectors:
         self._store_id = store_id
         self._dimension = embedder.identity.dimension
         self._exact_rows = exact_rows
-        self._sessions = Sessions(engine)
-        self._lock = SessionLock(self._sessions, "vector index", timeout=lock_timeout)
-        self._graphs = ScopeGraphs(self._sessions, exact_rows, lock_timeout)
+        self._where = database.where
+        self._sessions = Sessions(database)
+        lock, graphs = (database.key(SCHEMA, name) for name in ("vectors", "graphs"))
+        self._lock = SessionLock(self._sessions, lock, "vector index", timeout=lock_timeout)
+        self._graphs = ScopeGraphs(self._sessions, graphs, exact_rows, lock_timeout)
         self._tables: VectorTables | None = None
         self._guard = threading.Lock()
 
@@ -92,19 +101,20 @@ class PostgresVectors:
 
     def mark(self) -> Mark | None:
         """How far the index has come; `None` when it has to be rebuilt."""
-        with self._session() as connection:
-            return self._mark(connection)
+        try:
+            rows = self._asked((), *self._place())
+        except IndexDamagedError:
+            return None
+        return _as_mark(rows)
 
     def _mark(self, connection: Connection) -> Mark | None:
         try:
-            row = connection.execute(
-                f"SELECT sequence, fingerprint FROM {META} WHERE generation = %s AND identity = %s "
-                "AND to_regclass(%s) IS NOT NULL AND to_regclass(%s) IS NOT NULL",
-                [CURRENT, self.identity, vectors_table(), scopes_table()],
-            ).fetchone()
+            return _as_mark(connection.execute(*self._place()).fetchall())
         except _MISSING:
             return None
-        return None if row is None else Mark(int(row[0]), str(row[1]))
+
+    def _place(self) -> tuple[QueryNoTemplate, Sequence[Any]]:
+        return _PLACE, [CURRENT, self.identity, vectors_table(), scopes_table()]
 
     # --- writing --------------------------------------------------------------------------------------------------
 
@@ -124,17 +134,17 @@ class PostgresVectors:
             if self._mark(connection) is None:
                 raise IndexDamagedError("the vector index is missing or made by other rules")
             held, left = parted(batch.upserts)
-            known = _fingerprints(connection, vectors_table(), held)
+            known = fingerprints(connection, vectors_table(), held)
             fresh = [entry for entry in held if known.get((entry.scope, entry.id)) != self.fingerprint(entry)]
             blocks = [combined(block) for block in embed_entries(self._embedder, fresh)]
             gone = [*batch.removals, *((entry.scope, entry.id) for entry in [*left, *fresh])]
             with connection.transaction():
                 # What a crash takes of it is drained again: a derived table need not wait for the disk.
                 connection.execute("SET LOCAL synchronous_commit = off")
-                totals = _Totals(self._dimension)
-                totals.take(_delete(connection, vectors_table(), gone))
-                totals.give([entry.scope for entry in fresh], blocks)
-                _copy(connection, vectors_table(), fresh, blocks)
+                totals = Totals()
+                totals.take(delete(connection, vectors_table(), gone))
+                totals.give(fresh, blocks)
+                copy_in(connection, vectors_table(), fresh, blocks)
                 crowded = totals.write(connection, self._exact_rows)
                 moved = connection.execute(
                     f"UPDATE {META} SET sequence = %s, fingerprint = %s WHERE generation = %s AND identity = %s",
@@ -154,7 +164,7 @@ class PostgresVectors:
             resumed = self._begin(connection, tables)
             self._fill(connection, store, progress)
             if resumed:
-                _drop_others(connection, store, self.batch_size)
+                drop_others(connection, store, self.batch_size)
             connection.execute(f"ANALYZE {vectors_table(NEXT)}")
             tables.fill_scopes(connection)
             self._graphs.build_all(connection, tables, NEXT)
@@ -184,17 +194,17 @@ class PostgresVectors:
         done, after = 0, ""
         while page := store.scan(after_id=after, limit=self.batch_size):
             entries, _ = parted(page)
-            there = _fingerprints(connection, vectors_table(NEXT), entries)
+            there = fingerprints(connection, vectors_table(NEXT), entries)
             wanted = [e for e in entries if there.get((e.scope, e.id)) != self.fingerprint(e)]
-            reusable = _fingerprints(connection, vectors_table(), wanted) if usable else {}
+            reusable = fingerprints(connection, vectors_table(), wanted) if usable else {}
             reused = [e for e in wanted if reusable.get((e.scope, e.id)) == self.fingerprint(e)]
             fresh = [e for e in wanted if reusable.get((e.scope, e.id)) != self.fingerprint(e)]
             blocks = [combined(block) for block in embed_entries(self._embedder, fresh)]
             with connection.transaction():
                 connection.execute("SET LOCAL synchronous_commit = off")
-                _delete(connection, vectors_table(NEXT), [(e.scope, e.id) for e in wanted if (e.scope, e.id) in there])
-                _take_over(connection, reused)
-                _copy(connection, vectors_table(NEXT), fresh, blocks)
+                delete(connection, vectors_table(NEXT), [(e.scope, e.id) for e in wanted if (e.scope, e.id) in there])
+                take_over(connection, reused)
+                copy_in(connection, vectors_table(NEXT), fresh, blocks)
             done, after = done + len(page), page[-1].id
             if progress is not None:
                 progress(done, None)
@@ -223,13 +233,16 @@ class PostgresVectors:
 
     def contents(self) -> Iterator[tuple[str, str]]:
         """(id, fingerprint) of every text."""
-        with self._session() as connection, connection.transaction():
-            if self._mark(connection) is None:
-                return
-            with connection.cursor("jiyi_vector_contents") as cursor:
-                cursor.itersize = 10_000
-                cursor.execute(f"SELECT entry_id, fingerprint FROM {vectors_table()} WHERE chunk = 0")
-                yield from cursor
+        if self.mark() is None:
+            return
+        with (
+            self._session() as connection,
+            connection.transaction(),
+            connection.cursor("jiyi_vector_contents") as cursor,
+        ):
+            cursor.itersize = 10_000
+            cursor.execute(f"SELECT entry_id, fingerprint FROM {vectors_table()} WHERE chunk = 0")
+            yield from cursor
 
     def check(self) -> list[str]:
         """Whether the tables are there, agree with each other, and have no broken graph."""
@@ -273,8 +286,7 @@ class PostgresVectors:
                     f"count(*) FILTER (WHERE held > %s AND NOT graph) FROM {scopes_table()}",
                     [vectors_table(), self._exact_rows],
                 ).fetchone()
-                assert row is not None
-                facts |= {"bytes": int(row[0]), "graphs": int(row[1]), "large_scopes_without_graph": int(row[2])}
+                facts |= zip(("bytes", "graphs", "large_scopes_without_graph"), map(int, row or ()), strict=True)
             return facts
 
     def close(self) -> None:
@@ -283,37 +295,37 @@ class PostgresVectors:
 
     # --- connections ----------------------------------------------------------------------------------------------
 
-    def _asked(
-        self, settings: Sequence[tuple[str, str]], statement: QueryNoTemplate, parameters: dict[str, Any]
-    ) -> list[tuple[Any, ...]]:
-        with self._session() as connection:
-            return ask(connection, settings, (statement, parameters))
-
-    def _session(self) -> AbstractContextManager[Connection]:
-        return self._explained(self._sessions.borrow())
-
-    def _writing(self, timeout: float | None = None) -> AbstractContextManager[Connection]:
-        return self._explained(self._lock.hold(timeout))
+    def _asked(self, settings: Settings, statement: QueryNoTemplate, parameters: Params) -> list[tuple[Any, ...]]:
+        with self._explained():
+            return self._sessions.ask(statement, parameters, settings)
 
     @contextmanager
-    def _explained(self, session: AbstractContextManager[Connection]) -> Iterator[Connection]:
+    def _session(self) -> Iterator[Connection]:
+        with self._explained(), self._sessions.borrow() as connection:
+            yield connection
+
+    @contextmanager
+    def _writing(self, timeout: float | None = None) -> Iterator[Connection]:
+        with self._explained(), self._lock.hold(timeout) as connection:
+            yield connection
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
         """What the server says, in words of this index."""
         try:
-            with session as connection:
-                yield connection
+            yield
         except _MISSING as error:
-            raise IndexDamagedError(f"the vector index was removed or replaced: {_first_line(error)}") from error
+            reason = error.diag.message_primary
+            raise IndexDamagedError(f"the vector index was removed or replaced ({reason})") from error
         except _NO_EXTENSION as error:
             with self._guard:
                 self._tables = None
             raise IndexingError(
-                f"the extension vector has gone from the database ({_first_line(error)}); run there: "
-                "CREATE EXTENSION vector"
+                f"the extension vector has gone from the database ({error.diag.message_primary}); let a superuser run "
+                "there: CREATE EXTENSION vector; then run: jiyi rebuild"
             ) from error
-        except (psycopg.Error, sa.exc.DBAPIError) as error:
-            raise IndexingError(
-                f"the vectors in PostgreSQL could not be asked: {_first_line(error)}; try again"
-            ) from error
+        except psycopg.Error as error:
+            raise meaning(self._where, error) from error
 
     def _known_tables(self) -> VectorTables:
         with self._guard:
@@ -322,7 +334,7 @@ class PostgresVectors:
         with self._session() as connection:
             return self._new_tables(need_extension(connection))
 
-    def _new_tables(self, extension: Any) -> VectorTables:
+    def _new_tables(self, extension: Extension) -> VectorTables:
         tables = VectorTables(extension, self._dimension)
         with self._guard:
             if self._tables is None and not tables.graphs:
@@ -335,147 +347,5 @@ class PostgresVectors:
         return tables
 
 
-def combined(block: Floats) -> Floats:
-    """The rows of a text: each chunk together with the mean of all."""
-    return block if len(block) == 1 else (block + block.mean(axis=0)) / 2
-
-
-class _Totals:
-    """How a batch changes the number and the center of the vectors of each scope."""
-
-    def __init__(self, dimension: int) -> None:
-        self._dimension = dimension
-        self._changes: dict[str, tuple[int, int, np.ndarray[Any, np.dtype[np.float64]]]] = {}
-
-    def give(self, scopes: Sequence[str], blocks: Sequence[Floats]) -> None:
-        """Texts that come."""
-        for scope, block in zip(scopes, blocks, strict=True):
-            self._add(scope, 1, len(block), block.astype(np.float16).astype(np.float64).mean(axis=0))
-
-    def take(self, gone: Sequence[tuple[str, str, bytes]]) -> None:
-        """Rows that go."""
-        texts: dict[tuple[str, str], list[Floats]] = {}
-        for scope, entry_id, data in gone:
-            texts.setdefault((scope, entry_id), []).append(from_halfvec(data))
-        for (scope, _), rows in texts.items():
-            self._add(scope, -1, -len(rows), -np.mean(rows, axis=0, dtype=np.float64))
-
-    def write(self, connection: Connection, exact_rows: int) -> bool:
-        """Write the new numbers; whether a scope has become so large that it needs a graph."""
-        if not self._changes:
-            return False
-        with connection.cursor(binary=True) as cursor:
-            cursor.execute(
-                f"SELECT scope, entries, held, graph, center FROM {scopes_table()} WHERE scope = ANY (%s)",
-                [list(self._changes)],
-            )
-            known = {row[0]: row[1:] for row in cursor}
-        updates, empty, crowded = [], [], False
-        for scope, (entries, held, total) in self._changes.items():
-            if scope in known:
-                entries_before, held_before, graph, center = known[scope]
-                total = total + entries_before * from_vector(center).astype(np.float64)
-                entries, held = entries + entries_before, held + held_before
-                crowded = crowded or (held > exact_rows and not graph)
-            else:
-                crowded = crowded or held > exact_rows
-            if entries > 0:
-                updates.append((scope, entries, held, Reals((total / entries).astype(np.float32))))
-            else:
-                empty.append(scope)
-        with connection.cursor() as cursor:
-            cursor.executemany(
-                f"INSERT INTO {scopes_table()} (scope, entries, held, center) VALUES (%s, %s, %s, %s::real[]) "
-                "ON CONFLICT (scope) DO UPDATE SET entries = excluded.entries, held = excluded.held, "
-                "center = excluded.center",
-                updates,
-            )
-            if empty:
-                cursor.execute(f"DELETE FROM {scopes_table()} WHERE scope = ANY (%s)", [empty])
-        return crowded
-
-    def _add(self, scope: str, entries: int, held: int, total: Any) -> None:
-        if scope in self._changes:
-            entries_before, held_before, total_before = self._changes[scope]
-            entries, held, total = entries + entries_before, held + held_before, total + total_before
-        self._changes[scope] = (entries, held, total)
-
-
-def _fingerprints(connection: Connection, table: str, entries: Sequence[MemoryEntry]) -> dict[tuple[str, str], str]:
-    """What is there of these entries."""
-    if not entries:
-        return {}
-    rows = connection.execute(
-        f"SELECT v.scope, v.entry_id, v.fingerprint FROM unnest(%s::text[], %s::text[]) AS w (scope, entry_id) "
-        f'JOIN {table} v ON v.scope = w.scope COLLATE "C" AND v.entry_id = w.entry_id COLLATE "C" WHERE v.chunk = 0',
-        [[entry.scope for entry in entries], [entry.id for entry in entries]],
-    )
-    return {(scope, entry_id): fingerprint for scope, entry_id, fingerprint in rows}
-
-
-def _delete(connection: Connection, table: str, gone: Sequence[tuple[str, str]]) -> list[tuple[str, str, bytes]]:
-    """Take rows out; returns them."""
-    if not gone:
-        return []
-    with connection.cursor(binary=True) as cursor:
-        cursor.execute(
-            f"DELETE FROM {table} v USING unnest(%s::text[], %s::text[]) AS w (scope, entry_id) "
-            'WHERE v.scope = w.scope COLLATE "C" AND v.entry_id = w.entry_id COLLATE "C" '
-            "RETURNING v.scope, v.entry_id, v.embedding",
-            [[scope for scope, _ in gone], [entry_id for _, entry_id in gone]],
-        )
-        return cursor.fetchall()
-
-
-def _take_over(connection: Connection, entries: Sequence[MemoryEntry]) -> None:
-    """Copy what the current table has of these entries into the next one."""
-    if entries:
-        connection.execute(
-            f"INSERT INTO {vectors_table(NEXT)} SELECT v.* FROM unnest(%s::text[], %s::text[]) AS w (scope, entry_id) "
-            f'JOIN {vectors_table()} v ON v.scope = w.scope COLLATE "C" AND v.entry_id = w.entry_id COLLATE "C"',
-            [[entry.scope for entry in entries], [entry.id for entry in entries]],
-        )
-
-
-def _copy(connection: Connection, table: str, entries: Sequence[MemoryEntry], blocks: Sequence[Floats]) -> None:
-    if not entries:
-        return
-    columns = "scope, entry_id, chunk, event_time, fingerprint, embedding"
-    with (
-        connection.cursor() as cursor,
-        cursor.copy(f"COPY {table} ({columns}) FROM STDIN (FORMAT BINARY)") as copy,
-    ):
-        copy.set_types(["text", "text", "int2", "int8", "text", "bytea"])
-        for entry, block in zip(entries, blocks, strict=True):
-            moment, fingerprint = clock.microseconds(entry.event_time), vector_fingerprint(entry)
-            for chunk, row in enumerate(block):
-                copy.write_row((entry.scope, entry.id, chunk, moment, fingerprint, halfvec_bytes(row)))
-
-
-def _drop_others(connection: Connection, store: RecordStore, size: int) -> None:
-    """Take out what a broken-off run left behind and no record has any more."""
-    after = ("", "")
-    while True:
-        rows = connection.execute(
-            f"SELECT scope, entry_id FROM {vectors_table(NEXT)} WHERE (scope, entry_id) > (%s, %s) AND chunk = 0 "
-            "ORDER BY scope, entry_id LIMIT %s",
-            (*after, size),
-        ).fetchall()
-        if not rows:
-            return
-        present = store.fetch([entry_id for _, entry_id in rows], None)
-        gone = [
-            (scope, entry_id)
-            for scope, entry_id in rows
-            if (entry := present.get(entry_id)) is None
-            or not entry.is_active
-            or entry.scope != scope
-            or entry.summarized_by is not None
-        ]
-        _delete(connection, vectors_table(NEXT), gone)
-        after = rows[-1]
-
-
-def _first_line(error: Exception) -> str:
-    """Without the lines that can hold values of rows."""
-    return str(error).partition("\n")[0]
+def _as_mark(rows: Sequence[tuple[Any, ...]]) -> Mark | None:
+    return Mark(int(rows[0][0]), str(rows[0][1])) if rows else None
