@@ -9,6 +9,7 @@ from datetime import timedelta
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
+from jiyi.errors import IndexingError
 from jiyi.indexing.background import BackgroundIndexer
 from jiyi.indexing.drain import Drainer
 from jiyi.jobs import JobWorker
@@ -39,7 +40,13 @@ def examine(
         advice.append("the database is damaged: restore it from a backup or from an export")
     states = []
     for index in indexes:
-        state = drainer.state(index)
+        try:
+            state = drainer.state(index)
+        except IndexingError as error:
+            advice.append(f"index {index.name} cannot be asked: {error}")
+            unknown = {"built": True, "usable": False, "behind": None, "problems": [str(error)]}
+            states.append({"index": index.name, **unknown, **index.describe()})
+            continue
         description = index.describe()
         # Deleting an index is allowed at any time, and a new store has none yet: nothing is wrong then.
         built = bool(description.get("bytes"))
