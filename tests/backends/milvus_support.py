@@ -28,9 +28,7 @@ class CountingEmbedder(HashEmbedder):
 def lite(folder: Path, store: "RecordStore", embedder: "Embedder | None" = None, **settings: Any) -> MilvusVectors:
     """Vectors in a file."""
     lock = ProcessLock(folder / "vectors.lock", timeout=30, purpose="the lock")
-    return MilvusVectors(
-        str(folder / "milvus.db"), embedder or HashEmbedder(), store.store_id, lock=lock, **settings
-    )
+    return MilvusVectors(str(folder / "milvus.db"), embedder or HashEmbedder(), store.store_id, lock=lock, **settings)
 
 
 def on_server(
@@ -39,9 +37,7 @@ def on_server(
     """Vectors on a server."""
     lock = ProcessLock(folder / "vectors.lock", timeout=30, purpose="the lock")
     usual = {"token": server.token, "collection": "tests", "partitions": 4, "pause": 0.0}
-    return MilvusVectors(
-        server.uri, embedder or HashEmbedder(), store.store_id, lock=lock, **{**usual, **settings}
-    )
+    return MilvusVectors(server.uri, embedder or HashEmbedder(), store.store_id, lock=lock, **{**usual, **settings})
 
 
 def vector(text: str) -> "Vectors":

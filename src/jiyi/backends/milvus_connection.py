@@ -118,9 +118,7 @@ class MilvusConnection:
 
     def has(self, collection: str) -> bool:
         """Whether there is a collection, or another name of one."""
-        return bool(
-            self._ask("look for a collection", lambda c: c.has_collection(collection, timeout=self._timeout))
-        )
+        return bool(self._ask("look for a collection", lambda c: c.has_collection(collection, timeout=self._timeout)))
 
     def described(self, collection: str) -> dict[str, Any]:
         """How a collection was made, as Milvus tells it."""
@@ -318,7 +316,7 @@ class MilvusConnection:
         folder.parent.mkdir(parents=True, exist_ok=True)
         if not _lite_users[self._uri] and _held_by_another(folder / "LOCK"):
             raise IndexUnavailableError(
-                f"another process has {self._uri} open, and Milvus Lite serves one process at a time; end that process, "
+                f"another process has {self._uri} open, and Milvus Lite serves one process at a time; end that one, "
                 "or use a Milvus server for several (set milvus_uri to http://host:19530)"
             )
 
@@ -421,10 +419,13 @@ def _status(error: BaseException | None) -> Any:
     """What gRPC said, which pymilvus often keeps behind an error of its own."""
     import grpc
 
-    while error is not None:
+    # It also raises errors from themselves.
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:
         if isinstance(error, grpc.RpcError):
             code = getattr(error, "code", None)
             return code() if callable(code) else None
+        seen.add(id(error))
         error = error.__cause__
     return None
 
