@@ -16,6 +16,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 from urllib.parse import urlsplit
@@ -68,8 +69,6 @@ class Server:
     def ranks_text(self) -> bool:
         """Whether it has BM25 with the analyzer `jieba`."""
         if self.lite:
-            from importlib.util import find_spec
-
             return find_spec("jieba") is not None
         return self.number >= (2, 5)
 
@@ -312,6 +311,11 @@ class MilvusConnection:
                 "vectors in a file by Milvus Lite need a package that is not installed; "
                 "install it: pip install 'jiyi[milvus-lite]'"
             ) from None
+        if find_spec("jieba") is not None:
+            import jieba
+
+            # It tells on standard error that it reads its dictionary.
+            jieba.setLogLevel(logging.WARNING)
         folder = Path(self._uri)
         folder.parent.mkdir(parents=True, exist_ok=True)
         if not _lite_users[self._uri] and _held_by_another(folder / "LOCK"):
