@@ -22,6 +22,7 @@ PROGRAMS = {
     "start": ("bench.bench_start", "--size", "60"),
     "longterm": ("bench.bench_longterm", "--size", "20", "--facts", "300", "--faded", "300"),
     "runtime": ("bench.bench_runtime", "--tags", "600", "--small", "200", "--large", "400"),
+    "milvus": ("bench.bench_milvus", "--size", "1500", "--lite", "1200"),
 }
 
 
