@@ -281,12 +281,13 @@ class PostgresVectors:
                 facts["extension_version"] = ".".join(map(str, extension.version))
                 facts["iterative_scan"] = extension.iterative
             if self._mark(connection) is not None:
-                row = connection.execute(
-                    f"SELECT pg_total_relation_size(%s::regclass), count(*) FILTER (WHERE graph), "
-                    f"count(*) FILTER (WHERE held > %s AND NOT graph) FROM {scopes_table()}",
-                    [vectors_table(), self._exact_rows],
-                ).fetchone()
-                facts |= zip(("bytes", "graphs", "large_scopes_without_graph"), map(int, row or ()), strict=True)
+                ((size,),) = connection.execute("SELECT pg_total_relation_size(%s)", [vectors_table()]).fetchall()
+                ((graphs, without),) = connection.execute(
+                    f"SELECT count(*) FILTER (WHERE graph), count(*) FILTER (WHERE held > %s AND NOT graph) "
+                    f"FROM {scopes_table()}",
+                    [self._exact_rows],
+                ).fetchall()
+                facts |= {"bytes": int(size), "graphs": graphs, "large_scopes_without_graph": without}
             return facts
 
     def close(self) -> None:
