@@ -290,6 +290,10 @@ class PostgresVectors:
                 facts |= {"bytes": int(size), "graphs": graphs, "large_scopes_without_graph": without}
             return facts
 
+    def wait_for_graphs(self) -> None:
+        """Until the graphs that this process makes in the background are there."""
+        self._graphs.wait()
+
     def close(self) -> None:
         """End what is being made in the background; the connections are those of the record store."""
         self._graphs.close()
