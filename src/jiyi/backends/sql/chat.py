@@ -112,9 +112,8 @@ class SqlChatStore:
             found = _POINTER.run(connection, {**session, "epoch_": epoch.epoch}).fetchone()
             summary = _summary_of(found) if found is not None else None
             after = summary.last_position if summary is not None else epoch.first_position - 1
-            recent, complete = _read(
-                _NEWEST_FIRST.run(connection, {**session, "after_": after}), session_id, enough=enough
-            )
+            with _NEWEST_FIRST.stream(connection, {**session, "after_": after}) as newest:
+                recent, complete = _read(newest, session_id, enough=enough)
             before = recent[-1].position if recent else _ENDLESS
             prompts, _ = _read(
                 _PROMPTS.run(connection, {**session, "first_": epoch.first_position, "before_": before}), session_id
@@ -127,7 +126,10 @@ class SqlChatStore:
         """Messages between two positions, oldest first, until `enough` says so; and whether these are all."""
         bounds = {"scope_": scope, "session_": session_id, "after_": after, "before_": before}
         with self._database.read((scope,)) as connection:
-            return _read(_OLDEST_FIRST.run(connection, bounds), session_id, enough=enough)
+            if enough is None:
+                return _read(_OLDEST_FIRST.run(connection, bounds), session_id)
+            with _OLDEST_FIRST.stream(connection, bounds) as oldest:
+                return _read(oldest, session_id, enough=enough)
 
     def count_between(self, scope: str, session_id: str, *, after: int, before: int) -> int:
         """How many messages stand between two positions, prompts not counted."""

@@ -20,14 +20,20 @@ _columns = jobs.c
 _OPEN = ("queued", "running")
 _INSERT = Prepared(jobs.insert().inline(), [column.name for column in _columns if column.name != "sequence"])
 _WAITING = Prepared(
-    sa.select(_columns.id).where(_columns.dedupe_key == sa.bindparam("dedupe_"), _columns.state == "queued")
+    sa.select(_columns.id).where(
+        _columns.dedupe_key == sa.bindparam("dedupe_"),
+        _columns.scope == sa.bindparam("scope_"),
+        _columns.state == "queued",
+    )
 )
 
 
 def insert_job(connection: sa.Connection, draft: JobDraft, now: datetime) -> bool:
     """Add a job inside the caller's transaction; `False` when one with its dedupe key waits already."""
-    if draft.dedupe_key is not None and _WAITING.run(connection, {"dedupe_": draft.dedupe_key}).fetchone() is not None:
-        return False
+    if draft.dedupe_key is not None:
+        twin = {"dedupe_": draft.dedupe_key, "scope_": draft.scope}
+        if _WAITING.run(connection, twin).fetchone() is not None:
+            return False
     leased = draft.lease_by is not None
     _INSERT.run(
         connection,

@@ -23,18 +23,26 @@ _BUSY = {
     "53300": "the server has no connection left (max_connections); use smaller pools or raise it",
 }
 _GONE = ("08", "57P01", "57P02", "57P03", "57P05")
+_FAULTS = {
+    "53": ("has no room left", "nothing of this write was kept"),
+    "25006": ("takes no writes", "point jiyi at the primary server"),
+    "42501": ("does not let this role do that", "grant it, or use another role"),
+    "42P01": ("lacks a table", "check the database and the search_path of the role"),
+    "28": ("refuses the connection", "check user and password in the URL"),
+    "3D000": ("refuses the connection", "check the name of the database in the URL"),
+}
 # Before there is a session the library gives words and no code.
 _REFUSED = (
-    "authentication",
+    "authentication failed",
     "no password supplied",
     "pg_hba.conf",
     "does not exist",
     "permission denied",
     "not permitted to log in",
     "could not translate host name",
+    "failed to resolve host",
     "invalid",
 )
-_STARTING = ("starting up", "shutting down", "in recovery mode", "not yet accepting connections")
 
 
 def is_lost(connection: psycopg.Connection[Any] | None, error: BaseException | None) -> bool:
@@ -44,34 +52,26 @@ def is_lost(connection: psycopg.Connection[Any] | None, error: BaseException | N
 
 
 def meaning(where: str, error: BaseException | None, *, connected: bool = True) -> StorageError:
-    """What it means. Only the first line of the server's words is shown: the others can hold values of rows."""
+    """What it means; `connected` says whether there was a session when it came."""
     code = getattr(error, "sqlstate", None) or ""
     reason = _reason(error)
     if code in _BUSY:
         return StoreBusyError(f"{where}: {_BUSY[code]} ({reason}); nothing was changed, try again")
-    if code.startswith("53"):
-        return StorageError(f"{where} has no room left ({reason}); nothing of this write was kept")
     if code.startswith(("XX001", "XX002")):
         return StoreDamagedError(f"{where} is damaged ({reason}); restore it from a backup or an export")
-    if code == "25006":
-        return StorageError(f"{where} takes no writes ({reason}); point jiyi at the primary server")
-    if code == "42501":
-        return StorageError(f"{where} does not let this role do that ({reason}); grant it, or use another role")
-    if code in {"42P01", "3F000", "42703"}:
-        return StorageError(
-            f"{where} has not the tables of a jiyi store ({reason}); check the database and search_path"
-        )
-    if code.startswith("28") or code == "3D000":
-        return StorageError(f"{where} refuses the connection ({reason}); check user, password and database in the URL")
-    if code.startswith(_GONE) or (not code and isinstance(error, psycopg.OperationalError)):
-        if not connected and any(word in reason for word in _REFUSED) and not any(word in reason for word in _STARTING):
-            return StorageError(f"{where} refuses the connection ({reason}); check the URL")
-        lost = "the connection was lost" if connected else "cannot be reached"
-        return StoreUnavailableError(f"{where}: {lost} ({reason}); nothing of this call was kept, try again")
-    return StorageError(f"the record store {where} failed: {reason}")
+    for beginning, (problem, remedy) in _FAULTS.items():
+        if code.startswith(beginning):
+            return StorageError(f"{where} {problem} ({reason}); {remedy}")
+    if not code.startswith(_GONE) and (code or not isinstance(error, psycopg.OperationalError)):
+        return StorageError(f"the record store {where} failed: {reason}")
+    if not connected and not code and any(word in reason for word in _REFUSED):
+        return StorageError(f"{where} refuses the connection ({reason}); check the URL")
+    lost = "the connection was lost" if connected else "the server cannot be reached"
+    return StoreUnavailableError(f"{where}: {lost} ({reason}); nothing was kept, try again")
 
 
 def _reason(error: BaseException | None) -> str:
+    """The first line of the server's words: the others can hold values of rows."""
     if isinstance(error, psycopg.Error) and error.diag.message_primary:
         return error.diag.message_primary
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]

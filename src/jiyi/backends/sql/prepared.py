@@ -6,9 +6,10 @@ a small one. What every `store` runs is kept ready instead, and goes to the driv
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import sqlalchemy as sa
 
@@ -56,6 +57,18 @@ class Prepared:
         else:
             cursor.executemany(ready.sql, [ready.row(row) for row in rows])
         return cursor
+
+    @contextmanager
+    def stream(self, connection: sa.Connection, row: Mapping[str, Any]) -> Iterator[DBAPICursor]:
+        """Execute it, for rows that are read until there are enough: the others need not be fetched."""
+        if connection.dialect.name == "sqlite":
+            yield self.run(connection, row)
+            return
+        ready = self._ready.get(connection.dialect.name) or self._prepare(connection.dialect)
+        # An ordinary cursor of PostgreSQL's driver holds the whole answer; one with a name fetches it piece by piece.
+        with cast(Any, connection.connection.driver_connection).cursor(name="jiyi_stream") as cursor:
+            cursor.execute(ready.sql, ready.row(row))
+            yield cursor
 
     def _prepare(self, dialect: sa.Dialect) -> _Ready:
         compiled = self._statement.compile(dialect=dialect, column_keys=self._columns)

@@ -123,9 +123,13 @@ class SqlRecordStore:
     def __init__(self, database: Database) -> None:
         self._database = database
         with database.read() as connection:
-            self._store_id = str(
-                connection.execute(sa.select(store_meta.c.value).where(store_meta.c.name == "store_id")).scalar_one()
-            )
+            found = connection.execute(sa.select(store_meta).where(store_meta.c.name.in_(["store_id", "migration"])))
+            bookkeeping = {row.name: row.value for row in found}
+        if "migration" in bookkeeping:
+            from jiyi.backends.sql.copying import refuse_unfinished
+
+            refuse_unfinished(bookkeeping)
+        self._store_id = str(bookkeeping["store_id"])
 
     @property
     def store_id(self) -> str:

@@ -6,7 +6,19 @@ class TestMyStore(RecordStoreConformance):
     def make_store(self, folder):
         return MyStore(folder / "data")
 
-They are pytest tests, so pytest has to be installed.
+| suite | what you define |
+|---|---|
+| `RecordStoreConformance` | `make_store(folder)` |
+| `ChatStoreConformance` | `make_store(folder)`, `make_chats(store)` |
+| `JobStoreConformance` | `make_store(folder)`, `make_jobs(store)` |
+| `LongtermStoreConformance` | `make_store(folder)`, `make_longterm(store)`, `make_jobs(store)` |
+| `TextIndexConformance` | `make_index(folder, store)` |
+| `VectorIndexConformance` | `make_vectors(folder, store, embedder)` |
+| `MemoryRuntimeConformance` | `make_runtime(folder)`, `close_runtime()` |
+| `ProfileConformance` | `open(folder, **settings)`: a whole memory of `jiyi.sync` |
+
+Whatever is made for a folder is made again for the same folder to be another handle on the same data, and is empty for
+a folder that is new. They are pytest tests, so pytest has to be installed.
 """
 
 import pytest
@@ -15,7 +27,10 @@ import pytest
 pytest.register_assert_rewrite(
     *(
         f"{__name__}.{module}"
-        for module in ("changes", "chats", "conversations", "indexes", "notes", "records", "runtime", "text", "vectors")
+        for module in (
+            *("changes", "chats", "conversations", "indexes", "jobs", "longterm", "notes", "records", "runtime"),
+            *("profile", "text", "vectors"),
+        )
     )
 )
 
@@ -26,7 +41,10 @@ from jiyi.testing.conformance.conversations import (  # noqa: E402
     TransferConformance,
     UpkeepConformance,
 )
+from jiyi.testing.conformance.jobs import JobStoreConformance  # noqa: E402
+from jiyi.testing.conformance.longterm import LongtermStoreConformance  # noqa: E402
 from jiyi.testing.conformance.notes import NoteConformance  # noqa: E402
+from jiyi.testing.conformance.profile import ProfileConformance  # noqa: E402
 from jiyi.testing.conformance.records import EntryConformance  # noqa: E402
 from jiyi.testing.conformance.runtime import MemoryRuntimeConformance  # noqa: E402
 from jiyi.testing.conformance.text import TextIndexConformance  # noqa: E402
@@ -34,7 +52,10 @@ from jiyi.testing.conformance.vectors import VectorIndexConformance  # noqa: E40
 
 __all__ = [
     "ChatStoreConformance",
+    "JobStoreConformance",
+    "LongtermStoreConformance",
     "MemoryRuntimeConformance",
+    "ProfileConformance",
     "RecordStoreConformance",
     "TextIndexConformance",
     "VectorIndexConformance",

@@ -159,11 +159,13 @@ class ChangeLogConformance(StoreFixtures):
 
         def write(writer: int) -> None:
             for i in range(15):
-                store.put([draft(f"{writer}:{i}:{j}", "x") for j in range(3)], actor=ACTOR)
+                # Scopes of their own: an engine may write them at the same time.
+                written = [draft(f"{i}:{j}", "x", scope=f"writer {writer}") for j in range(3)]
+                store.put(written, actor=ACTOR)
 
         def write_all() -> None:
             try:
-                _together(lambda: write(0), lambda: write(1))
+                _together(lambda: write(0), lambda: write(1), lambda: write(2))
             finally:
                 finished.set()
 
@@ -178,5 +180,35 @@ class ChangeLogConformance(StoreFixtures):
 
         followed = _together(write_all, follow)[1]
         assert followed == store.changes_after(0, limit=1_000)
-        assert len(followed) == 90
-        assert store.count(Filters(scopes=("main",))) == 90
+        assert len(followed) == 135
+        assert store.count(Filters(scopes=tuple(f"writer {writer}" for writer in range(3)))) == 135
+
+    def test_a_reader_that_follows_the_tags_misses_none(self, store: RecordStore, second_handle: RecordStore) -> None:
+        """Writers of different scopes add tags at once, many of them the same; who asks for new ones gets each."""
+        finished = threading.Event()
+
+        def write(writer: int) -> None:
+            for i in range(12):
+                tags = tuple(f"tag {i + j}" for j in ((0, 2, 1), (1, 0, 2), (2, 1, 0))[writer])
+                store.put([draft(f"{i}", "x", scope=f"writer {writer}", tags=tags)], actor=ACTOR)
+
+        def write_all() -> None:
+            try:
+                _together(lambda: write(0), lambda: write(1), lambda: write(2))
+            finally:
+                finished.set()
+
+        def follow() -> list[tuple[int, str]]:
+            seen: list[tuple[int, str]] = []
+            page = second_handle.tags_since(None)
+            while True:
+                last = finished.is_set()
+                seen += page.tags
+                page = second_handle.tags_since(page.mark)
+                assert not page.whole
+                if last:
+                    return [*seen, *page.tags]
+
+        followed = _together(write_all, follow)[1]
+        assert followed == [(number, name) for number, name in store.tags_since(None).tags]
+        assert sorted(name for _, name in followed) == sorted(f"tag {i}" for i in range(14))
