@@ -16,7 +16,8 @@ _ENTRIES = (
         sum({_SHORT.format("bigram_length")})::bigint AS c FROM {TEXTS} GROUP BY scope""",
 )
 _TERMS = (
-    f"""SELECT s.scope, sum(t.df) FILTER (WHERE field = 0)::bigint AS a, sum(t.df) FILTER (WHERE field = 1)::bigint AS b,
+    f"""SELECT s.scope, sum(t.df) FILTER (WHERE field = 0)::bigint AS a,
+        sum(t.df) FILTER (WHERE field = 1)::bigint AS b,
         0 AS c FROM {TERMS} t JOIN {SCOPES} s ON s.number = t.scope
         GROUP BY s.scope HAVING sum(t.df) FILTER (WHERE field < 2) <> 0""",
     f"""SELECT scope, sum(counted)::bigint AS a,
