@@ -164,7 +164,8 @@ def test_roles_that_see_only_their_scopes_do_not_skip_what_others_wrote(
     role = f"fenced_{postgres_url.rpartition('/')[2]}"
     built.execute(
         f"CREATE ROLE {role} LOGIN; GRANT ALL ON ALL TABLES IN SCHEMA public, jiyi_search TO {role}; "
-        f"GRANT USAGE ON SCHEMA jiyi_search TO {role}; GRANT ALL ON ALL SEQUENCES IN SCHEMA public, jiyi_search TO {role}"
+        f"GRANT USAGE ON SCHEMA jiyi_search TO {role}; "
+        f"GRANT ALL ON ALL SEQUENCES IN SCHEMA public, jiyi_search TO {role}"
     )
     database = PostgresDatabase(postgres_url.replace("postgres@", f"{role}@"))
     try:
@@ -360,16 +361,16 @@ def test_a_server_that_was_killed_leaves_an_index_that_is_sound_or_made_anew(
             server.stop()
             server.start()
             assert index.mark() == store.head(), "a server that was stopped has lost nothing"
-            store.put([draft("last", "apple last")], actor=ACTOR)
+            store.put([draft("before", "apple pear")], actor=ACTOR)
             server.kill()
             server.start()
             if pg_search:
                 assert index.mark() is None, "its BM25 index is not in the server's log"
                 assert "crash" in json.dumps(index.check())
-            store.put([draft("after", "apple after")], actor=ACTOR)
+            store.put([draft("after", "apple plum")], actor=ACTOR)
             Drainer(store).drain(index)
             assert index.mark() == store.head()
-            assert setup.found("last after") == {"last", "after"}
+            assert setup.found("pear plum") == {"before", "after"}
             assert setup.sound()
         finally:
             database.close()

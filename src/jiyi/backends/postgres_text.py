@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from typing import Any, cast
 
 import psycopg
@@ -19,15 +19,16 @@ import sqlalchemy as sa
 from jiyi.backends import postgres_text_reader as reader
 from jiyi.backends import postgres_text_tables as tables
 from jiyi.backends.postgres_proposers import PgSearchProposer, TsvectorProposer
-from jiyi.backends.postgres_session import Connection, SessionLock, Sessions, ask
+from jiyi.backends.postgres_session import Connection, SessionLock, Sessions
 from jiyi.backends.postgres_text_check import table_problems
 from jiyi.backends.postgres_text_rows import TextWriter
 from jiyi.backends.postgres_text_tables import ELSEWHERE, NEXT, PG_SEARCH, TEXTS, TSVECTOR, State
 from jiyi.backends.sql.log import fingerprint as line_fingerprint
 from jiyi.backends.sql.postgres import PostgresDatabase
+from jiyi.backends.sql.postgres_errors import meaning
 from jiyi.backends.sql.rows import ENTRY_COLUMNS, entry_of
 from jiyi.backends.term_rows import analyse, term_id
-from jiyi.errors import IndexDamagedError, IndexingError
+from jiyi.errors import IndexDamagedError
 from jiyi.model.entry import MemoryEntry
 from jiyi.model.filters import Filters
 from jiyi.ports import IndexBatch, Mark, Progress, RecordStore, TermRow, TermStatistics, TextProposer
@@ -47,7 +48,6 @@ _TAKEN = "jiyi.text_taken"
 _CATCH_UP = 1_000
 # Broken inside the server, as an index is that a crash has left in pieces.
 _BROKEN = (psycopg.errors.InternalError_, psycopg.errors.DataCorrupted, psycopg.errors.IndexCorrupted)
-_INSERTED = "the text index in PostgreSQL"
 
 
 class PostgresTextIndex:
@@ -94,16 +94,25 @@ class PostgresTextIndex:
 
     def mark(self) -> Mark | None:
         """How far the index has come; `None` when it has to be rebuilt."""
-        with self._session() as connection:
-            state = self._state(connection)
+        state = self._known_state()
         return None if state is None or not self._usable(state) else Mark(state.sequence, state.fingerprint)
 
+    def _known_state(self) -> State | None:
+        """The state, in one round trip."""
+        with self._explained():
+            try:
+                rows = self._sessions.ask(tables.STATE_QUERY.encode(), ())
+            except tables.MISSING:
+                return None
+            return self._own(rows)
+
     def _state(self, connection: Connection) -> State | None:
-        """The tables, if they are those of this store and made by these rules."""
-        try:
-            state = tables.read_state(connection)
-        except tables.MISSING:
-            return None
+        """The state, on a connection that is in use."""
+        return self._own(connection.execute(tables.STATE_QUERY).fetchall()) if tables.present(connection) else None
+
+    def _own(self, rows: Sequence[Sequence[Any]]) -> State | None:
+        """The state of the tables, if they are those of this store and made by these rules."""
+        state = tables.state_of(rows)
         if state is None or not self._is_wanted(state):
             return None
         # Another process may have taught the segmenter a word: hear of it before thinking the index is foreign.
@@ -138,11 +147,10 @@ class PostgresTextIndex:
         connection.info.pop(_TAKEN, None)
         try:
             with driver.transaction():
-                if tables.present(driver):
-                    state = self._state(driver)
-                    if state is not None and self._usable(state):
-                        self._take(driver, state.mode, [entry_id for _, entry_id in changed])
-                        connection.info[_TAKEN] = state.identity
+                state = self._state(driver)
+                if state is not None and self._usable(state):
+                    self._take(driver, state.mode, [entry_id for _, entry_id in changed])
+                    connection.info[_TAKEN] = state.identity
         except psycopg.OperationalError:
             # The connection, a lock or the time ran out: that is for the caller of the transaction to know.
             raise
@@ -178,7 +186,7 @@ class PostgresTextIndex:
 
     def _condemn(self, connection: Connection, error: psycopg.Error) -> None:
         """Remember that the index has failed, so that it is made anew; the records go their way."""
-        _log.warning("the text index has not taken a change in and will be mended: %s", _first_line(error))
+        _log.warning("the text index has not taken a change in and will be mended: %s", _reason(error))
         if isinstance(error, _BROKEN):
             # Said in a transaction that is about to be committed: then everybody knows.
             with connection.transaction():
@@ -202,7 +210,7 @@ class PostgresTextIndex:
         with self._writing():
             analysed = [analyse(self._analyzer, entry) for entry in batch.upserts]
             with self._transaction() as connection:
-                state = self._state(connection) if tables.present(connection) else None
+                state = self._state(connection)
                 if state is None or not self._usable(state):
                     raise IndexDamagedError("the text index is missing or made by other rules")
                 writer = TextWriter(connection, state.mode)
@@ -356,18 +364,22 @@ class PostgresTextIndex:
     # --- connections ----------------------------------------------------------------------------------------------
 
     def _asked(self, statement: str, parameters: dict[str, Any]) -> list[tuple[Any, ...]]:
-        with self._session() as connection:
-            return ask(connection, (), (statement.encode(), parameters))
+        with self._explained():
+            return self._sessions.ask(statement.encode(), parameters)
 
     def _asked_alone(self, statement: str, parameters: dict[str, Any]) -> list[tuple[Any, ...]]:
-        with self._session() as connection:
-            return ask(connection, _ALONE, (statement.encode(), parameters))
+        with self._explained():
+            return self._sessions.ask(statement.encode(), parameters, _ALONE)
 
-    def _session(self) -> AbstractContextManager[Connection]:
-        return self._explained(self._sessions.borrow())
+    @contextmanager
+    def _session(self) -> Iterator[Connection]:
+        with self._explained(), self._sessions.borrow() as connection:
+            yield connection
 
-    def _writing(self, timeout: float | None = None) -> AbstractContextManager[Connection]:
-        return self._explained(self._lock.hold(timeout))
+    @contextmanager
+    def _writing(self, timeout: float | None = None) -> Iterator[Connection]:
+        with self._explained(), self._lock.hold(timeout) as connection:
+            yield connection
 
     @contextmanager
     def _transaction(self) -> Iterator[Connection]:
@@ -376,26 +388,25 @@ class PostgresTextIndex:
             yield cast("Connection", connection.connection.driver_connection)
 
     @contextmanager
-    def _explained(self, session: AbstractContextManager[Connection]) -> Iterator[Connection]:
+    def _explained(self) -> Iterator[None]:
         """What the server says, in words of this index."""
         try:
-            with session as connection:
-                yield connection
+            yield
         except tables.MISSING as error:
-            raise IndexDamagedError(f"the text index was removed or replaced: {_first_line(error)}") from error
+            raise IndexDamagedError(f"the text index was removed or replaced ({_reason(error)})") from error
         except _BROKEN as error:
             self._mourn()
-            raise IndexDamagedError(f"the text index is broken: {_first_line(error)}") from error
-        except (psycopg.Error, sa.exc.DBAPIError) as error:
-            raise IndexingError(f"{_INSERTED} could not be asked: {_first_line(error)}; try again") from error
+            raise IndexDamagedError(f"the text index is broken ({_reason(error)})") from error
+        except psycopg.Error as error:
+            raise meaning(self._database.where, error) from error
 
     def _mourn(self) -> None:
         """The BM25 index in use has failed: it is not asked again."""
-        with self._sessions.borrow() as connection:
-            state = self._state(connection)
-            if state is not None:
-                self._broken = state.bm25
+        state = self._known_state()
+        if state is not None:
+            self._broken = state.bm25
 
 
-def _first_line(error: Exception) -> str:
-    return str(error).splitlines()[0] if str(error) else type(error).__name__
+def _reason(error: psycopg.Error) -> str:
+    """The first line of the server's words: the others can hold values of rows."""
+    return error.diag.message_primary or type(error).__name__

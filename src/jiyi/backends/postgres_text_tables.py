@@ -12,6 +12,7 @@ nobody touches the BM25 index, writers included, until it has been made anew fro
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
@@ -78,20 +79,20 @@ class State:
     """The version of pg_search in this database; empty where it is not installed."""
 
 
-_STATE = (
+STATE_QUERY = (
     "SELECT s.identity, s.mode, s.sequence, s.fingerprint, s.bm25, to_regclass(s.bm25) IS NOT NULL, "
     f"EXISTS (SELECT FROM {ALIVE} a WHERE a.bm25 = s.bm25), "
     "(SELECT extversion FROM pg_extension WHERE extname = 'pg_search') "
     f"FROM {STATE} s WHERE num_nulls({', '.join(f'to_regclass({name!r})' for name in TABLES)}) = 0"
 )
+"""What `state_of` reads. It fails where there is no table of states."""
 
 
-def read_state(connection: Connection) -> State | None:
-    """The state of the tables; `None` when they are not all there. It fails where there is no table of states."""
-    row = connection.execute(_STATE).fetchone()
-    if row is None:
+def state_of(rows: Sequence[Sequence[Any]]) -> State | None:
+    """The state of the tables; `None` when they are not all there."""
+    if not rows:
         return None
-    identity, mode, sequence, fingerprint, bm25, there, alive, version = row
+    identity, mode, sequence, fingerprint, bm25, there, alive, version = rows[0]
     extension = parse_version(version)
     trusted = mode != PG_SEARCH or (there and bool(extension) and (alive or extension >= _LOGGED_SINCE))
     return State(identity, mode, sequence, fingerprint, bm25, trusted, extension)
