@@ -74,6 +74,9 @@ class Settings:
     statement_timeout: float = setting(
         60.0, parse.number(0.001, 86_400), "how long PostgreSQL may work on one statement, in seconds"
     )
+    pg_search: bool = setting(
+        True, parse.flag, "in PostgreSQL: find words by the extension pg_search where the server has it"
+    )
     vectors: str = setting(
         "auto", parse.choice("auto", "milvus"), "where vectors are kept: auto (with the profile) or milvus"
     )

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from jiyi.config import Settings, load_settings
 from jiyi.errors import ConfigError, JiyiError, RuntimeUnavailableError
 from jiyi.ports import ChatModel, Embedder
-from jiyi.wiring.profiles import open_database
+from jiyi.wiring.profiles import open_database, text_index, vector_index
 
 if TYPE_CHECKING:
     from jiyi.backends.sql.records import Database
@@ -122,7 +122,7 @@ def assemble(
         if settings.enable_simple_memory:
             recall = _simple(settings, store, tags, parts())
         else:
-            recall = _with_indexes(settings, store, vocabulary, tags, drainer, parts, embedder)
+            recall = _with_indexes(settings, database, store, vocabulary, tags, drainer, parts, embedder)
         longterm = _longterm(settings, database, store, recall.whole, vocabulary, embedder, own_model, now)
         worker = JobWorker(longterm.jobs, longterm.runner) if settings.background_jobs else None
         # What the caller has brought, the caller closes.
@@ -171,6 +171,7 @@ def _simple(settings: Settings, store: RecordStore, tags: TagMirror, parts: Runt
 
 def _with_indexes(
     settings: Settings,
+    database: Database,
     store: RecordStore,
     vocabulary: Vocabulary,
     tags: TagMirror,
@@ -179,24 +180,14 @@ def _with_indexes(
     embedder: Embedder | None,
 ) -> _Recall:
     """The whole recall: a text index, and vectors if there is an embedder."""
-    from jiyi.backends.tantivy_index import TantivyIndex
     from jiyi.indexing import BackgroundIndexer
     from jiyi.recall import RecallEngine, RecallSettings
 
-    root = settings.path / "search_index"
-    text = TantivyIndex(root, vocabulary, store.store_id, lock_timeout=settings.busy_timeout)
+    text = text_index(settings, database, vocabulary, store.store_id)
     vectors: VectorIndex | None = None
     indexes: tuple[DerivedIndex, ...] = (text,)
     if embedder is not None:
-        from jiyi.backends.sqlite_vectors import SqliteVectors
-
-        vectors = SqliteVectors(
-            root,
-            embedder,
-            store.store_id,
-            cache_bytes=settings.vector_cache_mb << 20,
-            lock_timeout=settings.busy_timeout,
-        )
+        vectors = vector_index(settings, database, embedder, store.store_id)
         indexes = (text, vectors)
     indexer = None
     if settings.background_indexing:
