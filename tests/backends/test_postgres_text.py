@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import UTC
+from typing import Any
 
 import psycopg
 import pytest
@@ -18,7 +20,9 @@ from jiyi.backends.sql.records import SqlRecordStore
 from jiyi.errors import IndexDamagedError
 from jiyi.indexing import Drainer, verify
 from jiyi.model.filters import Filters
-from jiyi.ports import TextProposer
+from jiyi.recall import RecallEngine, Request
+from jiyi.recall.settings import RecallSettings
+from jiyi.recall.tags import TagMirror
 from jiyi.testing.conformance.examples import ACTOR, draft, entry
 from jiyi.text import Analyzer
 from tests.servers.fixtures import NewDatabase
@@ -66,11 +70,11 @@ def open_setup(postgres_url: str) -> Iterator[OpenSetup]:
     """Opens the store once more, as another process does."""
     opened: list[PostgresDatabase] = []
 
-    def make(*, pg_search: bool = True, proposer: TextProposer | None = None, follow: bool = True) -> Setup:
+    def make(*, follow: bool = True, **options: Any) -> Setup:
         database = PostgresDatabase(postgres_url)
         opened.append(database)
         store = SqlRecordStore(database)
-        index = PostgresTextIndex(database, Analyzer(), store.store_id, pg_search=pg_search, proposer=proposer)
+        index = PostgresTextIndex(database, Analyzer(), store.store_id, **{"whole_scope": 0, **options})
         if follow:
             index.follow()
         return Setup(postgres_url, database, store, index)
@@ -272,6 +276,34 @@ def test_the_mode_is_named_and_follows_the_extension(open_setup: OpenSetup) -> N
     assert best.index.mark() is None
 
 
+def test_every_hit_names_the_mode(built: Setup) -> None:
+    built.store.put([draft("tea", "他喜欢喝龙井茶")], actor=ACTOR)
+    with ThreadPoolExecutor(1) as helpers:
+        engine = RecallEngine(
+            store=built.store,
+            text=built.index,
+            vectors=None,
+            embedder=None,
+            analyzer=_analyzer,
+            drainer=Drainer(built.store),
+            settings=RecallSettings(),
+            zone=UTC,
+            helpers=helpers,
+            tags=TagMirror(built.store),
+        )
+        [hit] = engine.answer(Request("龙井", MAIN, mode="keyword"))
+        assert hit.explanation is not None
+        [coverage] = hit.explanation.coverage
+        assert (coverage.index, coverage.answered, coverage.behind, coverage.note) == (
+            "text",
+            True,
+            0,
+            built.index.mode,
+        )
+        built.execute("DROP SCHEMA jiyi_search CASCADE")
+        assert [again.key for again in engine.answer(Request("龙井", MAIN, mode="keyword"))] == ["tea"]
+
+
 class _Elsewhere:
     """Another engine that proposes."""
 
@@ -306,9 +338,23 @@ def test_frequent_words_do_not_hide_what_has_the_rare_one(open_setup: OpenSetup)
     setup.index.rebuild(setup.store)
     setup.store.put([draft(f"k{i}", f"apple number{i}") for i in range(40)], actor=ACTOR)
     setup.store.put([draft("rare", "apple quince")], actor=ACTOR)
-    setup.index._lesser = type(setup.index._lesser)(setup.index._asked, most=10)
+    setup.index._lesser = replace(setup.index._lesser, most=10)
     assert "rare" in setup.found("apple quince")
     assert len(setup.found("apple")) == 10
+
+
+def test_a_scope_that_grows_is_found_in_the_same_way_before_and_after(open_setup: OpenSetup) -> None:
+    setup = open_setup(whole_scope=10)
+    setup.index.rebuild(setup.store)
+    for size in (5, 10, 11, 30):
+        setup.store.put([draft(f"k{i}", f"apple number{i} 香蕉{i}") for i in range(size)], actor=ACTOR)
+        assert setup.found("apple") == {f"k{i}" for i in range(size)}
+        assert setup.found("香蕉", field="bigrams") == {f"k{i}" for i in range(size)}
+        assert setup.found(f"apple number{size - 1}", MAIN)
+        newest = setup.index.propose(
+            "words", _analyzer.query(f"apple number{size - 1}").words, MAIN, limit=1, labels=True
+        )
+        assert [e.key for e in setup.store.fetch(newest, MAIN).values()] == [f"k{size - 1}"]
 
 
 def test_long_names_and_strange_texts_are_kept_and_found(built: Setup) -> None:
@@ -353,7 +399,7 @@ def test_a_server_that_was_killed_leaves_an_index_that_is_sound_or_made_anew(
         database = PostgresDatabase(server.url())
         try:
             store = SqlRecordStore(database)
-            index = PostgresTextIndex(database, Analyzer(), store.store_id, pg_search=pg_search)
+            index = PostgresTextIndex(database, Analyzer(), store.store_id, pg_search=pg_search, whole_scope=0)
             index.follow()
             index.rebuild(store)
             setup = Setup(server.url(), database, store, index)

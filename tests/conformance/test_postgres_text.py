@@ -17,6 +17,7 @@ pytestmark = pytest.mark.server
 
 class _PostgresText(OnPostgres, TextIndexConformance):
     pg_search: bool
+    whole_scope = 0
 
     @pytest.fixture(autouse=True)
     def _keep_stores(self) -> None:
@@ -31,7 +32,12 @@ class _PostgresText(OnPostgres, TextIndexConformance):
     def make_index(self, folder: Path, store: RecordStore) -> TextIndex:
         del folder
         database = self._databases[store.store_id]
-        return PostgresTextIndex(database, Analyzer(), store.store_id, pg_search=self.pg_search)
+        return PostgresTextIndex(
+            database, Analyzer(), store.store_id, pg_search=self.pg_search, whole_scope=self.whole_scope
+        )
+
+
+# Each way by itself: scopes are read whole in none of them, in all of them, or as it is by default.
 
 
 class TestWithPgSearch(_PostgresText):
@@ -40,3 +46,8 @@ class TestWithPgSearch(_PostgresText):
 
 class TestWithoutPgSearch(_PostgresText):
     pg_search = False
+
+
+class TestScopesReadWhole(_PostgresText):
+    pg_search = False
+    whole_scope = 1_000_000

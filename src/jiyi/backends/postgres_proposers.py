@@ -1,5 +1,8 @@
 """Who proposes texts inside PostgreSQL: pg_search's BM25 index, or our own BM25 over what a `tsvector` finds.
 
+Scopes of a few hundred texts are read whole and compared by our own BM25 in both cases: that is exact, and takes a part
+of the time that the index needs to be opened.
+
 Nothing that a person typed is parsed: queries are built from terms, as values.
 
 pg_search weighs a term by how rare it is in the whole index, all scopes together, and in the rows that are not yet
@@ -9,6 +12,7 @@ vacuumed away; the scorer weighs it inside the visible scopes afterwards. Propos
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -16,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from jiyi.backends.postgres_text_reader import Ask, statistics
 from jiyi.backends.postgres_text_rows import lexeme
-from jiyi.backends.postgres_text_tables import TEXTS
+from jiyi.backends.postgres_text_tables import SCOPES, TEXTS
 from jiyi.backends.term_rows import LENGTH_FLOOR, term_id
 from jiyi.model import clock
 from jiyi.model.filters import Filters
@@ -31,7 +35,53 @@ _TEXT_OF = {"words": "word_text", "bigrams": "bigram_text"}
 _K1, _B = 0.9, 0.75
 _MOST_COMPARED = 3_000
 
+WHOLE_SCOPE = 400
+"""Scopes of so many texts are read whole: in less time than a BM25 index takes to be opened."""
+_SECONDS_LARGE = 60.0
+_MOST_REMEMBERED = 10_000
+_COUNTS = {
+    "words": "length, words, word_counts",
+    # A text without Han has its pairs under its words.
+    "bigrams": "bigram_length, CASE bigrams WHEN '' THEN words ELSE bigrams END, "
+    "CASE bigrams WHEN '' THEN word_counts ELSE bigram_counts END",
+}
+
 Query = dict[str, Any]
+
+
+class SmallScopes:
+    """Reads scopes of a few texts whole, and compares them all."""
+
+    def __init__(self, ask: Ask, few: int = WHOLE_SCOPE) -> None:
+        self._ask = ask
+        self._few = few
+        # Which scopes were found to be large, and until when that is believed: they are not asked each time.
+        self._large: dict[tuple[str, ...], float] = {}
+
+    def propose(
+        self, field: str, terms: Sequence[str], filters: Filters, *, limit: int, labels: bool = False
+    ) -> list[str] | None:
+        """Ids, best first; `None` when the scopes are too large for that."""
+        if field == "words" and not labels:
+            # The words of keys and tags are counted with those of the text.
+            return None
+        if self._large.get(filters.scopes, 0.0) > time.monotonic():
+            return None
+        where, values = _conditions(filters)
+        size = f"(SELECT coalesce(sum(entries), 0)::bigint FROM {SCOPES} WHERE scope = ANY (%(scopes)s))"
+        # The size is asked once, and if it is too much nothing else is read.
+        (_, entries, *_), *rows = self._ask(
+            f"SELECT NULL::text, {size}, 0, ''::bytea, ''::bytea UNION ALL "
+            f"SELECT entry_id, event_time, {_COUNTS[field]} FROM {TEXTS} WHERE scope = ANY (%(scopes)s) "
+            f"AND {size} <= {self._few:d}{where}",
+            {"scopes": list(filters.scopes), **values},
+        )
+        if entries > self._few:
+            if len(self._large) >= _MOST_REMEMBERED:
+                self._large.clear()
+            self._large[filters.scopes] = time.monotonic() + _SECONDS_LARGE
+            return None
+        return _best(rows, list(dict.fromkeys(terms)), limit)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +89,16 @@ class PgSearchProposer:
     """The best matches of the BM25 index; scope and filters are clauses of its query that add nothing to the score."""
 
     ask: Ask
+    small: SmallScopes
     mode: str = "PostgreSQL, BM25 by pg_search"
 
     def propose(
         self, field: str, terms: Sequence[str], filters: Filters, *, limit: int, labels: bool = False
     ) -> list[str]:
         """Ids, best first."""
+        found = self.small.propose(field, terms, filters, limit=limit, labels=labels)
+        if found is not None:
+            return found
         fields = (_TEXT_OF[field], "label_text") if labels else (_TEXT_OF[field],)
         wanted = [_term(name, term) for name in fields for term in terms if _storable(term)]
         clauses = _clauses(filters)
@@ -122,10 +176,12 @@ def _between(start: datetime | None, end: datetime | None) -> Query:
 class TsvectorProposer:
     """What has the rarest of the terms, at most a few thousand, put in order by BM25 of the visible scopes.
 
-    A text that has only terms which are in thousands of others is not found by them: that is what is lesser here.
+    In a large scope a text that has only terms which are in thousands of others is not found by them: that is what is
+    lesser here.
     """
 
     ask: Ask
+    small: SmallScopes
     most: int = _MOST_COMPARED
     mode: str = "PostgreSQL without pg_search: candidates by tsvector, BM25 by jiyi"
 
@@ -133,9 +189,10 @@ class TsvectorProposer:
         self, field: str, terms: Sequence[str], filters: Filters, *, limit: int, labels: bool = False
     ) -> list[str]:
         """Ids, best first."""
+        found = self.small.propose(field, terms, filters, limit=limit, labels=labels)
+        if found is not None:
+            return found
         terms = list(dict.fromkeys(terms))
-        if not terms:
-            return []
         by_words = field == "words"
         numbers = statistics(self.ask, filters.scopes, terms if by_words else (), () if by_words else terms)
         df = numbers.word_df if by_words else numbers.bigram_df
@@ -150,22 +207,13 @@ class TsvectorProposer:
         )
         where, values = _conditions(filters)
         newest = "ORDER BY event_time DESC, entry_id" if capped else ""
-        shown = (
-            "length, words, word_counts"
-            if by_words
-            else "bigram_length, CASE bigrams WHEN '' THEN words ELSE bigrams END, "
-            "CASE bigrams WHEN '' THEN word_counts ELSE bigram_counts END"
-        )
         rows = self.ask(
-            f"SELECT entry_id, event_time, {shown} FROM {TEXTS} WHERE terms @@ %(query)s::tsquery{where} {newest} "
-            f"LIMIT {self.most:d}",
+            f"SELECT entry_id, event_time, {_COUNTS[field]} FROM {TEXTS} WHERE terms @@ %(query)s::tsquery{where} "
+            f"{newest} LIMIT {self.most:d}",
             {"query": query, **values},
         )
-        return _best(rows, terms, df, numbers.entries, _mean(by_words, numbers), limit)
-
-
-def _mean(by_words: bool, numbers: Any) -> float:  # noqa: FBT001 - which of two
-    return float(numbers.mean_length if by_words else numbers.mean_bigram_length)
+        mean = numbers.mean_length if by_words else numbers.mean_bigram_length
+        return _best(rows, terms, limit, df, numbers.entries, mean)
 
 
 def _rarest(terms: Sequence[str], df: Sequence[int], most: int) -> tuple[list[str], bool]:
@@ -228,9 +276,14 @@ def _conditions(filters: Filters) -> tuple[str, dict[str, Any]]:
 
 
 def _best(
-    rows: Sequence[tuple[Any, ...]], terms: Sequence[str], df: Sequence[int], entries: int, mean: float, limit: int
+    rows: Sequence[tuple[Any, ...]],
+    terms: Sequence[str],
+    limit: int,
+    df: Sequence[int] | None = None,
+    entries: int = 0,
+    mean: float = 0.0,
 ) -> list[str]:
-    """The rows with the highest BM25; of equal ones the newest."""
+    """The rows with the highest BM25; of equal ones the newest. Without `df` the numbers are those of the rows."""
     if not rows:
         return []
     import numpy as np
@@ -244,9 +297,12 @@ def _best(
     match = wanted[order][at] == ids
     tf: NDArray[np.float64] = np.zeros((len(rows), len(wanted)))
     tf[row_of[match], order[at[match]]] = times[match]
-    frequency = np.asarray(df, dtype=np.float64)
-    idf = np.log(1.0 + (np.maximum(entries - frequency, 0.0) + 0.5) / (frequency + 0.5))
     length = np.maximum(np.asarray([row[2] for row in rows], dtype=np.float64), LENGTH_FLOOR)
+    if df is None:
+        frequency, entries, mean = (tf > 0).sum(axis=0).astype(np.float64), len(rows), float(length.mean())
+    else:
+        frequency = np.asarray(df, dtype=np.float64)
+    idf = np.log(1.0 + (np.maximum(entries - frequency, 0.0) + 0.5) / (frequency + 0.5))
     norm = _K1 * (1.0 - _B + _B * length / max(mean, 1.0))
     scores = ((_K1 + 1.0) * tf * idf / (tf + norm[:, None])).sum(axis=1)
     places = sorted(np.nonzero(scores > 0)[0].tolist(), key=lambda place: (-scores[place], -rows[place][1]))

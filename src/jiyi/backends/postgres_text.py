@@ -18,7 +18,7 @@ import sqlalchemy as sa
 
 from jiyi.backends import postgres_text_reader as reader
 from jiyi.backends import postgres_text_tables as tables
-from jiyi.backends.postgres_proposers import PgSearchProposer, TsvectorProposer
+from jiyi.backends.postgres_proposers import WHOLE_SCOPE, PgSearchProposer, SmallScopes, TsvectorProposer
 from jiyi.backends.postgres_session import Connection, SessionLock, Sessions
 from jiyi.backends.postgres_text_check import table_problems
 from jiyi.backends.postgres_text_rows import TextWriter
@@ -65,8 +65,9 @@ class PostgresTextIndex:
         lock_timeout: float = 30.0,
         pg_search: bool = True,
         proposer: TextProposer | None = None,
+        whole_scope: int = WHOLE_SCOPE,
     ) -> None:
-        """`pg_search=False` does without the extension.
+        """`pg_search=False` does without the extension. Scopes of up to `whole_scope` texts are read whole.
 
         With a `proposer` another engine proposes, and only the numbers of the scorer are kept here.
         """
@@ -79,8 +80,9 @@ class PostgresTextIndex:
             self._sessions, database.key(tables.SCHEMA, "text"), "text index", timeout=lock_timeout
         )
         self._elsewhere = proposer
-        self._bm25 = PgSearchProposer(self._asked_alone)
-        self._lesser = TsvectorProposer(self._asked)
+        small = SmallScopes(self._asked, whole_scope)
+        self._bm25 = PgSearchProposer(self._asked_alone, small)
+        self._lesser = TsvectorProposer(self._asked, small)
         self._mode = ELSEWHERE if proposer is not None else PG_SEARCH if pg_search else TSVECTOR
         self._obstacle = ""
         self._broken = ""
@@ -147,16 +149,21 @@ class PostgresTextIndex:
         connection.info.pop(_TAKEN, None)
         try:
             with driver.transaction():
-                state = self._state(driver)
-                if state is not None and self._usable(state):
-                    self._take(driver, state.mode, [entry_id for _, entry_id in changed])
-                    connection.info[_TAKEN] = state.identity
+                state = self._own(driver.execute(tables.STATE_QUERY).fetchall())
+                if state is None or not self._usable(state):
+                    return
+                ids = list(dict.fromkeys(entry_id for _, entry_id in changed))
+                for start in range(0, len(ids), self.batch_size):
+                    self._take(driver, state.mode, ids[start : start + self.batch_size])
+        except tables.MISSING:
+            return  # There is no index, or only a part of one: it is built from the records when it is needed.
         except psycopg.OperationalError:
             # The connection, a lock or the time ran out: that is for the caller of the transaction to know.
             raise
         except psycopg.Error as error:
-            connection.info.pop(_TAKEN, None)
             self._condemn(driver, error)
+        else:
+            connection.info[_TAKEN] = state.identity
 
     def _before_commit(self, connection: sa.Connection, changed: Sequence[tuple[str, str]], head: Mark) -> None:
         """Move the mark to the new head of the log, unless something before this transaction is not taken in yet."""
