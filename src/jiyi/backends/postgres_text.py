@@ -149,16 +149,21 @@ class PostgresTextIndex:
         connection.info.pop(_TAKEN, None)
         try:
             with driver.transaction():
-                state = self._state(driver)
-                if state is not None and self._usable(state):
-                    self._take(driver, state.mode, [entry_id for _, entry_id in changed])
-                    connection.info[_TAKEN] = state.identity
+                state = self._own(driver.execute(tables.STATE_QUERY).fetchall())
+                if state is None or not self._usable(state):
+                    return
+                ids = list(dict.fromkeys(entry_id for _, entry_id in changed))
+                for start in range(0, len(ids), self.batch_size):
+                    self._take(driver, state.mode, ids[start : start + self.batch_size])
+        except tables.MISSING:
+            return  # There is no index, or only a part of one: it is built from the records when it is needed.
         except psycopg.OperationalError:
             # The connection, a lock or the time ran out: that is for the caller of the transaction to know.
             raise
         except psycopg.Error as error:
-            connection.info.pop(_TAKEN, None)
             self._condemn(driver, error)
+        else:
+            connection.info[_TAKEN] = state.identity
 
     def _before_commit(self, connection: sa.Connection, changed: Sequence[tuple[str, str]], head: Mark) -> None:
         """Move the mark to the new head of the log, unless something before this transaction is not taken in yet."""

@@ -7,7 +7,7 @@ differences, and a difference is worked out from what is there now.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from hashlib import blake2b
 from typing import Any
 from uuid import UUID
@@ -16,6 +16,8 @@ from jiyi.backends.postgres_session import Connection
 from jiyi.backends.postgres_text_tables import (
     FEATURES,
     PG_SEARCH,
+    RAW_TALK_TERMS,
+    RAW_TERMS,
     SCOPES,
     TALK_TERMS,
     TALKS,
@@ -85,10 +87,21 @@ class TextWriter:
         self._count(differences(gone, come))
 
     def fill(self, upserts: Sequence[Analysed]) -> None:
-        """Take in entries that are certainly new."""
+        """Take in entries that are certainly new, into tables whose numbers are added up at the end."""
         rows = [features_of(analysed) for analysed in upserts]
         self._insert(rows, {analysed.entry.id: analysed for analysed in upserts})
-        self._count(differences((), rows))
+        changes = differences((), rows)
+        scopes = self._count_scopes({scope: [*total, 0, 0] for scope, total in changes.totals.items()})
+        talks = {key: number for key, (number, *_) in self._add_talks(changes).items()}
+        terms = ((scopes[scope], field, signed(term), df) for (scope, field, term), df in changes.terms.items())
+        self._copy(RAW_TERMS, terms)
+        spoken = ((talks[scope, talk], signed(term), tf) for (scope, talk, term), tf in changes.spoken.items())
+        self._copy(RAW_TALK_TERMS, spoken)
+
+    def _copy(self, table: str, lines: Iterable[Sequence[Any]]) -> None:
+        with self._connection.cursor() as cursor, cursor.copy(f"COPY {table} FROM STDIN") as copy:
+            for line in lines:
+                copy.write_row(line)
 
     def _held(self, ids: Sequence[str]) -> list[Features]:
         with self._connection.cursor(binary=True) as cursor:
@@ -99,33 +112,20 @@ class TextWriter:
         names = columns(self._mode)
         values = [_values(row, by_id[row.entry_id], self._mode) for row in rows]
         table = f"{TEXTS}{self._suffix} ({', '.join(names)})"
+        if len(values) >= _COPIED_FROM:
+            self._copy(table, values)
+            return
+        marks = ", ".join("%s::tsvector" if name == "terms" else "%s" for name in names)
         with self._connection.cursor() as cursor:
-            if len(values) < _COPIED_FROM:
-                marks = ", ".join("%s::tsvector" if name == "terms" else "%s" for name in names)
-                cursor.executemany(f"INSERT INTO {table} VALUES ({marks})", values)
-            else:
-                with cursor.copy(f"COPY {table} FROM STDIN") as copy:
-                    for line in values:
-                        copy.write_row(line)
+            cursor.executemany(f"INSERT INTO {table} VALUES ({marks})", values)
 
     # --- numbers --------------------------------------------------------------------------------------------------
 
     def _count(self, changes: Differences) -> None:
         talks = self._count_talks(changes)
-        totals = {scope: [*total, *talks.get(scope, (0, 0))] for scope, total in changes.totals.items()}
-        lines = sorted((scope, *total) for scope, total in totals.items())
-        rows = self._connection.execute(
-            f"INSERT INTO {SCOPES}{self._suffix} AS s (scope, entries, shortness, bigram_shortness, conversations, "
-            "conversation_shortness) SELECT * FROM unnest(%s::text[], %s::bigint[], %s::bigint[], %s::bigint[], "
-            "%s::bigint[], %s::bigint[]) ON CONFLICT (scope) DO UPDATE SET entries = s.entries + excluded.entries, "
-            "shortness = s.shortness + excluded.shortness, "
-            "bigram_shortness = s.bigram_shortness + excluded.bigram_shortness, "
-            "conversations = s.conversations + excluded.conversations, "
-            "conversation_shortness = s.conversation_shortness + excluded.conversation_shortness "
-            "RETURNING scope, number",
-            _turned(lines, 6),
+        number = self._count_scopes(
+            {scope: [*total, *talks.get(scope, (0, 0))] for scope, total in changes.totals.items()}
         )
-        number: dict[str, int] = {row[0]: row[1] for row in rows}
         terms = sorted(
             (number[scope], field, signed(term), change)
             for (scope, field, term), change in changes.terms.items()
@@ -139,30 +139,49 @@ class TextWriter:
                 _turned(terms, 4),
             )
 
-    def _count_talks(self, changes: Differences) -> dict[str, tuple[int, int]]:
-        """Conversations are documents too. Returns, for each scope, how their number and their shortness change."""
+    def _count_scopes(self, totals: dict[str, list[int]]) -> dict[str, int]:
+        """Add to what is known of scopes; returns their numbers."""
+        rows = self._connection.execute(
+            f"INSERT INTO {SCOPES}{self._suffix} AS s (scope, entries, shortness, bigram_shortness, conversations, "
+            "conversation_shortness) SELECT * FROM unnest(%s::text[], %s::bigint[], %s::bigint[], %s::bigint[], "
+            "%s::bigint[], %s::bigint[]) ON CONFLICT (scope) DO UPDATE SET entries = s.entries + excluded.entries, "
+            "shortness = s.shortness + excluded.shortness, "
+            "bigram_shortness = s.bigram_shortness + excluded.bigram_shortness, "
+            "conversations = s.conversations + excluded.conversations, "
+            "conversation_shortness = s.conversation_shortness + excluded.conversation_shortness "
+            "RETURNING scope, number",
+            _turned(sorted((scope, *total) for scope, total in totals.items()), 6),
+        )
+        return {row[0]: row[1] for row in rows}
+
+    def _add_talks(self, changes: Differences) -> dict[tuple[str, str], tuple[int, int, int]]:
+        """Add to the lengths of conversations; returns their numbers, and their lengths and entries afterwards."""
         if not changes.lengths:
             return {}
         places = {key: place_of(*key) for key in changes.lengths}
-        lines = sorted((places[key], key[0], *change) for key, change in changes.lengths.items())
         rows = self._connection.execute(
             f"INSERT INTO {TALKS}{self._suffix} AS t (place, scope, length, entries) "
             "SELECT * FROM unnest(%s::uuid[], %s::text[], %s::bigint[], %s::bigint[]) "
             "ON CONFLICT (place) DO UPDATE SET length = t.length + excluded.length, "
             "entries = t.entries + excluded.entries RETURNING place, number, length, entries",
-            _turned(lines, 4),
+            _turned(sorted((places[key], key[0], *change) for key, change in changes.lengths.items()), 4),
         )
-        after = {row[0]: row[1:] for row in rows}
+        after = {row[0]: (row[1], row[2], row[3]) for row in rows}
+        return {key: after[place] for key, place in places.items()}
+
+    def _count_talks(self, changes: Differences) -> dict[str, tuple[int, int]]:
+        """Conversations are documents too. Returns, for each scope, how their number and their shortness change."""
+        after = self._add_talks(changes)
         found: defaultdict[str, list[int]] = defaultdict(lambda: [0, 0])
         for key, (length, entries) in changes.lengths.items():
-            _, length_after, entries_after = after[places[key]]
+            _, length_after, entries_after = after[key]
             length_before, entries_before = length_after - length, entries_after - entries
             total = found[key[0]]
             total[0] += (entries_after > 0) - (entries_before > 0)
             total[1] += (shortness(length_after) if entries_after else 0) - (
                 shortness(length_before) if entries_before else 0
             )
-        self._count_talk_terms(changes, {key: after[place][0] for key, place in places.items()})
+        self._count_talk_terms(changes, {key: number for key, (number, *_) in after.items()})
         return {scope: (total[0], total[1]) for scope, total in found.items()}
 
     def _count_talk_terms(self, changes: Differences, number: dict[tuple[str, str], int]) -> None:

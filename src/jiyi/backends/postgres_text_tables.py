@@ -21,6 +21,7 @@ import psycopg
 from psycopg import sql
 
 from jiyi.backends.postgres_session import Connection
+from jiyi.backends.term_rows import CONVERSATIONS, LENGTH_FLOOR, UNIT
 from jiyi.errors import IndexDamagedError
 
 SCHEMA = "jiyi_search"
@@ -29,6 +30,8 @@ TEXTS, SCOPES, TERMS = f"{SCHEMA}.texts", f"{SCHEMA}.text_scopes", f"{SCHEMA}.te
 TALKS, TALK_TERMS = f"{SCHEMA}.text_talks", f"{SCHEMA}.text_talk_terms"
 TABLES = (TEXTS, SCOPES, TERMS, TALKS, TALK_TERMS)
 NEXT = "_next"
+RAW_TERMS, RAW_TALK_TERMS = f"{SCHEMA}.text_terms_raw", f"{SCHEMA}.text_talk_terms_raw"
+"""Numbers of a generation that is being filled: added up at the end, which takes a part of the time of counters."""
 
 PG_SEARCH, TSVECTOR, ELSEWHERE = "pg_search", "tsvector", "elsewhere"
 """Who proposes: the BM25 index of pg_search, our own BM25 over what a `tsvector` finds, or another engine."""
@@ -152,6 +155,14 @@ def create_next(connection: Connection, mode: str) -> None:
     }[mode]
     with connection.transaction():
         connection.execute(f"DROP TABLE IF EXISTS {', '.join(name + NEXT for name in TABLES)}")
+        connection.execute(f"DROP TABLE IF EXISTS {RAW_TERMS}, {RAW_TALK_TERMS}")
+        connection.execute(
+            f"CREATE UNLOGGED TABLE {RAW_TERMS} (scope integer NOT NULL, field smallint NOT NULL, "
+            "term integer NOT NULL, df integer NOT NULL)"
+        )
+        connection.execute(
+            f"CREATE UNLOGGED TABLE {RAW_TALK_TERMS} (talk bigint NOT NULL, term integer NOT NULL, tf integer NOT NULL)"
+        )
         connection.execute(
             f'CREATE TABLE {TEXTS}{NEXT} (scope text COLLATE "C" NOT NULL, thread text COLLATE "C" NOT NULL, '
             'position bigint NOT NULL, event_time bigint NOT NULL, entry_id text COLLATE "C" PRIMARY KEY, '
@@ -183,8 +194,24 @@ def create_next(connection: Connection, mode: str) -> None:
         )
 
 
+_ADD_UP = (
+    f"INSERT INTO {TERMS}{NEXT} SELECT scope, field, term, sum(df) FROM {RAW_TERMS} GROUP BY 1, 2, 3 ORDER BY 1, 2, 3",
+    f"INSERT INTO {TALK_TERMS}{NEXT} SELECT talk, term, sum(tf) FROM {RAW_TALK_TERMS} GROUP BY 1, 2 ORDER BY 1, 2",
+    f"""INSERT INTO {TERMS}{NEXT} SELECT s.number, {CONVERSATIONS}, w.term, count(*)
+        FROM {TALK_TERMS}{NEXT} w JOIN {TALKS}{NEXT} t ON t.number = w.talk JOIN {SCOPES}{NEXT} s ON s.scope = t.scope
+        GROUP BY s.number, w.term ORDER BY s.number, w.term""",
+    f"""UPDATE {SCOPES}{NEXT} s SET conversations = t.talks, conversation_shortness = t.shortness
+        FROM (SELECT scope, count(*) AS talks, sum({UNIT} / greatest(length, {LENGTH_FLOOR}))::bigint AS shortness
+              FROM {TALKS}{NEXT} GROUP BY scope) t WHERE s.scope = t.scope""",
+    f"DROP TABLE {RAW_TERMS}, {RAW_TALK_TERMS}",
+)
+
+
 def finish_next(connection: Connection, mode: str) -> str:
-    """Make the indexes of the filled tables; returns the name of the BM25 index, if there is one."""
+    """Add up the numbers and make the indexes of the filled tables; returns the name of the BM25 index, if any."""
+    with connection.transaction():
+        for statement in _ADD_UP:
+            connection.execute(statement)
     connection.execute(f"CREATE INDEX ON {TEXTS}{NEXT} (place, position, event_time, entry_id) WHERE place IS NOT NULL")
     connection.execute(f"CREATE INDEX ON {TEXTS}{NEXT} (scope)")
     bm25 = ""
