@@ -1,11 +1,16 @@
-"""How fast the PostgreSQL profile is, against bare psycopg on the same server.
+"""How fast memories on PostgreSQL are, against the bare SQL they stand on.
 
-    python -m bench.bench_postgres            (100,000 memories in 1,000 scopes: about ten minutes)
+    python -m bench.bench_postgres                  (loads 100,000 memories in 1,000 scopes: some minutes)
     python -m bench.bench_postgres --quick
+    python -m bench.bench_postgres --url URL        (an empty database of your own, with `vector` and `pg_search`)
 
-Bare are, each by itself and for the same question: one BM25 query with the same scope filter, its 50 best ids read;
-the COPY of the same rows into a table with a primary key. Everything takes turns on one server, which this program
-starts on the same machine, so callers and server share its processors.
+Without a URL it starts the PostgreSQL of the tests. Bare are, each by itself, issued by psycopg on a connection that
+stays open: one BM25 query (pg_search) for the question's words in the same index with the same scopes, and one vector
+query (pgvector) over the same vectors with the same scopes; 50 best ids each. Recall and the bare queries take turns.
+The vectors of the questions are at hand for both, so no embedder is measured there; with the real one a row says what
+it adds.
+
+Loading is compared with a COPY of the same texts and vectors into bare tables, and the same embedder called in batches.
 """
 
 from __future__ import annotations
@@ -13,300 +18,319 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
-import random
-import sys
+import os
+import resource
 import time
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import UTC
 from itertools import islice
+from pathlib import Path
+from typing import Any
 
+import numpy as np
 import psycopg
 
-from bench.bench_recall_speed import Layout
-from bench.support import (
-    Action,
-    Report,
-    Row,
-    interleaved,
-    milliseconds,
-    parser,
-    progress,
-    rate,
-    verdict,
-    work_directory,
-)
+from bench.bench_recall_speed import HashedDocuments, Layout
+from bench.support import Report, Times, interleaved, milliseconds, parser, progress, rate, work_directory
 from bench.texts import Texts
-from jiyi.backends.postgres_text import PostgresTextIndex
-from jiyi.backends.sql.postgres import PostgresDatabase
-from jiyi.backends.sql.records import SqlRecordStore
-from jiyi.indexing import Drainer
-from jiyi.model import clock
-from jiyi.model.entry import MemoryEntry
-from jiyi.model.filters import Filters
-from jiyi.model.identity import new_id
-from jiyi.ports import Draft
+from jiyi import AgentMemory, create_memory
+from jiyi.backends.postgres_halfvec import Floats, halfvec_bytes
+from jiyi.ports import ModelIdentity
 from jiyi.providers.bundled import BundledEmbedder
-from jiyi.recall import RecallEngine, Request
-from jiyi.recall.settings import RecallSettings
-from jiyi.recall.tags import TagMirror
 from jiyi.text import Analyzer
 from tests.servers.postgres import PostgresServer
 
-_BATCH = 2_000
-_LIMIT = 50
+_BARE_LIMIT = 50
 _CALLERS = 16
-_EMBEDDED_SAMPLE = 400
-_SETTINGS = {"shared_buffers": "512MB", "fsync": "on", "max_wal_size": "4GB"}
+_WARM_UP = 20
+_TICKS = os.sysconf("SC_CLK_TCK")
+# As a machine of this size would be set up; the defaults are for a very small one.
+_SERVER = {"shared_buffers": "512MB", "max_wal_size": "4GB", "checkpoint_timeout": "30min"}
 
 
-@dataclass
-class Opened:
-    """The parts of the profile, on one server."""
+class KnownQuestions(HashedDocuments):
+    """The vectors of questions are worked out beforehand."""
 
-    url: str
-    database: PostgresDatabase
-    store: SqlRecordStore
-    text: PostgresTextIndex
-    engine: RecallEngine
+    def __init__(self, questions: Sequence[str]) -> None:
+        super().__init__(questions)
+        vectors = self.model.embed(questions)
+        self._known = dict(zip(questions, vectors, strict=True))
+
+    @property
+    def identity(self) -> ModelIdentity:
+        return ModelIdentity("bench-known-questions", self.dimension, "1")
+
+    def embed(self, texts: Sequence[str]) -> Floats:
+        if len(texts) == 1 and texts[0] in self._known:
+            return self._known[texts[0]][None, :]
+        return self.hashed(texts)
+
+
+# --- the server -----------------------------------------------------------------------------------------------------
 
 
 @contextmanager
-def opened(url: str, *, pg_search: bool = True) -> Iterator[Opened]:
-    database = PostgresDatabase(url, pool_size=_CALLERS)
-    helpers = ThreadPoolExecutor(2)
+def database(url: str | None) -> Iterator[str]:
+    """A database that nothing is in."""
+    if url is not None:
+        yield url
+        return
+    with PostgresServer(settings=_SERVER) as server:
+        yield server.url()
+
+
+@dataclass(frozen=True)
+class Processor:
+    """Seconds of processor that were spent."""
+
+    client: float
+    server: float
+
+    @classmethod
+    def now(cls, url: str) -> Processor:
+        used = resource.getrusage(resource.RUSAGE_SELF)
+        with psycopg.connect(url) as connection:
+            pids = [
+                row[0] for row in connection.execute("SELECT pid FROM pg_stat_activity WHERE pid <> pg_backend_pid()")
+            ]
+        return cls(used.ru_utime + used.ru_stime, sum(_spent(pid) for pid in pids))
+
+    def since(self, before: Processor) -> Processor:
+        return Processor(self.client - before.client, self.server - before.server)
+
+
+def _spent(pid: int) -> float:
     try:
-        store = SqlRecordStore(database)
-        analyzer = Analyzer()
-        text = PostgresTextIndex(database, analyzer, store.store_id, pg_search=pg_search)
-        text.follow()
-        if text.mark() is None:
-            text.rebuild(store)
-        engine = RecallEngine(
-            store=store,
-            text=text,
-            vectors=None,
-            embedder=None,
-            analyzer=analyzer,
-            drainer=Drainer(store),
-            settings=RecallSettings(),
-            zone=UTC,
-            helpers=helpers,
-            tags=TagMirror(store),
-        )
-        yield Opened(url, database, store, text, engine)
-    finally:
-        helpers.shutdown()
-        database.close()
+        fields = Path(f"/proc/{pid}/stat").read_text("ascii").rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return (int(fields[11]) + int(fields[12])) / _TICKS
 
 
-def entries(layout: Layout) -> Iterator[MemoryEntry]:
-    now = clock.utc_now()
-    times = {"created_at": now, "updated_at": now, "last_accessed_at": now}
-    for fields in layout.entries():
-        yield MemoryEntry(id=new_id(), **fields, **times)
+# --- the bare queries -----------------------------------------------------------------------------------------------
 
 
-# --- loading ----------------------------------------------------------------------------------------------------------
+class Bare:
+    """The two queries, on connections of their own, prepared as psycopg does by itself."""
 
-
-def load(profile: Opened, layout: Layout, report: Report) -> None:
-    """Store everything, with the text index in the same transactions, and the same rows by COPY into a bare table."""
-    with psycopg.connect(profile.url, autocommit=True) as connection:
-        connection.execute(
-            "CREATE TABLE bare (id text PRIMARY KEY, scope text, key text, content text, created_at timestamptz)"
-        )
-        stored = copied = 0.0
-        stream = entries(layout)
-        with progress(f"loading {layout}", layout.total) as advance:
-            while chunk := list(islice(stream, _BATCH)):
-                begin = time.perf_counter()
-                with connection.cursor() as cursor, cursor.copy("COPY bare FROM STDIN") as copy:
-                    for one in chunk:
-                        copy.write_row((one.id, one.scope, one.key, one.content, one.created_at))
-                between = time.perf_counter()
-                profile.store.put([Draft(one) for one in chunk], actor="bench")
-                stored += time.perf_counter() - between
-                copied += between - begin
-                advance(len(chunk))
-        connection.execute("DROP TABLE bare")
-    sample = list(Texts(seed=5).memories(_EMBEDDED_SAMPLE))
-    embedder = BundledEmbedder()
-    embedder.embed(sample[:8])
-    begin = time.perf_counter()
-    embedder.embed(sample)
-    embedding = (time.perf_counter() - begin) / len(sample) * layout.total
-    report.at_least(
-        f"bulk load of {layout.total:,}, records and text index, with the embedder",
-        rate(layout.total / (stored + embedding)),
-        f"COPY into a bare table and the embedder {rate(layout.total / (copied + embedding))}",
-        value=(copied + embedding) / (stored + embedding),
-        target=0.5,
-    )
-    report.fact(
-        "the same without the embedder", rate(layout.total / stored), f"COPY alone {rate(layout.total / copied)}"
-    )
-
-
-# --- asking -----------------------------------------------------------------------------------------------------------
-
-
-class BareText:
-    """One BM25 query by psycopg, nothing around it."""
-
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, embedder: KnownQuestions) -> None:
         self._connection = psycopg.connect(url, autocommit=True)
         self._connection.execute("SET max_parallel_workers_per_gather = 0")
+        self._embedder = embedder
         self._analyzer = Analyzer()
+        self._words: Mapping[str, str] = {}
+        self._vectors: dict[str, str] = {}
 
-    def query(self, question: str, scope: str) -> str:
-        wanted = [
-            {"term": {"field": field, "value": word}}
-            for field in ("word_text", "label_text")
-            for word in self._analyzer.query(question).words
-        ]
-        scopes = {"term_set": {"terms": [{"field": "scope", "value": name} for name in (scope, "public")]}}
-        inside = {"const_score": {"score": 0.0, "query": scopes}}
-        return json.dumps({"boolean": {"must": [{"boolean": {"should": wanted}}, inside]}})
+    def prepare(self, questions: Sequence[str]) -> None:
+        """What is not measured: the words of the questions, and their vectors in the form that SQL takes."""
+        self._words = {question: json.dumps(self._analyzer.query(question).words) for question in questions}
+        for question in questions:
+            self._vectors[question] = str(self._embedder.embed([question])[0].tolist())
 
-    def run(self, query: str) -> list[str]:
-        rows = self._connection.execute(
+    def text(self, scope: str, question: str) -> list[str]:
+        should = [{"term": {"field": "word_text", "value": word}} for word in json.loads(self._words[question])]
+        terms = [{"field": "scope", "value": name} for name in (scope, "public")]
+        scopes = {"const_score": {"score": 0.0, "query": {"term_set": {"terms": terms}}}}
+        query = {"boolean": {"must": [{"boolean": {"should": should}}, scopes]}}
+        return self._ids(
             "SELECT entry_id FROM jiyi_search.texts WHERE entry_id @@@ %s::jsonb "
-            f"ORDER BY paradedb.score(entry_id) DESC LIMIT {_LIMIT}",
-            [query],
+            f"ORDER BY paradedb.score(entry_id) DESC LIMIT {_BARE_LIMIT}",
+            [json.dumps(query)],
         )
-        return [row[0] for row in rows]
+
+    def vector(self, scope: str, question: str) -> list[str]:
+        return self._ids(
+            "SELECT entry_id FROM jiyi_search.vectors WHERE scope = ANY (%s) "
+            f"ORDER BY embedding <#> %s::halfvec LIMIT {_BARE_LIMIT}",
+            [[scope, "public"], self._vectors[question]],
+        )
+
+    def _ids(self, query: str, parameters: Sequence[Any]) -> list[str]:
+        return [row[0] for row in self._connection.execute(query.encode(), parameters).fetchall()]
 
     def close(self) -> None:
         self._connection.close()
 
 
-@dataclass(frozen=True)
-class Asked:
-    """A question in a scope, prepared for everybody who is measured."""
-
-    text: str
-    filters: Filters
-    words: Sequence[str]
-    bare: str
+# --- what is measured -----------------------------------------------------------------------------------------------
 
 
-def prepared(bare: BareText, layout: Layout, count: int, language: str) -> list[Asked]:
-    chance, analyzer = random.Random(11), Analyzer()
-    found = []
-    for question in Texts(seed=29).questions(count, language):
-        scope = layout.scope(chance.randrange(layout.scopes))
-        words = analyzer.query(question).words
-        found.append(Asked(question, Filters(scopes=(scope, "public")), words, bare.query(question, scope)))
-    return found
-
-
-async def ask(profile: Opened, layout: Layout, report: Report, rounds: int) -> None:
-    bare = BareText(profile.url)
-    for language, name in (("en", "English"), ("zh", "Chinese")):
-        asked = prepared(bare, layout, rounds + 5, language)
-
-        def propose(number: int, asked: list[Asked] = asked) -> object:
-            one = asked[number]
-            return profile.text.propose("words", one.words, one.filters, limit=_LIMIT, labels=True)
-
-        def recall(number: int, asked: list[Asked] = asked) -> object:
-            return profile.engine.answer(Request(asked[number].text, asked[number].filters, mode="keyword"))
-
-        def alone(number: int, asked: list[Asked] = asked) -> object:
-            return bare.run(asked[number].bare)
-
-        actions: dict[str, Action] = {"bare": alone, "proposal": propose, "keyword recall": recall}
-        times = await interleaved(rounds, actions, warm_up=5, label=f"asking in {name}")
-        shown = f"bare BM25 query p50 {milliseconds(times['bare'].p50)} p95 {milliseconds(times['bare'].p95)}"
-        for what, target in (("proposal", 1.5), ("keyword recall", None)):
-            mine = times[what]
-            value = mine.p50 / times["bare"].p50
-            measured = f"p50 {milliseconds(mine.p50)} p95 {milliseconds(mine.p95)}"
-            if target is None:
-                report.fact(f"{what}, {name}", measured, shown, f"{value:.2f}×")
-            else:
-                report.at_most(f"{what}, {name}", measured, shown, value=value, target=target)
-    bare.close()
-
-
-def throughput(profile: Opened, layout: Layout, report: Report, seconds: float) -> None:
-    """How many answers a second, by one caller and by many; the same for the bare query."""
-    maker = BareText(profile.url)
-    asked = prepared(maker, layout, 200, "en") + prepared(maker, layout, 200, "zh")
-    maker.close()
-
-    def recall(one: Asked) -> object:
-        return profile.engine.answer(Request(one.text, one.filters, mode="keyword"))
-
-    results: dict[str, float] = {}
-    for callers in (1, _CALLERS):
-        results[f"recall {callers}"] = _rate(asked, callers, seconds, lambda: recall)
-        results[f"bare {callers}"] = _rate(asked, callers, seconds, lambda: _bare_run(profile.url))
-    ours = results[f"recall {_CALLERS}"] / results["recall 1"]
-    theirs = results[f"bare {_CALLERS}"] / results["bare 1"]
-    report.add(
-        Row(
-            f"keyword recall, {_CALLERS} callers against one",
-            f"{rate(results[f'recall {_CALLERS}'])} against {rate(results['recall 1'])}",
-            f"bare BM25 queries: {rate(results[f'bare {_CALLERS}'])} against {rate(results['bare 1'])}, {theirs:.2f}×",
-            f"{ours:.2f}×",
-            "≥ 1.6× or as the server",
-            verdict(met=ours >= min(1.6, 0.9 * theirs)),
-        )
+async def fill(memory: AgentMemory, layout: Layout, report: Report) -> None:
+    begin = time.perf_counter()
+    entries = layout.entries()
+    with progress(f"storing {layout}", layout.total) as advance:
+        while chunk := list(islice(entries, 5_000)):
+            await memory.store_many(chunk)
+            advance(len(chunk))
+    stored = time.perf_counter()
+    with progress(f"indexing {layout}", None):
+        await memory.drain()
+    done = time.perf_counter()
+    report.fact(
+        f"loading {layout}, vectors from a hash",
+        f"{done - begin:.0f} s",
+        f"store_many {rate(layout.total / (stored - begin))}",
+        f"vectors {rate(layout.total / (done - stored))}",
     )
 
 
-def _bare_run(url: str) -> Callable[[Asked], object]:
-    bare = BareText(url)
-    return lambda one: bare.run(one.bare)
+async def recall_speed(
+    memory: AgentMemory, bare: Bare, layout: Layout, asked: Sequence[tuple[str, str]], report: Report
+) -> None:
+    async def recall(number: int) -> None:
+        scope, question = asked[number]
+        await memory.recall(question, scope=scope)
+
+    actions = {
+        "recall": recall,
+        "text": lambda number: bare.text(*asked[number]),
+        "vector": lambda number: bare.vector(*asked[number]),
+    }
+    times = await interleaved(len(asked) - _WARM_UP, actions, warm_up=_WARM_UP, label="asking")
+    together = Times([sum(pair) for pair in zip(times["text"].seconds, times["vector"].seconds, strict=True)])
+    shown = f"BM25 {milliseconds(times['text'].p50)} + vectors {milliseconds(times['vector'].p50)}"
+    found = times["recall"]
+    report.at_most(
+        f"hybrid recall, {layout}: p50",
+        milliseconds(found.p50),
+        f"{shown} = {milliseconds(together.p50)}",
+        value=found.p50 / together.p50,
+        target=1.5,
+    )
+    report.fact(f"hybrid recall, {layout}: p95", milliseconds(found.p95), f"bare {milliseconds(together.p95)}")
+    model = BundledEmbedder()
+    model.embed(["warm"])
+    embedding = await interleaved(
+        min(50, len(asked)), {"embed": lambda n: model.embed([asked[n][1]])}, label="embedding"
+    )
+    report.fact("the bundled embedder adds, for one question", milliseconds(embedding["embed"].p50))
 
 
-def _rate(asked: Sequence[Asked], callers: int, seconds: float, make: Callable[[], Callable[[Asked], object]]) -> float:
-    """Answers a second while `callers` threads ask one question after the other."""
-    runs = [make() for _ in range(callers)]
+async def callers(memory: AgentMemory, url: str, asked: Sequence[tuple[str, str]], report: Report) -> None:
+    async def ask(questions: Sequence[tuple[str, str]]) -> None:
+        for scope, question in questions:
+            await memory.recall(question, scope=scope)
 
-    def work(caller: int) -> int:
-        done = 0
-        while time.perf_counter() < deadline:
-            runs[caller](asked[(caller * 37 + done) % len(asked)])
-            done += 1
-        return done
+    runs: dict[int, list[tuple[float, Processor]]] = {1: [], _CALLERS: []}
+    await asyncio.gather(*(ask(asked[number::_CALLERS]) for number in range(_CALLERS)))
+    for _ in range(3):
+        for number, measured in runs.items():
+            before, begin = Processor.now(url), time.perf_counter()
+            await asyncio.gather(*(ask(asked[part::number]) for part in range(number)))
+            seconds = time.perf_counter() - begin
+            measured.append((seconds, Processor.now(url).since(before)))
+    middle = {number: sorted(measured, key=lambda run: run[0])[1] for number, measured in runs.items()}
+    one, many = (len(asked) / seconds for seconds, _ in middle.values())
+    report.at_least(
+        f"{_CALLERS} callers at once", f"{rate(many)} recalls", f"one caller {rate(one)}", value=many / one, target=1.6
+    )
+    for number, (seconds, spent) in middle.items():
+        in_use = f"{(spent.server + spent.client) / seconds:.2f} of {os.cpu_count()} cores in use"
+        report.fact(
+            f"processor, {number} caller{'s' if number > 1 else ''}",
+            f"server {1e3 * spent.server / len(asked):.2f} ms a recall",
+            f"client {1e3 * spent.client / len(asked):.2f} ms a recall",
+            f"{in_use}, {spent.server / seconds:.2f} by the server",
+        )
 
-    with ThreadPoolExecutor(callers) as threads:
-        deadline = time.perf_counter() + seconds
+
+async def loading(url: str, folder: Path, count: int, report: Report) -> None:
+    """Bulk load with the real embedder, in a database of its own, against COPY and the embedder by themselves."""
+    model = BundledEmbedder()
+    model.embed(["warm"])
+    texts = list(Texts(seed=41).memories(count))
+    begin = time.perf_counter()
+    vectors = np.concatenate([model.embed(texts[start : start + 256]) for start in range(0, count, 256)])
+    embedded = time.perf_counter()
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("CREATE EXTENSION IF NOT EXISTS vector")
+        connection.execute("CREATE TABLE bare (id text, scope text, key text, content text, created timestamptz)")
+        connection.execute(f"CREATE TABLE bare_vectors (id text, scope text, embedding halfvec({vectors.shape[1]}))")
+        started = time.perf_counter()
+        with connection.cursor().copy("COPY bare FROM STDIN") as copy:
+            for number, text in enumerate(texts):
+                copy.write_row((f"id {number}", f"user-{number % 1_000}", f"note {number}", text, "2026-01-01"))
+        with connection.cursor().copy("COPY bare_vectors FROM STDIN (FORMAT BINARY)") as copy:
+            copy.set_types(["text", "text", "bytea"])
+            for number, vector in enumerate(vectors):
+                copy.write_row((f"id {number}", f"user-{number % 1_000}", halfvec_bytes(vector)))
+        copied = time.perf_counter()
+        connection.execute("DROP TABLE bare, bare_vectors")
+    bare = (embedded - begin) + (copied - started)
+    entries = [
+        {"key": f"load {number}", "content": text, "scope": f"loaded-{number % 1_000}"}
+        for number, text in enumerate(texts)
+    ]
+    async with await create_memory(
+        folder / "loading", storage=url, embedder=model, background_indexing=False
+    ) as memory:
+        await memory.drain()
         begin = time.perf_counter()
-        total = sum(threads.map(work, range(callers)))
-        return total / (time.perf_counter() - begin)
+        await memory.store_many(entries)
+        stored = time.perf_counter()
+        await memory.drain()
+        whole = time.perf_counter() - begin
+    report.at_least(
+        f"bulk load of {count:,}, searchable by words and meaning",
+        f"{rate(count / whole)} (store_many {rate(count / (stored - begin))})",
+        f"COPY {copied - started:.1f} s + embedder {embedded - begin:.1f} s: {rate(count / bare)}",
+        value=bare / whole,
+        target=0.5,
+    )
 
 
-# --- running ----------------------------------------------------------------------------------------------------------
+async def main(arguments: argparse.Namespace) -> None:
+    quick = arguments.quick
+    layout = Layout(50, 40) if quick else Layout(1_000, 100)
+    count = 60 if quick else 400
+    supply = Texts(seed=31)
+    questions = [
+        question
+        for pair in zip(supply.questions(count, "en"), supply.questions(count, "zh"), strict=True)
+        for question in pair
+    ]
+    asked = [(layout.scope(number * 7 % layout.scopes), question) for number, question in enumerate(questions)]
+    embedder = KnownQuestions(questions)
+    report = Report("postgres", "Memories on PostgreSQL")
+    with database(arguments.url) as url, work_directory(arguments.work) as folder:
+        memory = await create_memory(folder / "data", storage=url, embedder=embedder, background_indexing=False)
+        try:
+            await fill(memory, layout, report)
+            with psycopg.connect(url, autocommit=True) as connection:
+                connection.execute("VACUUM ANALYZE")
+            bare = Bare(url, embedder)
+            bare.prepare(questions)
+            await recall_speed(memory, bare, layout, asked, report)
+            bare.close()
+            await callers(memory, url, asked[:: 4 if quick else 2], report)
+        finally:
+            await memory.close()
+        with psycopg.connect(url, autocommit=True) as connection:
+            version = connection.execute("SHOW server_version").fetchone()
+            extensions = connection.execute("SELECT extname, extversion FROM pg_extension ORDER BY 1").fetchall()
+            name = f"jiyi_bench_loading_{os.getpid()}"
+            connection.execute(f"CREATE DATABASE {name}")
+        try:
+            await loading(_with_database(url, name), folder, 500 if quick else 10_000, report)
+        finally:
+            with psycopg.connect(url, autocommit=True) as connection:
+                connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
+        report.note(
+            f"PostgreSQL {version[0] if version else '?'} with "
+            + ", ".join(f"{name} {number}" for name, number in extensions if name != "plpgsql")
+            + "; server and client share the processor"
+        )
+        report.finish(arguments.results)
 
 
-async def run(options: argparse.Namespace) -> Report:
-    layout = Layout(options.scopes or (20 if options.quick else 1_000), 100)
-    rounds = 10 if options.quick else 200
-    report = Report("postgres", f"The PostgreSQL profile, {layout}")
-    with PostgresServer(settings=_SETTINGS) as server, opened(server.url()) as profile:
-        load(profile, layout, report)
-        await ask(profile, layout, report, rounds)
-        throughput(profile, layout, report, 0.3 if options.quick else 8.0)
-        report.note(f"text index: {profile.text.mode}, {profile.text.describe()['bytes'] / 1e6:,.0f} MB")
-    return report
-
-
-def main() -> int:
-    arguments = parser(__doc__)
-    arguments.add_argument("--scopes", type=int, help="how many scopes of 100 memories (default: 1,000)")
-    options = arguments.parse_args()
-    # The files of the server lie in the system's temporary directory, where another user can read them.
-    with work_directory(options.work):
-        report = asyncio.run(run(options))
-    report.finish(options.results)
-    return 0
+def _with_database(url: str, name: str) -> str:
+    """The URL of another database of the same server."""
+    head, _, query = url.partition("?")
+    return f"{head.rpartition('/')[0]}/{name}" + (f"?{query}" if query else "")
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    made = parser(__doc__)
+    made.add_argument("--url", help="an empty database (default: a server is started)")
+    asyncio.run(main(made.parse_args()))

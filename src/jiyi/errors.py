@@ -13,10 +13,12 @@ JiyiError
 │   ├── StoreUnavailableError               the database server cannot be reached, or went away; nothing was kept
 │   ├── CommitUnknownError                  the server went away during a commit: look whether the write was kept
 │   ├── StoreTooNewError                    the data was written by a newer jiyi
+│   ├── StoreIncompleteError                a migration into the store was begun and not completed
 │   ├── StoreDamagedError                   the database file cannot be read as a jiyi store
 │   └── HistoryUnreadableError              rows of a conversation cannot be decoded
 ├── IndexingError                           a derived index failed; the records are safe
-│   └── IndexDamagedError                   the index's files are broken; a rebuild mends it
+│   ├── IndexDamagedError                   the index's files are broken; a rebuild mends it
+│   └── IndexUnavailableError               the server that keeps the index does not answer; retrying can help
 ├── NotesError                              a note file or the workspace could not be read or written
 │   └── NoteConflictError                   a file was changed by somebody else meanwhile; nothing was overwritten
 ├── ImportFormatError                       a line of an import file is not what export writes
@@ -46,6 +48,7 @@ __all__ = [
     "HistoryUnreadableError",
     "ImportFormatError",
     "IndexDamagedError",
+    "IndexUnavailableError",
     "IndexingError",
     "InvalidInputError",
     "InvalidScopeError",
@@ -64,6 +67,7 @@ __all__ = [
     "StorageError",
     "StoreBusyError",
     "StoreDamagedError",
+    "StoreIncompleteError",
     "StoreTooNewError",
     "StoreUnavailableError",
 ]
@@ -147,6 +151,10 @@ class StoreDamagedError(StorageError):
     """The database file cannot be read as a jiyi store."""
 
 
+class StoreIncompleteError(StorageError):
+    """A migration into this store was begun and not completed. Running it again completes it."""
+
+
 class HistoryUnreadableError(StorageError):
     """Some rows of a conversation cannot be decoded; the readable ones are kept in `readable`."""
 
@@ -166,6 +174,10 @@ class IndexingError(JiyiError):
 
 class IndexDamagedError(IndexingError):
     """An index's files are broken. A rebuild from the records mends it."""
+
+
+class IndexUnavailableError(IndexingError):
+    """The server that keeps an index does not answer. Recall goes on without it; it catches up when it is back."""
 
 
 class NotesError(JiyiError):

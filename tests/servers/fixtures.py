@@ -15,6 +15,8 @@ from jiyi.model.identity import new_id
 from tests.servers.postgres import PostgresServer
 
 NewDatabase: TypeAlias = Callable[[], str]
+APP = "jiyi_app"
+"""A role as an application should have one: it owns nothing, makes no tables, and is held by row-level security."""
 _TEMPLATE = "jiyi_template"
 _numbers = count(1)
 
@@ -27,6 +29,9 @@ def postgres_server() -> Iterator[PostgresServer]:
             connection.execute(f"CREATE DATABASE {_TEMPLATE}")
         # The tables are made once; a copy of the files is quicker than making them again.
         PostgresDatabase(server.url(_TEMPLATE)).close()
+        with psycopg.connect(server.url(_TEMPLATE), autocommit=True) as connection:
+            connection.execute(f"CREATE ROLE {APP} LOGIN")
+            connection.execute(f"GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO {APP}")
         yield server
 
 
@@ -57,8 +62,16 @@ def postgres_url(new_postgres: NewDatabase) -> str:
     return new_postgres()
 
 
+def as_app(url: str) -> str:
+    """The same database for the role of an application."""
+    return url.replace("//postgres@", f"//{APP}@")
+
+
 class OnPostgres:
-    """For suites whose stores belong to folders: the database of a folder is made when it is first asked for."""
+    """For suites whose stores belong to folders: the database of a folder is made when it is first asked for.
+
+    They are opened by a role that row-level security holds: what says too few scopes finds too little.
+    """
 
     @pytest.fixture(autouse=True)
     def _keep_databases(self, new_postgres: NewDatabase) -> None:
@@ -69,4 +82,4 @@ class OnPostgres:
         """The database of this folder; the same folder again is another handle on the same data."""
         if folder not in self._urls:
             self._urls[folder] = self._new_postgres()
-        return PostgresDatabase(self._urls[folder])
+        return PostgresDatabase(as_app(self._urls[folder]))

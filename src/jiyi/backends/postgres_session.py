@@ -179,3 +179,8 @@ def _give_back(proxied: PoolProxiedConnection, connection: Connection) -> None:
     if connection.closed or connection.broken or not idle:
         proxied.invalidate()
     proxied.close()
+
+
+def ask(connection: Connection, settings: Settings, statement: tuple[QueryNoTemplate, Params | None]) -> list[TupleRow]:
+    """The rows of one statement under settings that hold for it alone, in one round trip."""
+    return _rows(connection, statement[0], statement[1] or {}, settings)

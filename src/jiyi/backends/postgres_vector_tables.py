@@ -244,6 +244,8 @@ def prepare(connection: Connection) -> None:
 def swap(connection: Connection, identity: str, sequence: int, fingerprint: str) -> None:
     """Put the next generation in the place of the current one, with its mark."""
     with connection.transaction():
+        # Who reads several tables begins with this one: nobody can hold one of the others and wait for the next.
+        connection.execute(f"LOCK TABLE {META} IN ACCESS EXCLUSIVE MODE")
         connection.execute(f"DELETE FROM {META}")
         for current, following in (
             (vectors_table(), vectors_table(NEXT)),

@@ -281,13 +281,18 @@ class PostgresVectors:
                 facts["extension_version"] = ".".join(map(str, extension.version))
                 facts["iterative_scan"] = extension.iterative
             if self._mark(connection) is not None:
-                row = connection.execute(
-                    f"SELECT pg_total_relation_size(%s::regclass), count(*) FILTER (WHERE graph), "
-                    f"count(*) FILTER (WHERE held > %s AND NOT graph) FROM {scopes_table()}",
-                    [vectors_table(), self._exact_rows],
-                ).fetchone()
-                facts |= zip(("bytes", "graphs", "large_scopes_without_graph"), map(int, row or ()), strict=True)
+                ((size,),) = connection.execute("SELECT pg_total_relation_size(%s)", [vectors_table()]).fetchall()
+                ((graphs, without),) = connection.execute(
+                    f"SELECT count(*) FILTER (WHERE graph), count(*) FILTER (WHERE held > %s AND NOT graph) "
+                    f"FROM {scopes_table()}",
+                    [self._exact_rows],
+                ).fetchall()
+                facts |= {"bytes": int(size), "graphs": graphs, "large_scopes_without_graph": without}
             return facts
+
+    def wait_for_graphs(self) -> None:
+        """Until the graphs that this process makes in the background are there."""
+        self._graphs.wait()
 
     def close(self) -> None:
         """End what is being made in the background; the connections are those of the record store."""

@@ -439,7 +439,17 @@ def _connect_args(url: sa.URL, connect_timeout: float) -> dict[str, Any]:
     return {name: value for name, value in wanted.items() if name not in url.query}
 
 
+class _ServerCursor(psycopg.ServerCursor[Any]):
+    """Whoever reads an answer piece by piece does not close it when the connection is lost: that closes it as well."""
+
+    def __del__(self) -> None:
+        if self.connection.closed:
+            self.close()
+        super().__del__()
+
+
 def _configure(connection: psycopg.Connection[Any], _record: object) -> None:
+    connection.server_cursor_factory = _ServerCursor
     connection.autocommit = True  # transactions begin with words of our own
     connection.execute("SET TIME ZONE 'UTC'")
 

@@ -74,6 +74,4 @@ def _reason(error: BaseException | None) -> str:
     """The first line of the server's words: the others can hold values of rows."""
     if isinstance(error, psycopg.Error) and error.diag.message_primary:
         return error.diag.message_primary
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    # Several addresses may have been tried, one line each; the last one tells how it ended.
-    return lines[-1] if lines else type(error).__name__
+    return next(iter(str(error).splitlines()), type(error).__name__)

@@ -59,7 +59,7 @@ class SqlRuntimeStore:
 
     def give_feedback(self, order: FeedbackOrder, *, actor: str, now: datetime) -> FeedbackOutcome:
         """Do all of it; a request that was answered before changes nothing."""
-        with self._database.write(order.visible) as connection:
+        with self._database.write(self._scopes_of(order)) as connection:
             if order.request_id is not None and (answered := _answered(connection, order)) is not None:
                 return answered
             outcome = _Feedback(connection, order, actor, now).outcome()
@@ -73,6 +73,15 @@ class SqlRuntimeStore:
                 }
                 connection.execute(runtime_requests.insert(), [values])
             return outcome
+
+    def _scopes_of(self, order: FeedbackOrder) -> list[str]:
+        """The scopes that an order may change: its own, and `public` only if it names a memory there.
+
+        Where such a memory was merged into another one, that is in one of these as well.
+        """
+        named = (*order.useful, *order.recalled, *(each for group in order.merges for each in group.memory_ids))
+        of_named = set(scopes_of(self._database, named) or ()) if named else set()
+        return sorted({order.scope, *(entry.scope for entry in order.new), *of_named.intersection(order.visible)})
 
     def fetch(self, ids: Sequence[str], scopes: Sequence[str]) -> dict[str, MemoryEntry]:
         """Memories by id inside these scopes, active or not."""

@@ -6,6 +6,7 @@ import logging
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from jiyi.config import Settings, load_settings
 from jiyi.errors import ConfigError, JiyiError, RuntimeUnavailableError
 from jiyi.ports import ChatModel, Embedder
+from jiyi.wiring.profiles import open_database, text_index, vector_index
 
 if TYPE_CHECKING:
     from jiyi.backends.sql.records import Database
@@ -79,7 +81,6 @@ def assemble(
     """
     from jiyi.backends.sql.chat import SqlChatStore
     from jiyi.backends.sql.records import SqlRecordStore
-    from jiyi.backends.sql.sqlite import SqliteDatabase
     from jiyi.indexing import Drainer
     from jiyi.jobs import JobWorker
     from jiyi.memory import Components
@@ -101,45 +102,50 @@ def assemble(
         settings = replace(settings, llm=model.name)
     else:
         model = chat_model(settings, settings.summarizer_model)
-    database = SqliteDatabase(settings.path / "memory.db", busy_timeout=settings.busy_timeout)
-    store = SqlRecordStore(database)
-    vocabulary = Vocabulary(lambda: [*settings.user_words(), *store.user_words()])
-    tags = TagMirror(store)
-    drainer = Drainer(store)
+    with ExitStack() as undo:
+        database = open_database(settings)
+        # What fails from here on leaves no connection behind.
+        undo.callback(database.close)
+        store = SqlRecordStore(database)
+        vocabulary = Vocabulary(lambda: [*settings.user_words(), *store.user_words()])
+        tags = TagMirror(store)
+        drainer = Drainer(store)
 
-    def parts() -> RuntimeParts:
-        # A program that has no use for the runtime does not load it.
-        from jiyi.backends.sql.runtime import SqlRuntimeStore
-        from jiyi.runtime.base import RuntimeParts
+        def parts() -> RuntimeParts:
+            # A program that has no use for the runtime does not load it.
+            from jiyi.backends.sql.runtime import SqlRuntimeStore
+            from jiyi.runtime.base import RuntimeParts
 
-        runtime_store = SqlRuntimeStore(database)
-        return RuntimeParts(store, runtime_store, vocabulary, settings.limits, settings.scope, settings.actor)
+            runtime_store = SqlRuntimeStore(database)
+            return RuntimeParts(store, runtime_store, vocabulary, settings.limits, settings.scope, settings.actor)
 
-    if settings.enable_simple_memory:
-        recall = _simple(settings, store, tags, parts())
-    else:
-        recall = _with_indexes(settings, store, vocabulary, tags, drainer, parts, embedder)
-    longterm = _longterm(settings, database, store, recall.whole, vocabulary, embedder, own_model, now)
-    worker = JobWorker(longterm.jobs, longterm.runner) if settings.background_jobs else None
-    # What the caller has brought, the caller closes.
-    models = longterm.models
-    tasks = (models.scorer, models.router, models.reflection, models.compression)
-    connected = (*(() if own_model is not None else (model, *tasks)), *(() if own_embedder else (embedder,)))
-    return Components(
-        settings=settings,
-        store=store,
-        indexes=recall.indexes,
-        drainer=drainer,
-        indexer=recall.indexer,
-        engine=recall.engine,
-        vocabulary=vocabulary,
-        make_runtime=recall.make_runtime,
-        chats=SqlChatStore(database),
-        model=model,
-        longterm=longterm,
-        worker=worker,
-        connected=connected,
-    )
+        if settings.enable_simple_memory:
+            recall = _simple(settings, store, tags, parts())
+        else:
+            recall = _with_indexes(settings, database, store, vocabulary, tags, drainer, parts, embedder)
+        longterm = _longterm(settings, database, store, recall.whole, vocabulary, embedder, own_model, now)
+        worker = JobWorker(longterm.jobs, longterm.runner) if settings.background_jobs else None
+        # What the caller has brought, the caller closes.
+        models = longterm.models
+        tasks = (models.scorer, models.router, models.reflection, models.compression)
+        connected = (*(() if own_model is not None else (model, *tasks)), *(() if own_embedder else (embedder,)))
+        parts_of_memory = Components(
+            settings=settings,
+            store=store,
+            indexes=recall.indexes,
+            drainer=drainer,
+            indexer=recall.indexer,
+            engine=recall.engine,
+            vocabulary=vocabulary,
+            make_runtime=recall.make_runtime,
+            chats=SqlChatStore(database),
+            model=model,
+            longterm=longterm,
+            worker=worker,
+            connected=connected,
+        )
+        undo.pop_all()
+    return parts_of_memory
 
 
 def _simple(settings: Settings, store: RecordStore, tags: TagMirror, parts: RuntimeParts) -> _Recall:
@@ -150,7 +156,6 @@ def _simple(settings: Settings, store: RecordStore, tags: TagMirror, parts: Runt
     try:
         tags.refresh()
     except JiyiError as error:
-        store.close()
         raise RuntimeUnavailableError(
             f"SimpleMemoryRuntime cannot start, and no other runtime is taken in its place: {error}; "
             "mend that, or set enable_simple_memory to false"
@@ -166,6 +171,7 @@ def _simple(settings: Settings, store: RecordStore, tags: TagMirror, parts: Runt
 
 def _with_indexes(
     settings: Settings,
+    database: Database,
     store: RecordStore,
     vocabulary: Vocabulary,
     tags: TagMirror,
@@ -174,24 +180,14 @@ def _with_indexes(
     embedder: Embedder | None,
 ) -> _Recall:
     """The whole recall: a text index, and vectors if there is an embedder."""
-    from jiyi.backends.tantivy_index import TantivyIndex
     from jiyi.indexing import BackgroundIndexer
     from jiyi.recall import RecallEngine, RecallSettings
 
-    root = settings.path / "search_index"
-    text = TantivyIndex(root, vocabulary, store.store_id, lock_timeout=settings.busy_timeout)
+    text = text_index(settings, database, vocabulary, store.store_id)
     vectors: VectorIndex | None = None
     indexes: tuple[DerivedIndex, ...] = (text,)
     if embedder is not None:
-        from jiyi.backends.sqlite_vectors import SqliteVectors
-
-        vectors = SqliteVectors(
-            root,
-            embedder,
-            store.store_id,
-            cache_bytes=settings.vector_cache_mb << 20,
-            lock_timeout=settings.busy_timeout,
-        )
+        vectors = vector_index(settings, database, embedder, store.store_id)
         indexes = (text, vectors)
     indexer = None
     if settings.background_indexing:

@@ -1,0 +1,14 @@
+"""The vectors in a file of Milvus Lite keep the contract."""
+
+from pathlib import Path
+
+from jiyi.backends.locks import ProcessLock
+from jiyi.backends.milvus_vectors import MilvusVectors
+from jiyi.ports import Embedder, RecordStore, VectorIndex
+from jiyi.testing.conformance import VectorIndexConformance
+
+
+class TestMilvusLite(VectorIndexConformance):
+    def make_vectors(self, folder: Path, store: RecordStore, embedder: Embedder) -> VectorIndex:
+        lock = ProcessLock(folder / "vectors.lock", timeout=30, purpose="the lock")
+        return MilvusVectors(str(folder / "milvus.db"), embedder, store.store_id, lock=lock)
