@@ -9,7 +9,7 @@ all the same, the mark stays where it is, and the change is taken in later from 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, cast
 
@@ -21,7 +21,7 @@ from jiyi.backends import postgres_text_tables as tables
 from jiyi.backends.postgres_proposers import WHOLE_SCOPE, PgSearchProposer, SmallScopes, TsvectorProposer
 from jiyi.backends.postgres_session import Connection, SessionLock, Sessions
 from jiyi.backends.postgres_text_check import table_problems
-from jiyi.backends.postgres_text_rows import TextWriter
+from jiyi.backends.postgres_text_rows import COPIED_FROM, TextWriter
 from jiyi.backends.postgres_text_tables import ELSEWHERE, NEXT, PG_SEARCH, TEXTS, TSVECTOR, State
 from jiyi.backends.sql.log import fingerprint as line_fingerprint
 from jiyi.backends.sql.postgres import PostgresDatabase
@@ -152,14 +152,16 @@ class PostgresTextIndex:
         """
         driver = cast("Connection", connection.connection.driver_connection)
         connection.info.pop(_TAKEN, None)
+        ids = list(dict.fromkeys(entry_id for _, entry_id in changed))
         try:
-            with driver.transaction():
+            with _few_round_trips(driver, len(ids)) as finish, driver.transaction():
                 state = self._own(driver.execute(tables.STATE_QUERY).fetchall())
                 if state is None or not self._usable(state):
                     return
-                ids = list(dict.fromkeys(entry_id for _, entry_id in changed))
                 for start in range(0, len(ids), self.batch_size):
                     self._take(driver, state.mode, ids[start : start + self.batch_size])
+                # Before the savepoint is let go it is known that everything was done.
+                finish()
         except tables.MISSING:
             return  # There is no index, or only a part of one: it is built from the records when it is needed.
         except psycopg.OperationalError:
@@ -190,11 +192,10 @@ class PostgresTextIndex:
         """Bring these entries into the tables in the state that this transaction sees."""
         wanted = list(dict.fromkeys(ids))
         writer = TextWriter(connection, mode, suffix)
-        with connection.pipeline():
-            rows = connection.execute(_ENTRIES, [wanted])
-            held = writer.ask_held(wanted)
-            found = [entry_of(row) for row in rows]
-            old = [Features(*row) for row in held]
+        rows = connection.execute(_ENTRIES, [wanted])
+        held = writer.ask_held(wanted)
+        found = [entry_of(row) for row in rows]
+        old = [Features(*row) for row in held]
         active = {entry.id: analyse(self._analyzer, entry) for entry in found if entry.is_active}
         writer.change(old, list(active.values()))
 
@@ -419,6 +420,16 @@ class PostgresTextIndex:
         state = self._known_state()
         if state is not None:
             self._broken = state.bm25
+
+
+@contextmanager
+def _few_round_trips(connection: Connection, rows: int) -> Iterator[Callable[[], None]]:
+    """Send statements without waiting for each; yields what waits for all. Where rows are copied that cannot be."""
+    if rows >= COPIED_FROM:
+        yield lambda: None
+    else:
+        with connection.pipeline() as pipeline:
+            yield pipeline.sync
 
 
 def _reason(error: psycopg.Error) -> str:

@@ -43,8 +43,8 @@ from jiyi.backends.term_rows import (
 from jiyi.ports import ALONE
 
 _FEATURE_NAMES = FEATURES.split(", ")
-# A few rows are inserted one by one, which needs no command of its own; many are copied.
-_COPIED_FROM = 50
+COPIED_FROM = 50
+"""A few rows are inserted one by one, which can be sent with other statements; from so many on they are copied."""
 _HALF, _WHOLE = 1 << 31, 1 << 32
 
 
@@ -118,7 +118,7 @@ class TextWriter:
         names = columns(self._mode)
         values = [_values(row, by_id[row.entry_id], self._mode) for row in rows]
         table = f"{TEXTS}{self._suffix} ({', '.join(names)})"
-        if len(values) >= _COPIED_FROM:
+        if len(values) >= COPIED_FROM:
             self._copy(table, values)
             return
         marks = ", ".join("%s::tsvector" if name == "terms" else "%s" for name in names)
