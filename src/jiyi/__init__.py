@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from jiyi.config import load_memory_config
-    from jiyi.memory import AgentMemory, create_memory
+    from jiyi.memory import AgentMemory, create_memory, migrate_store
     from jiyi.model.category import MemoryCategory
     from jiyi.model.entry import MemoryEntry
     from jiyi.model.message import Message
@@ -22,6 +22,7 @@ __all__ = [
     "NoopMemory",
     "create_memory",
     "load_memory_config",
+    "migrate_store",
 ]
 
 _HOMES = {
@@ -33,6 +34,7 @@ _HOMES = {
     "NoopMemory": "jiyi.noop",
     "create_memory": "jiyi.memory",
     "load_memory_config": "jiyi.config",
+    "migrate_store": "jiyi.memory",
 }
 
 

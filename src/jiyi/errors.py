@@ -13,6 +13,7 @@ JiyiError
 │   ├── StoreUnavailableError               the database server cannot be reached, or went away; nothing was kept
 │   ├── CommitUnknownError                  the server went away during a commit: look whether the write was kept
 │   ├── StoreTooNewError                    the data was written by a newer jiyi
+│   ├── StoreIncompleteError                a migration into the store was begun and not completed
 │   ├── StoreDamagedError                   the database file cannot be read as a jiyi store
 │   └── HistoryUnreadableError              rows of a conversation cannot be decoded
 ├── IndexingError                           a derived index failed; the records are safe
@@ -66,6 +67,7 @@ __all__ = [
     "StorageError",
     "StoreBusyError",
     "StoreDamagedError",
+    "StoreIncompleteError",
     "StoreTooNewError",
     "StoreUnavailableError",
 ]
@@ -147,6 +149,10 @@ class StoreTooNewError(StorageError):
 
 class StoreDamagedError(StorageError):
     """The database file cannot be read as a jiyi store."""
+
+
+class StoreIncompleteError(StorageError):
+    """A migration into this store was begun and not completed. Running it again completes it."""
 
 
 class HistoryUnreadableError(StorageError):

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from jiyi.longterm.room import Longterm
     from jiyi.model.chat import Candidate, Erased
     from jiyi.model.job import Job
+    from jiyi.model.migration import MigrationReport
     from jiyi.notes import Notes
     from jiyi.notes.room import NotesRoom
     from jiyi.runtime import MemoryRuntime
@@ -674,7 +675,7 @@ class AgentMemory:
 
     def __repr__(self) -> str:
         state = "closed" if self._closed else "open"
-        return f"<AgentMemory {self._settings.path} scope={self._settings.scope!r} {state}>"
+        return f"<AgentMemory {self._settings.place} scope={self._settings.scope!r} {state}>"
 
     # --- inside ---------------------------------------------------------------------------------------------------
 
@@ -850,3 +851,23 @@ async def create_memory(
 ) -> AgentMemory:
     """Open the memory in `path` (JIYI_HOME or ~/.jiyi/data when not given). Any setting may be given as a keyword."""
     return await AgentMemory.open(path, config=config, **settings)
+
+
+async def migrate_store(
+    source: str | os.PathLike[str],
+    target: str | os.PathLike[str],
+    *,
+    config: str | os.PathLike[str] | None = None,
+    progress: Progress | None = None,
+    **settings: Any,
+) -> MigrationReport:
+    """Copy a whole memory to another place, without loss; each is a data directory or a `postgresql://` address.
+
+    The target must be empty, or begun by an earlier run: a migration that broke off goes on where it stopped. Until
+    both are equal, row by row, nobody can open the target. Writes to the source meanwhile are noticed; the migration
+    is then not completed. The indexes of the target are built by its first recall, or by `repair`.
+    """
+    from jiyi.wiring.moving import migrate_store
+
+    call = functools.partial(migrate_store, source, target, config=config, progress=progress, **settings)
+    return await asyncio.get_running_loop().run_in_executor(None, call)

@@ -16,13 +16,17 @@ import os
 import threading
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from jiyi import memory as asynchronous
 from jiyi import noop
 from jiyi.errors import InvalidInputError, MemoryClosedError
 
-__all__ = ["AgentMemory", "NoopMemory", "create_memory"]
+if TYPE_CHECKING:
+    from jiyi.model.migration import MigrationReport
+    from jiyi.ports import Progress
+
+__all__ = ["AgentMemory", "NoopMemory", "create_memory", "migrate_store"]
 
 
 class _Portal:
@@ -167,3 +171,17 @@ def create_memory(
 ) -> AgentMemory:
     """Open the memory in `path`; the same as `AgentMemory.open`."""
     return AgentMemory.open(path, config=config, **settings)
+
+
+def migrate_store(
+    source: str | os.PathLike[str],
+    target: str | os.PathLike[str],
+    *,
+    config: str | os.PathLike[str] | None = None,
+    progress: Progress | None = None,
+    **settings: Any,
+) -> MigrationReport:
+    """Copy a whole memory to another place; the same as `jiyi.migrate_store`."""
+    from jiyi.wiring.moving import migrate_store
+
+    return migrate_store(source, target, config=config, progress=progress, **settings)

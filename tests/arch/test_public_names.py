@@ -29,6 +29,7 @@ PUBLIC_NAMES = {
     "NoopMemory",
     "create_memory",
     "load_memory_config",
+    "migrate_store",
 }
 
 METHODS = {
@@ -287,10 +288,11 @@ def _same_room(room: object, interface: type) -> None:
 
 
 def test_sync_opens_with_the_same_arguments() -> None:
-    for name in ("AgentMemory", "NoopMemory", "create_memory"):
+    for name in ("AgentMemory", "NoopMemory", "create_memory", "migrate_store"):
         assert name in jiyi.sync.__all__
     for sync, asynchronous in (
         (jiyi.sync.create_memory, jiyi.create_memory),
+        (jiyi.sync.migrate_store, jiyi.migrate_store),
         (jiyi.sync.AgentMemory.open, AgentMemory.open),
     ):
         assert inspect.signature(sync).parameters == inspect.signature(asynchronous).parameters

@@ -21,7 +21,10 @@ PROGRAMS = {
     "notes": ("bench.bench_notes", "--size", "5"),
     "start": ("bench.bench_start", "--size", "60"),
     "longterm": ("bench.bench_longterm", "--size", "20", "--facts", "300", "--faded", "300"),
+    "postgres": ("bench.bench_postgres",),
+    "postgres_text": ("bench.bench_postgres_text", "--scopes", "2"),
     "runtime": ("bench.bench_runtime", "--tags", "600", "--small", "200", "--large", "400"),
+    "milvus": ("bench.bench_milvus", "--size", "1500", "--lite", "1200"),
 }
 
 

@@ -17,6 +17,7 @@ import urllib.error
 import urllib.request
 from pathlib import Path
 from types import TracebackType
+from typing import Self
 
 from tests.servers.fetch import MILVUS, installed
 from tests.servers.postgres import free_port
@@ -42,7 +43,7 @@ class MilvusServer:
         self._process: subprocess.Popen[bytes] | None = None
         self._health = free_port()
 
-    def __enter__(self) -> MilvusServer:
+    def __enter__(self) -> Self:
         self._folder = Path(tempfile.mkdtemp(prefix="jiyi-milvus-"))
         try:
             self._configure()
@@ -131,7 +132,7 @@ class MilvusServer:
         for setting, ours in _SETTINGS.items():
             assert setting in text, f"the server has no setting {setting}"
             text = text.replace(setting, ours)
-        # The store inside it that keeps its own facts listens as well, on ports that are fixed unless it is told others.
+        # Inside it etcd keeps what it knows of itself, and listens on fixed ports unless it is told others.
         client, peer = (f"http://127.0.0.1:{free_port()}" for _ in range(2))
         etcd = self.folder / "configs" / "etcd.yaml"
         text = text.replace("\netcd:\n", f"\netcd:\n  config:\n    path: {etcd}\n", 1)

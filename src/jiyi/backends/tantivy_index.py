@@ -34,7 +34,8 @@ from jiyi.backends.derived_file import (
 from jiyi.backends.generations import Generations
 from jiyi.backends.locks import ProcessLock
 from jiyi.backends.tantivy_files import META, checksum_problems
-from jiyi.backends.term_store import Analysed, TermStore, term_id
+from jiyi.backends.term_rows import Analysed, analyse, term_id
+from jiyi.backends.term_store import TermStore
 from jiyi.errors import IndexDamagedError, IndexingError
 from jiyi.model.entry import MemoryEntry
 from jiyi.model.filters import Filters
@@ -192,7 +193,7 @@ class TantivyIndex:
             self._write(index, terms, IndexBatch((), (), head))
 
     def _write(self, index: tantivy.Index, terms: TermStore, batch: IndexBatch, *, new: bool = False) -> None:
-        analysed = [self._analysed(entry) for entry in batch.upserts]
+        analysed = [analyse(self._analyzer, entry) for entry in batch.upserts]
         terms.apply(analysed, [entry_id for _, entry_id in batch.removals], batch.mark.sequence)
         writer = index.writer(_HEAP_BYTES, 1)
         try:
@@ -217,10 +218,6 @@ class TantivyIndex:
         finally:
             # Gives the writer lock of the folder back, also when something failed before the commit.
             writer.wait_merging_threads()
-
-    def _analysed(self, entry: MemoryEntry) -> Analysed:
-        terms = (word for label in entry.labels for word in self._analyzer.analyze(label).words)
-        return Analysed(entry, self._analyzer.analyze(entry.content), tuple(terms), self.fingerprint(entry))
 
     # --- reading --------------------------------------------------------------------------------------------------
 

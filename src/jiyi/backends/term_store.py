@@ -8,32 +8,31 @@ by differences, so adding an entry costs the same in a large scope as in a small
 from __future__ import annotations
 
 import sqlite3
-from array import array
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
-from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from jiyi.backends.derived_file import FILE_ERRORS
 from jiyi.backends.term_check import row_checksum, wrong_sums
-from jiyi.model import clock
-from jiyi.model.entry import MemoryEntry
-from jiyi.ports import ALONE, CONVERSATION, TIMED, TermRow, TermStatistics
-from jiyi.text import question_share
+from jiyi.backends.term_rows import (
+    BIGRAMS,
+    CONVERSATIONS,
+    LENGTH_FLOOR,
+    UNIT,
+    WORDS,
+    Analysed,
+    Differences,
+    Features,
+    changed_only,
+    differences,
+    features_of,
+    mean_length,
+    shortness,
+    term_id,
+)
+from jiyi.ports import ALONE, CONVERSATION, TermRow, TermStatistics
 
-if TYPE_CHECKING:
-    from jiyi.text import Analysis
-
-LENGTH_FLOOR = 25
-"""Shorter texts count as this long: otherwise a set of short texts and one of long texts want different formulas."""
-
-_WORDS, _BIGRAMS, _CONVERSATIONS = 0, 1, 2
-_MOST_COUNT = 255
-_NO_POSITION = -1
-_UNIT = 1 << 32
 # A conversation of at most this many entries is read whole: one question instead of two for each entry in it.
 _SHORT_THREAD = 64
 # Looked up first, to see whether the entries of a scope stand alone or in threads.
@@ -42,7 +41,7 @@ _PROBE = 8
 _CREATE = """
 CREATE TABLE IF NOT EXISTS entry_terms (
     scope TEXT NOT NULL,
-    thread TEXT NOT NULL,            -- what it stands in line with: see `_thread`
+    thread TEXT NOT NULL,            -- what it stands in line with: see `term_rows`
     position INTEGER NOT NULL,       -- order in the conversation, -1 where only the time tells
     event_time INTEGER NOT NULL,     -- microseconds
     entry_id TEXT NOT NULL,
@@ -86,48 +85,6 @@ _INSERT = f"INSERT INTO entry_terms ({_COLUMNS}, checksum) VALUES ({','.join('?'
 _SELECT = f"SELECT {_COLUMNS} FROM entry_terms"
 
 
-@lru_cache(maxsize=1 << 17)
-def term_id(term: str) -> int:
-    """A number for a term. 32 bits: two terms of one question meet once in a few hundred million texts."""
-    return int.from_bytes(blake2b(term.encode("utf-8", "surrogatepass"), digest_size=4).digest(), "little")
-
-
-@dataclass(frozen=True, slots=True)
-class Analysed:
-    """An entry with the terms of its text."""
-
-    entry: MemoryEntry
-    analysis: Analysis
-    labels: tuple[str, ...]
-    """Terms of the key and the tags: they are found like words of the text, and add nothing to its length."""
-    digest: str
-
-
-@dataclass(slots=True)
-class _Features:
-    """One row of `entry_terms`."""
-
-    scope: str
-    thread: str
-    position: int
-    event_time: int
-    entry_id: str
-    hash: str
-    length: int
-    bigram_length: int
-    question_share: float
-    words: bytes
-    word_counts: bytes
-    bigrams: bytes
-    bigram_counts: bytes
-    counted: int
-    counted_bigrams: int
-
-    def values(self) -> tuple[Any, ...]:
-        values = tuple(getattr(self, name) for name in self.__slots__)
-        return (*values, row_checksum(values))
-
-
 class TermStore:
     """One SQLite file in the folder of a text index."""
 
@@ -147,22 +104,17 @@ class TermStore:
 
     def apply(self, upserts: Sequence[Analysed], removals: Sequence[str], sequence: int) -> None:
         """Take entries in and out, and their statistics with them. Doing it twice changes nothing."""
-        new = [_features(analysed) for analysed in upserts]
+        new = [features_of(analysed) for analysed in upserts]
         ids = [row.entry_id for row in new] + list(removals)
         if self._writer is None:
             self._writer = _connect(self._path)
         connection = self._writer
         connection.execute("BEGIN IMMEDIATE")
         try:
-            old = [_Features(*row) for row in _by_ids(connection, ids)]
-            # What did not change needs no work; that is most of a batch that is applied for the second time.
-            same = {row.entry_id for row in old} & {row.entry_id for row in new}
-            before = {row.entry_id: row for row in old}
-            kept = {row.entry_id for row in new if row.entry_id in same and before[row.entry_id] == row}
-            gone = [row for row in old if row.entry_id not in kept]
-            come = [row for row in new if row.entry_id not in kept]
+            old = [Features(*row) for row in _by_ids(connection, ids)]
+            gone, come = changed_only(old, new)
             connection.executemany("DELETE FROM entry_terms WHERE entry_id = ?", [(row.entry_id,) for row in gone])
-            connection.executemany(_INSERT, [row.values() for row in come])
+            connection.executemany(_INSERT, [_values(row) for row in come])
             _count(connection, gone, come)
             connection.execute("INSERT OR REPLACE INTO term_mark VALUES (1, ?)", (sequence,))
             connection.execute("COMMIT")
@@ -188,13 +140,13 @@ class TermStore:
         entries, shortness, bigram_shortness, conversations, conversation_shortness = (value or 0 for value in totals)
         return TermStatistics(
             entries=entries,
-            mean_length=_mean(entries, shortness),
-            mean_bigram_length=_mean(entries, bigram_shortness),
-            word_df=self._df(scopes, _WORDS, words),
-            bigram_df=self._df(scopes, _BIGRAMS, bigrams),
+            mean_length=mean_length(entries, shortness),
+            mean_bigram_length=mean_length(entries, bigram_shortness),
+            word_df=self._df(scopes, WORDS, words),
+            bigram_df=self._df(scopes, BIGRAMS, bigrams),
             conversations=conversations,
-            mean_conversation_length=_mean(conversations, conversation_shortness),
-            conversation_df=self._df(scopes, _CONVERSATIONS, words),
+            mean_conversation_length=mean_length(conversations, conversation_shortness),
+            conversation_df=self._df(scopes, CONVERSATIONS, words),
         )
 
     def _df(self, scopes: Sequence[str], field: int, terms: Sequence[str]) -> tuple[int, ...]:
@@ -305,7 +257,7 @@ class TermStore:
     def check(self) -> list[str]:
         """SQLite's own opinion of the file, and whether the statistics are those of the entries."""
         found = [row[0] for row in self._reader.execute("PRAGMA integrity_check(20)") if row[0] != "ok"]
-        return found or wrong_sums(self._reader, length_floor=LENGTH_FLOOR, unit=_UNIT, conversation=CONVERSATION)
+        return found or wrong_sums(self._reader, length_floor=LENGTH_FLOOR, unit=UNIT, conversation=CONVERSATION)
 
 
 def _connect(path: Path, *, create: bool = False) -> sqlite3.Connection:
@@ -345,55 +297,26 @@ def _by_ids(connection: sqlite3.Connection, ids: Sequence[str]) -> list[tuple[An
     return found
 
 
-def _count(connection: sqlite3.Connection, gone: Sequence[_Features], come: Sequence[_Features]) -> None:
-    terms: Counter[tuple[str, int, int]] = Counter()
-    counted: defaultdict[tuple[str, int, int], Counter[int]] = defaultdict(Counter)
-    totals: defaultdict[str, list[int]] = defaultdict(lambda: [0, 0, 0])
-    spoken: Counter[tuple[str, str, int]] = Counter()
-    lengths: defaultdict[tuple[str, str], list[int]] = defaultdict(lambda: [0, 0])
-    for rows, sign in ((gone, -1), (come, 1)):
-        for row in rows:
-            scope = row.scope
-            words = array("I", row.words)[: row.counted]
-            bigrams = array("I", row.bigrams)[: row.counted_bigrams] if row.bigrams else words
-            counted[scope, _WORDS, sign].update(words)
-            counted[scope, _BIGRAMS, sign].update(bigrams)
-            total = totals[scope]
-            total[0] += sign
-            total[1] += sign * _shortness(row.length)
-            total[2] += sign * _shortness(row.bigram_length)
-            if row.thread.startswith(CONVERSATION):
-                for term, count in zip(words, row.word_counts, strict=False):
-                    spoken[scope, row.thread, term] += sign * count
-                length = lengths[scope, row.thread]
-                length[0] += sign * row.length
-                length[1] += sign
-    for (scope, field, sign), counts in counted.items():
-        for term, count in counts.items():
-            terms[scope, field, term] += sign * count
-    _count_conversations(connection, spoken, lengths, terms)
+def _count(connection: sqlite3.Connection, gone: Sequence[Features], come: Sequence[Features]) -> None:
+    changes = differences(gone, come)
+    _count_conversations(connection, changes)
     connection.executemany(
         "INSERT INTO term_df VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET df = df + excluded.df",
-        sorted((*key, change) for key, change in terms.items() if change),
+        sorted((*key, change) for key, change in changes.terms.items() if change),
     )
     connection.executemany(
         "INSERT INTO scope_totals VALUES (?, ?, ?, ?, 0, 0) ON CONFLICT DO UPDATE SET "
         "entries = entries + excluded.entries, shortness = shortness + excluded.shortness, "
         "bigram_shortness = bigram_shortness + excluded.bigram_shortness",
-        [(scope, *total) for scope, total in totals.items()],
+        [(scope, *total) for scope, total in changes.totals.items()],
     )
 
 
-def _count_conversations(
-    connection: sqlite3.Connection,
-    spoken: Counter[tuple[str, str, int]],
-    lengths: defaultdict[tuple[str, str], list[int]],
-    terms: Counter[tuple[str, int, int]],
-) -> None:
+def _count_conversations(connection: sqlite3.Connection, changes: Differences) -> None:
     """Conversations are documents too: their term counts, and in how many of them a term stands."""
-    before_all = _term_counts(connection, [key for key, change in spoken.items() if change])
+    before_all = _term_counts(connection, [key for key, change in changes.spoken.items() if change])
     there, gone = [], []
-    for (scope, thread, term), change in spoken.items():
+    for (scope, thread, term), change in changes.spoken.items():
         if change == 0:
             continue
         before = before_all.get((scope, thread, term), 0)
@@ -402,10 +325,10 @@ def _count_conversations(
             there.append((scope, thread, term, after))
         else:
             gone.append((scope, thread, term))
-        terms[scope, _CONVERSATIONS, term] += (after > 0) - (before > 0)
+        changes.terms[scope, CONVERSATIONS, term] += (after > 0) - (before > 0)
     connection.executemany("INSERT OR REPLACE INTO conversation_terms VALUES (?, ?, ?, ?)", sorted(there))
     connection.executemany("DELETE FROM conversation_terms WHERE scope = ? AND thread = ? AND term = ?", gone)
-    for (scope, thread), (length, entries) in lengths.items():
+    for (scope, thread), (length, entries) in changes.lengths.items():
         row = connection.execute(
             "SELECT length, entries FROM conversation_lengths WHERE scope = ? AND thread = ?", (scope, thread)
         ).fetchone()
@@ -415,14 +338,12 @@ def _count_conversations(
             "INSERT OR REPLACE INTO conversation_lengths VALUES (?, ?, ?, ?)",
             (scope, thread, after_length, after_entries),
         )
-        shortness = (_shortness(after_length) if after_entries else 0) - (
-            _shortness(before_length) if before_entries else 0
-        )
+        change = (shortness(after_length) if after_entries else 0) - (shortness(before_length) if before_entries else 0)
         connection.execute(
             "INSERT INTO scope_totals VALUES (?, 0, 0, 0, ?, ?) ON CONFLICT DO UPDATE SET "
             "conversations = conversations + excluded.conversations, "
             "conversation_shortness = conversation_shortness + excluded.conversation_shortness",
-            (scope, (after_entries > 0) - (before_entries > 0), shortness),
+            (scope, (after_entries > 0) - (before_entries > 0), change),
         )
 
 
@@ -446,70 +367,9 @@ def _term_counts(
     return found
 
 
-def _features(analysed: Analysed) -> _Features:
-    entry, analysis = analysed.entry, analysed.analysis
-    words, word_counts, counted = _packed(
-        (*analysis.words[: analysis.length], *analysed.labels), analysis.words[analysis.length :]
-    )
-    if analysis.has_han:
-        bigrams, bigram_counts, counted_bigrams = _packed(
-            analysis.bigrams[: analysis.bigram_length], analysis.bigrams[analysis.bigram_length :]
-        )
-    else:
-        # Without Han the pairs are the words: not kept twice.
-        bigrams, bigram_counts, counted_bigrams = b"", b"", 0
-    return _Features(
-        scope=entry.scope,
-        thread=_thread(entry),
-        position=_NO_POSITION if entry.position is None else entry.position,
-        event_time=clock.microseconds(entry.event_time),
-        entry_id=entry.id,
-        hash=analysed.digest,
-        length=analysis.length,
-        bigram_length=analysis.bigram_length,
-        question_share=question_share(entry.content),
-        words=words,
-        word_counts=word_counts,
-        bigrams=bigrams,
-        bigram_counts=bigram_counts,
-        counted=counted,
-        counted_bigrams=counted_bigrams,
-    )
-
-
-def _shortness(length: int) -> int:
-    """The reciprocal of a length, as a whole number: sums of such can be taken apart again without an error."""
-    return _UNIT // max(length, LENGTH_FLOOR)
-
-
-def _mean(count: int, shortness: int) -> float:
-    """The harmonic mean: a few very long texts say little about what a usual one is like."""
-    return count * _UNIT / shortness if shortness else float(LENGTH_FLOOR)
-
-
-def _thread(entry: MemoryEntry) -> str:
-    """Entries of one thread are each other's neighbours.
-
-    Those of a conversation; those of which it is known when they happened; and any other entry only with itself,
-    because when it was stored says nothing about what it is about.
-    """
-    if entry.conversation_id is not None:
-        return CONVERSATION + entry.conversation_id
-    return TIMED if entry.occurred_at is not None else ALONE + entry.id
-
-
-def _packed(counting: Sequence[str], others: Sequence[str]) -> tuple[bytes, bytes, int]:
-    """Distinct term ids and their counts; those that count for statistics come first."""
-    counted = Counter(map(term_id, counting))
-    rest = Counter(map(term_id, others))
-    for term in rest.keys() & counted.keys():
-        del rest[term]
-    ids = array("I", counted)
-    ids.extend(rest)
-    counts = [*counted.values(), *rest.values()]
-    if max(counts, default=0) > _MOST_COUNT:
-        counts = [min(count, _MOST_COUNT) for count in counts]
-    return ids.tobytes(), bytes(counts), len(counted)
+def _values(row: Features) -> tuple[Any, ...]:
+    values = tuple(getattr(row, name) for name in Features.__slots__)
+    return (*values, row_checksum(values))
 
 
 def _term_row(row: tuple[Any, ...]) -> TermRow:

@@ -157,7 +157,7 @@ def recall(
         "hits": [hit.to_dict() for hit in found],
     }
     if not found:
-        said = f"nothing found among {among:,} memories of scope {visible(settings.scope)} in {settings.path}"
+        said = f"nothing found among {among:,} memories of scope {visible(settings.scope)} in {settings.place}"
         session.output.result(data, lambda: [text(said, "dim")])
         return Code.NOTHING
     draw = views.explained if explain else views.hits

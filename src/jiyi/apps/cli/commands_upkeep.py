@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from jiyi.indexing import IndexReport
 
+_STORE_HELP = "A data directory, or a postgresql:// address."
 FileArgument = Annotated[Path, typer.Argument(metavar="FILE", help="A JSON Lines file.", show_default=False)]
 
 
@@ -57,6 +58,24 @@ def import_(session: Session, file: FileArgument) -> Code:
         f"{counts.unchanged:,} lines were here already"
     )
     session.output.result(data, lambda: [text(said, "good")])
+    return Code.OK
+
+
+@command("migrate", examples=["jiyi migrate ~/.jiyi/data postgresql://ada@db.example.org/jiyi"])
+def migrate(
+    session: Session,
+    source: Annotated[str, typer.Argument(metavar="SOURCE", help=_STORE_HELP, show_default=False)],
+    target: Annotated[str, typer.Argument(metavar="TARGET", help=_STORE_HELP, show_default=False)],
+) -> Code:
+    """Copy everything from SOURCE to an empty TARGET, without loss, and compare both row by row.
+
+    If it breaks off, run it again: it goes on where it stopped. Until it is complete nobody can open the target.
+    """
+    from jiyi.sync import migrate_store
+
+    with progress(session.output, "copying") as advance:
+        report = migrate_store(source, target, config=session.options.config, progress=advance)
+    session.output.result(report.to_dict(), lambda: views.migrated(report))
     return Code.OK
 
 

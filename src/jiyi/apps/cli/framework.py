@@ -23,11 +23,11 @@ from jiyi.errors import JiyiError
 _PANEL = "Options of every command"
 
 DataOption = Annotated[
-    Path | None,
+    str | None,
     typer.Option(
         "--data",
         metavar="PATH",
-        help="The data directory. Not given: JIYI_HOME, or else ~/.jiyi/data.",
+        help="The data directory, or a postgresql:// address. Not given: JIYI_HOME, or else ~/.jiyi/data.",
         rich_help_panel=_PANEL,
         show_default=False,
     ),

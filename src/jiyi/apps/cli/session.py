@@ -23,7 +23,7 @@ T = TypeVar("T")
 class Options:
     """The options that every command takes, before or after its name."""
 
-    data: Path | None = None
+    data: str | None = None
     config: Path | None = None
     scope: str | None = None
     json: bool = False

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from jiyi.indexing import IndexReport
     from jiyi.model.entry import EntryVersion, IndexCoverage, MemoryEntry
     from jiyi.model.job import Job
+    from jiyi.model.migration import MigrationReport
     from jiyi.runtime import BaseMemory, ConsolidationReport, FeedbackResult
 
 MOST_IN_LIST = 400
@@ -181,6 +182,23 @@ def diagnosis(facts: Mapping[str, Any]) -> list[Block]:
     dead = facts["dead_jobs"]
     blocks.append(text(f"dead jobs: {len(dead) or 'none'}", "bad" if dead else "dim"))
     blocks += [text(f"  {one_line(_fact(job))}") for job in dead]
+    return blocks
+
+
+def migrated(report: MigrationReport) -> list[Block]:
+    """What a migration did."""
+    counts = ((name, count) for name, count in report.rows.items() if count)
+    rows = tuple((text(name, "key"), text(f"{count:,}", "number")) for name, count in counts)
+    blocks: list[Block] = [
+        text(f"moved {report.total:,} rows to {report.target}; both were compared and are equal", "good"),
+        Table((Column("table"), Column("rows", "number")), rows),
+    ]
+    if report.resumed:
+        blocks.append(text("an earlier run had copied a part of them", "dim"))
+    if report.copied_again:
+        again = ", ".join(report.copied_again)
+        blocks.append(text(f"changed since that run, and copied again: {again}", "dim"))
+    blocks.append(text("the indexes are not moved: the first recall there builds them, or 'jiyi repair'", "dim"))
     return blocks
 
 

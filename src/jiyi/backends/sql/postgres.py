@@ -59,6 +59,9 @@ _SECONDS_IDLE = 300
 BeforeCommit: TypeAlias = Callable[[sa.Connection, Sequence[tuple[str, str]], Mark], None]
 """Called with the connection, the (scope, entry id) of every new line of the log, and the place of the last one."""
 
+BeforeLog: TypeAlias = Callable[[sa.Connection, Sequence[tuple[str, str]]], None]
+"""Called with the connection and the (scope, entry id) of every line that the transaction writes into the log."""
+
 
 class PostgresDatabase:
     """Connections to one PostgreSQL database, with the transactions that the record store asks for."""
@@ -85,6 +88,7 @@ class PostgresDatabase:
         self._lock_timeout = lock_timeout
         self._statement_timeout = statement_timeout
         self._pool_size = pool_size
+        self._before_log: list[BeforeLog] = []
         self._hooks: list[BeforeCommit] = []
         self._schema = ""
         self._engine = sa.create_engine(
@@ -133,6 +137,9 @@ class PostgresDatabase:
             try:
                 connection.info[GATHERED] = gathered
                 yield connection
+                if gathered.touched:
+                    for prepare in self._before_log:
+                        prepare(connection, gathered.touched)
                 gathered.write(connection)
                 if gathered.head is not None:
                     for hook in self._hooks:
@@ -141,6 +148,13 @@ class PostgresDatabase:
                 _abandon(connection)
                 raise
             self._commit(connection, gathered)
+
+    def before_log(self, hook: BeforeLog) -> None:
+        """Call `hook` in every transaction that has changed entries, before it waits for its turn to write the log.
+
+        Transactions of different scopes do it at the same time.
+        """
+        self._before_log.append(hook)
 
     def before_commit(self, hook: BeforeCommit) -> None:
         """Call `hook` in every transaction that has changed entries, when its lines are in the log."""
@@ -361,6 +375,11 @@ class _Gathered:
         self.head: Mark | None = None
         self.last_line = (0, "", 0)
         """What identifies the last line that was written."""
+
+    @property
+    def touched(self) -> list[tuple[str, str]]:
+        """(scope, entry id) of every line, written or not."""
+        return [*self.changed, *((line["scope"], line["entry_id"]) for line in self.waiting)]
 
     def add(self, connection: sa.Connection, lines: Sequence[Mapping[str, Any]]) -> None:
         """Take lines in."""

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
 # SQLite takes at most 32,766 parameters in a statement; smaller chunks are as fast.
 CHUNK = 500
+_FEW_KEYS, _PAIRS = 20, 200
 _LOOKUPS = (8, 32, 128, CHUNK)
 GONE = ("forget", "erase", "archive")
 """Operations after which an entry has no row."""
@@ -144,9 +145,13 @@ class SqlRecordStore:
     def __init__(self, database: Database) -> None:
         self._database = database
         with database.read() as connection:
-            self._store_id = str(
-                connection.execute(sa.select(store_meta.c.value).where(store_meta.c.name == "store_id")).scalar_one()
-            )
+            found = connection.execute(sa.select(store_meta).where(store_meta.c.name.in_(["store_id", "migration"])))
+            bookkeeping = {row.name: row.value for row in found}
+        if "migration" in bookkeeping:
+            from jiyi.backends.sql.copying import refuse_unfinished
+
+            refuse_unfinished(bookkeeping)
+        self._store_id = str(bookkeeping["store_id"])
 
     @property
     def store_id(self) -> str:
@@ -644,13 +649,19 @@ def _existing_by_key(
     for entry in keyed:
         by_scope.setdefault(entry.scope, []).append(str(entry.key))
     found: dict[tuple[str, str | None], MemoryEntry] = {}
+    record = memory_records.c
+    few: list[tuple[str, str]] = []
     for scope, keys in by_scope.items():
+        if len(keys) < _FEW_KEYS:
+            few += [(scope, key) for key in keys]
+            continue
         for start in range(0, len(keys), CHUNK):
-            statement = _SELECT.where(
-                memory_records.c.scope == scope, memory_records.c.key.in_(keys[start : start + CHUNK])
-            )
-            for row in connection.execute(statement):
-                found[(row.scope, row.key)] = entry_of(row)
+            statement = _SELECT.where(record.scope == scope, record.key.in_(keys[start : start + CHUNK]))
+            found.update(((row.scope, row.key), entry_of(row)) for row in connection.execute(statement))
+    # A load of many scopes has a few of each: together, or it would be a question for every scope.
+    for start in range(0, len(few), _PAIRS):
+        statement = _SELECT.where(sa.tuple_(record.scope, record.key).in_(few[start : start + _PAIRS]))
+        found.update(((row.scope, row.key), entry_of(row)) for row in connection.execute(statement))
     return found
 
 

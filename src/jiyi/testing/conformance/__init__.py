@@ -15,6 +15,7 @@ class TestMyStore(RecordStoreConformance):
 | `TextIndexConformance` | `make_index(folder, store)` |
 | `VectorIndexConformance` | `make_vectors(folder, store, embedder)` |
 | `MemoryRuntimeConformance` | `make_runtime(folder)`, `close_runtime()` |
+| `ProfileConformance` | `open(folder, **settings)`: a whole memory of `jiyi.sync` |
 
 Whatever is made for a folder is made again for the same folder to be another handle on the same data, and is empty for
 a folder that is new. They are pytest tests, so pytest has to be installed.
@@ -28,7 +29,7 @@ pytest.register_assert_rewrite(
         f"{__name__}.{module}"
         for module in (
             *("changes", "chats", "conversations", "indexes", "jobs", "longterm", "notes", "records", "runtime"),
-            *("text", "vectors"),
+            *("profile", "text", "vectors"),
         )
     )
 )
@@ -43,6 +44,7 @@ from jiyi.testing.conformance.conversations import (  # noqa: E402
 from jiyi.testing.conformance.jobs import JobStoreConformance  # noqa: E402
 from jiyi.testing.conformance.longterm import LongtermStoreConformance  # noqa: E402
 from jiyi.testing.conformance.notes import NoteConformance  # noqa: E402
+from jiyi.testing.conformance.profile import ProfileConformance  # noqa: E402
 from jiyi.testing.conformance.records import EntryConformance  # noqa: E402
 from jiyi.testing.conformance.runtime import MemoryRuntimeConformance  # noqa: E402
 from jiyi.testing.conformance.text import TextIndexConformance  # noqa: E402
@@ -53,6 +55,7 @@ __all__ = [
     "JobStoreConformance",
     "LongtermStoreConformance",
     "MemoryRuntimeConformance",
+    "ProfileConformance",
     "RecordStoreConformance",
     "TextIndexConformance",
     "VectorIndexConformance",

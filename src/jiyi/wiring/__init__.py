@@ -6,6 +6,7 @@ import logging
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from jiyi.config import Settings, load_settings
 from jiyi.errors import ConfigError, JiyiError, RuntimeUnavailableError
 from jiyi.ports import ChatModel, Embedder
+from jiyi.wiring.profiles import open_database, record_store, text_index, vector_index
 from jiyi.workers import Once
 
 if TYPE_CHECKING:
@@ -78,8 +80,6 @@ def assemble(
 
     In simple mode there is neither an embedder nor an index; nothing of them is even imported.
     """
-    from jiyi.backends.sql.sqlite import SqliteDatabase
-    from jiyi.backends.sql.sqlite_store import SqliteRecordStore
     from jiyi.indexing import Drainer
     from jiyi.memory import Components
     from jiyi.recall.tags import TagMirror
@@ -100,59 +100,64 @@ def assemble(
         settings = replace(settings, llm=model.name)
     else:
         model = chat_model(settings, settings.summarizer_model)
-    database = SqliteDatabase(settings.path / "memory.db", busy_timeout=settings.busy_timeout)
-    store = SqliteRecordStore(database)
-    vocabulary = Vocabulary(lambda: [*settings.user_words(), *store.user_words()])
-    tags = TagMirror(store)
-    drainer = Drainer(store)
+    with ExitStack() as undo:
+        database = open_database(settings)
+        # What fails from here on leaves no connection behind.
+        undo.callback(database.close)
+        store = record_store(database)
+        vocabulary = Vocabulary(lambda: [*settings.user_words(), *store.user_words()])
+        tags = TagMirror(store)
+        drainer = Drainer(store)
 
-    def parts() -> RuntimeParts:
-        # A program that has no use for the runtime does not load it.
-        from jiyi.backends.sql.runtime import SqlRuntimeStore
-        from jiyi.runtime.base import RuntimeParts
+        def parts() -> RuntimeParts:
+            # A program that has no use for the runtime does not load it.
+            from jiyi.backends.sql.runtime import SqlRuntimeStore
+            from jiyi.runtime.base import RuntimeParts
 
-        runtime_store = SqlRuntimeStore(database)
-        return RuntimeParts(store, runtime_store, vocabulary, settings.limits, settings.scope, settings.actor)
+            runtime_store = SqlRuntimeStore(database)
+            return RuntimeParts(store, runtime_store, vocabulary, settings.limits, settings.scope, settings.actor)
 
-    if settings.enable_simple_memory:
-        recall = _simple(settings, store, tags, parts())
-    else:
-        recall = _with_indexes(settings, store, vocabulary, tags, drainer, parts, embedder)
+        if settings.enable_simple_memory:
+            recall = _simple(settings, store, tags, parts())
+        else:
+            recall = _with_indexes(settings, database, store, vocabulary, tags, drainer, parts, embedder)
 
-    def make_chats() -> ChatStore:
-        from jiyi.backends.sql.chat import SqlChatStore
+        def make_chats() -> ChatStore:
+            from jiyi.backends.sql.chat import SqlChatStore
 
-        return SqlChatStore(database)
+            return SqlChatStore(database)
 
-    chats = Once(make_chats)
-    longterm = Once(
-        lambda: _longterm(settings, database, store, chats(), recall.whole, vocabulary, embedder, own_model, now)
-    )
-    worker = None
-    if settings.background_jobs:
-        from jiyi.jobs import JobWorker
+        chats = Once(make_chats)
+        longterm = Once(
+            lambda: _longterm(settings, database, store, chats(), recall.whole, vocabulary, embedder, own_model, now)
+        )
+        worker = None
+        if settings.background_jobs:
+            from jiyi.jobs import JobWorker
 
-        worker = JobWorker(longterm().jobs, longterm().runner)
-    # What the caller has brought, the caller closes.
-    connected: tuple[object, ...] = () if own_embedder else (embedder,)
-    if model is not None and own_model is None:
-        models = longterm().models
-        connected = (model, models.scorer, models.router, models.reflection, models.compression, *connected)
-    return Components(
-        settings=settings,
-        store=store,
-        indexes=recall.indexes,
-        drainer=drainer,
-        indexer=recall.indexer,
-        engine=recall.engine,
-        vocabulary=vocabulary,
-        make_runtime=recall.make_runtime,
-        make_chats=chats,
-        make_longterm=longterm,
-        model=model,
-        worker=worker,
-        connected=connected,
-    )
+            worker = JobWorker(longterm().jobs, longterm().runner)
+        # What the caller has brought, the caller closes.
+        connected: tuple[object, ...] = () if own_embedder else (embedder,)
+        if model is not None and own_model is None:
+            models = longterm().models
+            connected = (model, models.scorer, models.router, models.reflection, models.compression, *connected)
+        components = Components(
+            settings=settings,
+            store=store,
+            indexes=recall.indexes,
+            drainer=drainer,
+            indexer=recall.indexer,
+            engine=recall.engine,
+            vocabulary=vocabulary,
+            make_runtime=recall.make_runtime,
+            make_chats=chats,
+            make_longterm=longterm,
+            model=model,
+            worker=worker,
+            connected=connected,
+        )
+        undo.pop_all()
+    return components
 
 
 def _simple(settings: Settings, store: RecordStore, tags: TagMirror, parts: RuntimeParts) -> _Recall:
@@ -163,7 +168,6 @@ def _simple(settings: Settings, store: RecordStore, tags: TagMirror, parts: Runt
     try:
         tags.refresh()
     except JiyiError as error:
-        store.close()
         raise RuntimeUnavailableError(
             f"SimpleMemoryRuntime cannot start, and no other runtime is taken in its place: {error}; "
             "mend that, or set enable_simple_memory to false"
@@ -179,6 +183,7 @@ def _simple(settings: Settings, store: RecordStore, tags: TagMirror, parts: Runt
 
 def _with_indexes(
     settings: Settings,
+    database: Database,
     store: RecordStore,
     vocabulary: Vocabulary,
     tags: TagMirror,
@@ -187,24 +192,14 @@ def _with_indexes(
     embedder: Embedder | None,
 ) -> _Recall:
     """The whole recall: a text index, and vectors if there is an embedder."""
-    from jiyi.backends.tantivy_index import TantivyIndex
     from jiyi.indexing import BackgroundIndexer
     from jiyi.recall import RecallEngine, RecallSettings
 
-    root = settings.path / "search_index"
-    text = TantivyIndex(root, vocabulary, store.store_id, lock_timeout=settings.busy_timeout)
+    text = text_index(settings, database, vocabulary, store.store_id)
     vectors: VectorIndex | None = None
     indexes: tuple[DerivedIndex, ...] = (text,)
     if embedder is not None:
-        from jiyi.backends.sqlite_vectors import SqliteVectors
-
-        vectors = SqliteVectors(
-            root,
-            embedder,
-            store.store_id,
-            cache_bytes=settings.vector_cache_mb << 20,
-            lock_timeout=settings.busy_timeout,
-        )
+        vectors = vector_index(settings, database, embedder, store.store_id)
         indexes = (text, vectors)
     indexer = None
     if settings.background_indexing:

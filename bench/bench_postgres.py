@@ -1,0 +1,336 @@
+"""How fast memories on PostgreSQL are, against the bare SQL they stand on.
+
+    python -m bench.bench_postgres                  (loads 100,000 memories in 1,000 scopes: some minutes)
+    python -m bench.bench_postgres --quick
+    python -m bench.bench_postgres --url URL        (an empty database of your own, with `vector` and `pg_search`)
+
+Without a URL it starts the PostgreSQL of the tests. Bare are, each by itself, issued by psycopg on a connection that
+stays open: one BM25 query (pg_search) for the question's words in the same index with the same scopes, and one vector
+query (pgvector) over the same vectors with the same scopes; 50 best ids each. Recall and the bare queries take turns.
+The vectors of the questions are at hand for both, so no embedder is measured there; with the real one a row says what
+it adds.
+
+Loading is compared with a COPY of the same texts and vectors into bare tables, and the same embedder called in batches.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import resource
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import psycopg
+
+from bench.bench_recall_speed import HashedDocuments, Layout
+from bench.support import Report, Times, interleaved, milliseconds, parser, progress, rate, work_directory
+from bench.texts import Texts
+from jiyi import AgentMemory, create_memory
+from jiyi.backends.postgres_halfvec import Floats, halfvec_bytes
+from jiyi.ports import ModelIdentity
+from jiyi.providers.bundled import BundledEmbedder
+from jiyi.text import Analyzer
+from tests.servers.postgres import PostgresServer
+
+_BARE_LIMIT = 50
+_CALLERS = 16
+_WARM_UP = 20
+_TICKS = os.sysconf("SC_CLK_TCK")
+# As a machine of this size would be set up; the defaults are for a very small one.
+_SERVER = {"shared_buffers": "512MB", "max_wal_size": "4GB", "checkpoint_timeout": "30min"}
+
+
+class KnownQuestions(HashedDocuments):
+    """The vectors of questions are worked out beforehand."""
+
+    def __init__(self, questions: Sequence[str]) -> None:
+        super().__init__(questions)
+        vectors = self.model.embed(questions)
+        self._known = dict(zip(questions, vectors, strict=True))
+
+    @property
+    def identity(self) -> ModelIdentity:
+        return ModelIdentity("bench-known-questions", self.dimension, "1")
+
+    def embed(self, texts: Sequence[str]) -> Floats:
+        if len(texts) == 1 and texts[0] in self._known:
+            return self._known[texts[0]][None, :]
+        return self.hashed(texts)
+
+
+# --- the server -----------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def database(url: str | None) -> Iterator[str]:
+    """A database that nothing is in."""
+    if url is not None:
+        yield url
+        return
+    with PostgresServer(settings=_SERVER) as server:
+        yield server.url()
+
+
+@dataclass(frozen=True)
+class Processor:
+    """Seconds of processor that were spent."""
+
+    client: float
+    server: float
+
+    @classmethod
+    def now(cls, url: str) -> Processor:
+        used = resource.getrusage(resource.RUSAGE_SELF)
+        with psycopg.connect(url) as connection:
+            pids = [
+                row[0] for row in connection.execute("SELECT pid FROM pg_stat_activity WHERE pid <> pg_backend_pid()")
+            ]
+        return cls(used.ru_utime + used.ru_stime, sum(_spent(pid) for pid in pids))
+
+    def since(self, before: Processor) -> Processor:
+        return Processor(self.client - before.client, self.server - before.server)
+
+
+def _spent(pid: int) -> float:
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text("ascii").rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return (int(fields[11]) + int(fields[12])) / _TICKS
+
+
+# --- the bare queries -----------------------------------------------------------------------------------------------
+
+
+class Bare:
+    """The two queries, on connections of their own, prepared as psycopg does by itself."""
+
+    def __init__(self, url: str, embedder: KnownQuestions) -> None:
+        self._connection = psycopg.connect(url, autocommit=True)
+        self._connection.execute("SET max_parallel_workers_per_gather = 0")
+        self._embedder = embedder
+        self._analyzer = Analyzer()
+        self._words: Mapping[str, str] = {}
+        self._vectors: dict[str, str] = {}
+
+    def prepare(self, questions: Sequence[str]) -> None:
+        """What is not measured: the words of the questions, and their vectors in the form that SQL takes."""
+        self._words = {question: json.dumps(self._analyzer.query(question).words) for question in questions}
+        for question in questions:
+            self._vectors[question] = str(self._embedder.embed([question])[0].tolist())
+
+    def text(self, scope: str, question: str) -> list[str]:
+        should = [{"term": {"field": "word_text", "value": word}} for word in json.loads(self._words[question])]
+        terms = [{"field": "scope", "value": name} for name in (scope, "public")]
+        scopes = {"const_score": {"score": 0.0, "query": {"term_set": {"terms": terms}}}}
+        query = {"boolean": {"must": [{"boolean": {"should": should}}, scopes]}}
+        return self._ids(
+            "SELECT entry_id FROM jiyi_search.texts WHERE entry_id @@@ %s::jsonb "
+            f"ORDER BY paradedb.score(entry_id) DESC LIMIT {_BARE_LIMIT}",
+            [json.dumps(query)],
+        )
+
+    def vector(self, scope: str, question: str) -> list[str]:
+        return self._ids(
+            "SELECT entry_id FROM jiyi_search.vectors WHERE scope = ANY (%s) "
+            f"ORDER BY embedding <#> %s::halfvec LIMIT {_BARE_LIMIT}",
+            [[scope, "public"], self._vectors[question]],
+        )
+
+    def _ids(self, query: str, parameters: Sequence[Any]) -> list[str]:
+        return [row[0] for row in self._connection.execute(query.encode(), parameters).fetchall()]
+
+    def close(self) -> None:
+        self._connection.close()
+
+
+# --- what is measured -----------------------------------------------------------------------------------------------
+
+
+async def fill(memory: AgentMemory, layout: Layout, report: Report) -> None:
+    begin = time.perf_counter()
+    entries = layout.entries()
+    with progress(f"storing {layout}", layout.total) as advance:
+        while chunk := list(islice(entries, 5_000)):
+            await memory.store_many(chunk)
+            advance(len(chunk))
+    stored = time.perf_counter()
+    with progress(f"indexing {layout}", None):
+        await memory.drain()
+    done = time.perf_counter()
+    report.fact(
+        f"loading {layout}, vectors from a hash",
+        f"{done - begin:.0f} s",
+        f"store_many {rate(layout.total / (stored - begin))}",
+        f"vectors {rate(layout.total / (done - stored))}",
+    )
+
+
+async def recall_speed(
+    memory: AgentMemory, bare: Bare, layout: Layout, asked: Sequence[tuple[str, str]], report: Report
+) -> None:
+    async def recall(number: int) -> None:
+        scope, question = asked[number]
+        await memory.recall(question, scope=scope)
+
+    actions = {
+        "recall": recall,
+        "text": lambda number: bare.text(*asked[number]),
+        "vector": lambda number: bare.vector(*asked[number]),
+    }
+    times = await interleaved(len(asked) - _WARM_UP, actions, warm_up=_WARM_UP, label="asking")
+    together = Times([sum(pair) for pair in zip(times["text"].seconds, times["vector"].seconds, strict=True)])
+    shown = f"BM25 {milliseconds(times['text'].p50)} + vectors {milliseconds(times['vector'].p50)}"
+    found = times["recall"]
+    report.at_most(
+        f"hybrid recall, {layout}: p50",
+        milliseconds(found.p50),
+        f"{shown} = {milliseconds(together.p50)}",
+        value=found.p50 / together.p50,
+        target=1.5,
+    )
+    report.fact(f"hybrid recall, {layout}: p95", milliseconds(found.p95), f"bare {milliseconds(together.p95)}")
+    model = BundledEmbedder()
+    model.embed(["warm"])
+    embedding = await interleaved(
+        min(50, len(asked)), {"embed": lambda n: model.embed([asked[n][1]])}, label="embedding"
+    )
+    report.fact("the bundled embedder adds, for one question", milliseconds(embedding["embed"].p50))
+
+
+async def callers(memory: AgentMemory, url: str, asked: Sequence[tuple[str, str]], report: Report) -> None:
+    async def ask(questions: Sequence[tuple[str, str]]) -> None:
+        for scope, question in questions:
+            await memory.recall(question, scope=scope)
+
+    runs: dict[int, list[tuple[float, Processor]]] = {1: [], _CALLERS: []}
+    await asyncio.gather(*(ask(asked[number::_CALLERS]) for number in range(_CALLERS)))
+    for _ in range(3):
+        for number, measured in runs.items():
+            before, begin = Processor.now(url), time.perf_counter()
+            await asyncio.gather(*(ask(asked[part::number]) for part in range(number)))
+            seconds = time.perf_counter() - begin
+            measured.append((seconds, Processor.now(url).since(before)))
+    middle = {number: sorted(measured, key=lambda run: run[0])[1] for number, measured in runs.items()}
+    one, many = (len(asked) / seconds for seconds, _ in middle.values())
+    report.at_least(
+        f"{_CALLERS} callers at once", f"{rate(many)} recalls", f"one caller {rate(one)}", value=many / one, target=1.6
+    )
+    for number, (seconds, spent) in middle.items():
+        in_use = f"{(spent.server + spent.client) / seconds:.2f} of {os.cpu_count()} cores in use"
+        report.fact(
+            f"processor, {number} caller{'s' if number > 1 else ''}",
+            f"server {1e3 * spent.server / len(asked):.2f} ms a recall",
+            f"client {1e3 * spent.client / len(asked):.2f} ms a recall",
+            f"{in_use}, {spent.server / seconds:.2f} by the server",
+        )
+
+
+async def loading(url: str, folder: Path, count: int, report: Report) -> None:
+    """Bulk load with the real embedder, in a database of its own, against COPY and the embedder by themselves."""
+    model = BundledEmbedder()
+    model.embed(["warm"])
+    texts = list(Texts(seed=41).memories(count))
+    begin = time.perf_counter()
+    vectors = np.concatenate([model.embed(texts[start : start + 256]) for start in range(0, count, 256)])
+    embedded = time.perf_counter()
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("CREATE EXTENSION IF NOT EXISTS vector")
+        connection.execute("CREATE TABLE bare (id text, scope text, key text, content text, created timestamptz)")
+        connection.execute(f"CREATE TABLE bare_vectors (id text, scope text, embedding halfvec({vectors.shape[1]}))")
+        started = time.perf_counter()
+        with connection.cursor().copy("COPY bare FROM STDIN") as copy:
+            for number, text in enumerate(texts):
+                copy.write_row((f"id {number}", f"user-{number % 1_000}", f"note {number}", text, "2026-01-01"))
+        with connection.cursor().copy("COPY bare_vectors FROM STDIN (FORMAT BINARY)") as copy:
+            copy.set_types(["text", "text", "bytea"])
+            for number, vector in enumerate(vectors):
+                copy.write_row((f"id {number}", f"user-{number % 1_000}", halfvec_bytes(vector)))
+        copied = time.perf_counter()
+        connection.execute("DROP TABLE bare, bare_vectors")
+    bare = (embedded - begin) + (copied - started)
+    entries = [
+        {"key": f"load {number}", "content": text, "scope": f"loaded-{number % 1_000}"}
+        for number, text in enumerate(texts)
+    ]
+    async with await create_memory(
+        folder / "loading", storage=url, embedder=model, background_indexing=False
+    ) as memory:
+        await memory.drain()
+        begin = time.perf_counter()
+        await memory.store_many(entries)
+        stored = time.perf_counter()
+        await memory.drain()
+        whole = time.perf_counter() - begin
+    report.at_least(
+        f"bulk load of {count:,}, searchable by words and meaning",
+        f"{rate(count / whole)} (store_many {rate(count / (stored - begin))})",
+        f"COPY {copied - started:.1f} s + embedder {embedded - begin:.1f} s: {rate(count / bare)}",
+        value=bare / whole,
+        target=0.5,
+    )
+
+
+async def main(arguments: argparse.Namespace) -> None:
+    quick = arguments.quick
+    layout = Layout(50, 40) if quick else Layout(1_000, 100)
+    count = 60 if quick else 400
+    supply = Texts(seed=31)
+    questions = [
+        question
+        for pair in zip(supply.questions(count, "en"), supply.questions(count, "zh"), strict=True)
+        for question in pair
+    ]
+    asked = [(layout.scope(number * 7 % layout.scopes), question) for number, question in enumerate(questions)]
+    embedder = KnownQuestions(questions)
+    report = Report("postgres", "Memories on PostgreSQL")
+    with database(arguments.url) as url, work_directory(arguments.work) as folder:
+        memory = await create_memory(folder / "data", storage=url, embedder=embedder, background_indexing=False)
+        try:
+            await fill(memory, layout, report)
+            with psycopg.connect(url, autocommit=True) as connection:
+                connection.execute("VACUUM ANALYZE")
+            bare = Bare(url, embedder)
+            bare.prepare(questions)
+            await recall_speed(memory, bare, layout, asked, report)
+            bare.close()
+            await callers(memory, url, asked[:: 4 if quick else 2], report)
+        finally:
+            await memory.close()
+        with psycopg.connect(url, autocommit=True) as connection:
+            version = connection.execute("SHOW server_version").fetchone()
+            extensions = connection.execute("SELECT extname, extversion FROM pg_extension ORDER BY 1").fetchall()
+            name = f"jiyi_bench_loading_{os.getpid()}"
+            connection.execute(f"CREATE DATABASE {name}")
+        try:
+            await loading(_with_database(url, name), folder, 500 if quick else 10_000, report)
+        finally:
+            with psycopg.connect(url, autocommit=True) as connection:
+                connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
+        report.note(
+            f"PostgreSQL {version[0] if version else '?'} with "
+            + ", ".join(f"{name} {number}" for name, number in extensions if name != "plpgsql")
+            + "; server and client share the processor"
+        )
+        report.finish(arguments.results)
+
+
+def _with_database(url: str, name: str) -> str:
+    """The URL of another database of the same server."""
+    head, _, query = url.partition("?")
+    return f"{head.rpartition('/')[0]}/{name}" + (f"?{query}" if query else "")
+
+
+if __name__ == "__main__":
+    made = parser(__doc__)
+    made.add_argument("--url", help="an empty database (default: a server is started)")
+    asyncio.run(main(made.parse_args()))

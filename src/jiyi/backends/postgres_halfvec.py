@@ -1,0 +1,59 @@
+"""Vectors as PostgreSQL sends and takes them, in binary: the package `pgvector` is not needed for these few lines.
+
+`halfvec` on the wire is the number of dimensions and an unused number, two bytes each, then one IEEE half for each
+dimension; `vector` has floats of four bytes. All in network order.
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from psycopg.adapt import Dumper
+from psycopg.pq import Format
+
+Floats = NDArray[np.float32]
+
+_HEAD = struct.Struct(">HH")
+_ARRAY = struct.Struct(">iiIii")
+_FLOAT4, _FLOAT4_ARRAY = 700, 1021
+_ELEMENT = np.dtype([("size", ">i4"), ("value", ">f4")])
+
+
+@dataclass(frozen=True, slots=True)
+class Reals:
+    """A vector as a parameter: `%s::real[]`, which PostgreSQL casts to any type of pgvector."""
+
+    vector: Floats
+
+
+class RealsDumper(Dumper):
+    """Sends an array of floats as its type does, without a word of text."""
+
+    oid = _FLOAT4_ARRAY
+    format = Format.BINARY
+
+    def dump(self, obj: Any) -> bytes:
+        """The array's header, and each float after its size."""
+        elements = np.empty(len(obj.vector), dtype=_ELEMENT)
+        elements["size"] = 4
+        elements["value"] = obj.vector
+        return _ARRAY.pack(1, 0, _FLOAT4, len(elements), 1) + elements.tobytes()
+
+
+def halfvec_bytes(vector: Floats) -> bytes:
+    """A vector for a binary COPY."""
+    return _HEAD.pack(len(vector), 0) + vector.astype(">f2").tobytes()
+
+
+def from_halfvec(data: bytes) -> Floats:
+    """What a binary cursor gives for a `halfvec`."""
+    return np.frombuffer(data, dtype=">f2", offset=_HEAD.size).astype(np.float32)
+
+
+def from_vector(data: bytes) -> Floats:
+    """What a binary cursor gives for a `vector`."""
+    return np.frombuffer(data, dtype=">f4", offset=_HEAD.size).astype(np.float32)

@@ -1,0 +1,388 @@
+"""Settings: the only reader of the environment and of memory.yaml.
+
+Later wins: the defaults below, the file, the environment, the arguments.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, tzinfo
+from pathlib import Path
+from typing import Any
+
+from jiyi.config import parse
+from jiyi.config.parse import NestedError, Persistence, setting
+from jiyi.errors import ConfigError
+from jiyi.model.address import EMBEDDED, is_postgres, masked
+from jiyi.model.limits import Limits
+
+ROOT_KEY = "memory"
+PREFIX = "JIYI_"
+CONFIG_VARIABLE = "JIYI_CONFIG"
+HOME_VARIABLE = "JIYI_HOME"
+DEFAULT_HOME = "~/.jiyi/data"
+FILE_NAME = "memory.yaml"
+
+# The variables of the long-term design. A key is only sent to the server that it is for, whatever else is set.
+_DESIGN_VARIABLES = {
+    "MEMORY_EMBEDDING_MODEL": "embedding_model",
+    "MEMORY_SCORER_MODEL": "scorer_model",
+    "MEMORY_ROUTER_MODEL": "router_model",
+}
+# Read only where Milvus is used: they may be meant for other programs.
+_MILVUS_VARIABLES = {
+    f"milvus_{name}": f"MILVUS_{name.upper()}" for name in ("host", "port", "uri", "token", "memory_collection")
+}
+_SERVICES = {
+    ("llm", "deepseek"): (
+        "DEEPSEEK_API_KEY",
+        {"llm_api_key": "DEEPSEEK_API_KEY", "llm_base_url": "DEEPSEEK_API_BASE"},
+        {"llm_base_url": "https://api.deepseek.com/v1", "llm_model": "deepseek-chat"},
+    ),
+    ("embedder", "qwen"): (
+        "QWEN_API_KEY",
+        {"embedding_api_key": "QWEN_API_KEY", "embedding_base_url": "QWEN_API_BASE"},
+        {
+            "embedding_base_url": "https://dashscope.aliyuncs.com/compatible-mode/v1",
+            "embedding_model": "text-embedding-v4",
+        },
+    ),
+}
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Settings:
+    """Everything that can be set. Made by `load_settings`; frozen."""
+
+    path: Path = setting(Path(DEFAULT_HOME), parse.path, "the data directory")
+    scope: str = setting("main", parse.scope, "the scope that is meant when a call names none")
+    actor: str = setting("user", parse.text, "who is named in the change log")
+    storage: str = setting(
+        EMBEDDED,
+        parse.storage,
+        "where records are kept: embedded, or the address of a PostgreSQL database (postgresql://…)",
+    )
+    pool_size: int = setting(
+        8,
+        parse.whole(1, 1_000),
+        "connections to PostgreSQL that a memory keeps; in a rush it opens up to twice as many",
+    )
+    statement_timeout: float = setting(
+        60.0, parse.number(0.001, 86_400), "how long PostgreSQL may work on one statement, in seconds"
+    )
+    pg_search: bool = setting(
+        True, parse.flag, "in PostgreSQL: find words by the extension pg_search where the server has it"
+    )
+    vectors: str = setting(
+        "auto", parse.choice("auto", "milvus"), "where vectors are kept: auto (with the profile) or milvus"
+    )
+    milvus_uri: str | None = setting(
+        None,
+        parse.milvus_uri,
+        "the address of Milvus, or a file for Milvus Lite; milvus_host and milvus_port when not set",
+    )
+    milvus_host: str = setting("localhost", parse.text, "the host of Milvus")
+    milvus_port: int = setting(19530, parse.whole(1, 65_535), "the port of Milvus")
+    milvus_token: str | None = setting(None, parse.optional_text, "the token for Milvus, or user:password", secret=True)
+    milvus_memory_collection: str = setting(
+        "agent_memories_vectors", parse.collection, "the name of the collection in Milvus"
+    )
+    embedder: str = setting(
+        "bundled",
+        parse.choice("bundled", "none", "qwen", "openai-compatible", "fastembed", "sentence-transformers"),
+        "the embedder: bundled, none, qwen, openai-compatible, fastembed or sentence-transformers",
+    )
+    embedding_base_url: str | None = setting(None, parse.web_address, "the address of the embedding server")
+    embedding_model: str | None = setting(None, parse.optional_text, "the name of the embedding model")
+    embedding_api_key: str | None = setting(None, parse.optional_text, "the key for the embedding server", secret=True)
+    embedding_dimension: int | None = setting(
+        None, parse.optional_whole(1, 1 << 16), "the length of the vectors; needed for models that are not well known"
+    )
+    embedding_batch: int = setting(10, parse.whole(1, 10_000), "how many texts are embedded in one request")
+    enable_simple_memory: bool = setting(
+        False, parse.flag, "records and tags only: no embedder, no text index, no vectors"
+    )
+    llm: str = setting(
+        "none",
+        parse.choice("none", "deepseek", "openai-compatible"),
+        "the chat model: none (rules), deepseek or openai-compatible",
+    )
+    llm_base_url: str | None = setting(None, parse.web_address, "the address of the model server")
+    llm_model: str | None = setting(None, parse.optional_text, "the name of the model")
+    llm_api_key: str | None = setting(None, parse.optional_text, "the key for the model server", secret=True)
+    llm_timeout: float = setting(60.0, parse.number(0.1, 3600), "how long a reply may take, in seconds")
+    llm_max_reply_bytes: int = setting(4 << 20, parse.whole(1024, 1 << 30), "the longest reply, in bytes")
+    llm_retries: int = setting(2, parse.whole(0, 20), "how often a model that cannot be reached is asked again at once")
+    llm_concurrency: int = setting(4, parse.whole(1, 1_000), "how many questions a model is asked at the same time")
+    llm_input_price: float = setting(0.0, parse.number(0, 1e6), "what a million tokens sent to the model cost")
+    llm_output_price: float = setting(0.0, parse.number(0, 1e6), "what a million tokens of its replies cost")
+    scorer_model: str | None = setting(
+        None, parse.optional_text, "the model that scores rounds; llm_model when not set"
+    )
+    router_model: str | None = setting(None, parse.optional_text, "the model that routes; llm_model when not set")
+    reflection_model: str | None = setting(None, parse.optional_text, "the model that reflects; llm_model when not set")
+    compression_model: str | None = setting(
+        None, parse.optional_text, "the model that compresses memories; llm_model when not set"
+    )
+    summarizer_model: str | None = setting(
+        None, parse.optional_text, "the model that summarises chats; llm_model when not set"
+    )
+    background_indexing: bool = setting(True, parse.flag, "keep the indexes up to date in a thread")
+    background_jobs: bool = setting(True, parse.flag, "do background work in a thread")
+    job_attempts: int = setting(6, parse.whole(1, 100), "how often background work is begun before it is given up")
+    freshness_seconds: float = setting(10.0, parse.number(0, 3600), "how long a recall waits for the indexes")
+    recall_messages: bool = setting(True, parse.flag, "what is said in conversations can be recalled")
+    token_limit: int = setting(64_000, parse.whole(1, 1 << 40), "how many tokens a chat's window has at most")
+    summarize_prompt: str | None = setting(None, parse.optional_text, "your own words for asking a model for summaries")
+    soft_threshold: float = setting(0.8, parse.share, "the share of token_limit from which a chat is looked through")
+    reserve_tokens: int | None = setting(
+        None,
+        parse.optional_whole(0, 1 << 40),
+        "tokens that a compaction leaves free; a quarter of token_limit when not set",
+    )
+    persistence: Persistence | None = setting(
+        None, parse.persistence, "where integrations keep chats: enabled, backend (sqlite or redis), connection_string"
+    )
+    word_candidates: int = setting(50, parse.whole(1, 10_000), "candidates by words")
+    bigram_candidates: int = setting(20, parse.whole(1, 10_000), "candidates by character pairs")
+    dense_candidates: int = setting(50, parse.whole(1, 10_000), "candidates by meaning")
+    dated_candidates: int = setting(30, parse.whole(1, 10_000), "candidates inside the dates a question names")
+    busy_timeout: float = setting(30.0, parse.number(0.001, 3600), "how long to wait for another process, in seconds")
+    vector_cache_mb: int = setting(512, parse.whole(1, 1 << 20), "memory for vectors of scopes in use")
+    user_dictionary: Path | None = setting(None, parse.optional_path, "a file of words for the segmenter, one a line")
+    time_zone: str | None = setting(None, parse.zone, "the user's time zone; the machine's when not set")
+    max_content_bytes: int = setting(64 * 1024, parse.whole(1, 1 << 30), "the longest content, in bytes of UTF-8")
+    max_key_characters: int = setting(512, parse.whole(1, 10_000), "the longest key")
+    max_query_characters: int = setting(32_768, parse.whole(1, 1 << 24), "the longest query")
+    max_results: int = setting(1_000, parse.whole(1, 1_000_000), "the largest limit of a recall")
+    workspace: Path | None = setting(None, parse.optional_path, "the directory of notes: MEMORY.md and memory/")
+    recall_notes: bool = setting(True, parse.flag, "recall finds the notes of the workspace as well")
+    note_candidates: bool = setting(True, parse.flag, "what chats propose to keep goes into the daily notes by itself")
+    max_note_entry_bytes: int = setting(64 * 1024, parse.whole(1, 1 << 24), "the longest entry of a daily note")
+    max_note_day_bytes: int = setting(1 << 20, parse.whole(1, 1 << 28), "how large a daily note may grow by appending")
+    max_note_file_bytes: int = setting(4 << 20, parse.whole(1, 1 << 30), "the largest note that is read and searched")
+    context_file_tokens: int = setting(2_000, parse.whole(1, 1 << 24), "of each context file in a prompt, in tokens")
+    long_term_tokens: int = setting(4_000, parse.whole(1, 1 << 24), "of MEMORY.md in a prompt, in tokens")
+    daily_note_tokens: int = setting(4_000, parse.whole(1, 1 << 24), "of each day's notes in a prompt, in tokens")
+
+    def __repr__(self) -> str:
+        shown = (f"{f.name}={_shown(f.name, getattr(self, f.name))}" for f in dataclasses.fields(self))
+        return f"Settings({', '.join(shown)})"
+
+    @property
+    def limits(self) -> Limits:
+        """The limits of what callers may pass in."""
+        return Limits(
+            max_content_bytes=self.max_content_bytes,
+            max_key_characters=self.max_key_characters,
+            max_query_characters=self.max_query_characters,
+            max_results=self.max_results,
+        )
+
+    @property
+    def place(self) -> str:
+        """Where the memories are, fit for a message: the data directory, or the address without its password."""
+        return str(self.path) if self.storage == EMBEDDED else masked(self.storage)
+
+    @property
+    def milvus_address(self) -> str:
+        """How Milvus is reached."""
+        return self.milvus_uri or f"http://{self.milvus_host}:{self.milvus_port}"
+
+    @property
+    def zone(self) -> tzinfo:
+        """The user's time zone."""
+        if self.time_zone is not None:
+            from zoneinfo import ZoneInfo
+
+            return ZoneInfo(self.time_zone)
+        return datetime.now(UTC).astimezone().tzinfo or UTC
+
+    def user_words(self) -> list[str]:
+        """The words of the user dictionary: one a line; `#` begins a comment; what follows a blank is ignored."""
+        if self.user_dictionary is None:
+            return []
+        try:
+            lines = self.user_dictionary.read_text("utf-8").splitlines()
+        except (OSError, UnicodeDecodeError) as error:
+            raise ConfigError(f"user_dictionary {self.user_dictionary} cannot be read: {error}") from error
+        return [line.split()[0] for line in lines if line.strip() and not line.lstrip().startswith("#")]
+
+
+_FIELDS = {f.name: f for f in dataclasses.fields(Settings)}
+
+
+def load_settings(
+    path: str | os.PathLike[str] | None = None,
+    *,
+    config: str | os.PathLike[str] | None = None,
+    environment: Mapping[str, str] | None = None,
+    **arguments: Any,
+) -> Settings:
+    """Settings from the file, the environment and the arguments.
+
+    The file is `config`, or what JIYI_CONFIG names, or memory.yaml in the data directory if there is one. The address
+    of a database in the place of `path` is the setting `storage`.
+    """
+    env = os.environ if environment is None else environment
+    values: dict[str, Any] = {}
+    from_environment = _from_environment(env)
+    if is_postgres(path):
+        if arguments.setdefault("storage", path) != path:
+            raise ConfigError("the records have two addresses: one in the place of the path, another one as storage")
+    elif path is not None:
+        arguments["path"] = path
+    given = _checked(arguments, "argument {}")
+    home: Path | None = given.get("path") or from_environment.get("path")
+    named = config if config is not None else env.get(CONFIG_VARIABLE)
+    if named is not None:
+        values.update(_from_file(Path(named).expanduser()))
+        home = home or values.get("path")
+    else:
+        beside = (home or parse.path(DEFAULT_HOME)) / FILE_NAME
+        if beside.is_file():
+            values.update(_from_file(beside))
+    if {**values, **from_environment, **given}.get("vectors") == "milvus":
+        named_for_milvus = {name: env[variable] for name, variable in _MILVUS_VARIABLES.items() if env.get(variable)}
+        values.update(_checked(named_for_milvus, "environment variable {}", name_of=_MILVUS_VARIABLES.__getitem__))
+    merged = {"path": parse.path(DEFAULT_HOME), **values, **from_environment, **given}
+    return _agreeing(Settings(**_with_services(merged, env)))
+
+
+def _with_services(values: dict[str, Any], env: Mapping[str, str]) -> dict[str, Any]:
+    """Fill in what a named service brings with it: its address, its usual model, and its key from the environment."""
+    for (chosen, service), (key, variables, defaults) in _SERVICES.items():
+        if values.get(chosen) != service:
+            continue
+        named = {name: env[variable] for name, variable in variables.items() if env.get(variable)}
+        checked = _checked(named, "environment variable {}", name_of=variables.__getitem__)
+        values = {**defaults, **checked, **{name: value for name, value in values.items() if value is not None}}
+        secret = next(name for name in variables if name.endswith("api_key"))
+        if values.get(secret) is None:
+            raise ConfigError(f"{chosen} is {service}, which needs a key; set {key} or {PREFIX}{secret.upper()}")
+    return values
+
+
+def _agreeing(settings: Settings) -> Settings:
+    """Settings that do not make sense without each other."""
+    needed: dict[str, dict[str, tuple[str, ...]]] = {
+        "llm": {"openai-compatible": ("llm_base_url", "llm_model")},
+        "embedder": {
+            "openai-compatible": ("embedding_base_url", "embedding_model"),
+            "fastembed": ("embedding_model",),
+            "sentence-transformers": ("embedding_model",),
+        },
+    }
+    for name_of_kind, kinds in needed.items():
+        chosen = getattr(settings, name_of_kind)
+        missing = [name for name in kinds.get(chosen, ()) if getattr(settings, name) is None]
+        if missing:
+            raise ConfigError(
+                f"{name_of_kind} is {chosen}, which needs {' and '.join(missing)}; "
+                f"set {' and '.join(PREFIX + name.upper() for name in missing)} or the same names in {FILE_NAME}"
+            )
+    return settings
+
+
+def load_memory_config(config_path: str | os.PathLike[str] = "configs/memory.yaml") -> dict[str, Any]:
+    """The settings of a memory.yaml as a dictionary, checked; what the file leaves out is left out."""
+    found = _from_file(Path(config_path).expanduser())
+    return {name: value.to_dict() if isinstance(value, Persistence) else value for name, value in found.items()}
+
+
+def _from_environment(env: Mapping[str, str]) -> dict[str, Any]:
+    found: dict[str, Any] = {name: env[variable] for variable, name in _DESIGN_VARIABLES.items() if env.get(variable)}
+    for variable, value in env.items():
+        if variable == HOME_VARIABLE:
+            found["path"] = value
+        elif variable.startswith(PREFIX) and variable != CONFIG_VARIABLE:
+            found[variable.removeprefix(PREFIX).lower()] = value
+    return _checked(
+        found,
+        "environment variable {}",
+        name_of=lambda key: HOME_VARIABLE if key == "path" else PREFIX + key.upper(),
+    )
+
+
+def _from_file(path: Path) -> dict[str, Any]:
+    import yaml
+
+    try:
+        text = path.read_text("utf-8")
+    except FileNotFoundError:
+        raise ConfigError(f"{path} does not exist; create it with the root key '{ROOT_KEY}:'") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path} cannot be read: {error}") from error
+    try:
+        node = yaml.compose(text, Loader=yaml.SafeLoader)
+        data = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        # Not the error's own text: it quotes the file, and there may be a password in it.
+        mark = getattr(error, "problem_mark", None)
+        line = f", line {mark.line + 1}" if mark is not None else ""
+        reason = getattr(error, "problem", None) or getattr(error, "reason", None) or "it cannot be read"
+        raise ConfigError(f"{path}{line}: not valid YAML: {masked(reason)}") from None
+    if data is None:
+        return {}
+    if not isinstance(data, dict):
+        raise ConfigError(f"{path}, line 1: the root key '{ROOT_KEY}:' is needed")
+    lines = _lines(node)
+    for key in data:
+        if key != ROOT_KEY:
+            raise ConfigError(
+                f"{path}, line {lines.get((str(key),), 1)}: unknown key {key!r}; the root key is '{ROOT_KEY}'"
+            )
+    section = data[ROOT_KEY]
+    if section is None:
+        return {}
+    if not isinstance(section, dict):
+        raise ConfigError(
+            f"{path}, line {lines[(ROOT_KEY,)]}: '{ROOT_KEY}' must hold settings, not {type(section).__name__}"
+        )
+    settings = {str(key): value for key, value in section.items()}
+    where = {key: f"{path}, line {lines.get((ROOT_KEY, key), 1)}: {key}" for key in settings}
+    where.update(
+        {
+            f"{above}.{below}": f"{path}, line {line}: {above}.{below}"
+            for (*_, above, below), line in ((place, line) for place, line in lines.items() if len(place) == 3)
+        }
+    )
+    return _checked(settings, "{}", name_of=lambda key: where.get(key, key))
+
+
+def _lines(node: Any, above: tuple[str, ...] = ()) -> dict[tuple[str, ...], int]:
+    """Line numbers of the keys of a composed YAML document."""
+    found: dict[tuple[str, ...], int] = {}
+    if type(node).__name__ == "MappingNode":
+        for key, value in node.value:
+            place = (*above, str(key.value))
+            found[place] = key.start_mark.line + 1
+            found.update(_lines(value, place))
+    return found
+
+
+def _checked(values: Mapping[str, Any], place: str, name_of: Callable[[str], str] = lambda key: key) -> dict[str, Any]:
+    found = {}
+    for key, value in values.items():
+        if key not in _FIELDS:
+            near = difflib.get_close_matches(key, _FIELDS, n=1)
+            hint = f"; did you mean {near[0]!r}?" if near else f"; known are {', '.join(sorted(_FIELDS))}"
+            raise ConfigError(f"{place.format(name_of(key))}: unknown setting {key!r}{hint}")
+        try:
+            found[key] = _FIELDS[key].metadata["parse"](value)
+        except NestedError as error:
+            raise ConfigError(f"{place.format(name_of(f'{key}.{error.key}'))}: {error}") from None
+        except ValueError as error:
+            raise ConfigError(f"{place.format(name_of(key))}: {_shown(key, value)} will not do: {error}") from None
+    return found
+
+
+def _shown(name: str, value: Any) -> str:
+    """A value fit for a message: a secret is not shown, whatever it is."""
+    if value is not None and _FIELDS[name].metadata["secret"]:
+        return "'***'"
+    return masked(repr(value))

@@ -1,0 +1,245 @@
+"""What the values of settings may be: a function takes what was written and gives the value, or says what is needed."""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import json
+import os
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from jiyi.errors import InvalidScopeError
+from jiyi.model.address import EMBEDDED, check_postgres, is_postgres, masked
+from jiyi.model.scope import check_scope, scope_problem
+
+Parse: TypeAlias = Callable[[Any], Any]
+
+# Two letters at least: one letter is a drive of Windows. One slash is left of two when an address was made a Path.
+_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
+
+
+def setting(default: Any, parser: Parse, about: str, *, secret: bool = False) -> Any:
+    """A field of the settings: what it is when nobody says, how it is read, and a line about it."""
+    return field(default=default, metadata={"parse": parser, "about": about, "secret": secret})
+
+
+def whole(least: int, most: int) -> Parse:
+    """A whole number in these bounds."""
+
+    def parse(value: Any) -> int:
+        if isinstance(value, str) and re.fullmatch(r"[+-]?\d{1,18}", value.strip()):
+            value = int(value)
+        if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+            raise ValueError(f"a whole number from {least} to {most} is needed")
+        return value
+
+    return parse
+
+
+def number(least: float, most: float) -> Parse:
+    """A number in these bounds."""
+
+    def parse(value: Any) -> float:
+        if isinstance(value, str) and re.fullmatch(r"[+-]?(\d+\.?\d*|\.\d+)", value.strip()):
+            value = float(value)
+        if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= most:
+            raise ValueError(f"a number from {least:g} to {most:g} is needed")
+        return float(value)
+
+    return parse
+
+
+def share(value: Any) -> float:
+    """A share above 0 and at most 1."""
+    found = float(number(0, 1)(value))
+    if found == 0:
+        raise ValueError("a share above 0 and at most 1 is needed")
+    return found
+
+
+def flag(value: Any) -> bool:
+    """True or false, in the usual words."""
+    if isinstance(value, bool):
+        return value
+    known = {
+        "true": True,
+        "yes": True,
+        "on": True,
+        "1": True,
+        "false": False,
+        "no": False,
+        "off": False,
+        "0": False,
+    }
+    if isinstance(value, str) and value.strip().lower() in known:
+        return known[value.strip().lower()]
+    raise ValueError("true or false is needed")
+
+
+def choice(*allowed: str) -> Parse:
+    """One of these words."""
+
+    def parse(value: Any) -> str:
+        # YAML reads a bare `none` as text but `null` and an empty value as nothing; both mean "without".
+        word = "none" if value is None and "none" in allowed else value
+        if word not in allowed:
+            raise ValueError(f"one of {', '.join(allowed)} is needed")
+        return str(word)
+
+    return parse
+
+
+def path(value: Any) -> Path:
+    """A path of this machine."""
+    if not isinstance(value, str | os.PathLike) or not os.fspath(value):
+        raise ValueError("a path is needed")
+    if _ADDRESS.match(os.fspath(value)):
+        raise ValueError("a path of this machine is needed, not an address: a file or a directory")
+    return Path(value).expanduser()
+
+
+def optional_path(value: Any) -> Path | None:
+    """A path, or nothing."""
+    return None if value is None or value == "" else path(value)
+
+
+def text(value: Any) -> str:
+    """Some text."""
+    if not isinstance(value, str) or not value.strip():
+        raise ValueError("some text is needed")
+    return value
+
+
+def optional_text(value: Any) -> str | None:
+    """Some text, or nothing."""
+    return None if value is None or value == "" else text(value)
+
+
+def storage(value: Any) -> str:
+    """The embedded profile, or the address of a database."""
+    if value in (None, "", EMBEDDED):
+        return EMBEDDED
+    if not is_postgres(value):
+        raise ValueError(
+            f"{EMBEDDED}, or the address of a PostgreSQL database such as postgresql://user@host/database, is needed"
+        )
+    return check_postgres(value)
+
+
+def milvus_uri(value: Any) -> str | None:
+    """The address of a Milvus server, or a file for Milvus Lite."""
+    found = optional_text(value)
+    if found is None:
+        return None
+    if re.fullmatch(r"https?://[^/\s]+\S*", found.strip()):
+        return found.strip()
+    if _ADDRESS.match(found) or not found.endswith(".db"):
+        raise ValueError(
+            "an address such as http://localhost:19530, or a file for Milvus Lite that ends in .db, is needed"
+        )
+    return str(Path(found).expanduser())
+
+
+def collection(value: Any) -> str:
+    """The name of a collection of Milvus."""
+    if not isinstance(value, str) or not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]{0,200}", value):
+        raise ValueError("a name of letters, digits and _ that does not begin with a digit is needed")
+    return value
+
+
+def optional_whole(least: int, most: int) -> Parse:
+    """A whole number in these bounds, or nothing."""
+    parse = whole(least, most)
+    return lambda value: None if value is None or value == "" else parse(value)
+
+
+def persistence(value: Any) -> Persistence | None:
+    """Where chats of other frameworks are kept: a mapping, or JSON of one in the environment."""
+    if value is None or value == "" or isinstance(value, Persistence):
+        return value or None
+    if isinstance(value, str):
+        try:
+            value = json.loads(value)
+        except ValueError:
+            raise ValueError("a mapping is needed: enabled, backend, connection_string") from None
+    if not isinstance(value, Mapping):
+        raise ValueError("a mapping is needed: enabled, backend, connection_string")  # noqa: TRY004
+    found: dict[str, Any] = {}
+    for key, part in value.items():
+        if key not in _PERSISTENCE:
+            near = difflib.get_close_matches(str(key), _PERSISTENCE, n=1)
+            hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(_PERSISTENCE)}"
+            raise NestedError(str(key), f"unknown setting {str(key)!r}; {hint}")
+        try:
+            found[key] = _PERSISTENCE[key](part)
+        except ValueError as error:
+            raise NestedError(key, f"{masked(repr(part))} will not do: {error}") from None
+    if found.get("backend") == "redis" and not found.get("connection_string"):
+        raise NestedError("backend", "redis needs a connection_string such as redis://localhost:6379")
+    return Persistence(**found)
+
+
+class NestedError(ValueError):
+    """A setting inside a setting is wrong; `key` names it."""
+
+    def __init__(self, key: str, problem: str) -> None:
+        super().__init__(problem)
+        self.key = key
+
+
+@dataclass(frozen=True, slots=True)
+class Persistence:
+    """Where integrations keep their chats: `sqlite` is this memory itself."""
+
+    enabled: bool = False
+    backend: str = "sqlite"
+    connection_string: str | None = None
+
+    def __repr__(self) -> str:
+        address = None if self.connection_string is None else masked(self.connection_string)
+        return f"Persistence(enabled={self.enabled}, backend={self.backend!r}, connection_string={address!r})"
+
+    def to_dict(self) -> dict[str, Any]:
+        """As it stands in memory.yaml."""
+        return dataclasses.asdict(self)
+
+
+def zone(value: Any) -> str | None:
+    """The name of a time zone, or nothing."""
+    if value is None or value == "":
+        return None
+    from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+    try:
+        ZoneInfo(value)
+    except (ZoneInfoNotFoundError, TypeError, ValueError, OSError):
+        raise ValueError("a time zone such as Asia/Shanghai or UTC is needed") from None
+    return str(value)
+
+
+def scope(value: Any) -> str:
+    """The name of a scope."""
+    try:
+        return check_scope(value)
+    except InvalidScopeError:
+        raise ValueError(f"a scope {scope_problem(value)}; a name such as main is needed") from None
+
+
+_PERSISTENCE: dict[str, Parse] = {
+    "enabled": flag,
+    "backend": choice("sqlite", "redis"),
+    "connection_string": optional_text,
+}
+
+
+def web_address(value: Any) -> str | None:
+    """The address of a server on the web, or nothing."""
+    if value is None or value == "":
+        return None
+    if not isinstance(value, str) or not re.fullmatch(r"https?://[^/\s]+\S*", value.strip()):
+        raise ValueError("an address such as http://localhost:8080/v1 is needed")
+    return value.strip()

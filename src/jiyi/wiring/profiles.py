@@ -1,0 +1,142 @@
+"""The engines of each profile: which database keeps the records, which indexes follow it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final, cast
+
+from jiyi.errors import MissingDependencyError
+from jiyi.model.address import EMBEDDED
+
+if TYPE_CHECKING:
+    from jiyi.backends.milvus_vectors import ExclusiveLock
+    from jiyi.backends.postgres_session import SessionLock
+    from jiyi.backends.sql.postgres import PostgresDatabase
+    from jiyi.backends.sql.records import Database
+    from jiyi.config import Settings
+    from jiyi.ports import Embedder, RecordStore, TextIndex, VectorIndex
+    from jiyi.text import Vocabulary
+
+DATABASE_FILE: Final = "memory.db"
+_INDEXES: Final = "search_index"
+
+
+def open_database(settings: Settings) -> Database:
+    """The database of the records, opened, made if there was none, and brought up to date."""
+    if settings.storage == EMBEDDED:
+        from jiyi.backends.sql.sqlite import SqliteDatabase
+
+        return SqliteDatabase(settings.path / DATABASE_FILE, busy_timeout=settings.busy_timeout)
+    try:
+        from jiyi.backends.sql.postgres import PostgresDatabase
+    except ImportError as error:
+        raise MissingDependencyError(
+            "storage is PostgreSQL, which needs the package psycopg; install it with: pip install 'jiyi[postgres]'"
+        ) from error
+    return PostgresDatabase(
+        settings.storage,
+        pool_size=settings.pool_size,
+        lock_timeout=settings.busy_timeout,
+        statement_timeout=settings.statement_timeout,
+    )
+
+
+def record_store(database: Database) -> RecordStore:
+    """The records in it. What a recall asks of a file is asked without SQLAlchemy."""
+    from jiyi.backends.sql.sqlite import SqliteDatabase
+
+    if isinstance(database, SqliteDatabase):
+        from jiyi.backends.sql.sqlite_store import SqliteRecordStore
+
+        return SqliteRecordStore(database)
+    from jiyi.backends.sql.records import SqlRecordStore
+
+    return SqlRecordStore(database)
+
+
+def text_index(settings: Settings, database: Database, vocabulary: Vocabulary, store_id: str) -> TextIndex:
+    """Words: tantivy beside a file, PostgreSQL's own inside PostgreSQL."""
+    if settings.storage == EMBEDDED:
+        from jiyi.backends.tantivy_index import TantivyIndex
+
+        return TantivyIndex(settings.path / _INDEXES, vocabulary, store_id, lock_timeout=settings.busy_timeout)
+    from jiyi.backends.postgres_text import PostgresTextIndex
+
+    index = PostgresTextIndex(
+        _postgres(database),
+        vocabulary,
+        store_id,
+        lock_timeout=settings.busy_timeout,
+        pg_search=settings.pg_search,
+    )
+    index.follow()
+    return index
+
+
+def vector_index(settings: Settings, database: Database, embedder: Embedder, store_id: str) -> VectorIndex:
+    """Meaning: with the records' profile, or in Milvus."""
+    if settings.vectors == "milvus":
+        return _milvus(settings, database, embedder, store_id)
+    if settings.storage == EMBEDDED:
+        from jiyi.backends.sqlite_vectors import SqliteVectors
+
+        return SqliteVectors(
+            settings.path / _INDEXES,
+            embedder,
+            store_id,
+            cache_bytes=settings.vector_cache_mb << 20,
+            lock_timeout=settings.busy_timeout,
+        )
+    from jiyi.backends.postgres_vectors import PostgresVectors
+
+    return PostgresVectors(_postgres(database), embedder, store_id, lock_timeout=settings.busy_timeout)
+
+
+def _milvus(settings: Settings, database: Database, embedder: Embedder, store_id: str) -> VectorIndex:
+    from jiyi.backends.milvus_vectors import MilvusVectors
+
+    return MilvusVectors(
+        settings.milvus_address,
+        embedder,
+        store_id,
+        lock=_lock_of_vectors(settings, database),
+        token=settings.milvus_token,
+        collection=settings.milvus_memory_collection,
+        cache_bytes=settings.vector_cache_mb << 20,
+    )
+
+
+def _lock_of_vectors(settings: Settings, database: Database) -> ExclusiveLock:
+    """Milvus has no locks: who writes there is settled where the records are."""
+    if settings.storage == EMBEDDED:
+        from jiyi.backends.locks import ProcessLock
+
+        return ProcessLock(
+            settings.path / "vector-index.lock", timeout=settings.busy_timeout, purpose="the vector index"
+        )
+    from jiyi.backends.postgres_session import SessionLock, Sessions
+
+    postgres = _postgres(database)
+    key = postgres.key("milvus", settings.milvus_memory_collection)
+    return _InDatabase(SessionLock(Sessions(postgres), key, "vector index", timeout=settings.busy_timeout))
+
+
+class _InDatabase:
+    """A lock of the database for what is kept elsewhere."""
+
+    def __init__(self, lock: SessionLock) -> None:
+        self._lock = lock
+
+    @contextmanager
+    def hold(self, timeout: float | None = None) -> Iterator[None]:
+        """Hold it for the block."""
+        with self._lock.hold(timeout):
+            yield
+
+    def close(self) -> None:
+        """Nothing: the connections are those of the record store."""
+
+
+def _postgres(database: Database) -> PostgresDatabase:
+    return cast("PostgresDatabase", database)
