@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
+from typing import LiteralString, cast
 
 import psycopg
 from psycopg import sql
@@ -134,7 +135,8 @@ class VectorTables:
         ).format(
             similarity=self._similarity,
             vectors=named(vectors_table()),
-            scope=sql.Literal(scope),
+            # The statement has a parameter, so a percent sign is read as the beginning of one.
+            scope=sql.SQL(cast("LiteralString", sql.Literal(scope).as_string().replace("%", "%%"))),
             distance=self._distance,
             limit=sql.Literal(limit),
         )
