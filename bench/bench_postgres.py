@@ -71,7 +71,8 @@ class KnownQuestions(HashedDocuments):
 
     def embed(self, texts: Sequence[str]) -> Floats:
         if len(texts) == 1 and texts[0] in self._known:
-            return self._known[texts[0]][None, :]
+            found: Floats = self._known[texts[0]][None, :]
+            return found
         return self.hashed(texts)
 
 
@@ -274,14 +275,14 @@ async def loading(url: str, folder: Path, count: int, report: Report) -> None:
         folder / "loading", storage=url, embedder=model, background_indexing=False
     ) as memory:
         await memory.drain()
-        begin = time.perf_counter()
+        opened = time.perf_counter()
         await memory.store_many(entries)
         stored = time.perf_counter()
         await memory.drain()
-        whole = time.perf_counter() - begin
+        whole = time.perf_counter() - opened
     report.at_least(
         f"bulk load of {count:,}, searchable by words and meaning",
-        f"{rate(count / whole)} (store_many {rate(count / (stored - begin))})",
+        f"{rate(count / whole)} (store_many {rate(count / (stored - opened))})",
         f"COPY {copied - started:.1f} s + embedder {embedded - begin:.1f} s: {rate(count / bare)}",
         value=bare / whole,
         target=0.5,
@@ -358,7 +359,9 @@ async def main(arguments: argparse.Namespace) -> None:
     embedder = KnownQuestions(questions)
     report = Report("postgres", "Memories on PostgreSQL")
     with database(arguments.url) as url, work_directory(arguments.work) as folder:
-        memory = await create_memory(folder / "data", storage=url, embedder=embedder, background_indexing=False)
+        memory = await create_memory(
+            folder / "data", storage=url, embedder=embedder, background_indexing=False, pool_size=_CALLERS
+        )
         try:
             await fill(memory, layout, report)
             with psycopg.connect(url, autocommit=True) as connection:

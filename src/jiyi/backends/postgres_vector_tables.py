@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
-from typing import LiteralString, cast
 
 import psycopg
 from psycopg import sql
@@ -136,7 +135,7 @@ class VectorTables:
             similarity=self._similarity,
             vectors=named(vectors_table()),
             # The statement has a parameter, so a percent sign is read as the beginning of one.
-            scope=sql.SQL(cast("LiteralString", sql.Literal(scope).as_string().replace("%", "%%"))),
+            scope=sql.SQL(sql.Literal(scope).as_string().replace("%", "%%")),
             distance=self._distance,
             limit=sql.Literal(limit),
         )
