@@ -16,7 +16,7 @@ from jiyi.providers.openai_compatible import OpenAICompatibleModel
 from jiyi.sync import AgentMemory
 from tests.support import QUICK
 
-pytest_plugins = ["tests.servers.fixtures"]
+pytest_plugins = ["tests.servers.fixtures", "tests.servers.milvus_fixtures", "tests.servers.profiles"]
 
 # `ci` draws the same examples every time: a red run is red again on the next machine. `thorough` searches for
 # new ones (make test ARGS=--hypothesis-profile=thorough). Neither has a deadline: slow is not wrong.

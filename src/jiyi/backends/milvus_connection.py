@@ -16,6 +16,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 from urllib.parse import urlsplit
@@ -68,8 +69,6 @@ class Server:
     def ranks_text(self) -> bool:
         """Whether it has BM25 with the analyzer `jieba`."""
         if self.lite:
-            from importlib.util import find_spec
-
             return find_spec("jieba") is not None
         return self.number >= (2, 5)
 
@@ -118,9 +117,7 @@ class MilvusConnection:
 
     def has(self, collection: str) -> bool:
         """Whether there is a collection, or another name of one."""
-        return bool(
-            self._ask("look for a collection", lambda c: c.has_collection(collection, timeout=self._timeout))
-        )
+        return bool(self._ask("look for a collection", lambda c: c.has_collection(collection, timeout=self._timeout)))
 
     def described(self, collection: str) -> dict[str, Any]:
         """How a collection was made, as Milvus tells it."""
@@ -314,11 +311,16 @@ class MilvusConnection:
                 "vectors in a file by Milvus Lite need a package that is not installed; "
                 "install it: pip install 'jiyi[milvus-lite]'"
             ) from None
+        if find_spec("jieba") is not None:
+            import jieba
+
+            # It tells on standard error that it reads its dictionary.
+            jieba.setLogLevel(logging.WARNING)
         folder = Path(self._uri)
         folder.parent.mkdir(parents=True, exist_ok=True)
         if not _lite_users[self._uri] and _held_by_another(folder / "LOCK"):
             raise IndexUnavailableError(
-                f"another process has {self._uri} open, and Milvus Lite serves one process at a time; end that process, "
+                f"another process has {self._uri} open, and Milvus Lite serves one process at a time; end that one, "
                 "or use a Milvus server for several (set milvus_uri to http://host:19530)"
             )
 
@@ -327,7 +329,7 @@ class MilvusConnection:
         from pymilvus.exceptions import MilvusException
 
         code = error.code if isinstance(error, MilvusException) else None
-        status = error.code() if isinstance(error, grpc.RpcError) and callable(getattr(error, "code", None)) else code
+        status = _status(error)
         reason = self._scrubbed(str(getattr(error, "message", "") or error))
         if code == _NO_COLLECTION or "can't find collection" in reason:
             return MissingCollectionError(f"Milvus at {self.address} has no such collection: {reason}")
@@ -415,6 +417,21 @@ def _held_by_another(file: Path) -> bool:
             return True
         fcntl.flock(opened, fcntl.LOCK_UN)
     return False
+
+
+def _status(error: BaseException | None) -> Any:
+    """What gRPC said, which pymilvus often keeps behind an error of its own."""
+    import grpc
+
+    # It also raises errors from themselves.
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:
+        if isinstance(error, grpc.RpcError):
+            code = getattr(error, "code", None)
+            return code() if callable(code) else None
+        seen.add(id(error))
+        error = error.__cause__
+    return None
 
 
 def _is_silence(error: Exception, reason: str) -> bool:

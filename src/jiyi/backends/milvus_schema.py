@@ -137,10 +137,12 @@ def differences(described: Mapping[str, Any], metric: str | None, fields: Sequen
     """How a collection is not what it should be, in words."""
     found: list[str] = []
     there = {str(field["name"]): field for field in described.get("fields", ())}
+    missing = [field.name for field in fields if field.name not in there]
+    if missing:
+        found.append(f"it has no field {', '.join(map(repr, missing))}")
     for field in fields:
         other = there.get(field.name)
         if other is None:
-            found.append(f"it has no field {field.name!r}")
             continue
         kind = getattr(other.get("type"), "name", str(other.get("type")))
         params = other.get("params") or {}

@@ -132,9 +132,7 @@ class MilvusVectors:
         self._state_id = text_hash(store_id)
         self._partitions = partitions
         self._dimension = embedder.identity.dimension
-        self._cache = ScopeCache(
-            self._connection, self._dimension, cache_bytes=cache_bytes, exact_rows=exact_rows
-        )
+        self._cache = ScopeCache(self._connection, self._dimension, cache_bytes=cache_bytes, exact_rows=exact_rows)
         self._state_ready = False
         self._condemned = ""
         """A collection that turned out to be missing or of another form."""
@@ -219,9 +217,7 @@ class MilvusVectors:
             for chunk in range(int(known[entry_id]["chunks"]))
         ]
         timestamp = max(state.timestamp, written.timestamp, self._connection.delete(state.generation, removed))
-        after = replace(
-            state, sequence=batch.mark.sequence, fingerprint=batch.mark.fingerprint, timestamp=timestamp
-        )
+        after = replace(state, sequence=batch.mark.sequence, fingerprint=batch.mark.fingerprint, timestamp=timestamp)
         self._write_state(after)
         self._tell_cache(state, after, written, gone, known)
 
@@ -281,9 +277,7 @@ class MilvusVectors:
         self._connection.create(name, schema, indexes, partitions=self._partitions)
         return building, True
 
-    def _fill(
-        self, state: State, store: RecordStore, head: Mark, *, fresh: bool, progress: Progress | None
-    ) -> int:
+    def _fill(self, state: State, store: RecordStore, head: Mark, *, fresh: bool, progress: Progress | None) -> int:
         target = state.building
         usable = state.identity == self.identity and state.generation not in {"", self._condemned}
         sources = [target, *([state.generation] if usable and self._is_sound(state.generation) else [])]

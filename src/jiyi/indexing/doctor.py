@@ -9,6 +9,7 @@ from datetime import timedelta
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
+from jiyi.errors import IndexingError
 from jiyi.indexing.background import BackgroundIndexer
 from jiyi.indexing.drain import Drainer
 from jiyi.jobs import JobWorker
@@ -37,31 +38,7 @@ def examine(
     problems = store.check()
     if problems:
         advice.append("the database is damaged: restore it from a backup or from an export")
-    states = []
-    for index in indexes:
-        state = drainer.state(index)
-        description = index.describe()
-        # Deleting an index is allowed at any time, and a new store has none yet: nothing is wrong then.
-        built = bool(description.get("bytes"))
-        file_problems = index.check() if state.usable else []
-        if not built:
-            notes.append(f"index {index.name} is not built: the next recall builds it, or 'jiyi repair' now")
-        elif not state.usable:
-            advice.append(f"index {index.name} is damaged or made by other rules: run 'jiyi repair' (recall also does)")
-        elif file_problems:
-            advice.append(f"index {index.name} has damaged files: run 'jiyi repair'")
-        elif state.behind:
-            notes.append(f"index {index.name} is {state.behind} changes behind: the next recall takes them in")
-        states.append(
-            {
-                "index": index.name,
-                "built": built,
-                "usable": state.usable,
-                "behind": state.behind,
-                "problems": file_problems,
-                **description,
-            }
-        )
+    states = [_examined(index, drainer, advice, notes) for index in indexes]
     last_error = indexer.last_error if indexer is not None else None
     if last_error is not None:
         advice.append(f"indexing failed and is being retried: {last_error}")
@@ -102,6 +79,36 @@ def examine(
         "failing_chats": failing,
         "advice": advice,
         "notes": notes,
+    }
+
+
+def _examined(index: DerivedIndex, drainer: Drainer, advice: list[str], notes: list[str]) -> dict[str, Any]:
+    """How an index stands; what is to be done about it goes to the others."""
+    try:
+        state = drainer.state(index)
+    except IndexingError as error:
+        advice.append(f"index {index.name} cannot be asked: {error}")
+        unknown = {"built": True, "usable": False, "behind": None, "problems": [str(error)]}
+        return {"index": index.name, **unknown, **index.describe()}
+    description = index.describe()
+    # Deleting an index is allowed at any time, and a new store has none yet: nothing is wrong then.
+    built = bool(description.get("bytes"))
+    problems = index.check() if state.usable else []
+    if not built:
+        notes.append(f"index {index.name} is not built: the next recall builds it, or 'jiyi repair' now")
+    elif not state.usable:
+        advice.append(f"index {index.name} is damaged or made by other rules: run 'jiyi repair' (recall also does)")
+    elif problems:
+        advice.append(f"index {index.name} has damaged files: run 'jiyi repair'")
+    elif state.behind:
+        notes.append(f"index {index.name} is {state.behind} changes behind: the next recall takes them in")
+    return {
+        "index": index.name,
+        "built": built,
+        "usable": state.usable,
+        "behind": state.behind,
+        "problems": problems,
+        **description,
     }
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta, tzinfo
 from typing import TYPE_CHECKING, NamedTuple
 
-from jiyi.errors import IndexDamagedError, IndexingError, InvalidInputError, ModelError
+from jiyi.errors import IndexDamagedError, IndexingError, IndexUnavailableError, InvalidInputError, ModelError
 from jiyi.model import clock
 from jiyi.model.entry import Explanation, IndexCoverage, MemoryEntry
 from jiyi.model.filters import Filters
@@ -177,31 +177,52 @@ class RecallEngine:
             raise
         similar = asked.result() if asked is not None else None
         coverage += beside
-        if statistics is not None and (similar is not None or request.mode != "semantic"):
+        try:
+            found = self._found(search, proposed, statistics, similar)
+        except IndexUnavailableError as error:
+            if similar is None:
+                raise
+            # The vectors went away in the middle of the answer.
+            coverage[-1] = _silent(coverage[-1], error)
+            found = self._found(search, proposed, statistics, None)
+        if found is None:
+            reasons = "; ".join(f"{part.index}: {part.note or 'not asked'}" for part in coverage)
+            raise IndexingError(f"no index could answer ({reasons}); the records are safe: run 'jiyi repair'")
+        return Answer(self._ranked(request, search.question, found, tuple(coverage), now), len(found.ids))
+
+    def _found(
+        self,
+        search: _Search,
+        by_words: dict[str, None],
+        statistics: TermStatistics | None,
+        similar: _Similar | None,
+    ) -> Gathered | None:
+        """The candidates; `None` when no index could be asked."""
+        if statistics is not None and (similar is not None or search.request.mode != "semantic"):
+            proposed = dict(by_words)
             if similar is not None:
                 proposed.update(self._by_meaning(search, similar))
             elif search.dated is not None:
                 # The date may be all that matches: whatever happened then.
                 inside = self.store.page(search.dated, limit=search.inside, offset=0)
                 proposed.update(dict.fromkeys(entry.id for entry in inside))
-            found = self._gathered(search, list(proposed), statistics, similar)
-        elif similar is not None:
+            return self._gathered(search, list(proposed), statistics, similar)
+        if similar is not None:
             from jiyi.recall.gather import gather_without_text
 
-            found = gather_without_text(similar.scan, similar.best, similar.allowed)
-        else:
-            reasons = "; ".join(f"{part.index}: {part.note or 'not asked'}" for part in coverage)
-            raise IndexingError(f"no index could answer ({reasons}); the records are safe: run 'jiyi repair'")
-        return Answer(self._ranked(request, search.question, found, tuple(coverage), now), len(found.ids))
+            return gather_without_text(similar.scan, similar.best, similar.allowed)
+        return None
 
     # --- asking the indexes ---------------------------------------------------------------------------------------
 
     def _ready(self, index: DerivedIndex, filters: Filters, coverage: list[IndexCoverage], head: Mark) -> bool:
         try:
             state = self.drainer.catch_up(index, filters.scopes, seconds=self.settings.freshness_seconds, head=head)
-        except ModelError as error:
-            # The embedder cannot be reached: what was written since is not found by meaning, and the answer says so.
-            coverage.append(IndexCoverage(index.name, answered=False, note=f"{type(error).__name__}: {error}"))
+        except IndexDamagedError:
+            raise
+        except (ModelError, IndexingError) as error:
+            # The embedder or the index's server cannot be reached: the others answer, and the answer says so.
+            coverage.append(_silent(IndexCoverage(index.name, answered=False), error))
             return False
         coverage.append(_covered(state, index.mode if isinstance(index, StatesMode) else ""))
         return state.usable
@@ -229,10 +250,12 @@ class RecallEngine:
             return None
         try:
             vector = self.embedder.embed([request.query])[0]
-        except ModelError as error:
-            coverage[-1] = replace(coverage[-1], answered=False, note=f"{type(error).__name__}: {error}")
+            return self._best(request, self.vectors.scan(vector, request.filters.scopes))
+        except IndexDamagedError:
+            raise
+        except (ModelError, IndexingError) as error:
+            coverage[-1] = _silent(coverage[-1], error)
             return None
-        return self._best(request, self.vectors.scan(vector, request.filters.scopes))
 
     def _best(self, request: Request, scan: VectorScan) -> _Similar:
         """The most similar ones of those that the filters leave.
@@ -465,6 +488,10 @@ def _within(filters: Filters, periods: Sequence[Period]) -> tuple[tuple[datetime
         if start < end:
             found.append((start, end))
     return tuple(found)
+
+
+def _silent(part: IndexCoverage, error: Exception) -> IndexCoverage:
+    return replace(part, answered=False, note=f"{type(error).__name__}: {error}")
 
 
 def _covered(state: IndexState, mode: str) -> IndexCoverage:
