@@ -19,7 +19,7 @@ BENCHMARKS := $(notdir $(basename $(wildcard bench/bench_*.py)))
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check format crash bench bench-recall clean
+.PHONY: help demo test test-postgres check format crash servers bench bench-recall clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -32,6 +32,9 @@ demo: $(READY) ## see what jiyi does: a short story on a temporary directory
 test: check ## run `check`, then the whole test suite
 	@echo '== tests'
 	@$(PY) -m pytest -n $(WORKERS) --dist loadfile $(ARGS)
+
+test-postgres: $(READY) ## run the rooms' tests with every memory in a PostgreSQL database of its own
+	@$(PY) -m pytest -n $(WORKERS) --dist loadfile --profile postgres $(ARGS)
 
 check: $(READY) ## lint, formatting, strict types, and which part may import which
 	@echo '== lint'
@@ -50,6 +53,9 @@ format: $(READY) ## apply the formatting and the fixes that are safe
 crash: $(READY) ## kill a working process again and again; nothing acknowledged may be lost
 	@echo '== crash tests'
 	@$(PY) -m pytest -m crash $(ARGS)
+
+servers: $(READY) ## start PostgreSQL, Milvus and Redis until Ctrl-C, and print the settings for them
+	@$(PY) -m tests.servers $(ARGS)
 
 bench: $(READY) ## run every benchmark, bench/bench_*.py (results: bench/results)
 	@test -n '$(BENCHMARKS)' || { echo 'There is no bench/bench_*.py here.' >&2; exit 1; }

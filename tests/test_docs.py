@@ -34,6 +34,7 @@ PAIRS = [
     ("docs/guides/operations.md", "docs/guides/operations.zh-CN.md"),
     ("docs/guides/chat.md", "docs/guides/chat.zh-CN.md"),
     ("docs/guides/notes.md", "docs/guides/notes.zh-CN.md"),
+    ("docs/guides/deployment.md", "docs/guides/deployment.zh-CN.md"),
     ("docs/guides/longterm.md", "docs/guides/longterm.zh-CN.md"),
     RUNTIME_GUIDES,
 ]

@@ -73,7 +73,9 @@ ROOMS = (
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """`--profile postgres`."""
-    parser.addoption("--profile", choices=["postgres"], help="run the tests of the rooms on this profile, and no others")
+    parser.addoption(
+        "--profile", choices=["postgres"], help="run the tests of the rooms on this profile, and no others"
+    )
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

