@@ -5,6 +5,7 @@ import json
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -156,6 +157,7 @@ HEAVY = (
     "matplotlib",
     "numpy",
     "openai",
+    "psycopg",
     "rich",
     "rjieba",
     "sqlalchemy",
@@ -227,6 +229,23 @@ def test_importing_loads_no_engine_and_no_model(statement: str) -> None:
     loaded = modules_after(statement)
     assert "jiyi" in loaded
     assert loaded.isdisjoint(HEAVY)
+
+
+def test_a_store_in_sqlite_loads_nothing_of_other_engines(tmp_path: Path) -> None:
+    program = (
+        "import json, sys\n"
+        "from jiyi.sync import AgentMemory\n"
+        f"with AgentMemory.open({str(tmp_path / 'data')!r}, embedder='none') as memory:\n"
+        "    memory.store('k', 'x', tags=['tea'])\n"
+        "    memory.runtime.remember('fact', 'likes tea', '', ['tea'])\n"
+        "    assert memory.recall('tea')\n"
+        "print(json.dumps(sorted(sys.modules)))"
+    )
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    loaded = set(json.loads(result.stdout))
+    assert "sqlalchemy.dialects.sqlite" in loaded
+    for other in ("psycopg", "sqlalchemy.dialects.postgresql", "pymilvus", "redis"):
+        assert not any(name == other or name.startswith(f"{other}.") for name in loaded), other
 
 
 def test_importing_jiyi_reads_no_environment_and_makes_no_directory() -> None:

@@ -135,6 +135,17 @@ def test_other_addresses_are_refused_without_showing_what_they_hold(url: str) ->
     assert "secret" not in str(caught.value)
 
 
+def test_statements_need_not_be_prepared_on_the_server(postgres_url: str) -> None:
+    store = SqlRecordStore(PostgresDatabase(f"{postgres_url}?prepare_threshold=0"))
+    for number in range(8):
+        store.put([draft(f"{number}", "x")], actor=ACTOR)
+    with store._database.read() as connection:
+        assert connection.exec_driver_sql("SELECT count(*) FROM pg_prepared_statements").scalar() == 0
+    store.close()
+    with pytest.raises(ConfigError, match="prepare_threshold 'often'"):
+        PostgresDatabase(f"{postgres_url}?prepare_threshold=often")
+
+
 def test_every_table_of_a_scope_is_fenced_and_check_says_when_one_is_not(postgres_url: str) -> None:
     database = PostgresDatabase(postgres_url)
     assert database.check() == []
@@ -158,7 +169,7 @@ def test_texts_sort_as_everywhere_and_whole_numbers_have_room(postgres_url: str)
 
 def test_the_indexes_are_those_of_sqlite(postgres_url: str) -> None:
     with psycopg.connect(postgres_url) as connection:
-        found = dict(
+        found: dict[str, str] = dict(
             connection.execute("SELECT indexname, indexdef FROM pg_indexes WHERE schemaname = 'public'").fetchall()
         )
     for table in metadata.tables.values():

@@ -62,6 +62,34 @@ def test_eight_processes_with_five_hundred_increments_each_lose_none(postgres_ur
     increments(as_app(postgres_url), processes=8, times=500)
 
 
+def test_a_child_process_goes_on_with_connections_of_its_own(postgres_url: str) -> None:
+    program = """
+import os, sys
+from jiyi.backends.sql.postgres import PostgresDatabase
+from jiyi.backends.sql.records import SqlRecordStore
+from jiyi.testing.conformance.examples import draft
+store = SqlRecordStore(PostgresDatabase(sys.argv[1]))
+store.put([draft("before", "x")], actor="parent")
+child = os.fork()
+for number in range(5):
+    store.put([draft(f"{bool(child)} {number}", "x")], actor="either")
+if not child:
+    store.close()
+    os._exit(0)
+assert os.waitpid(child, 0)[1] == 0
+store.put([draft("after", "x")], actor="parent")
+store.close()
+"""
+    url = as_app(postgres_url)
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", program, url], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    store = SqlRecordStore(PostgresDatabase(url))
+    assert store.count(Filters(scopes=("main",))) == 12
+    store.close()
+
+
 def mixture(url: str, processes: int, threads: int, times: int) -> None:
     """So many operations in all; PostgreSQL counts deadlocks itself."""
     store = SqlRecordStore(PostgresDatabase(as_app(url)))

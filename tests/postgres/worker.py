@@ -95,8 +95,9 @@ class Mixture:
         return (*self._chance.sample(TAGS, 3), *new)
 
     def _some(self, scope: str, number: int = 6) -> list[str]:
-        ids = self._records.matching_ids(Filters(scopes=visible_scopes(scope)))
-        return self._chance.sample(ids, min(number, len(ids)))
+        """Ids of new entries that the scope can see: those that others are busy with as well."""
+        found = self._records.page(Filters(scopes=visible_scopes(scope)), limit=30, offset=0)
+        return [one.id for one in self._chance.sample(found, min(number, len(found)))]
 
     def put(self) -> None:
         key = f"key {self._chance.randrange(8)}"
@@ -169,4 +170,5 @@ class Mixture:
 
 
 if __name__ == "__main__":
-    {"increment": increment, "mixed": mixed}[sys.argv[1]](*sys.argv[2:])
+    work: dict[str, Callable[..., None]] = {"increment": increment, "mixed": mixed}
+    work[sys.argv[1]](*sys.argv[2:])

@@ -1,4 +1,4 @@
-"""A cable between a program and a server that a test can cut: `with Cable(port) as cable:` and connect to `cable.port`."""
+"""A cable between a program and a server that a test can cut: `with Cable(port) as cable:`, connect to `cable.port`."""
 
 from __future__ import annotations
 

@@ -243,7 +243,8 @@ class SqlChatStore:
             pointer = _summary_of(standing).id if standing is not None else None
             if last + 1 != summary.generation or pointer != summary.previous_id:
                 return False
-            connection.execute(chat_summaries.insert(), [{name: getattr(summary, name) for name in _SUMMARY_NAMES}])
+            row = {name: getattr(summary, name) for name in _SUMMARY_NAMES}
+            connection.execute(chat_summaries.insert(), [{**row, "content": history.storable(summary.content)}])
             _write_attempt(
                 connection,
                 summary.scope,
@@ -310,7 +311,11 @@ class SqlChatStore:
             if candidates:
                 names = flush_candidates.c.keys()
                 connection.execute(
-                    flush_candidates.insert(), [{name: getattr(one, name) for name in names} for one in candidates]
+                    flush_candidates.insert(),
+                    [
+                        {**{name: getattr(one, name) for name in names}, "content": history.storable(one.content)}
+                        for one in candidates
+                    ],
                 )
         return True
 
@@ -460,6 +465,7 @@ def _flushed_to(connection: sa.Connection, scope: str, session_id: str, epoch: i
 
 def _write_attempt(connection: sa.Connection, scope: str, session_id: str, epoch: int, attempt: Attempt) -> None:
     values = {name: getattr(attempt, name) for name in _ATTEMPT_NAMES}
+    values["reason"] = history.storable(attempt.reason)
     connection.execute(chat_compactions.insert().values(scope=scope, session_id=session_id, epoch=epoch, **values))
 
 

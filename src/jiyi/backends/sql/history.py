@@ -199,8 +199,12 @@ def entry_of_message(row: Mapping[str, Any], message: Message) -> MemoryEntry | 
 
 
 def _readable(text: str) -> str:
+    return storable(text).strip()
+
+
+def storable(text: str) -> str:
     """Without what no database takes as text: NUL and halves of characters."""
-    return text.replace("\x00", " ").encode("utf-8", "replace").decode("utf-8").strip()
+    return text.replace("\x00", " ").encode("utf-8", "replace").decode("utf-8")
 
 
 def load(connection: sa.Connection, scope: str, session_id: str) -> list[Message]:

@@ -9,6 +9,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from jiyi.backends.sql.history import storable
 from jiyi.backends.sql.prepared import Prepared
 from jiyi.backends.sql.records import Database
 from jiyi.backends.sql.rows import to_json
@@ -113,13 +114,14 @@ class SqlJobStore:
 
     def postpone(self, job: Job, *, until: datetime, reason: str) -> bool:
         """Give it back, to be tried again later."""
-        again = jobs.update().where(*_held(job)).values(state="queued", not_before=until, reason=reason, lease_by=None)
+        values = {"state": "queued", "not_before": until, "reason": storable(reason), "lease_by": None}
+        again = jobs.update().where(*_held(job)).values(values)
         with self._database.write((job.scope,)) as connection:
             return connection.execute(again).rowcount == 1
 
     def bury(self, job: Job, *, now: datetime, reason: str) -> bool:
         """Put it on the dead-letter list."""
-        dead = jobs.update().where(*_held(job)).values(state="dead", finished_at=now, reason=reason)
+        dead = jobs.update().where(*_held(job)).values(state="dead", finished_at=now, reason=storable(reason))
         with self._database.write((job.scope,)) as connection:
             return connection.execute(dead).rowcount == 1
 

@@ -45,10 +45,12 @@ _DURABLE = (
     "WHEN 'off' THEN 'local' ELSE current_setting('synchronous_commit') END, true)"
 )
 _LINE_TYPES = {"version": "bigint[]", "changed_at": "timestamptz[]"}
+# The lock and the lines in one round trip. A line gets its number when its row is there, so after the lock is held.
 _INSERT_LINES = (
-    f"INSERT INTO memory_changes ({', '.join(LINE)}) SELECT * FROM unnest("  # noqa: S608
+    "WITH held AS MATERIALIZED (SELECT {}) "  # noqa: S608
+    f"INSERT INTO memory_changes ({', '.join(LINE)}) SELECT line.* FROM held CROSS JOIN unnest("
     + ", ".join(f"%s::{_LINE_TYPES.get(name, 'text[]')}" for name in LINE)
-    + ") RETURNING sequence"
+    + ") AS line RETURNING sequence, entry_id, version, changed_at"
 )
 _KEPT = "SELECT 1 FROM memory_changes WHERE sequence = %s AND entry_id = %s AND version = %s"
 _PATIENCE_AFTER_COMMIT = 5.0
@@ -80,7 +82,7 @@ class PostgresDatabase:
         `lock_timeout` is how long a transaction waits for others and for a free connection, `statement_timeout` how
         long one statement may take; work on the whole store has ten times as long. All are in seconds.
         """
-        self._url = _checked(url)
+        self._url, prepare_threshold = _checked(url)
         self.where = self._url.set(drivername="postgresql", query={}).render_as_string(hide_password=True)
         """The address without what is secret."""
         self._lock_timeout = lock_timeout
@@ -97,7 +99,7 @@ class PostgresDatabase:
             pool_use_lifo=True,  # what was opened for a rush is closed again
             hide_parameters=True,
             use_native_hstore=False,
-            connect_args=_connect_args(self._url, connect_timeout),
+            connect_args={**_connect_args(self._url, connect_timeout), "prepare_threshold": prepare_threshold},
         )
         event.listen(self._engine, "connect", _configure)
         event.listen(self._engine, "checkout", _own_process)
@@ -328,7 +330,7 @@ class PostgresDatabase:
         with self._translated():
             connection = self._begin(lambda driver: self._start(driver, _WRITE, None, [wait]))
             try:
-                return _driver(connection).execute(_KEPT, gathered.last_line()).fetchone() is not None
+                return _driver(connection).execute(_KEPT, gathered.last_line).fetchone() is not None
             finally:
                 _abandon(connection)
 
@@ -371,7 +373,8 @@ class _Gathered:
         self.waiting: list[Mapping[str, Any]] = []
         self.changed: list[tuple[str, str]] = []
         self.head: Mark | None = None
-        self._last: Mapping[str, Any] = {}
+        self.last_line = (0, "", 0)
+        """What identifies the last line that was written."""
 
     @property
     def touched(self) -> list[tuple[str, str]]:
@@ -395,24 +398,22 @@ class _Gathered:
         """Write what waits."""
         if not self.waiting:
             return
-        driver = _driver(connection)
-        if self.lock is not None:
-            driver.execute(f"SELECT pg_advisory_xact_lock({self.lock})".encode())
-        cursor = driver.execute(_INSERT_LINES, [[line[name] for line in self.waiting] for name in LINE])
-        sequence = max(row[0] for row in cursor.fetchall())
-        self._last = self.waiting[-1]
-        self.head = Mark(sequence, fingerprint(self._last["entry_id"], self._last["version"], self._last["changed_at"]))
+        lock = "NULL" if self.lock is None else f"pg_advisory_xact_lock({self.lock})"
+        lines = [[line[name] for line in self.waiting] for name in LINE]
+        cursor = _driver(connection).execute(_INSERT_LINES.format(lock).encode(), lines)
+        sequence, entry_id, version, moment = max(cursor.fetchall())
+        self.head = Mark(sequence, fingerprint(entry_id, version, moment))
+        self.last_line = (sequence, entry_id, version)
         self.changed += [(line["scope"], line["entry_id"]) for line in self.waiting]
         self.waiting = []
 
-    def last_line(self) -> tuple[int, str, int]:
-        """What identifies the last line that was written."""
-        sequence = 0 if self.head is None else self.head.sequence
-        return sequence, self._last["entry_id"], self._last["version"]
 
+def _checked(url: str) -> tuple[sa.URL, int | None]:
+    """The URL for SQLAlchemy's driver; wrong ones are told before anybody waits for a server.
 
-def _checked(url: str) -> sa.URL:
-    """The URL for SQLAlchemy's driver; wrong ones are told before anybody waits for a server."""
+    Beside it, after how many uses a statement is prepared on the server: `prepare_threshold` of the URL, 0 for never,
+    which poolers need that give every transaction another connection and do not know prepared statements.
+    """
     try:
         parsed = sa.make_url(url)
     except sa.exc.ArgumentError:
@@ -420,7 +421,13 @@ def _checked(url: str) -> sa.URL:
         raise ConfigError("storage is no URL; it looks like postgresql://user:password@host:5432/database") from None
     if parsed.drivername not in {"postgresql", "postgres", "postgresql+psycopg"}:
         raise ConfigError(f"storage begins with {parsed.drivername}://; jiyi knows postgresql://")
-    return parsed.set(drivername="postgresql+psycopg")
+    threshold = parsed.query.get("prepare_threshold", "5")
+    if not isinstance(threshold, str) or not threshold.isdecimal():
+        raise ConfigError(
+            f"prepare_threshold {threshold!r} in the URL of the storage is no whole number; 0 means never"
+        )
+    plain = parsed.difference_update_query(["prepare_threshold"])
+    return plain.set(drivername="postgresql+psycopg"), int(threshold) or None
 
 
 def _connect_args(url: sa.URL, connect_timeout: float) -> dict[str, Any]:
@@ -440,12 +447,11 @@ def _connect_args(url: sa.URL, connect_timeout: float) -> dict[str, Any]:
 
 
 class _ServerCursor(psycopg.ServerCursor[Any]):
-    """Whoever reads an answer piece by piece does not close it when the connection is lost: that closes it as well."""
+    """An answer that is read piece by piece; the end of the transaction closes it for who stops in the middle."""
 
-    def __del__(self) -> None:
-        if self.connection.closed:
-            self.close()
-        super().__del__()
+    def __del__(self, *arguments: Any) -> None:
+        psycopg.Cursor.close(self)
+        super().__del__(*arguments)
 
 
 def _configure(connection: psycopg.Connection[Any], _record: object) -> None:
@@ -454,10 +460,15 @@ def _configure(connection: psycopg.Connection[Any], _record: object) -> None:
     connection.execute("SET TIME ZONE 'UTC'")
 
 
+_inherited: list[object] = []
+
+
 def _own_process(_connection: object, record: Any, _proxy: object) -> None:
     """After a fork the child makes connections of its own and leaves the parent's alone."""
     owner = record.info.setdefault("pid", os.getpid())
     if owner != os.getpid():
+        # Kept, because closing it would end the parent's session.
+        _inherited.append(record.dbapi_connection)
         record.dbapi_connection = None
         raise DisconnectionError("the connection belongs to another process")
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from datetime import datetime
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any, Protocol
 
 import sqlalchemy as sa
@@ -118,6 +118,23 @@ def _lookup(ids: int, scopes: int) -> Prepared:
     return Prepared(statement)
 
 
+@cache
+def _listed() -> sa.ColumnElement[bool]:
+    """Any number of ids as one parameter, where the engine has arrays."""
+    return memory_records.c.id == sa.any_(sa.bindparam("ids_", type_=sa.ARRAY(sa.Text)))
+
+
+@cache
+def _lookup_listed(scopes: int) -> Prepared:
+    """The same as `_lookup` where the engine has arrays."""
+    statement = _SELECT.where(_listed())
+    if scopes:
+        statement = statement.where(
+            memory_records.c.scope.in_([sa.bindparam(f"scope_{place}") for place in range(scopes)])
+        )
+    return Prepared(statement)
+
+
 class SqlRecordStore:
     """Entries, their versions, conversations and the change log in one SQL database."""
 
@@ -210,12 +227,7 @@ class SqlRecordStore:
         found: dict[str, MemoryEntry] = {}
         with self._database.read(None if filters is None else scopes) as connection:
             for start in range(0, len(ids), CHUNK):
-                chunk = ids[start : start + CHUNK]
-                size = next(size for size in _LOOKUPS if size >= len(chunk))
-                # The last one again and again: a statement for every number of ids would be prepared anew each time.
-                wanted = {f"id_{place}": chunk[min(place, len(chunk) - 1)] for place in range(size)}
-                wanted |= {f"scope_{place}": scope for place, scope in enumerate(scopes)}
-                for row in _lookup(size, len(scopes)).run(connection, wanted).fetchall():
+                for row in _look_up(connection, ids[start : start + CHUNK], scopes):
                     entry = entry_of(row)
                     # Scopes are the fence and stand in the statement; the rest is cheaper to decide here.
                     if filters is None or filters.admits(entry):
@@ -226,16 +238,13 @@ class SqlRecordStore:
         """Which of these ids the filters admit."""
         # By id, and nothing else: the scope's index would walk through the whole scope.
         among = conditions(filters, by_id=True)
-        found: set[str] = set()
         with self._database.read(filters.scopes) as connection:
             if connection.dialect.name == "sqlite":
                 # One parameter for all of them: hundreds take longer to hand over than to look up.
                 statement = sa.select(memory_records.c.id).where(_ONE_OF_JSON, *among)
                 return set(connection.execute(statement, {"ids_": json.dumps(list(ids))}).scalars().all())
-            statement = sa.select(memory_records.c.id).where(_ONE_OF, *among)
-            for start in range(0, len(ids), CHUNK):
-                found.update(connection.execute(statement, {"ids_": ids[start : start + CHUNK]}).scalars())
-        return found
+            statement = sa.select(memory_records.c.id).where(_listed(), *among)
+            return set(connection.execute(statement, {"ids_": list(ids)}).scalars().all())
 
     def matching_ids(self, filters: Filters) -> list[str]:
         """Ids of all entries that the filters admit."""
@@ -424,6 +433,17 @@ class SqlRecordStore:
         self._database.close()
 
 
+def _look_up(connection: sa.Connection, ids: Sequence[str], scopes: Sequence[str]) -> Sequence[Sequence[Any]]:
+    """Rows of at most `CHUNK` entries by id, and inside these scopes if there are any."""
+    wanted: dict[str, Any] = {f"scope_{place}": scope for place, scope in enumerate(scopes)}
+    if connection.dialect.name != "sqlite":
+        return _lookup_listed(len(scopes)).run(connection, {**wanted, "ids_": list(ids)}).fetchall()
+    size = next(size for size in _LOOKUPS if size >= len(ids))
+    # The last one again and again: a statement for every number of ids would be prepared anew each time.
+    wanted |= {f"id_{place}": ids[min(place, len(ids) - 1)] for place in range(size)}
+    return _lookup(size, len(scopes)).run(connection, wanted).fetchall()
+
+
 def scopes_of(database: Database, ids: Sequence[str]) -> list[str] | None:
     """The scopes in which these entries are; an entry never leaves its scope.
 
@@ -431,12 +451,9 @@ def scopes_of(database: Database, ids: Sequence[str]) -> list[str] | None:
     """
     if database.dialect == "sqlite":
         return None
-    found: set[str] = set()
+    statement = sa.select(memory_records.c.scope).distinct().where(_listed())
     with database.read() as connection:
-        for start in range(0, len(ids), CHUNK):
-            statement = sa.select(memory_records.c.scope).distinct().where(_ONE_OF)
-            found.update(connection.execute(statement, {"ids_": ids[start : start + CHUNK]}).scalars())
-    return sorted(found)
+        return sorted(connection.execute(statement, {"ids_": list(ids)}).scalars())
 
 
 def remember_messages(connection: sa.Connection, saved: history.Saved, actor: str, *, recallable: bool) -> None:

@@ -111,11 +111,11 @@ class JobStoreConformance:
     def test_a_postponed_job_waits_and_says_why(self, jobs: JobStore) -> None:
         jobs.add(JobDraft("learn", "main", {}))
         until = LATER + timedelta(minutes=5)
-        assert jobs.postpone(claimed(jobs), until=until, reason="the model is away")
+        assert jobs.postpone(claimed(jobs), until=until, reason="the model\x00is away\ud800")
         [waiting] = everything(jobs)
         assert (waiting.state, waiting.reason, waiting.not_before, waiting.attempt) == (
             "queued",
-            "the model is away",
+            "the model is away?",
             until,
             1,
         )
