@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import UTC
+from pathlib import Path
 from typing import Any
 
 import psycopg
@@ -23,6 +24,7 @@ from jiyi.model.filters import Filters
 from jiyi.recall import RecallEngine, Request
 from jiyi.recall.settings import RecallSettings
 from jiyi.recall.tags import TagMirror
+from jiyi.sync import AgentMemory
 from jiyi.testing.conformance.examples import ACTOR, draft, entry
 from jiyi.text import Analyzer
 from tests.servers.fixtures import NewDatabase
@@ -188,6 +190,21 @@ def test_roles_that_see_only_their_scopes_do_not_skip_what_others_wrote(
         built.execute(f"DROP OWNED BY {role}; DROP ROLE {role}")
     assert built.found("apple") == {"own", "own 2"}
     assert built.sound()
+
+
+def test_a_memory_on_postgres_has_nothing_to_drain(postgres_url: str, tmp_path: Path) -> None:
+    with AgentMemory.open(tmp_path, storage=postgres_url, embedder="none", background_indexing=False) as memory:
+        memory.store("first", "apple")
+        memory.drain()
+        memory.store("second", "apple and quince")
+        memory.forget("first")
+        [state] = memory.doctor()["indexes"]
+        assert (state["index"], state["behind"], state["usable"]) == ("text", 0, True)
+        assert [hit.key for hit in memory.recall("apple", mode="keyword")] == ["second"]
+        memory.add_word("云原生网关")
+        memory.store("third", "云原生网关已经上线")
+        assert [hit.key for hit in memory.recall("云原生网关", mode="keyword")] == ["third"]
+        assert all(report.sound for report in memory.verify())
 
 
 # --- what happens to the index does not happen to the records ---------------------------------------------------------

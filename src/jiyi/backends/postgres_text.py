@@ -9,7 +9,7 @@ all the same, the mark stays where it is, and the change is taken in later from 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, cast
 
@@ -21,13 +21,13 @@ from jiyi.backends import postgres_text_tables as tables
 from jiyi.backends.postgres_proposers import WHOLE_SCOPE, PgSearchProposer, SmallScopes, TsvectorProposer
 from jiyi.backends.postgres_session import Connection, SessionLock, Sessions
 from jiyi.backends.postgres_text_check import table_problems
-from jiyi.backends.postgres_text_rows import TextWriter
+from jiyi.backends.postgres_text_rows import COPIED_FROM, TextWriter
 from jiyi.backends.postgres_text_tables import ELSEWHERE, NEXT, PG_SEARCH, TEXTS, TSVECTOR, State
 from jiyi.backends.sql.log import fingerprint as line_fingerprint
 from jiyi.backends.sql.postgres import PostgresDatabase
 from jiyi.backends.sql.postgres_errors import meaning
 from jiyi.backends.sql.rows import ENTRY_COLUMNS, entry_of
-from jiyi.backends.term_rows import analyse, term_id
+from jiyi.backends.term_rows import Features, analyse, term_id
 from jiyi.errors import IndexDamagedError
 from jiyi.model.entry import MemoryEntry
 from jiyi.model.filters import Filters
@@ -44,6 +44,11 @@ _CHANGES = (
 _LINE = "SELECT entry_id, version, changed_at FROM memory_changes WHERE sequence = %s"
 # One worker: pg_search was measured to be many times slower with several on a small machine.
 _ALONE = (("max_parallel_workers_per_gather", "0"),)
+_SEE_ALL = (
+    "SELECT set_config('jiyi.seen_before', current_setting('jiyi.whole_store', true), true), "
+    "set_config('jiyi.whole_store', 'on', true)"
+)
+_SEE_AS_BEFORE = "SELECT set_config('jiyi.whole_store', current_setting('jiyi.seen_before'), true)"
 _TAKEN = "jiyi.text_taken"
 _CATCH_UP = 1_000
 # Broken inside the server, as an index is that a crash has left in pieces.
@@ -147,14 +152,16 @@ class PostgresTextIndex:
         """
         driver = cast("Connection", connection.connection.driver_connection)
         connection.info.pop(_TAKEN, None)
+        ids = list(dict.fromkeys(entry_id for _, entry_id in changed))
         try:
-            with driver.transaction():
+            with _few_round_trips(driver, len(ids)) as finish, driver.transaction():
                 state = self._own(driver.execute(tables.STATE_QUERY).fetchall())
                 if state is None or not self._usable(state):
                     return
-                ids = list(dict.fromkeys(entry_id for _, entry_id in changed))
                 for start in range(0, len(ids), self.batch_size):
                     self._take(driver, state.mode, ids[start : start + self.batch_size])
+                # Before the savepoint is let go it is known that everything was done.
+                finish()
         except tables.MISSING:
             return  # There is no index, or only a part of one: it is built from the records when it is needed.
         except psycopg.OperationalError:
@@ -173,23 +180,24 @@ class PostgresTextIndex:
         driver = cast("Connection", connection.connection.driver_connection)
         # The log is seen as a whole for a moment: what others have written before is not of these scopes.
         with driver.pipeline():
-            scopes = driver.execute("SELECT current_setting('jiyi.whole_store', true)")
-            driver.execute("SELECT set_config('jiyi.whole_store', 'on', true)")
+            driver.execute(_SEE_ALL)
             driver.execute(
                 f"UPDATE {tables.STATE} SET sequence = %s, fingerprint = %s WHERE identity = %s AND sequence >= "
                 "coalesce((SELECT max(sequence) FROM memory_changes WHERE sequence <= %s), 0)",
                 [head.sequence, head.fingerprint, identity, head.sequence - len(changed)],
             )
-            [(before,)] = scopes.fetchall()
-            driver.execute("SELECT set_config('jiyi.whole_store', %s, true)", [before or ""])
+            driver.execute(_SEE_AS_BEFORE)
 
     def _take(self, connection: Connection, mode: str, ids: Sequence[str], suffix: str = "") -> None:
         """Bring these entries into the tables in the state that this transaction sees."""
         wanted = list(dict.fromkeys(ids))
-        found = (entry_of(row) for row in connection.execute(_ENTRIES, [wanted]))
+        writer = TextWriter(connection, mode, suffix)
+        rows = connection.execute(_ENTRIES, [wanted])
+        held = writer.ask_held(wanted)
+        found = [entry_of(row) for row in rows]
+        old = [Features(*row) for row in held]
         active = {entry.id: analyse(self._analyzer, entry) for entry in found if entry.is_active}
-        gone = [entry_id for entry_id in wanted if entry_id not in active]
-        TextWriter(connection, mode, suffix).apply(list(active.values()), gone)
+        writer.change(old, list(active.values()))
 
     def _condemn(self, connection: Connection, error: psycopg.Error) -> None:
         """Remember that the index has failed, so that it is made anew; the records go their way."""
@@ -412,6 +420,16 @@ class PostgresTextIndex:
         state = self._known_state()
         if state is not None:
             self._broken = state.bm25
+
+
+@contextmanager
+def _few_round_trips(connection: Connection, rows: int) -> Iterator[Callable[[], None]]:
+    """Send statements without waiting for each; yields what waits for all. Where rows are copied that cannot be."""
+    if rows >= COPIED_FROM:
+        yield lambda: None
+    else:
+        with connection.pipeline() as pipeline:
+            yield pipeline.sync
 
 
 def _reason(error: psycopg.Error) -> str:

@@ -12,6 +12,9 @@ from hashlib import blake2b
 from typing import Any
 from uuid import UUID
 
+import psycopg
+from psycopg.rows import TupleRow
+
 from jiyi.backends.postgres_session import Connection
 from jiyi.backends.postgres_text_tables import (
     FEATURES,
@@ -40,8 +43,8 @@ from jiyi.backends.term_rows import (
 from jiyi.ports import ALONE
 
 _FEATURE_NAMES = FEATURES.split(", ")
-# A few rows are inserted one by one, which needs no command of its own; many are copied.
-_COPIED_FROM = 50
+COPIED_FROM = 50
+"""A few rows are inserted one by one, which can be sent with other statements; from so many on they are copied."""
 _HALF, _WHOLE = 1 << 31, 1 << 32
 
 
@@ -73,10 +76,13 @@ class TextWriter:
 
     def apply(self, upserts: Sequence[Analysed], removals: Sequence[str]) -> None:
         """Take entries in and out, and their numbers with them. Doing it twice changes nothing."""
+        ids = [analysed.entry.id for analysed in upserts] + list(removals)
+        self.change([Features(*row) for row in self.ask_held(ids)], upserts)
+
+    def change(self, old: Sequence[Features], upserts: Sequence[Analysed]) -> None:
+        """Put these entries in the place of what is held of them, and of others that go."""
         by_id = {analysed.entry.id: analysed for analysed in upserts}
-        new = [features_of(analysed) for analysed in by_id.values()]
-        old = self._held([*by_id, *removals])
-        gone, come = changed_only(old, new)
+        gone, come = changed_only(old, [features_of(analysed) for analysed in by_id.values()])
         if not gone and not come:
             return
         if gone:
@@ -85,6 +91,11 @@ class TextWriter:
             )
         self._insert(come, by_id)
         self._count(differences(gone, come))
+
+    def ask_held(self, ids: Sequence[str]) -> psycopg.Cursor[TupleRow]:
+        """What is held of these entries, as rows of `Features`."""
+        cursor = self._connection.cursor(binary=True)
+        return cursor.execute(f"SELECT {FEATURES} FROM {TEXTS}{self._suffix} WHERE entry_id = ANY (%s)", [list(ids)])
 
     def fill(self, upserts: Sequence[Analysed]) -> None:
         """Take in entries that are certainly new, into tables whose numbers are added up at the end."""
@@ -103,16 +114,11 @@ class TextWriter:
             for line in lines:
                 copy.write_row(line)
 
-    def _held(self, ids: Sequence[str]) -> list[Features]:
-        with self._connection.cursor(binary=True) as cursor:
-            cursor.execute(f"SELECT {FEATURES} FROM {TEXTS}{self._suffix} WHERE entry_id = ANY (%s)", [list(ids)])
-            return [Features(*row) for row in cursor]
-
     def _insert(self, rows: Sequence[Features], by_id: dict[str, Analysed]) -> None:
         names = columns(self._mode)
         values = [_values(row, by_id[row.entry_id], self._mode) for row in rows]
         table = f"{TEXTS}{self._suffix} ({', '.join(names)})"
-        if len(values) >= _COPIED_FROM:
+        if len(values) >= COPIED_FROM:
             self._copy(table, values)
             return
         marks = ", ".join("%s::tsvector" if name == "terms" else "%s" for name in names)

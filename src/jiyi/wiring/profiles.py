@@ -50,13 +50,15 @@ def text_index(settings: Settings, database: Database, vocabulary: Vocabulary, s
         return TantivyIndex(settings.path / _INDEXES, vocabulary, store_id, lock_timeout=settings.busy_timeout)
     from jiyi.backends.postgres_text import PostgresTextIndex
 
-    return PostgresTextIndex(
+    index = PostgresTextIndex(
         _postgres(database),
         vocabulary,
         store_id,
         lock_timeout=settings.busy_timeout,
         pg_search=settings.pg_search,
     )
+    index.follow()
+    return index
 
 
 def vector_index(settings: Settings, database: Database, embedder: Embedder, store_id: str) -> VectorIndex:

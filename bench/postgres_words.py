@@ -1,6 +1,6 @@
 """How well the BM25 index of pg_search proposes: with jiyi's words, and with the tokenizers that it brings.
 
-    python -m bench.postgres_text --data path/to/locomo10.json --data path/to/questions.jsonl
+    python -m bench.postgres_words --data path/to/locomo10.json --data path/to/questions.jsonl
 
 The files are those of `bench.recall`. Each way proposes 50 texts of the scope for a question; recall@k counts how many
 of the known answers are among the first k. The scorer puts proposals in order afterwards, so recall@50 is what it can
@@ -107,7 +107,7 @@ def main() -> int:
     arguments = parser(__doc__)
     arguments.add_argument("--data", type=Path, action="append", required=True, help="a set; may be given again")
     options = arguments.parse_args()
-    report = Report("postgres_text", "Proposals of pg_search: jiyi's words against its own tokenizers")
+    report = Report("postgres_words", "Proposals of pg_search: jiyi's words against its own tokenizers")
     with (
         PostgresServer() as server,
         psycopg.connect(server.url(), autocommit=True) as connection,
