@@ -10,6 +10,8 @@ query (pgvector) over the same vectors with the same scopes; 50 best ids each. R
 The vectors of the questions are at hand for both, so no embedder is measured there; with the real one a row says what
 it adds.
 
+For scopes with 0.1 %, 1 % and 50 % of all vectors, what is found is compared with the exact answer.
+
 Loading is compared with a COPY of the same texts and vectors into bare tables, and the same embedder called in batches.
 """
 
@@ -36,7 +38,13 @@ from bench.support import Report, Times, interleaved, milliseconds, parser, prog
 from bench.texts import Texts
 from jiyi import AgentMemory, create_memory
 from jiyi.backends.postgres_halfvec import Floats, halfvec_bytes
-from jiyi.ports import ModelIdentity
+from jiyi.backends.postgres_vectors import PostgresVectors
+from jiyi.backends.sql.postgres import PostgresDatabase
+from jiyi.backends.sql.records import SqlRecordStore
+from jiyi.model import clock
+from jiyi.model.entry import MemoryEntry
+from jiyi.model.identity import new_id
+from jiyi.ports import IndexBatch, Mark, ModelIdentity
 from jiyi.providers.bundled import BundledEmbedder
 from jiyi.text import Analyzer
 from tests.servers.postgres import PostgresServer
@@ -63,7 +71,8 @@ class KnownQuestions(HashedDocuments):
 
     def embed(self, texts: Sequence[str]) -> Floats:
         if len(texts) == 1 and texts[0] in self._known:
-            return self._known[texts[0]][None, :]
+            found: Floats = self._known[texts[0]][None, :]
+            return found
         return self.hashed(texts)
 
 
@@ -266,18 +275,74 @@ async def loading(url: str, folder: Path, count: int, report: Report) -> None:
         folder / "loading", storage=url, embedder=model, background_indexing=False
     ) as memory:
         await memory.drain()
-        begin = time.perf_counter()
+        opened = time.perf_counter()
         await memory.store_many(entries)
         stored = time.perf_counter()
         await memory.drain()
-        whole = time.perf_counter() - begin
+        whole = time.perf_counter() - opened
     report.at_least(
         f"bulk load of {count:,}, searchable by words and meaning",
-        f"{rate(count / whole)} (store_many {rate(count / (stored - begin))})",
+        f"{rate(count / whole)} (store_many {rate(count / (stored - opened))})",
         f"COPY {copied - started:.1f} s + embedder {embedded - begin:.1f} s: {rate(count / bare)}",
         value=bare / whole,
         target=0.5,
     )
+
+
+def found_by_meaning(url: str, total: int, report: Report) -> None:
+    """How many of the 50 nearest are found, for scopes of different sizes among all vectors, and how long it takes."""
+    shares = {"0.1 %": total // 1_000, "1 %": total // 100, "50 %": total // 2}
+    texts = iter(Texts(seed=43).memories(total))
+    entries: dict[str, list[MemoryEntry]] = {}
+    now = clock.utc_now()
+    for name, size in (*shares.items(), ("the others", total - sum(shares.values()))):
+        entries[name] = [
+            MemoryEntry(
+                id=new_id(),
+                scope=name if name in shares else f"other {number % 100}",
+                key=None,
+                content=text,
+                created_at=now,
+                updated_at=now,
+                last_accessed_at=now,
+            )
+            for number, text in enumerate(islice(texts, size))
+        ]
+    model = BundledEmbedder()
+    database = PostgresDatabase(url)
+    store = SqlRecordStore(database)
+    # Half of all is a large scope here, whatever the size of this run.
+    vectors = PostgresVectors(database, model, store.store_id, exact_rows=total // 4)
+    vectors.rebuild(store)
+    everything = [entry for some in entries.values() for entry in some]
+    with progress("embedding", total) as advance:
+        for start in range(0, total, 1_000):
+            vectors.apply(IndexBatch(everything[start : start + 1_000], (), Mark(start + 1, "bench")))
+            advance(min(1_000, total - start))
+    vectors.wait_for_graphs()
+    questions = model.embed(Texts(seed=47).questions(50, "en") + Texts(seed=47).questions(50, "zh"))
+    for name, size in shares.items():
+        matrix = np.concatenate(
+            [model.embed([e.content for e in entries[name][i : i + 256]]) for i in range(0, size, 256)]
+        )
+        ids = [entry.id for entry in entries[name]]
+        times, found, wanted = Times(), 0, 0
+        for question in questions:
+            right = {ids[place] for place in np.argsort(-(matrix @ question))[:_BARE_LIMIT]}
+            begin = time.perf_counter()
+            best = vectors.scan(question, [name, "public"]).best(_BARE_LIMIT)
+            times.seconds.append(time.perf_counter() - begin)
+            found, wanted = found + len(right & set(best)), wanted + len(right)
+        report.at_least(
+            f"the 50 nearest in a scope with {name} of {total:,} vectors",
+            f"p50 {milliseconds(times.p50)}",
+            "graph of the scope" if size > total // 4 else "compared one by one",
+            value=found / wanted,
+            target=0.95 if size > total // 4 else 0.99,
+            unit="",
+        )
+    vectors.close()
+    store.close()
 
 
 async def main(arguments: argparse.Namespace) -> None:
@@ -294,7 +359,9 @@ async def main(arguments: argparse.Namespace) -> None:
     embedder = KnownQuestions(questions)
     report = Report("postgres", "Memories on PostgreSQL")
     with database(arguments.url) as url, work_directory(arguments.work) as folder:
-        memory = await create_memory(folder / "data", storage=url, embedder=embedder, background_indexing=False)
+        memory = await create_memory(
+            folder / "data", storage=url, embedder=embedder, background_indexing=False, pool_size=_CALLERS
+        )
         try:
             await fill(memory, layout, report)
             with psycopg.connect(url, autocommit=True) as connection:
@@ -313,6 +380,7 @@ async def main(arguments: argparse.Namespace) -> None:
             connection.execute(f"CREATE DATABASE {name}")
         try:
             await loading(_with_database(url, name), folder, 500 if quick else 10_000, report)
+            found_by_meaning(_with_database(url, name), 1_000 if quick else 50_000, report)
         finally:
             with psycopg.connect(url, autocommit=True) as connection:
                 connection.execute(f"DROP DATABASE {name} WITH (FORCE)")

@@ -128,6 +128,17 @@ def test_a_question_about_a_small_and_a_large_scope_ranks_them_together(
     np.testing.assert_allclose(scan.of([e.id for e in entries]), right, atol=2e-3)
 
 
+def test_the_graph_of_a_scope_is_its_own_whatever_its_name(store: RecordStore, open_vectors: OpenVectors) -> None:
+    vectors = open_vectors(exact_rows=20)
+    vectors.rebuild(store)
+    scopes = {name: many(name, 120) for name in ("50 %", "%s", "it's", "back\\slash", "{braces}", "用户")}
+    vectors.apply(IndexBatch([e for entries in scopes.values() for e in entries], (), Mark(1, "x")))
+    vectors.wait_for_graphs()
+    assert vectors.describe()["graphs"] == len(scopes)
+    for name, entries in scopes.items():
+        assert is_best(vectors.scan(EMBEDDER.embed(["one"])[0], [name]).best(12), entries, "one", 12)
+
+
 def test_the_mean_of_a_large_scope_follows_every_change(store: RecordStore, open_vectors: OpenVectors) -> None:
     vectors = open_vectors(exact_rows=10)
     vectors.rebuild(store)

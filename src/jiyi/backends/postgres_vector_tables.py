@@ -134,7 +134,8 @@ class VectorTables:
         ).format(
             similarity=self._similarity,
             vectors=named(vectors_table()),
-            scope=sql.Literal(scope),
+            # The statement has a parameter, so a percent sign is read as the beginning of one.
+            scope=sql.SQL(sql.Literal(scope).as_string().replace("%", "%%")),
             distance=self._distance,
             limit=sql.Literal(limit),
         )
