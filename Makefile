@@ -19,7 +19,7 @@ BENCHMARKS := $(notdir $(basename $(wildcard bench/bench_*.py)))
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check format crash bench bench-recall clean
+.PHONY: help demo test check format crash servers bench bench-recall clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -50,6 +50,9 @@ format: $(READY) ## apply the formatting and the fixes that are safe
 crash: $(READY) ## kill a working process again and again; nothing acknowledged may be lost
 	@echo '== crash tests'
 	@$(PY) -m pytest -m crash $(ARGS)
+
+servers: $(READY) ## start PostgreSQL, Milvus and Redis for trying things out, until Ctrl-C
+	@$(PY) -m tests.servers $(ARGS)
 
 bench: $(READY) ## run every benchmark, bench/bench_*.py (results: bench/results)
 	@test -n '$(BENCHMARKS)' || { echo 'There is no bench/bench_*.py here.' >&2; exit 1; }
