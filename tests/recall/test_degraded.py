@@ -2,12 +2,16 @@
 
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from jiyi.errors import IndexingError, InvalidInputError
+from jiyi.errors import IndexingError, IndexUnavailableError, InvalidInputError
 from jiyi.model.entry import IndexCoverage
+from jiyi.model.filters import Filters
+from jiyi.recall import RecallEngine, Request
 from jiyi.sync import AgentMemory
 from jiyi.testing.fakes import HashEmbedder
 from tests.support import keys
@@ -174,3 +178,38 @@ def test_one_index_may_be_behind_while_the_other_is_not(impatient: AgentMemory, 
     found = coverage(impatient, "bees")
     assert (found["text"].answered, found["text"].behind) == (True, 1)
     assert (found["vectors"].answered, found["vectors"].behind) == (False, 4)
+
+
+@pytest.mark.parametrize("when", ["mark", "scan", "best", "of"])
+def test_when_the_vectors_go_away_in_the_middle_of_an_answer_words_answer_alone(
+    impatient: AgentMemory, when: str
+) -> None:
+    engine = impatient._target._parts.engine
+    assert isinstance(engine, RecallEngine)
+    assert engine.vectors is not None
+    broken = replace(engine, vectors=_Failing(engine.vectors, when))
+    [hit] = broken.recall(Request("bees", Filters(("main",))))
+    assert hit.key == "ada"
+    assert hit.explanation is not None
+    said = {part.index: part for part in hit.explanation.coverage}
+    assert said["text"] == IndexCoverage("text", answered=True)
+    assert said["vectors"].answered is False
+    assert said["vectors"].note == "IndexUnavailableError: the server is gone"
+    with pytest.raises(IndexingError, match=r"no index could answer.*the server is gone"):
+        broken.recall(Request("bees", Filters(("main",)), mode="semantic"))
+
+
+class _Failing:
+    """An index, or a scan of it, of which one method fails."""
+
+    def __init__(self, whole: Any, when: str) -> None:
+        self._whole, self._when = whole, when
+
+    def __getattr__(self, name: str) -> Any:
+        if name == self._when:
+            return self._fail
+        found = getattr(self._whole, name)
+        return (lambda *asked: _Failing(found(*asked), self._when)) if name == "scan" else found
+
+    def _fail(self, *_: object, **__: object) -> Any:
+        raise IndexUnavailableError("the server is gone")

@@ -90,7 +90,7 @@ class MilvusServer:
         }
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(
-                [str(binaries / "milvus"), "run", "standalone"],
+                [*_with_us(), str(binaries / "milvus"), "run", "standalone"],
                 cwd=self.folder,
                 env=environment,
                 stdout=log,
@@ -160,3 +160,9 @@ class MilvusServer:
                 return b"OK" in answer.read()
         except (OSError, urllib.error.URLError):
             return False
+
+
+def _with_us() -> list[str]:
+    """What makes a program end together with the one that started it, where the system has that."""
+    program = shutil.which("setpriv")
+    return [] if program is None else [program, "--pdeathsig", "KILL", "--"]

@@ -38,6 +38,7 @@ _NO_COLLECTION, _NOT_LOADED, _RATE_LIMIT = 100, 101, 8
 _REFUSED = frozenset({1400, 1401, 1402})
 # Not ready, no memory, no replica, no channel, no node: while it starts, moves data or is overloaded.
 _PASSING = frozenset({1, 2, 3, 4, 5, 6, 7, _RATE_LIMIT, 103, *range(400, 406), *range(500, 506), *range(901, 906)})
+_CONNECT_SECONDS, _LONGEST_PAUSE = 5.0, 30.0
 _SLOW_SECONDS = 120.0
 """Making and loading a collection takes longer than reading from it."""
 
@@ -81,7 +82,10 @@ class MilvusConnection:
     """One Milvus, connected when it is first asked. Safe to use from several threads."""
 
     def __init__(self, uri: str, *, token: str | None = None, timeout: float = 10.0, pause: float = 5.0) -> None:
-        """After it could not be reached, questions are refused for `pause` seconds instead of waiting again."""
+        """After it could not be reached, questions are refused for `pause` seconds instead of waiting again.
+
+        The pause doubles with each failure, up to half a minute.
+        """
         self.lite = uri.endswith(".db")
         self._uri = str(Path(uri).expanduser().absolute()) if self.lite else uri
         if not self.lite and urlsplit(uri).scheme not in {"http", "https", "tcp", "unix"}:
@@ -95,6 +99,7 @@ class MilvusConnection:
         self._client: Any = None
         self._server: Server | None = None
         self._failed: tuple[float, str] | None = None
+        self._failures = 0
         self._closed = False
 
     def __repr__(self) -> str:
@@ -268,9 +273,7 @@ class MilvusConnection:
         return int(getattr(self._ask("write", work), "timestamp", 0) or 0)
 
     def _ask(self, what: str, work: Callable[[Any], T]) -> T:
-        failed = self._failed
-        if failed is not None and time.monotonic() - failed[0] < self._pause:
-            raise IndexUnavailableError(failed[1])
+        self._refuse_while_pausing()
         client = self._connected()
         import grpc
         from pymilvus.exceptions import MilvusException
@@ -283,8 +286,14 @@ class MilvusConnection:
             if "closed channel" in str(error):
                 raise IndexUnavailableError(f"the connection to Milvus at {self.address} was closed") from error
             raise
-        self._failed = None
+        self._failed, self._failures = None, 0
         return answer
+
+    def _refuse_while_pausing(self) -> None:
+        failed = self._failed
+        pause = min(self._pause * 2 ** max(self._failures - 1, 0), max(self._pause, _LONGEST_PAUSE))
+        if failed is not None and time.monotonic() - failed[0] < pause:
+            raise IndexUnavailableError(failed[1])
 
     def _connected(self) -> Any:
         with _guard:
@@ -292,11 +301,14 @@ class MilvusConnection:
                 return self._client
             if self._closed:
                 raise IndexUnavailableError(f"the connection to Milvus at {self.address} was closed")
+            # Who has waited for another thread to connect need not find out once more that it cannot be done.
+            self._refuse_while_pausing()
             client_class, exceptions = _pymilvus()
             if self.lite:
                 self._prepare_file()
             try:
-                self._client = client_class(self._uri, token=self._token, timeout=self._timeout)
+                patience = min(self._timeout, _CONNECT_SECONDS)
+                self._client = client_class(self._uri, token=self._token, timeout=patience)
             except exceptions.MilvusException as error:
                 raise self._translated("connect", error) from error
             if self.lite:
@@ -346,7 +358,7 @@ class MilvusConnection:
                 "milvus_uri (milvus_host and milvus_port). What it has missed is taken in when it is back"
             )
             if code != _RATE_LIMIT:
-                self._failed = (time.monotonic(), message)
+                self._failed, self._failures = (time.monotonic(), message), self._failures + 1
             return IndexUnavailableError(message)
         return IndexingError(f"Milvus at {self.address} could not {what}: {_first_line(reason)}")
 

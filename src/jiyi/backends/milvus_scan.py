@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
+from typing import Any
 
 import numpy as np
 
@@ -123,7 +124,7 @@ class LargeScope:
                 ["entry_id", "chunks"],
                 self._state.reading,
                 limit=rows,
-                params={"metric_type": "COSINE", "params": {"ef": min(_SEARCH_FACTOR * rows, _WIDEST_SEARCH)}},
+                params=self._params(rows),
             )
             if wanted is not None:
                 hits = [(similarity, row) for similarity, row in hits if row["entry_id"] in wanted]
@@ -137,6 +138,10 @@ class LargeScope:
             if enough or len(hits) < rows or rows == MOST_ROWS:
                 return best
             rows = min(MOST_ROWS, 4 * rows)
+
+    def _params(self, rows: int) -> dict[str, Any]:
+        sight = {} if self._connection.server.managed else {"ef": min(_SEARCH_FACTOR * rows, _WIDEST_SEARCH)}
+        return {"metric_type": "COSINE", "params": sight}
 
     def _inside(self, ids: Sequence[str], where: str) -> list[str]:
         """Those of the entries that meet the condition."""

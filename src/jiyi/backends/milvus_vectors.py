@@ -130,12 +130,14 @@ class MilvusVectors:
         self._collection = collection
         self._state_collection = f"{collection}_state"
         self._state_id = text_hash(store_id)
+        self._own_prefix = f"{collection}_{self._state_id[:8]}"
+        """How the names of this store's collections begin."""
         self._partitions = partitions
         self._dimension = embedder.identity.dimension
         self._cache = ScopeCache(self._connection, self._dimension, cache_bytes=cache_bytes, exact_rows=exact_rows)
         self._state_ready = False
         self._condemned = ""
-        """A collection that turned out to be missing or of another form."""
+        """A collection that turned out to be missing."""
         self._reason = ""
 
     def __repr__(self) -> str:
@@ -258,8 +260,7 @@ class MilvusVectors:
             self._condemned = self._reason = ""
             self._cache.clear()
             self._connection.name_also(done.generation, self._collection)
-            if state.generation and state.generation != done.generation:
-                self._connection.drop(state.generation)
+            self._drop_others_than(done.generation)
 
     def _begin(self, state: State) -> tuple[State, bool]:
         """The collection to fill, and whether it is new: one that a run has begun with the same rules goes on."""
@@ -267,7 +268,7 @@ class MilvusVectors:
             return state, False
         if state.building:
             self._connection.drop(state.building)
-        name = f"{self._collection}_{uuid.uuid4().hex[:12]}"
+        name = f"{self._own_prefix}{uuid.uuid4().hex[:8]}"
         building = replace(state, building=name, building_identity=self.identity)
         # First the state: a collection that nobody knows of would be left for ever.
         self._write_state(building)
@@ -276,6 +277,12 @@ class MilvusVectors:
         indexes = build_indexes(self._connection.server, text=text)
         self._connection.create(name, schema, indexes, partitions=self._partitions)
         return building, True
+
+    def _drop_others_than(self, generation: str) -> None:
+        """Older collections of this store, also those that a crash has left behind."""
+        for name in self._connection.collections():
+            if name.startswith(self._own_prefix) and name != generation:
+                self._connection.drop(name)
 
     def _fill(self, state: State, store: RecordStore, head: Mark, *, fresh: bool, progress: Progress | None) -> int:
         target = state.building
