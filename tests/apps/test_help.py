@@ -14,8 +14,7 @@ from jiyi.apps.cli.homes import HOMES
 from tests.apps.command_line import CommandLine
 
 COMMANDS = (
-    "store recall forget count list history export import migrate verify repair rebuild doctor "
-    "maintain jobs chat demo"
+    "store recall forget count list history export import migrate verify repair rebuild doctor maintain jobs chat demo"
 ).split()
 
 
