@@ -45,7 +45,7 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "data"
 
 
-def export_of(place: object, folder: Path) -> bytes:
+def export_of(place: str | Path, folder: Path) -> bytes:
     """Every byte of an export but its first line, which holds the time; without indexes, which are not moved."""
     with AgentMemory.open(place, **{**QUICK, "enable_simple_memory": True}) as memory:
         memory.export_jsonl(folder / "export.jsonl")
@@ -140,6 +140,18 @@ def stop_after(pages: int) -> Callable[[int, int | None], None]:
     return progress
 
 
+def once(action: Callable[[], object]) -> Callable[[int, int | None], None]:
+    """A progress that does something the first time it is called."""
+    called: list[object] = []
+
+    def progress(done: int, total: int | None) -> None:
+        if not called:
+            called.append(True)
+            action()
+
+    return progress
+
+
 @pytest.mark.parametrize("pages", [1, 4, 9, 14, 20])
 def test_a_migration_that_breaks_off_goes_on_and_copies_nothing_twice(told: Path, tmp_path: Path, pages: int) -> None:
     target = tmp_path / "target"
@@ -204,11 +216,7 @@ def test_a_write_while_it_is_copied_is_noticed_and_taken_in_by_the_next_run(told
     source, target = tmp_path / "source", tmp_path / "target"
     migrate_store(told, source)
     with AgentMemory.open(source, **QUICK) as memory:
-        writes = iter([lambda: memory.store("meanwhile", "somebody wrote this")])
-
-        def progress(done: int, total: int | None) -> None:
-            for write in writes:
-                write()
+        progress = once(lambda: memory.store("meanwhile", "somebody wrote this"))
 
         with pytest.raises(StoreBusyError, match="was written to while it was copied"):
             migrate_store(source, target, progress=progress)
@@ -223,12 +231,12 @@ def test_a_recall_while_it_is_copied_is_noticed_too(told: Path, tmp_path: Path) 
     source, target = tmp_path / "source", tmp_path / "target"
     migrate_store(told, source)
     with AgentMemory.open(source, **QUICK) as memory:
-        recalls = iter([lambda: memory.longterm.retrieve_relevant_memories("ada", "花生")])
 
-        def progress(done: int, total: int | None) -> None:
-            for recall in recalls:
-                recall()
-                memory.count()  # what is touched after an answer has been touched when the next call begins
+        def recall() -> None:
+            memory.longterm.retrieve_relevant_memories("ada", "花生")
+            memory.count()  # what is touched after an answer has been touched when the next call begins
+
+        progress = once(recall)
 
         with pytest.raises(StoreBusyError, match="was written to"):
             migrate_store(source, target, progress=progress)
@@ -272,12 +280,7 @@ def test_a_begun_copy_of_another_store_is_refused(told: Path, tmp_path: Path) ->
 
 def test_of_two_migrations_into_one_target_one_goes_on(told: Path, tmp_path: Path) -> None:
     target = tmp_path / "target"
-    seconds = iter([lambda: migrate_store(told, target)])
-
-    def progress(done: int, total: int | None) -> None:
-        for second in seconds:
-            second()
-
+    progress = once(lambda: migrate_store(told, target))
     with pytest.raises(StoreBusyError, match="another process has taken over"):
         migrate_store(told, target, progress=progress)
     assert rows_of(target) == rows_of(told)
