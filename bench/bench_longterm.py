@@ -118,8 +118,8 @@ def watched_lock(held: Times) -> Iterator[None]:
     original = SqliteDatabase.write
 
     @contextmanager
-    def write(self: SqliteDatabase) -> Iterator[Any]:
-        with original(self) as connection:
+    def write(self: SqliteDatabase, *given: Any, **options: Any) -> Iterator[Any]:
+        with original(self, *given, **options) as connection:
             begun = time.perf_counter()
             yield connection
         held.seconds.append(time.perf_counter() - begun)

@@ -22,6 +22,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC
 from itertools import islice
+from typing import Any
 
 import psycopg
 
@@ -104,9 +105,10 @@ def opened(url: str, *, pg_search: bool = True) -> Iterator[Opened]:
 
 def entries(layout: Layout) -> Iterator[MemoryEntry]:
     now = clock.utc_now()
-    times = {"created_at": now, "updated_at": now, "last_accessed_at": now}
+    times: dict[str, Any] = {"created_at": now, "updated_at": now, "last_accessed_at": now}
     for fields in layout.entries():
-        yield MemoryEntry(id=new_id(), **fields, **times)
+        named: dict[str, Any] = {**fields, **times}
+        yield MemoryEntry(id=new_id(), **named)
 
 
 # --- loading ----------------------------------------------------------------------------------------------------------

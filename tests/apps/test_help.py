@@ -13,9 +13,10 @@ from jiyi.apps.cli.exits import MEANINGS, Code
 from jiyi.apps.cli.homes import HOMES
 from tests.apps.command_line import CommandLine
 
-COMMANDS = (
-    "store recall forget count list history export import migrate verify repair rebuild doctor maintain jobs chat demo"
-).split()
+COMMANDS = [
+    *("store", "recall", "forget", "count", "list", "history", "export", "import", "migrate"),
+    *("verify", "repair", "rebuild", "doctor", "maintain", "jobs", "chat", "demo"),
+]
 
 
 def examples(command: str) -> list[str]:

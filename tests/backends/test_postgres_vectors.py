@@ -7,14 +7,16 @@ import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import psycopg
 import pytest
 from psycopg import sql
+from psycopg.abc import QueryNoTemplate
 
 from jiyi.backends import postgres_vectors
+from jiyi.backends.embedded_texts import embed_entries
 from jiyi.backends.postgres_halfvec import Reals, RealsDumper
 from jiyi.backends.postgres_vector_scan import graph_settings
 from jiyi.backends.postgres_vector_tables import VectorTables, find_extension
@@ -49,7 +51,8 @@ class RandomEmbedder:
             np.random.default_rng(zlib.crc32(text.encode())).standard_normal(self.identity.dimension) for text in texts
         ]
         vectors: Vectors = np.asarray(made, dtype=np.float32)
-        return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+        vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+        return vectors
 
 
 EMBEDDER = RandomEmbedder()
@@ -165,7 +168,7 @@ def test_a_long_text_is_half_its_best_chunk_and_half_the_mean_of_all(
     vectors.rebuild(store)
     vectors.apply(IndexBatch([long, entry("short", "short")], (), Mark(1, "x")))
     question = EMBEDDER.embed(["one"])[0]
-    (block,) = postgres_vectors.embed_entries(EMBEDDER, [long])
+    (block,) = embed_entries(EMBEDDER, [long])
     products = block @ question
     assert len(block) > 3
     assert vectors.scan(question, ["main"]).of([long.id])[0] == pytest.approx(
@@ -190,7 +193,8 @@ def test_the_plan_is_the_same_whatever_the_statistics_say(
         tables = VectorTables(extension, DIMENSION)
         question = {"vector": Reals(EMBEDDER.embed(["one"])[0]), "scopes": ["few"], "exact_rows": 100, "identity": "x"}
 
-        def plan(statement: sql.Composable) -> str:
+        def plan(statement: QueryNoTemplate) -> str:
+            assert isinstance(statement, sql.Composable)
             rows = connection.execute(sql.SQL("EXPLAIN ") + statement, question).fetchall()
             return "\n".join(line for (line,) in rows)
 
@@ -219,9 +223,9 @@ def test_a_small_scope_takes_one_round_trip(
     asked = []
     execute = psycopg.Cursor.execute
 
-    def counted(self: psycopg.Cursor, *arguments: object, **options: object) -> object:
+    def counted(self: psycopg.Cursor[Any], *arguments: Any, **options: Any) -> object:
         asked.append(arguments[0])
-        return execute(self, *arguments, **options)  # type: ignore[arg-type]
+        return execute(self, *arguments, **options)
 
     monkeypatch.setattr(psycopg.Cursor, "execute", counted)
     scan = vectors.scan(question, ["main", "public"])
