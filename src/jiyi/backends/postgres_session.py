@@ -28,6 +28,7 @@ Connection: TypeAlias = psycopg.Connection[TupleRow]
 T = TypeVar("T")
 Settings: TypeAlias = Sequence[tuple[str, str]]
 
+_PREPARED = "jiyi.sends_vectors"
 _LIMITS = "current_setting('lock_timeout'), current_setting('statement_timeout')"
 _LIMITED = "set_config('lock_timeout', %s, false), set_config('statement_timeout', %s, false)"
 
@@ -96,7 +97,9 @@ class Sessions:
             raise StoreBusyError(
                 f"{self._where}: no connection of the pool became free in time; try again, or use a larger pool"
             ) from error
-        cast("Connection", proxied.driver_connection).adapters.register_dumper(Reals, RealsDumper)
+        if _PREPARED not in proxied.info:
+            cast("Connection", proxied.driver_connection).adapters.register_dumper(Reals, RealsDumper)
+            proxied.info[_PREPARED] = True
         return proxied, waiting
 
 

@@ -19,9 +19,9 @@ from jiyi.model import clock
 Ask: TypeAlias = Callable[[Settings, QueryNoTemplate, Params], list[tuple[Any, ...]]]
 """Rows of a statement with parameters, under settings that hold for it alone."""
 
-_LEAST_SEARCH, _MOST_SEARCH = 200, 1_000
+_LEAST_SEARCH, _MOST_SEARCH = 400, 1_000
 """How many neighbours the search of a graph keeps in sight: more find more and take longer. pgvector takes 1,000."""
-_SEARCH_FACTOR = 4
+_SEARCH_FACTOR = 8
 _WIDE = 10
 """To find more than one in so many, a graph has no advantage."""
 
