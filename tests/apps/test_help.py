@@ -10,9 +10,8 @@ from jiyi.apps.cli.app import app
 from jiyi.apps.cli.exits import MEANINGS
 from tests.apps.command_line import CommandLine
 
-COMMANDS = (
-    "store recall forget count list history export import migrate verify repair rebuild doctor "
-    "maintain jobs chat demo"
+COMMANDS = (  # noqa: SIM905
+    "store recall forget count list history export import migrate verify repair rebuild doctor maintain jobs chat demo"
 ).split()
 
 

@@ -67,8 +67,8 @@ def examine(
         )
     if facts.get("bypasses_row_security"):
         notes.append(
-            f"the role {facts.get('role')} bypasses row-level security, the second fence between scopes; a role that is no "
-            "superuser and has no BYPASSRLS keeps it"
+            f"the role {facts.get('role')} bypasses row-level security, the second fence between scopes; "
+            "a role that is no superuser and has no BYPASSRLS keeps it"
         )
     ailing = any(_ailing(state) for state in states)
     healthy = not (problems or ailing or last_error or failing or dead or trouble)
