@@ -131,6 +131,7 @@ def test_saving_replaces_the_record_of_the_session(memory: AgentMemory) -> None:
     assert messages_of(memory, "never saved") == []
 
 
+@pytest.mark.embedded
 def test_a_conversation_that_grows_only_adds_rows(memory: AgentMemory, tmp_path: Path) -> None:
     for length in range(len(CONVERSATION) + 1):
         memory.save_conversation_history("s", CONVERSATION[:length])
@@ -140,6 +141,7 @@ def test_a_conversation_that_grows_only_adds_rows(memory: AgentMemory, tmp_path:
     assert rows(tmp_path / "data") == stored
 
 
+@pytest.mark.embedded
 def test_replaced_messages_stay_in_the_table(memory: AgentMemory, tmp_path: Path) -> None:
     memory.save_conversation_history("s", [{"role": "user", "content": "the first wording"}])
     memory.save_conversation_history("s", [{"role": "user", "content": "the second wording"}])

@@ -190,6 +190,7 @@ def test_the_history_of_a_key_spans_the_entries_that_had_it(memory: AgentMemory)
     assert memory.history("unknown") == []
 
 
+@pytest.mark.embedded
 def test_erasing_leaves_no_word_of_any_version(memory: AgentMemory, tmp_path: Path) -> None:
     secrets = ["first-xylophone", "second-xylophone", "tag-xylophone", "kept-zebra"]
     # Long enough to fill pages of the file: those are given back whole, with what was on them.

@@ -155,6 +155,7 @@ def fill(chat: Any) -> list[dict[str, Any]]:
     return messages
 
 
+@pytest.mark.embedded
 @pytest.mark.parametrize("seed", range(SCHEDULES))
 def test_compactions_and_appends_at_once_leave_one_winner_and_no_gap(stage: Stage, seed: int) -> None:
     chance = random.Random(seed)

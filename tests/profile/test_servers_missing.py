@@ -70,6 +70,7 @@ def test_the_doctor_speaks_of_the_engines_in_use(new_postgres: NewDatabase, tmp_
     assert facts["packages"]["psycopg"] != "not installed"
     assert "pymilvus" not in facts["packages"]
     assert not any("memory.db" in note for note in facts["notes"])
+    assert any("bypasses row-level security" in note for note in facts["notes"])
     assert not (tmp_path / "data").exists()
 
 

@@ -6,8 +6,10 @@ same. The default run does this for a part of them; `pytest --profile postgres` 
 
 from __future__ import annotations
 
+import inspect
 from dataclasses import replace
 from pathlib import Path
+from types import CodeType
 from typing import Any
 
 import pytest
@@ -17,16 +19,12 @@ from jiyi.config import Settings
 from tests.servers.fixtures import NewDatabase
 
 ON_BOTH = (
-    "tests/test_keyed_memory.py",
     "tests/test_conversation_history.py",
-    "tests/chat/test_compaction.py",
-    "tests/isolation/test_isolation.py",
     "tests/isolation/test_longterm_isolation.py",
-    "tests/isolation/test_runtime_isolation.py",
     "tests/longterm/test_full_story.py",
     "tests/longterm/test_forgetting.py",
     "tests/notes/test_acceptance.py",
-    "tests/runtime/test_design.py",
+    "tests/runtime/test_tools.py",
 )
 """Tests that the default run does twice: a part of each room."""
 ROOMS = (
@@ -34,12 +32,16 @@ ROOMS = (
     "tests/test_bad_input.py",
     "tests/test_chinese.py",
     "tests/test_export_import.py",
+    "tests/test_keyed_memory.py",
     "tests/chat/test_chat.py",
+    "tests/chat/test_compaction.py",
     "tests/chat/test_input.py",
     "tests/chat/test_machine.py",
     "tests/chat/test_models.py",
     "tests/chat/test_races.py",
     "tests/chat/test_transfer.py",
+    "tests/isolation/test_isolation.py",
+    "tests/isolation/test_runtime_isolation.py",
     "tests/jobs/test_jobs.py",
     "tests/longterm/test_background.py",
     "tests/longterm/test_duplicates.py",
@@ -63,12 +65,14 @@ ROOMS = (
     "tests/recall/test_neighbours.py",
     "tests/recall/test_recall_order.py",
     "tests/recall/test_user_dictionary.py",
+    "tests/runtime/test_design.py",
     "tests/runtime/test_feedback_laws.py",
     "tests/runtime/test_ranking.py",
     "tests/runtime/test_rules.py",
-    "tests/runtime/test_tools.py",
 )
 """Tests that can be done on any profile, but for those marked `embedded`."""
+_FILES = {"database", "first_store", "flip_byte", "index_files", "SqliteDatabase"}
+"""Helpers of the tests that look at the files of the embedded profile; who uses one need not be marked."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -81,13 +85,24 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Name the profiles on which a test runs, where it is more than the embedded one."""
     module = metafunc.definition.path.relative_to(metafunc.config.rootpath).as_posix()
-    only_embedded = metafunc.definition.get_closest_marker("embedded") is not None
+    only_embedded = metafunc.definition.get_closest_marker("embedded") is not None or _looks_at_files(metafunc)
     if metafunc.config.getoption("profile") is not None:
         if module in ROOMS and not only_embedded:
             metafunc.parametrize("profile", ["postgres"], indirect=True)
     elif module in ON_BOTH and not only_embedded:
         marked = pytest.param("postgres", marks=pytest.mark.server)
         metafunc.parametrize("profile", ["embedded", marked], indirect=True)
+
+
+def _looks_at_files(metafunc: pytest.Metafunc) -> bool:
+    """Whether a test goes behind the back of jiyi to the files of the embedded profile."""
+    code = getattr(inspect.unwrap(metafunc.function), "__code__", None)
+    return code is not None and not _FILES.isdisjoint(_names_in(code))
+
+
+def _names_in(code: CodeType) -> set[str]:
+    inner = [_names_in(part) for part in code.co_consts if isinstance(part, CodeType)]
+    return set(code.co_names).union(*inner)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

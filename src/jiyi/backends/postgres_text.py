@@ -164,9 +164,12 @@ class PostgresTextIndex:
                 finish()
         except tables.MISSING:
             return  # There is no index, or only a part of one: it is built from the records when it is needed.
-        except psycopg.OperationalError:
-            # The connection, a lock or the time ran out: that is for the caller of the transaction to know.
-            raise
+        except psycopg.OperationalError as error:
+            if not isinstance(error, psycopg.errors.DiskFull):
+                # The connection, a lock or the time ran out: that is for the caller of the transaction to know.
+                raise
+            # No room for the index: the records may have some, and if not they say so themselves.
+            self._condemn(driver, error)
         except psycopg.Error as error:
             self._condemn(driver, error)
         else:

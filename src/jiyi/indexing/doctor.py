@@ -65,6 +65,11 @@ def examine(
             f"SQLite {facts['engine_version']} has the WAL-reset bug (fixed in 3.51.3); jiyi keeps writes and "
             "checkpoints apart, so do not write to memory.db with other programs"
         )
+    if facts.get("bypasses_row_security"):
+        notes.append(
+            f"the role {facts.get('role')} bypasses row-level security, the second fence between scopes; "
+            "a role that is no superuser and has no BYPASSRLS keeps it"
+        )
     ailing = any(_ailing(state) for state in states)
     healthy = not (problems or ailing or last_error or failing or dead or trouble)
     return {
