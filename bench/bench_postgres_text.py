@@ -290,7 +290,7 @@ def _rate(asked: Sequence[Asked], callers: int, seconds: float, make: Callable[[
 async def run(options: argparse.Namespace) -> Report:
     layout = Layout(options.scopes or (20 if options.quick else 1_000), 100)
     rounds = 10 if options.quick else 200
-    report = Report("postgres_text_speed", f"Text search in PostgreSQL, {layout}")
+    report = Report("postgres_text", f"Text search in PostgreSQL, {layout}")
     with PostgresServer(settings=_SETTINGS) as server, opened(server.url()) as profile:
         load(profile, layout, report)
         await ask(profile, layout, report, rounds)

@@ -10,7 +10,7 @@ from jiyi.apps.cli.curves import as_svg, as_text, make_curves
 from jiyi.model.retention import EbbinghausForgetting
 from tests.apps.command_line import CommandLine
 
-COMMANDS = ["add-round", "recall", "reflect", "forget", "restore", "pin", "explain", "curve"]
+COMMANDS = ["add-round", "take-candidates", "recall", "reflect", "forget", "restore", "pin", "explain", "curve"]
 
 
 def examples(command: str) -> list[str]:

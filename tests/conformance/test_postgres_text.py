@@ -16,6 +16,7 @@ pytestmark = pytest.mark.server
 
 
 class _PostgresText(OnPostgres, TextIndexConformance):
+    as_owner = True
     pg_search: bool
     whole_scope = 0
 

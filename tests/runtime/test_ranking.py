@@ -286,7 +286,7 @@ def test_a_store_of_an_older_version_gets_the_scopes_of_its_tags(open_memory: Op
 
 
 def make_old(file: Path) -> None:
-    """Take back what the step to the runtime has changed."""
+    """Take back what the step to the runtime and those after it have changed."""
     from jiyi.backends.sql.migrations import MIGRATIONS
 
     step = next(each.version for each in MIGRATIONS if each.name.startswith("the runtime"))
@@ -301,6 +301,7 @@ def make_old(file: Path) -> None:
         CREATE INDEX ix_memory_tag_rel_tag ON memory_tag_rel (tag_id, memory_id);
         DROP TABLE runtime_memories;
         DROP TABLE runtime_requests;
+        DROP INDEX ix_memory_records_inactive;
         DELETE FROM schema_migrations WHERE version >= {step};
         """
     )

@@ -73,6 +73,9 @@ class OnPostgres:
     They are opened by a role that row-level security holds: what says too few scopes finds too little.
     """
 
+    as_owner = False
+    """Whether the role may make tables of its own, as an index does."""
+
     @pytest.fixture(autouse=True)
     def _keep_databases(self, new_postgres: NewDatabase) -> None:
         self._new_postgres = new_postgres
@@ -82,4 +85,5 @@ class OnPostgres:
         """The database of this folder; the same folder again is another handle on the same data."""
         if folder not in self._urls:
             self._urls[folder] = self._new_postgres()
-        return PostgresDatabase(as_app(self._urls[folder]))
+        url = self._urls[folder]
+        return PostgresDatabase(url if self.as_owner else as_app(url))

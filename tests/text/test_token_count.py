@@ -72,7 +72,13 @@ def real_tokenizers() -> dict[str, TokenCounter]:
 
 def whole_files() -> list[str]:
     """Documents and code of this project, in both languages, in pieces of the size of a message."""
-    names = ["README.md", "README.zh-CN.md", "docs/ARCHITECTURE.md", "src/jiyi/memory.py", "src/jiyi/config.py"]
+    names = [
+        "README.md",
+        "README.zh-CN.md",
+        "docs/ARCHITECTURE.md",
+        "src/jiyi/memory.py",
+        "src/jiyi/config/__init__.py",
+    ]
     texts = [(ROOT / name).read_text("utf-8") for name in names]
     return [text[start : start + 500] for text in texts for start in range(0, len(text), 500)]
 

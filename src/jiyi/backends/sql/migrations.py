@@ -153,10 +153,10 @@ def _fewer_pages(connection: sa.Connection) -> None:
     """Indexes hold only the rows that are looked for by them: a message touches two pages less."""
     partial = connection.dialect.name == "sqlite"
     for statement in (
-        "DROP INDEX ix_memory_records_active_strength",
+        "DROP INDEX IF EXISTS ix_memory_records_active_strength",
         "CREATE INDEX ix_memory_records_inactive ON memory_records (scope, updated_at)"
         + (" WHERE is_active IS 0" if partial else ""),
-        "DROP INDEX ix_memory_changes_key",
+        "DROP INDEX IF EXISTS ix_memory_changes_key",
         'CREATE INDEX ix_memory_changes_key ON memory_changes (scope, "key")'
         + (" WHERE key IS NOT NULL" if partial else ""),
     ):

@@ -51,6 +51,10 @@ class SqliteReads:
         """Which store this is."""
         return str(self._rows(_META, ("store_id",))[0][0])
 
+    def was_migrated(self) -> bool:
+        """Whether another store was, or is being, copied into this one."""
+        return bool(self._rows(_META, ("migration",)))
+
     def user_words(self) -> list[str]:
         """Words that the segmenter shall take as words."""
         rows = self._rows(_META, ("user_words",))

@@ -27,6 +27,9 @@ class SqliteRecordStore(SqlRecordStore):
         self._database = database
         self._reads = database.reads
         self._store_id = self._reads.store_id()
+        if self._reads.was_migrated():
+            # Whether the migration was completed is for the whole store to say.
+            self._whole()
 
     def _make_whole(self) -> SqlRecordStore:
         from jiyi.backends.sql.records import SqlRecordStore as Whole
