@@ -108,15 +108,6 @@ class _Similar:
     """The entries that the filters admit, where they ask for more than scopes and had to be listed."""
 
 
-class _Ahead(NamedTuple):
-    """What was read of the proposals of the words while the vectors were asked."""
-
-    rows: Sequence[TermRow] = ()
-    """As the text index knows them, where each of them stands alone."""
-    entries: Mapping[str, MemoryEntry] = {}
-    """As the records know them, under the filters of the question."""
-
-
 class _Weighed(NamedTuple):
     """An entry on its way to being a hit."""
 
@@ -190,7 +181,7 @@ class RecallEngine:
             search = self._search(request, now)
             proposed = self._by_words(search) if text_ready and request.mode != "semantic" else {}
             statistics = self._statistics(search) if text_ready else None
-            ahead = self._ahead(search, list(proposed), asked) if asked is not None else _Ahead()
+            ahead = self._ahead(search, list(proposed), asked) if asked is not None else ()
         except BaseException:
             if asked is not None:
                 wait((asked,))
@@ -208,8 +199,7 @@ class RecallEngine:
         if found is None:
             reasons = "; ".join(f"{part.index}: {part.note or 'not asked'}" for part in coverage)
             raise IndexingError(f"no index could answer ({reasons}); the records are safe: run 'jiyi repair'")
-        hits = self._ranked(request, search.question, found, tuple(coverage), now, ahead.entries)
-        return Answer(hits, len(found.ids))
+        return Answer(self._ranked(request, search.question, found, tuple(coverage), now), len(found.ids))
 
     def _found(
         self,
@@ -217,7 +207,7 @@ class RecallEngine:
         by_words: dict[str, None],
         statistics: TermStatistics | None,
         similar: _Similar | None,
-        ahead: _Ahead,
+        ahead: Sequence[TermRow],
     ) -> Gathered | None:
         """The candidates; `None` when no index could be asked."""
         if statistics is not None and (similar is not None or search.request.mode != "semantic"):
@@ -316,21 +306,20 @@ class RecallEngine:
     def _statistics(self, search: _Search) -> TermStatistics:
         return self.text.statistics(search.request.filters.scopes, search.question.words, search.question.bigrams)
 
-    def _ahead(self, search: _Search, proposals: Sequence[str], asked: Future[_Similar | None]) -> _Ahead:
-        """Read what the words have proposed, as long as there is nothing to do but wait for the vectors."""
+    def _ahead(self, search: _Search, proposals: Sequence[str], asked: Future[_Similar | None]) -> Sequence[TermRow]:
+        """Read what the words have proposed, as long as there is nothing to do but wait for the vectors.
+
+        Not the records as well: most of them are not needed, and reading them holds the vectors up.
+        """
         from jiyi.recall.gather import REACH
 
-        filters = search.request.filters
-        entries: Mapping[str, MemoryEntry] = {}
         rows: Sequence[TermRow] = ()
         if proposals and not asked.done():
-            rows = self.text.windows(proposals, reach=REACH, scopes=filters.scopes)
+            rows = self.text.windows(proposals, reach=REACH, scopes=search.request.filters.scopes)
             if not all(row.thread.startswith(ALONE) for row in rows):
                 # Of what has neighbours only one reading of all proposals knows the order.
                 rows = ()
-        if proposals and not asked.done():
-            entries = self.store.fetch(proposals, filters)
-        return _Ahead(rows, entries)
+        return rows
 
     def _gathered(
         self,
@@ -338,7 +327,7 @@ class RecallEngine:
         proposals: Sequence[str],
         statistics: TermStatistics,
         similar: _Similar | None,
-        ahead: _Ahead,
+        ahead: Sequence[TermRow],
     ) -> Gathered:
         from jiyi.recall.gather import gather
 
@@ -354,8 +343,8 @@ class RecallEngine:
             periods=periods,
             inside_dates=self.store.count(Filters(filters.scopes, periods=_plain(periods))) if periods else 0,
             offset=self.zone.utcoffset(search.today.replace(tzinfo=None)) or timedelta(),
-            admit=self._admission(filters, ahead.entries),
-            known=ahead.rows,
+            admit=self._admission(filters),
+            known=ahead,
             allowed=None if similar is None else similar.allowed,
         )
 
@@ -395,17 +384,8 @@ class RecallEngine:
             found.update(dict.fromkeys(inside))
         return found
 
-    def _admission(
-        self, filters: Filters, known: Mapping[str, MemoryEntry]
-    ) -> Callable[[Sequence[str]], set[str]] | None:
-        if filters.only_scopes:
-            return None
-
-        def admitted(ids: Sequence[str]) -> set[str]:
-            unknown = [each for each in ids if each not in known]
-            return {*known, *(self.store.admitted(unknown, filters) if unknown else ())}
-
-        return admitted
+    def _admission(self, filters: Filters) -> Callable[[Sequence[str]], set[str]] | None:
+        return None if filters.only_scopes else lambda ids: self.store.admitted(ids, filters)
 
     # --- deciding -------------------------------------------------------------------------------------------------
 
@@ -416,7 +396,6 @@ class RecallEngine:
         found: Gathered,
         coverage: tuple[IndexCoverage, ...],
         now: datetime,
-        known: Mapping[str, MemoryEntry],
     ) -> list[MemoryEntry]:
         # The scorer brings numpy, which a program that only writes need not load.
         from jiyi.recall.scorer import score
@@ -434,8 +413,7 @@ class RecallEngine:
         found_entries: list[_Weighed] = []
         # The records may drop what an index still holds: go on down the order until there is enough.
         for chunk in _chunks(places, most, lambda place: (totals[place], found.times[place])):
-            unknown = [found.ids[place] for place in chunk if found.ids[place] not in known]
-            entries = {**known, **self.store.fetch(unknown, request.filters)} if unknown else known
+            entries = self.store.fetch([found.ids[place] for place in chunk], request.filters)
             for place in chunk:
                 entry = entries.get(found.ids[place])
                 if entry is not None:
