@@ -33,7 +33,7 @@ from typing import Any
 import numpy as np
 import psycopg
 
-from bench.bench_recall_speed import HashedDocuments, Layout
+from bench.bench_recall_speed import HashedDocuments, Layout, load
 from bench.support import Report, Times, interleaved, milliseconds, parser, progress, rate, work_directory
 from bench.texts import Texts
 from jiyi import AgentMemory, create_memory
@@ -163,25 +163,6 @@ class Bare:
 
 
 # --- what is measured -----------------------------------------------------------------------------------------------
-
-
-async def fill(memory: AgentMemory, layout: Layout, report: Report) -> None:
-    begin = time.perf_counter()
-    entries = layout.entries()
-    with progress(f"storing {layout}", layout.total) as advance:
-        while chunk := list(islice(entries, 5_000)):
-            await memory.store_many(chunk)
-            advance(len(chunk))
-    stored = time.perf_counter()
-    with progress(f"indexing {layout}", None):
-        await memory.drain()
-    done = time.perf_counter()
-    report.fact(
-        f"loading {layout}, vectors from a hash",
-        f"{done - begin:.0f} s",
-        f"store_many {rate(layout.total / (stored - begin))}",
-        f"vectors {rate(layout.total / (done - stored))}",
-    )
 
 
 async def recall_speed(
@@ -363,7 +344,7 @@ async def main(arguments: argparse.Namespace) -> None:
             folder / "data", storage=url, embedder=embedder, background_indexing=False, pool_size=_CALLERS
         )
         try:
-            await fill(memory, layout, report)
+            await load(memory, layout, report)
             with psycopg.connect(url, autocommit=True) as connection:
                 connection.execute("VACUUM ANALYZE")
             bare = Bare(url, embedder)

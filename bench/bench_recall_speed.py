@@ -120,6 +120,12 @@ async def opened(folder: Path, layout: Layout, embedder: HashedDocuments, report
     if _count(path) >= layout.total:
         await memory.drain()
         return memory
+    await load(memory, layout, report)
+    return memory
+
+
+async def load(memory: AgentMemory, layout: Layout, report: Report) -> None:
+    """Store and index everything, with how long it took."""
     begin = time.perf_counter()
     entries = layout.entries()
     with progress(f"storing {layout}", layout.total) as advance:
@@ -136,7 +142,6 @@ async def opened(folder: Path, layout: Layout, embedder: HashedDocuments, report
         f"store_many {rate(layout.total / (stored - begin))}",
         f"indexing {rate(layout.total / (done - stored))}",
     )
-    return memory
 
 
 def _count(path: Path) -> int:

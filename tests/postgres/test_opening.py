@@ -17,7 +17,8 @@ from jiyi.backends.sql.schema import metadata
 from jiyi.errors import ConfigError, StorageError, StoreDamagedError, StoreTooNewError, StoreUnavailableError
 from jiyi.testing.conformance.examples import ACTOR, draft
 from tests.servers.fixtures import APP, NewDatabase, as_app
-from tests.servers.postgres import PostgresServer, free_port
+from tests.servers.own import free_port
+from tests.servers.postgres import PostgresServer
 
 pytestmark = pytest.mark.server
 

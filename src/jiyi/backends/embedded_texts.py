@@ -11,7 +11,7 @@ from jiyi.model.identity import text_hash
 from jiyi.text import split_chunks
 
 if TYPE_CHECKING:
-    from jiyi.ports import Embedder, Vectors
+    from jiyi.ports import Embedder, RecordStore, Vectors
 
 CHUNK_COLUMNS = 300
 """Longer texts are cut: a vector of too many thoughts is near to none of them."""
@@ -45,3 +45,16 @@ def embed_entries(embedder: Embedder, entries: Sequence[MemoryEntry]) -> list[Ve
         blocks.append(vectors[start : start + len(parts)])
         start += len(parts)
     return blocks
+
+
+def without_record(store: RecordStore, held: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Of these (scope, entry id) those that no record is found by meaning under any more."""
+    present = store.fetch([entry_id for _, entry_id in held], None)
+    return [
+        (scope, entry_id)
+        for scope, entry_id in held
+        if (entry := present.get(entry_id)) is None
+        or not entry.is_active
+        or entry.scope != scope
+        or entry.summarized_by is not None
+    ]

@@ -24,6 +24,8 @@ from jiyi.backends.sql.postgres import PostgresDatabase
 from jiyi.backends.sql.postgres_errors import is_lost, meaning
 from jiyi.errors import StoreBusyError
 
+SCHEMA = "jiyi_search"
+"""Where the tables of indexes are; it may be dropped at any time."""
 Connection: TypeAlias = psycopg.Connection[TupleRow]
 T = TypeVar("T")
 Settings: TypeAlias = Sequence[tuple[str, str]]
@@ -187,3 +189,11 @@ def _give_back(proxied: PoolProxiedConnection, connection: Connection) -> None:
 def ask(connection: Connection, settings: Settings, statement: tuple[QueryNoTemplate, Params | None]) -> list[TupleRow]:
     """The rows of one statement under settings that hold for it alone, in one round trip."""
     return _rows(connection, statement[0], statement[1] or {}, settings)
+
+
+def make_schema(connection: Connection) -> None:
+    """Make the schema of derived tables if it is missing, in the caller's transaction."""
+    # Two that make the same schema at once would fail: one after the other.
+    connection.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [f"jiyi/{SCHEMA}"])
+    if connection.execute("SELECT to_regnamespace(%s)", [SCHEMA]).fetchone() == (None,):
+        connection.execute(f"CREATE SCHEMA {SCHEMA}")

@@ -19,7 +19,7 @@ import sqlalchemy as sa
 from jiyi.backends import postgres_text_reader as reader
 from jiyi.backends import postgres_text_tables as tables
 from jiyi.backends.postgres_proposers import WHOLE_SCOPE, PgSearchProposer, SmallScopes, TsvectorProposer
-from jiyi.backends.postgres_session import Connection, SessionLock, Sessions
+from jiyi.backends.postgres_session import SCHEMA, Connection, SessionLock, Sessions
 from jiyi.backends.postgres_text_check import table_problems
 from jiyi.backends.postgres_text_rows import COPIED_FROM, TextWriter
 from jiyi.backends.postgres_text_tables import ELSEWHERE, NEXT, PG_SEARCH, TEXTS, TSVECTOR, State
@@ -81,9 +81,7 @@ class PostgresTextIndex:
         self._store_id = store_id
         self._pg_search = pg_search
         self._sessions = Sessions(database)
-        self._lock = SessionLock(
-            self._sessions, database.key(tables.SCHEMA, "text"), "text index", timeout=lock_timeout
-        )
+        self._lock = SessionLock(self._sessions, database.key(SCHEMA, "text"), "text index", timeout=lock_timeout)
         self._elsewhere = proposer
         small = SmallScopes(self._asked, whole_scope)
         self._bm25 = PgSearchProposer(self._asked_alone, small)

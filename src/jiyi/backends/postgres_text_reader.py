@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 from jiyi.backends.postgres_text_rows import place_of, signed
 from jiyi.backends.postgres_text_tables import SCOPES, TALK_TERMS, TALKS, TERMS, TEXTS
-from jiyi.backends.term_rows import BIGRAMS, CONVERSATIONS, WORDS, mean_length, term_id
+from jiyi.backends.term_rows import BIGRAMS, CONVERSATIONS, WORDS, mean_length, term_id, term_row
 from jiyi.ports import TermRow, TermStatistics
 
 Ask: TypeAlias = Callable[[str, dict[str, Any]], list[tuple[Any, ...]]]
@@ -84,7 +84,8 @@ def windows(ask: Ask, ids: Sequence[str], reach: int) -> list[TermRow]:
     # The surroundings of neighbours overlap: each text once.
     lines = sorted({row[:5] for row in rows})
     by_line = {row[:5]: row for row in rows}
-    return [_term_row(by_line[line]) for line in lines]
+    shown = (by_line[line] for line in lines)
+    return [term_row(row[0], row[1], row[3], row[4], row[5:]) for row in shown]
 
 
 def conversations(
@@ -102,19 +103,3 @@ def conversations(
     return {
         thread: (lengths.get(place, 0), tuple(counts[place, term] for term in ids)) for thread, place in places.items()
     }
-
-
-def _term_row(row: tuple[Any, ...]) -> TermRow:
-    return TermRow(
-        scope=row[0],
-        thread=row[1],
-        event_time=row[3],
-        entry_id=row[4],
-        length=row[5],
-        bigram_length=row[6],
-        question_share=row[7],
-        words=row[8],
-        word_counts=row[9],
-        bigrams=row[10] or row[8],
-        bigram_counts=row[11] or row[9],
-    )

@@ -20,11 +20,10 @@ from uuid import uuid4
 import psycopg
 from psycopg import sql
 
-from jiyi.backends.postgres_session import Connection
+from jiyi.backends.postgres_session import SCHEMA, Connection, make_schema
 from jiyi.backends.term_rows import CONVERSATIONS, LENGTH_FLOOR, UNIT
 from jiyi.errors import IndexDamagedError
 
-SCHEMA = "jiyi_search"
 STATE, ALIVE = f"{SCHEMA}.text_state", f"{SCHEMA}.text_alive"
 TEXTS, SCOPES, TERMS = f"{SCHEMA}.texts", f"{SCHEMA}.text_scopes", f"{SCHEMA}.text_terms"
 TALKS, TALK_TERMS = f"{SCHEMA}.text_talks", f"{SCHEMA}.text_talk_terms"
@@ -134,10 +133,7 @@ def need_extension(connection: Connection) -> str:
 def prepare(connection: Connection) -> None:
     """Make the schema and the table of states if they are missing."""
     with connection.transaction():
-        # Two that make the same schema at once would fail: one after the other.
-        connection.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [f"jiyi/{SCHEMA}"])
-        if connection.execute("SELECT to_regnamespace(%s)", [SCHEMA]).fetchone() == (None,):
-            connection.execute(f"CREATE SCHEMA {SCHEMA}")
+        make_schema(connection)
         connection.execute(
             f"CREATE TABLE IF NOT EXISTS {STATE} (single boolean PRIMARY KEY DEFAULT true CHECK (single), "
             "identity text NOT NULL, mode text NOT NULL, sequence bigint NOT NULL, fingerprint text NOT NULL, "

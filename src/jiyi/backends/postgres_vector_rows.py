@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from psycopg import sql
 
-from jiyi.backends.embedded_texts import vector_fingerprint
+from jiyi.backends.embedded_texts import vector_fingerprint, without_record
 from jiyi.backends.postgres_halfvec import Floats, Reals, from_halfvec, from_vector, halfvec_bytes
 from jiyi.backends.postgres_session import Connection
 from jiyi.backends.postgres_vector_tables import NEXT, named, scopes_table, vectors_table
@@ -82,16 +82,7 @@ def drop_others(connection: Connection, store: RecordStore, size: int) -> None:
     after = ("", "")
     table = vectors_table(NEXT)
     while rows := connection.execute(_PAGE.format(named(table)), (*after, size)).fetchall():
-        present = store.fetch([entry_id for _, entry_id in rows], None)
-        gone = [
-            (scope, entry_id)
-            for scope, entry_id in rows
-            if (entry := present.get(entry_id)) is None
-            or not entry.is_active
-            or entry.scope != scope
-            or entry.summarized_by is not None
-        ]
-        delete(connection, table, gone)
+        delete(connection, table, without_record(store, rows))
         after = rows[-1]
 
 

@@ -17,10 +17,9 @@ import psycopg
 from psycopg import sql
 from psycopg.abc import QueryNoTemplate
 
-from jiyi.backends.postgres_session import Connection
+from jiyi.backends.postgres_session import SCHEMA, Connection, make_schema
 from jiyi.errors import IndexingError
 
-SCHEMA = "jiyi_search"
 META, CURRENT, NEXT = f"{SCHEMA}.vector_meta", "current", "next"
 MOST_GRAPH_DIMENSIONS = 4_000
 """pgvector cannot put longer half-precision vectors into a graph."""
@@ -232,10 +231,7 @@ def scopes_table(generation: str = CURRENT) -> str:
 def prepare(connection: Connection) -> None:
     """Make the schema and the table of marks if they are missing."""
     with connection.transaction():
-        # Two that make the same schema at once would fail: one after the other.
-        connection.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [f"jiyi/{SCHEMA}"])
-        if connection.execute("SELECT to_regnamespace(%s)", [SCHEMA]).fetchone() == (None,):
-            connection.execute(f"CREATE SCHEMA {SCHEMA}")
+        make_schema(connection)
         connection.execute(
             f"CREATE TABLE IF NOT EXISTS {META} (generation text PRIMARY KEY, identity text NOT NULL, "
             "sequence bigint NOT NULL, fingerprint text NOT NULL)"

@@ -21,14 +21,13 @@ from psycopg.abc import Params, QueryNoTemplate
 from jiyi.backends.embedded_texts import CHUNK_COLUMNS, embed_entries, parted, vector_fingerprint
 from jiyi.backends.postgres_graphs import ScopeGraphs
 from jiyi.backends.postgres_halfvec import Floats, Reals
-from jiyi.backends.postgres_session import Connection, SessionLock, Sessions, Settings
+from jiyi.backends.postgres_session import SCHEMA, Connection, SessionLock, Sessions, Settings
 from jiyi.backends.postgres_vector_rows import Totals, combined, copy_in, delete, drop_others, fingerprints, take_over
 from jiyi.backends.postgres_vector_scan import LargeScope, PostgresScan
 from jiyi.backends.postgres_vector_tables import (
     CURRENT,
     META,
     NEXT,
-    SCHEMA,
     Extension,
     VectorTables,
     find_extension,

@@ -20,7 +20,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from jiyi.backends.derived_file import FILE_ERRORS, FileIdentity, file_identity, means_damage, tree_bytes
-from jiyi.backends.embedded_texts import CHUNK_COLUMNS, embed_entries, parted, vector_fingerprint
+from jiyi.backends.embedded_texts import CHUNK_COLUMNS, embed_entries, parted, vector_fingerprint, without_record
 from jiyi.backends.generations import Generations
 from jiyi.backends.locks import ProcessLock
 from jiyi.backends.vector_matrix import Floats, MatrixScan, ScopeMatrix
@@ -435,14 +435,6 @@ def _drop_others(connection: sqlite3.Connection, store: RecordStore, size: int) 
         ).fetchall()
         if not rows:
             return
-        present = store.fetch([entry_id for _, entry_id in rows], None)
-        gone = [
-            (scope, entry_id)
-            for scope, entry_id in rows
-            if (entry := present.get(entry_id)) is None
-            or not entry.is_active
-            or entry.scope != scope
-            or entry.summarized_by is not None
-        ]
+        gone = without_record(store, rows)
         connection.executemany("DELETE FROM memory_vectors WHERE scope = ? AND entry_id = ?", gone)
         after = rows[-1]

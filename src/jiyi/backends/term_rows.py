@@ -12,11 +12,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from hashlib import blake2b
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from jiyi.model import clock
 from jiyi.model.entry import MemoryEntry
-from jiyi.ports import ALONE, CONVERSATION, TIMED
+from jiyi.ports import ALONE, CONVERSATION, TIMED, TermRow
 from jiyi.text import question_share
 
 if TYPE_CHECKING:
@@ -204,3 +204,24 @@ def _packed(counting: Sequence[str], others: Sequence[str]) -> tuple[bytes, byte
     if max(counts, default=0) > _MOST_COUNT:
         counts = [min(count, _MOST_COUNT) for count in counts]
     return ids.tobytes(), bytes(counts), len(counted)
+
+
+def term_row(scope: str, thread: str, event_time: int, entry_id: str, terms: Sequence[Any]) -> TermRow:
+    """What the scorer is shown of a stored text. `terms` are the columns from `length` to `bigram_counts`.
+
+    Where the pairs of characters are the words, they are stored once.
+    """
+    length, bigram_length, question, words, word_counts, bigrams, bigram_counts = terms
+    return TermRow(
+        scope,
+        thread,
+        event_time,
+        entry_id,
+        length,
+        bigram_length,
+        question,
+        words,
+        word_counts,
+        bigrams or words,
+        bigram_counts or word_counts,
+    )

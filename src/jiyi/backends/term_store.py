@@ -30,6 +30,7 @@ from jiyi.backends.term_rows import (
     mean_length,
     shortness,
     term_id,
+    term_row,
 )
 from jiyi.ports import ALONE, CONVERSATION, TermRow, TermStatistics
 
@@ -182,7 +183,7 @@ class TermStore:
                 ).fetchall()
             else:
                 found += self._around(rows, reach)
-        return [_term_row(row) for row in found]
+        return [term_row(row[0], row[1], row[3], row[4], row[6:13]) for row in found]
 
     def _rows(self, ids: Sequence[str], scopes: Sequence[str]) -> list[tuple[Any, ...]]:
         """Entries by id. Those that stand alone are looked up where their scope is, side by side.
@@ -370,19 +371,3 @@ def _term_counts(
 def _values(row: Features) -> tuple[Any, ...]:
     values = tuple(getattr(row, name) for name in Features.__slots__)
     return (*values, row_checksum(values))
-
-
-def _term_row(row: tuple[Any, ...]) -> TermRow:
-    return TermRow(
-        scope=row[0],
-        thread=row[1],
-        event_time=row[3],
-        entry_id=row[4],
-        length=row[6],
-        bigram_length=row[7],
-        question_share=row[8],
-        words=row[9],
-        word_counts=row[10],
-        bigrams=row[11] or row[9],
-        bigram_counts=row[12] or row[10],
-    )

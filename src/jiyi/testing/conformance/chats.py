@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 
@@ -15,6 +13,7 @@ from jiyi.model.identity import new_id
 from jiyi.model.message import Message
 from jiyi.ports import ChatStore, RecordStore
 from jiyi.testing.conformance.examples import ACTOR, LOOK_ALIKE_SCOPES, NOON
+from jiyi.testing.conformance.records import StoreFixtures
 
 TALK = [Message("user" if number % 2 else "assistant", f"turn {number}") for number in range(8)]
 PROMPT = Message("system", "be kind")
@@ -79,23 +78,12 @@ def candidate(content: str, position: int = 0) -> Candidate:
     )
 
 
-class ChatStoreConformance:
+class ChatStoreConformance(StoreFixtures):
     """Define `make_store(folder)` and `make_chats(store)`, and run it."""
-
-    def make_store(self, folder: Path) -> RecordStore:
-        """A record store whose data belongs to this folder."""
-        raise NotImplementedError(f"{type(self).__name__} must say how a store is made: define make_store(folder)")
 
     def make_chats(self, store: RecordStore) -> ChatStore:
         """The chat store over the same data."""
         raise NotImplementedError(f"{type(self).__name__} must say how chats are made: define make_chats(store)")
-
-    @pytest.fixture
-    def store(self, tmp_path: Path) -> Iterator[RecordStore]:
-        """An empty store."""
-        store = self.make_store(tmp_path / "one")
-        yield store
-        store.close()
 
     @pytest.fixture
     def chats(self, store: RecordStore) -> ChatStore:
@@ -103,12 +91,9 @@ class ChatStoreConformance:
         return self.make_chats(store)
 
     @pytest.fixture
-    def second(self, store: RecordStore, tmp_path: Path) -> Iterator[ChatStore]:
+    def second(self, second_handle: RecordStore) -> ChatStore:
         """Another handle on the same data, as another process has one."""
-        assert store.store_id
-        other = self.make_store(tmp_path / "one")
-        yield self.make_chats(other)
-        other.close()
+        return self.make_chats(second_handle)
 
     # --- messages -------------------------------------------------------------------------------------------------
 

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
-from pathlib import Path
 
 import pytest
 
 from jiyi.model.job import JOB_STATES, Job, JobDraft
 from jiyi.ports import JobStore, RecordStore
 from jiyi.testing.conformance.examples import LOOK_ALIKE_SCOPES, NOON
+from jiyi.testing.conformance.records import StoreFixtures
 
 LEASE = timedelta(minutes=10)
 LATER = NOON + timedelta(days=36_500)
@@ -37,23 +36,12 @@ def everything(jobs: JobStore) -> list[Job]:
     return jobs.list(states=JOB_STATES, scopes=None, limit=1_000)
 
 
-class JobStoreConformance:
+class JobStoreConformance(StoreFixtures):
     """Define `make_store(folder)` and `make_jobs(store)`, and run it."""
-
-    def make_store(self, folder: Path) -> RecordStore:
-        """A record store whose data belongs to this folder; the same folder again is another handle on it."""
-        raise NotImplementedError(f"{type(self).__name__} must say how a store is made: define make_store(folder)")
 
     def make_jobs(self, store: RecordStore) -> JobStore:
         """The job store over the same data."""
         raise NotImplementedError(f"{type(self).__name__} must say how jobs are made: define make_jobs(store)")
-
-    @pytest.fixture
-    def store(self, tmp_path: Path) -> Iterator[RecordStore]:
-        """An empty store."""
-        store = self.make_store(tmp_path / "one")
-        yield store
-        store.close()
 
     @pytest.fixture
     def jobs(self, store: RecordStore) -> JobStore:
@@ -61,12 +49,9 @@ class JobStoreConformance:
         return self.make_jobs(store)
 
     @pytest.fixture
-    def second(self, store: RecordStore, tmp_path: Path) -> Iterator[JobStore]:
+    def second(self, second_handle: RecordStore) -> JobStore:
         """Another handle on the same jobs, as another process has one."""
-        assert store.store_id
-        other = self.make_store(tmp_path / "one")
-        yield self.make_jobs(other)
-        other.close()
+        return self.make_jobs(second_handle)
 
     # --- one job ----------------------------------------------------------------------------------------------------
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,6 +14,7 @@ from jiyi.model.job import Job, JobDraft
 from jiyi.model.message import Message
 from jiyi.ports import Amendment, Draft, JobStore, LongtermStore, RecordStore
 from jiyi.testing.conformance.examples import ACTOR, LOOK_ALIKE_SCOPES, NOON, entry
+from jiyi.testing.conformance.records import StoreFixtures
 
 LATER = NOON + timedelta(days=36_500)
 ROUND = [Message("user", "我喜欢绿茶"), Message("assistant", "noted")]
@@ -37,12 +36,8 @@ def state(store: RecordStore, entry_id: str) -> MemoryEntry | None:
     return store.fetch([entry_id], None).get(entry_id)
 
 
-class LongtermStoreConformance:
+class LongtermStoreConformance(StoreFixtures):
     """Define `make_store(folder)`, `make_longterm(store)` and `make_jobs(store)`, and run it."""
-
-    def make_store(self, folder: Path) -> RecordStore:
-        """A record store whose data belongs to this folder; the same folder again is another handle on it."""
-        raise NotImplementedError(f"{type(self).__name__} must say how a store is made: define make_store(folder)")
 
     def make_longterm(self, store: RecordStore) -> LongtermStore:
         """The long-term store over the same data."""
@@ -51,13 +46,6 @@ class LongtermStoreConformance:
     def make_jobs(self, store: RecordStore) -> JobStore:
         """The job store over the same data."""
         raise NotImplementedError(f"{type(self).__name__} must define make_jobs(store)")
-
-    @pytest.fixture
-    def store(self, tmp_path: Path) -> Iterator[RecordStore]:
-        """An empty store."""
-        store = self.make_store(tmp_path / "one")
-        yield store
-        store.close()
 
     @pytest.fixture
     def longterm(self, store: RecordStore) -> LongtermStore:
@@ -70,12 +58,9 @@ class LongtermStoreConformance:
         return self.make_jobs(store)
 
     @pytest.fixture
-    def second(self, store: RecordStore, tmp_path: Path) -> Iterator[LongtermStore]:
+    def second(self, second_handle: RecordStore) -> LongtermStore:
         """Another handle on the same data, as another process has one."""
-        assert store.store_id
-        other = self.make_store(tmp_path / "one")
-        yield self.make_longterm(other)
-        other.close()
+        return self.make_longterm(second_handle)
 
     # --- rounds -----------------------------------------------------------------------------------------------------
 
