@@ -15,6 +15,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
+from operator import itemgetter
 from pathlib import Path
 from typing import Final
 
@@ -363,10 +364,13 @@ def _names(folder: int) -> list[tuple[str, os.stat_result]]:
     found = []
     with os.scandir(folder) as names:
         for entry in names:
-            # It may be gone by now: then it is no file of the workspace.
-            with suppress(FileNotFoundError):
+            try:
                 found.append((entry.name, entry.stat(follow_symlinks=False)))
-    return sorted(found, key=lambda pair: pair[0])
+            except FileNotFoundError:
+                # It may be gone by now: then it is no file of the workspace.
+                continue
+    found.sort(key=itemgetter(0))
+    return found
 
 
 def _sort(found: Listing, path: str, status: os.stat_result) -> None:
