@@ -9,6 +9,8 @@ import time
 
 _lock = threading.Lock()
 _last: int = 0
+_VARIANT = 0b10 << 62
+_RANDOM = (1 << 62) - 1
 
 
 def new_id() -> str:
@@ -22,10 +24,9 @@ def new_id() -> str:
         if stamp <= _last:
             stamp = _last + 1
         _last = stamp
-    random_bits = int.from_bytes(os.urandom(8), "big") & ((1 << 62) - 1)
-    value = (stamp >> 12) << 80 | 0x7 << 76 | (stamp & 0xFFF) << 64 | 0b10 << 62 | random_bits
-    digits = f"{value:032x}"
-    return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
+    first = f"{stamp >> 12:012x}"
+    last = f"{int.from_bytes(os.urandom(8), 'big') & _RANDOM | _VARIANT:016x}"
+    return f"{first[:8]}-{first[8:]}-7{stamp & 0xFFF:03x}-{last[:4]}-{last[4:]}"
 
 
 def text_hash(*parts: str) -> str:

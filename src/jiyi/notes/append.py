@@ -11,9 +11,9 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from typing import Final
 
 from jiyi.errors import InvalidInputError, NoteConflictError, NotesError
@@ -66,8 +66,7 @@ class Appender:
 
         A file that is not there is made, and begins with `heading()`.
         """
-        rendered = entries.render(entry)
-        record = Record(entry.id, path, rendered, time.time_ns())
+        record = Record(entry.id, path, entries.render(entry), time.time_ns())
         if path not in self._last:
             # Half an entry of a process that was killed would be no text in any encoding.
             self.reconcile()
@@ -77,7 +76,8 @@ class Appender:
             with self._lock.hold():
                 file = self._append_again(record, heading)
         self._journal.done(record.id, file, 0)
-        before, self._last[path] = self._last.get(path), file
+        before = self._last.get(path)
+        self._last[path] = file
         if before is not None and before != file:
             # Another file than the last time: entries of before may be missing from it.
             try:
@@ -99,52 +99,56 @@ class Appender:
 
     def _try_append(self, record: Record, heading: Callable[[], str], *, intended: bool) -> str | None:
         """Write it; the identity of the file it is in, or `None` when another file has taken the place of that one."""
+        path = record.path
         for _ in range(_ATTEMPTS):
             try:
-                with self._files.writing(record.path), self._target(record.path) as (target, size):
-                    data = record.text.encode(self._encoding(record.path, target.descriptor, target.identity))
+                target, size = self._take(path)
+                try:
+                    data = record.text.encode(self._encoding(path, target.descriptor, target.identity))
                     if not intended:
-                        self._check_size(record.path, size, len(data))
+                        self._check_size(path, size, len(data))
                         # Before the first byte: if this process is killed, another one makes the entry whole.
                         self._journal.intend(record)
                         intended = True
-                    _write_once(target.descriptor, data, record.path)
+                    _write_once(target.descriptor, data, path)
                     os.fsync(target.descriptor)
-                    return target.identity if target.in_place() is not None else None
+                    file = target.identity if target.in_place() is not None else None
+                except BaseException:
+                    target.close()
+                    raise
+                self._keep(path, target)
             except FileNotFoundError:
-                self._files.create(record.path, f"{heading()}\n".encode())
+                self._files.create(path, f"{heading()}\n".encode())
+            except OSError as error:
+                raise self._files.not_written(path, error) from error
+            else:
+                return file
         raise NoteConflictError(
             f"{record.path} was deleted {_ATTEMPTS} times while it was written to; nothing is in it"
         )
 
-    @contextmanager
-    def _target(self, path: str) -> Iterator[tuple[AppendTarget, int]]:
+    def _take(self, path: str) -> tuple[AppendTarget, int]:
         """The file at this path, for one thread alone, and its size."""
         # Taken out: another thread that appends meanwhile opens its own.
         with self._keeping:
             target = self._open.pop(path, None)
-        status = target.in_place() if target is not None else None
-        if target is None or status is None:
-            if target is not None:
-                target.close()
-            target = self._files.open_to_append(path)
-            status = os.fstat(target.descriptor)
-        try:
-            yield target, status.st_size
-        except BaseException:
+        if target is not None:
+            status = target.in_place()
+            if status is not None:
+                return target, status.st_size
             target.close()
-            raise
-        self._keep(path, target)
+        target = self._files.open_to_append(path)
+        return target, os.fstat(target.descriptor).st_size
 
     def _keep(self, path: str, target: AppendTarget) -> None:
+        """Let the file stay open for the next append."""
         with self._keeping:
-            needless = [target] if self._closed or path in self._open else []
-            if not needless:
+            needless: AppendTarget | None = target
+            if not self._closed and path not in self._open:
                 self._open[path] = target
-            while len(self._open) > _MOST_OPEN:
-                needless.append(self._open.pop(next(iter(self._open))))
-        for each in needless:
-            each.close()
+                needless = self._open.pop(next(iter(self._open))) if len(self._open) > _MOST_OPEN else None
+        if needless is not None:
+            needless.close()
 
     def close(self) -> None:
         """Let go of the files."""
@@ -227,7 +231,7 @@ class Appender:
 
     def _restore(self, record: Record) -> bool:
         """Write an entry again that was overwritten."""
-        again = replace(record, written=time.time_ns(), restored=record.restored + 1)
+        again = record._replace(written=time.time_ns(), restored=record.restored + 1)
         file = self._append_again(again, lambda: "")
         self._journal.intend(again)
         self._journal.done(again.id, file, again.restored)

@@ -15,7 +15,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta, tzinfo
-from typing import Final
+from functools import lru_cache
+from typing import Final, NamedTuple
 from urllib.parse import quote, unquote
 
 from jiyi.model import clock
@@ -27,8 +28,7 @@ _ID: Final = re.compile(r"<!-- jiyi id=(\S+) ")
 _OFFSET: Final = re.compile(r"[+-]\d\d:\d\d(?::\d\d)?\Z")
 
 
-@dataclass(frozen=True, slots=True)
-class NoteEntry:
+class NoteEntry(NamedTuple):
     """One entry of a daily note."""
 
     id: str
@@ -61,19 +61,16 @@ def make_entry(entry_id: str, text: str, at: datetime, zone: tzinfo, *, by: str,
 
 def render(entry: NoteEntry) -> str:
     """The entry as it is appended: a line of its own before it, whatever the file ended with."""
-    body = entry.text.split("\n")
-    attributes = [
-        f"id={entry.id}",
-        f"at={clock.to_text(entry.at)}",
-        f"offset={_offset_text(entry.offset)}",
-        f"by={entry.by}",
-        *([f"source={_quoted(entry.source)}"] if entry.source else []),
-        f"lines={len(body)}",
-    ]
-    local = entry.at + entry.offset
-    lines = [f"- **{local.hour:02}:{local.minute:02}** <!-- jiyi {' '.join(attributes)} -->"]
-    lines += [_INDENT + line if line else "" for line in body]
-    return "\n" + "\n".join(lines) + "\n"
+    # Every append waits for this, so it is one text and not parts of parts.
+    entry_id, at, offset, text, by, source = entry
+    local = at + offset
+    quoted = f" source={_quoted(source)}" if source else ""
+    lines = text.split("\n")
+    body = "\n".join([_INDENT + line if line else "" for line in lines])
+    return (
+        f"\n- **{local.hour:02}:{local.minute:02}** <!-- jiyi id={entry_id} at={clock.to_text(at)} "
+        f"offset={_offset_text(offset)} by={by}{quoted} lines={len(lines)} -->\n{body}\n"
+    )
 
 
 def marker_of(entry_id: str) -> str:
@@ -154,6 +151,7 @@ def _belongs(line: str) -> bool:
     return line.startswith(_INDENT) or not line.rstrip("\r")
 
 
+@lru_cache(maxsize=64)
 def _offset_text(offset: timedelta) -> str:
     seconds = round(offset.total_seconds())
     sign, seconds = ("-" if seconds < 0 else "+"), abs(seconds)
