@@ -24,7 +24,7 @@ from jiyi.notes.identity import file_origin
 from jiyi.notes.journal import Journal, Lock, Record
 from jiyi.notes.markdown import lines_of
 from jiyi.sync import AgentMemory
-from tests.notes.conftest import Desk, OpenDesk
+from tests.notes.conftest import Desk, OpenDesk, make_entry
 from tests.support import QUICK, examples
 
 ROOT = Path(__file__).parents[2]
@@ -248,7 +248,7 @@ def saved_by_rename(file: Path, text: str) -> None:
 
 
 def entry(text: str, entry_id: str = "e-1") -> entries.NoteEntry:
-    return entries.make_entry(entry_id, text, NEAR_MIDNIGHT, UTC, by="user", source="")
+    return make_entry(entry_id, text, NEAR_MIDNIGHT, UTC, by="user", source="")
 
 
 def test_a_file_that_is_replaced_under_the_write_gets_the_entry_again_and_the_conflict_is_told(desk: Desk) -> None:

@@ -32,6 +32,8 @@ _SLACK: Final = 4_096
 _LEAST_TORN: Final = len("\n- **")
 _MOST_OPEN: Final = 2
 """How many files stay open between appends: the note of the day, and that of groups."""
+_LONG_NANOSECONDS: Final = 10**9
+"""A disk that takes longer is no longer counted as one moment with the write."""
 _TAIL_SECONDS: Final = 5.0
 """How long the end of a file may be half a character: another process is just writing there."""
 
@@ -61,12 +63,15 @@ class Appender:
         self._last: dict[str, str] = {}
         self._seen: dict[str, str] = {}
 
-    def append(self, entry: NoteEntry, path: str, heading: Callable[[], str]) -> AppendedNote:
+    def append(
+        self, entry: NoteEntry, path: str, heading: Callable[[], str], minute: entries.Minute | None = None
+    ) -> AppendedNote:
         """Put the entry at the end of the file; in it, whole and on disk, when this returns.
 
-        A file that is not there is made, and begins with `heading()`.
+        A file that is not there is made, and begins with `heading()`. `minute` is that of the entry, if it is known.
         """
-        record = Record(entry.id, path, entries.render(entry), time.time_ns())
+        entry_id = entry.id
+        record = Record(entry_id, path, entries.render(entry, minute), time.time_ns())
         if path not in self._last:
             # Half an entry of a process that was killed would be no text in any encoding.
             self.reconcile()
@@ -75,7 +80,7 @@ class Appender:
         if file is None:
             with self._lock.hold():
                 file = self._append_again(record, heading)
-        self._journal.done(record.id, file, 0)
+            self._journal.done(entry_id, file, 0)
         before = self._last.get(path)
         self._last[path] = file
         if before is not None and before != file:
@@ -88,7 +93,7 @@ class Appender:
                 _log.warning("whether entries of %s were overwritten will be looked at again: %s", path, error)
         if conflict:
             _log.warning("%s was replaced by another program while it was written to; both texts were kept", path)
-        return AppendedNote(entry.id, path, entry.at, conflict=conflict)
+        return AppendedNote(entry_id, path, entry.at, conflict=conflict)
 
     def _check_size(self, path: str, present: int, size: int) -> None:
         if present + size > self._limits.day_bytes:
@@ -103,16 +108,21 @@ class Appender:
         for _ in range(_ATTEMPTS):
             try:
                 target, size = self._take(path)
+                file = target.identity
                 try:
-                    data = record.text.encode(self._encoding(path, target.descriptor, target.identity))
+                    data = record.text.encode(self._encoding(path, target.descriptor, file))
                     if not intended:
                         self._check_size(path, size, len(data))
                         # Before the first byte: if this process is killed, another one makes the entry whole.
                         self._journal.intend(record)
                         intended = True
                     _write_once(target.descriptor, data, path)
+                    done = self._journal.done(record.id, file, record.restored)
                     os.fsync(target.descriptor)
-                    file = target.identity if target.in_place() is not None else None
+                    in_place = target.in_place() is not None
+                    if time.time_ns() - done > _LONG_NANOSECONDS:
+                        # Who reads the journal counts from the moment at which the entry was last seen in its file.
+                        self._journal.done(record.id, file, record.restored)
                 except BaseException:
                     target.close()
                     raise
@@ -122,7 +132,7 @@ class Appender:
             except OSError as error:
                 raise self._files.not_written(path, error) from error
             else:
-                return file
+                return file if in_place else None
         raise NoteConflictError(
             f"{record.path} was deleted {_ATTEMPTS} times while it was written to; nothing is in it"
         )
@@ -130,8 +140,7 @@ class Appender:
     def _take(self, path: str) -> tuple[AppendTarget, int]:
         """The file at this path, for one thread alone, and its size."""
         # Taken out: another thread that appends meanwhile opens its own.
-        with self._keeping:
-            target = self._open.pop(path, None)
+        target = self._open.pop(path, None)
         if target is not None:
             status = target.in_place()
             if status is not None:
@@ -142,21 +151,25 @@ class Appender:
 
     def _keep(self, path: str, target: AppendTarget) -> None:
         """Let the file stay open for the next append."""
-        with self._keeping:
-            needless: AppendTarget | None = target
-            if not self._closed and path not in self._open:
-                self._open[path] = target
-                needless = self._open.pop(next(iter(self._open))) if len(self._open) > _MOST_OPEN else None
-        if needless is not None:
-            needless.close()
+        # One step, in which no two threads can be: more often than not there is nothing else to do.
+        if self._open.setdefault(path, target) is not target:
+            target.close()
+        elif self._closed or len(self._open) > _MOST_OPEN:
+            self._close_files(0 if self._closed else _MOST_OPEN)
 
     def close(self) -> None:
         """Let go of the files."""
+        self._closed = True
+        self._close_files(0)
+
+    def _close_files(self, most: int) -> None:
+        """Let go of the oldest until only so many are open."""
         with self._keeping:
-            self._closed = True
-            kept, self._open = list(self._open.values()), {}
-        for target in kept:
-            target.close()
+            for path in list(self._open)[: max(len(self._open) - most, 0)]:
+                # Unless a thread has just taken it.
+                target = self._open.pop(path, None)
+                if target is not None:
+                    target.close()
 
     def _append_again(self, record: Record, heading: Callable[[], str]) -> str:
         """Under the lock: if the file that is there now has the entry, it is well; otherwise it is written again."""

@@ -14,8 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta, tzinfo
-from functools import lru_cache
+from datetime import datetime, timedelta
 from typing import Final, NamedTuple
 from urllib.parse import quote, unquote
 
@@ -53,23 +52,40 @@ class PlacedEntry:
     """Included; empty lines after the text do not belong to it."""
 
 
-def make_entry(entry_id: str, text: str, at: datetime, zone: tzinfo, *, by: str, source: str) -> NoteEntry:
-    """An entry written at a moment, in a time zone."""
-    local = at.astimezone(zone)
-    return NoteEntry(entry_id, clock.require_aware(at, "at"), local.utcoffset() or timedelta(), text, by, source)
+class Minute(NamedTuple):
+    """What is the same for all entries of a minute, as it is written."""
+
+    opening: str
+    at: str
+    closing: str
 
 
-def render(entry: NoteEntry) -> str:
-    """The entry as it is appended: a line of its own before it, whatever the file ended with."""
-    # Every append waits for this, so it is one text and not parts of parts.
-    entry_id, at, offset, text, by, source = entry
+def minute_of(at: datetime, offset: timedelta) -> Minute:
+    """The minute of a moment in UTC."""
     local = at + offset
+    return Minute(
+        f"\n- **{local.hour:02}:{local.minute:02}** <!-- jiyi id=",
+        f" at={clock.to_text(at)[:17]}",
+        f"Z offset={_offset_text(offset)} by=",
+    )
+
+
+def render(entry: NoteEntry, minute: Minute | None = None) -> str:
+    """The entry as it is appended: a line of its own before it, whatever the file ended with.
+
+    Every append waits for this: who has several of the same minute works that out once.
+    """
+    entry_id, at, offset, text, by, source = entry
+    opening, day_and_minute, closing = minute or minute_of(at, offset)
     quoted = f" source={_quoted(source)}" if source else ""
-    lines = text.split("\n")
-    body = "\n".join([_INDENT + line if line else "" for line in lines])
+    if text and "\n" not in text:
+        count, body = 1, _INDENT + text
+    else:
+        lines = text.split("\n")
+        count, body = len(lines), "\n".join([_INDENT + line if line else "" for line in lines])
     return (
-        f"\n- **{local.hour:02}:{local.minute:02}** <!-- jiyi id={entry_id} at={clock.to_text(at)} "
-        f"offset={_offset_text(offset)} by={by}{quoted} lines={len(lines)} -->\n{body}\n"
+        f"{opening}{entry_id}{day_and_minute}{at.second:02}.{at.microsecond:06}{closing}{by}{quoted}"
+        f" lines={count} -->\n{body}\n"
     )
 
 
@@ -151,7 +167,6 @@ def _belongs(line: str) -> bool:
     return line.startswith(_INDENT) or not line.rstrip("\r")
 
 
-@lru_cache(maxsize=64)
 def _offset_text(offset: timedelta) -> str:
     seconds = round(offset.total_seconds())
     sign, seconds = ("-" if seconds < 0 else "+"), abs(seconds)

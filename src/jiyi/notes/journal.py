@@ -128,10 +128,12 @@ class Journal:
             f'"restored":{record.restored},"text":{encode_basestring(record.text)}}}\n'
         )
 
-    def done(self, entry_id: str, file: str, restored: int) -> None:
-        """It is in the file with this identity."""
-        # With the moment: since the intention, the disk or another process may have kept it waiting for long.
-        self._write(f'{{"id":"{entry_id}","file":"{file}","restored":{restored},"at":{time.time_ns()}}}\n')
+    def done(self, entry_id: str, file: str, restored: int) -> int:
+        """It is in the file with this identity, since a moment that is written down and returned."""
+        # Since the intention, the disk or another process may have kept it waiting for long.
+        now = time.time_ns()
+        self._write(f'{{"id":"{entry_id}","file":"{file}","restored":{restored},"at":{now}}}\n')
+        return now
 
     def taken_out(self, entry_id: str) -> None:
         """It leaves its file on purpose: nobody shall write it again."""

@@ -158,7 +158,8 @@ class NotesRoom:
             moment = clock.require_aware(at, "at")
             local = _local(moment, self.settings.zone())
         entry = entries.NoteEntry(entry_id or new_id(), moment, local.offset, body, by, source)
-        return self.appender.append(entry, local.shared if kind == "group" else local.path, local.heading)
+        path = local.shared if kind == "group" else local.path
+        return self.appender.append(entry, path, local.heading, local.minute)
 
     def take_candidates(self, *, limit: int = 1_000) -> TakenCandidates:
         """Write what chats propose to keep into the daily notes, each once."""
@@ -320,8 +321,10 @@ class NotesRoom:
         """Local time, worked out once a minute: no clock is changed within one."""
         known = self._minute
         if known is None or not known[0] <= now < known[1]:
+            local = _local(now, self.settings.zone())
             start = now.replace(second=0, microsecond=0)
-            self._minute = known = (start, start + _MINUTE, _local(now, self.settings.zone()))
+            # Where the minutes of local time are not those of UTC, each entry is worked out for itself.
+            self._minute = known = (start, start if local.offset % _MINUTE else start + _MINUTE, local)
         return known[2]
 
     def _scopes(self, kind: str) -> tuple[str, ...]:
@@ -378,6 +381,7 @@ class _Local(NamedTuple):
     """What the local time of a moment decides."""
 
     offset: timedelta
+    minute: entries.Minute
     day: date
     path: str
     """Of the note of that day."""
@@ -392,7 +396,7 @@ class _Local(NamedTuple):
 def _local(moment: datetime, zone: tzinfo) -> _Local:
     offset = moment.astimezone(zone).utcoffset() or timedelta()
     day = (moment + offset).date()
-    return _Local(offset, day, daily_path(day), daily_path(day, shared=True))
+    return _Local(offset, entries.minute_of(moment, offset), day, daily_path(day), daily_path(day, shared=True))
 
 
 def check_kind(kind: object) -> str:
