@@ -13,6 +13,8 @@ from jiyi.backends import tantivy_writer
 from jiyi.backends.tantivy_writer import IndexWriter, merge_is_due
 from jiyi.errors import StoreBusyError
 
+_MERGED_TOGETHER = 8
+
 
 def made(folder: Path) -> tantivy.Index:
     builder = tantivy.SchemaBuilder()
@@ -26,6 +28,21 @@ def add(writer: IndexWriter, *names: str, deadline: float = float("inf")) -> Non
             document = tantivy.Document()
             document.add_text("id", name)
             documents.add_document(document)
+
+
+def removed(writer: IndexWriter, name: str, *, and_add: str) -> None:
+    with writer.commit() as documents:
+        documents.delete_documents_by_term("id", name)
+        document = tantivy.Document()
+        document.add_text("id", and_add)
+        documents.add_document(document)
+
+
+def ids(index: tantivy.Index) -> list[str]:
+    index.reload()
+    searcher = index.searcher()
+    found = searcher.search(tantivy.Query.all_query(), 1_000).hits
+    return sorted(str(searcher.doc(address).get_first("id")) for _, address in found)
 
 
 def count(index: tantivy.Index) -> int:
@@ -161,3 +178,51 @@ def test_an_index_that_is_deleted_while_it_is_merged_is_let_go(tmp_path: Path, m
     shutil.rmtree(folder)
     writer.close()
     assert not [thread for thread in threading.enumerate() if thread.name == "jiyi-merging"]
+
+
+def test_the_first_deletion_after_a_merge_that_was_broken_off_is_kept(tmp_path: Path) -> None:
+    parts = []
+    for name in ("a", "b"):
+        folder = tmp_path / name
+        folder.mkdir()
+        writer = IndexWriter(made(folder), folder)
+        add(writer, *(f"{name} large {number}" for number in range(9)))
+        add(writer, f"{name} gone", f"{name} goes", f"{name} stays")
+        for number in range(4):
+            add(writer, f"{name}{number}")
+        writer.close()
+        parts.append(folder)
+    here, there = parts
+    writer = IndexWriter(tantivy.Index.open(str(here)), here)
+    removed(writer, "a gone", and_add="a last")
+    writer.close()
+    # As a process leaves it that is killed while it merges: more files than there should be.
+    meta, other = (json.loads((folder / "meta.json").read_text("utf-8")) for folder in parts)
+    meta["segments"] += other["segments"]
+    (here / "meta.json").write_text(json.dumps(meta), "utf-8")
+    for segment in other["segments"]:
+        for file in there.glob(f"{segment['segment_id'].replace('-', '')}.*"):
+            shutil.copy(file, here)
+    index = tantivy.Index.open(str(here))
+    before = ids(index)
+    writer = IndexWriter(index, here)
+    removed(writer, "a goes", and_add="a new")
+    writer.close()
+    assert segments(here) < _MERGED_TOGETHER
+    assert ids(index) == sorted({*before, "a new"} - {"a goes"})
+
+
+def test_a_commit_that_was_broken_off_can_be_made_again(tmp_path: Path) -> None:
+    writer = IndexWriter(made(tmp_path), tmp_path)
+    add(writer, "a", "b")
+    before = (tmp_path / "meta.json").read_bytes()
+    removed(writer, "a", and_add="c")
+    writer.close()
+    # As a process leaves it that is killed after all was written but the list of what there is.
+    (tmp_path / "meta.json").write_bytes(before)
+    index = tantivy.Index.open(str(tmp_path))
+    assert ids(index) == ["a", "b"]
+    writer = IndexWriter(index, tmp_path)
+    removed(writer, "a", and_add="c")
+    writer.close()
+    assert ids(index) == ["b", "c"]

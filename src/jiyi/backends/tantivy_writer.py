@@ -27,8 +27,13 @@ _log = logging.getLogger("jiyi.index")
 
 _HEAP_BYTES: Final = 64_000_000
 _LOOK_SECONDS: Final = 0.02
-_LONGEST_MERGE_SECONDS: Final = 60.0
-"""After that nobody may commit until the merge is over: something may be wrong with it."""
+_LONGEST_MERGE_SECONDS: Final = 2.0
+"""After that commits wait for the end of the merge, and other processes can write again.
+
+A merge is given up when a commit deletes all that one of its files holds, and nothing tells that from one that goes on.
+"""
+_NOBODY: Final = ""
+"""No entry has this id."""
 _BUSY_PAUSE: Final = 0.005
 # The policy by which tantivy merges, of which Python is not told: eight of about the same size become one.
 _MERGED_TOGETHER: Final = 8
@@ -78,6 +83,21 @@ class IndexWriter:
             finisher.join()
 
     def _opened(self, deadline: float) -> tantivy.IndexWriter:
+        writer = self._locked(deadline)
+        try:
+            # A process that was killed in the middle of a commit has left files under the very names that the same
+            # commit takes again, and the engine does not overwrite.
+            writer.garbage_collect_files()
+            # The engine gives the first operation of a writer the number of the last commit. Where a merge was broken
+            # off it begins again before this commit, takes what has that number for done, and the first deletion may
+            # be lost: let it be one of nothing.
+            writer.delete_documents_by_term("id", _NOBODY)
+        except BaseException:
+            writer.wait_merging_threads()
+            raise
+        return writer
+
+    def _locked(self, deadline: float) -> tantivy.IndexWriter:
         while True:
             try:
                 return self._index.writer(_HEAP_BYTES, 1)
