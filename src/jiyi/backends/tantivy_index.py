@@ -11,13 +11,11 @@ import json
 import logging
 import shutil
 import threading
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
-from math import inf
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -25,16 +23,17 @@ import tantivy
 from tantivy import Occur, Query
 
 from jiyi.backends.derived_file import (
+    FILE_ERRORS,
     FileIdentity,
     FileVersion,
     file_identity,
     file_version,
+    means_damage,
     tree_bytes,
 )
 from jiyi.backends.generations import Generations
 from jiyi.backends.locks import ProcessLock
 from jiyi.backends.tantivy_files import META, checksum_problems
-from jiyi.backends.tantivy_writer import IndexWriter, guarded
 from jiyi.backends.term_rows import Analysed, analyse, term_id
 from jiyi.backends.term_store import TermStore
 from jiyi.errors import IndexDamagedError, IndexingError
@@ -50,6 +49,7 @@ SCHEMA_VERSION = 2
 _TANTIVY = "tantivy"
 _TERMS = "terms.db"
 _META_ID = "#mark"
+_HEAP_BYTES = 64_000_000
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 # Checking the checksums of a small index at opening costs little; a large one is checked by `verify`.
 _CHECK_AT_OPENING_BYTES = 64 << 20
@@ -74,7 +74,6 @@ class _Opened:
 
     folder: Path
     index: tantivy.Index
-    writer: IndexWriter
     terms: TermStore
     terms_file: FileIdentity
     loaded: FileVersion | None = None
@@ -102,9 +101,6 @@ class TantivyIndex:
         self._analyzer = analyzer
         self._store_id = store_id
         self._lock = ProcessLock(root.parent / "text-index.lock", timeout=lock_timeout, purpose="the lock")
-        self._lock_timeout = lock_timeout
-        self._deadline: float | None = None
-        """Of who holds the lock, for all there is to wait for."""
         self._opening = threading.Lock()
         self._reading_terms = threading.Lock()
         self._writing = threading.Lock()
@@ -154,17 +150,9 @@ class TantivyIndex:
 
     # --- writing --------------------------------------------------------------------------------------------------
 
-    @contextmanager
-    def exclusive(self, timeout: float | None = None) -> Iterator[None]:
+    def exclusive(self, timeout: float | None = None) -> AbstractContextManager[None]:
         """Only one process drains or rebuilds at a time."""
-        deadline = time.monotonic() + (self._lock_timeout if timeout is None else timeout)
-        with self._lock.hold(timeout):
-            outer = self._deadline
-            self._deadline = deadline if outer is None else outer
-            try:
-                yield
-            finally:
-                self._deadline = outer
+        return self._lock.hold(timeout)
 
     def fingerprint(self, entry: MemoryEntry) -> str:
         """What the index keeps to recognise the state of an entry that it holds."""
@@ -176,8 +164,8 @@ class TantivyIndex:
             opened = self._open()
             if opened is None or self.mark() is None:
                 raise IndexDamagedError("the text index is missing or made by other rules")
-            with self._writing, _unless_removed(opened.folder), guarded("write"):
-                self._write(opened.writer, opened.terms, batch)
+            with self._writing, _unless_removed(opened.folder), _guarded("write"):
+                self._write(opened.index, opened.terms, batch)
                 opened.index.reload()
 
     def rebuild(self, store: RecordStore, *, progress: Progress | None = None) -> None:
@@ -186,7 +174,7 @@ class TantivyIndex:
             head = store.head()
             folder = self._generations.create()
             try:
-                with _unless_removed(folder), guarded("rebuild"):
+                with _unless_removed(folder), _guarded("rebuild"):
                     self._fill(folder, store, head, progress)
                     self._generations.publish(folder)
             except BaseException:
@@ -194,27 +182,29 @@ class TantivyIndex:
                 raise
 
     def _fill(self, folder: Path, store: RecordStore, head: Mark, progress: Progress | None) -> None:
-        with closing(TermStore(folder / _TERMS, create=True)) as terms, closing(_made(folder)) as writer:
+        with closing(TermStore(folder / _TERMS, create=True)) as terms:
+            index = _made(folder)
             done, after = 0, ""
             while entries := store.scan(after_id=after, limit=self.batch_size):
-                self._write(writer, terms, IndexBatch(entries, (), START), new=True)
+                self._write(index, terms, IndexBatch(entries, (), START), new=True)
                 done, after = done + len(entries), entries[-1].id
                 if progress is not None:
                     progress(done, None)
-            self._write(writer, terms, IndexBatch((), (), head))
+            self._write(index, terms, IndexBatch((), (), head))
 
-    def _write(self, writer: IndexWriter, terms: TermStore, batch: IndexBatch, *, new: bool = False) -> None:
+    def _write(self, index: tantivy.Index, terms: TermStore, batch: IndexBatch, *, new: bool = False) -> None:
         analysed = [analyse(self._analyzer, entry) for entry in batch.upserts]
-        with writer.commit(self._deadline or inf) as documents:
-            terms.apply(analysed, [entry_id for _, entry_id in batch.removals], batch.mark.sequence)
+        terms.apply(analysed, [entry_id for _, entry_id in batch.removals], batch.mark.sequence)
+        writer = index.writer(_HEAP_BYTES, 1)
+        try:
             if not new:
                 for _, entry_id in batch.removals:
-                    documents.delete_documents_by_term("id", entry_id)
+                    writer.delete_documents_by_term("id", entry_id)
                 for entry in batch.upserts:
-                    documents.delete_documents_by_term("id", entry.id)
+                    writer.delete_documents_by_term("id", entry.id)
             for each in analysed:
-                documents.add_document(_document(each))
-            documents.delete_documents_by_term("id", _META_ID)
+                writer.add_document(_document(each))
+            writer.delete_documents_by_term("id", _META_ID)
             meta = {
                 "identity": self._identity(),
                 "sequence": batch.mark.sequence,
@@ -223,7 +213,11 @@ class TantivyIndex:
             document = tantivy.Document()
             document.add_text("id", _META_ID)
             document.add_text("mark", json.dumps(meta))
-            documents.add_document(document)
+            writer.add_document(document)
+            writer.commit()
+        finally:
+            # Gives the writer lock of the folder back, also when something failed before the commit.
+            writer.wait_merging_threads()
 
     # --- reading --------------------------------------------------------------------------------------------------
 
@@ -272,7 +266,7 @@ class TantivyIndex:
         if opened is None:
             return
         counted = self._ask_terms(lambda terms: dict(terms.contents()))
-        with guarded("read"):
+        with _guarded("read"):
             opened.index.reload()
             searcher = opened.index.searcher()
             everything = searcher.search(Query.all_query(), max(1, searcher.num_docs), count=False).hits
@@ -309,10 +303,7 @@ class TantivyIndex:
     def close(self) -> None:
         """Let go of the files."""
         with self._opening:
-            writer = None if self._opened is None else self._opened.writer
             self._let_go()
-        if writer is not None:
-            writer.close()
         self._lock.close()
 
     # --- opening --------------------------------------------------------------------------------------------------
@@ -324,7 +315,7 @@ class TantivyIndex:
             if opened is None:
                 raise IndexDamagedError(self._damage or "there is no text index")
             try:
-                with guarded("read"):
+                with _guarded("read"):
                     return question(opened)
             except IndexDamagedError as error:
                 if self._generations.current() == opened.folder:
@@ -355,7 +346,7 @@ class TantivyIndex:
                     return opened
                 self._let_go()
                 try:
-                    with guarded("open"):
+                    with _guarded("open"):
                         self._opened = _opened(folder)
                 except IndexingError as error:
                     # If it is not the current one any more, it was not damaged but deleted: take the next.
@@ -369,8 +360,6 @@ class TantivyIndex:
             # A connection must not be closed under the hands of another thread.
             with self._writing, self._reading_terms:
                 self._opened.terms.close()
-                # Perhaps its folder is gone: what is merged there needs nobody to wait for it.
-                self._opened.writer.close(wait=False)
                 self._opened = None
 
     def _condemn(self, folder: Path, error: IndexDamagedError) -> None:
@@ -395,13 +384,12 @@ def _opened(folder: Path) -> _Opened:
     if terms_file is None or not (data / META).is_file():
         raise IndexDamagedError(f"{_TERMS if terms_file is None else META} is missing")
     index = _registered(tantivy.Index(_schema(), path=str(data), reuse=True))
-    return _Opened(folder, index, IndexWriter(index, data), TermStore(folder / _TERMS), terms_file)
+    return _Opened(folder, index, TermStore(folder / _TERMS), terms_file)
 
 
-def _made(folder: Path) -> IndexWriter:
-    data = folder / _TANTIVY
-    data.mkdir()
-    return IndexWriter(_registered(tantivy.Index(_schema(), path=str(data))), data)
+def _made(folder: Path) -> tantivy.Index:
+    (folder / _TANTIVY).mkdir()
+    return _registered(tantivy.Index(_schema(), path=str(folder / _TANTIVY)))
 
 
 def _registered(index: tantivy.Index) -> tantivy.Index:
@@ -493,3 +481,22 @@ def _unless_removed(folder: Path) -> Iterator[None]:
         if folder.is_dir():
             raise
         raise IndexDamagedError("the text index was removed while it was written") from error
+
+
+@contextmanager
+def _guarded(action: str) -> Iterator[None]:
+    """Errors and panics of the engine mean damaged files: the records are safe and the index is rebuilt."""
+    try:
+        yield
+    except IndexingError:
+        raise
+    except FILE_ERRORS as error:
+        kind = IndexDamagedError if means_damage(error) else IndexingError
+        raise kind(f"the text index failed to {action}: {error}") from error
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise IndexDamagedError(f"the text index failed to {action}: {error}") from error
+    except BaseException as error:
+        # A panic in the engine arrives as a BaseException of a type that cannot be imported.
+        if type(error).__name__ == "PanicException":
+            raise IndexDamagedError(f"the text index broke off to {action}: {error}") from None
+        raise
