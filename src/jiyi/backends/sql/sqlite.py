@@ -17,7 +17,7 @@ from jiyi.backends.locks import ProcessLock
 from jiyi.backends.sql import versions
 from jiyi.backends.sql.sqlite_reads import SqliteReads
 from jiyi.errors import StorageError, StoreBusyError, StoreDamagedError
-from jiyi.workers import Once
+from jiyi.workers import Once, WouldWaitError, may_wait
 
 if TYPE_CHECKING:
     import sqlalchemy as sa
@@ -64,6 +64,7 @@ class SqliteDatabase:
     @contextmanager
     def write(self, scopes: Sequence[str] | None = None, *, durable: bool = True) -> Iterator[sa.Connection]:  # noqa: ARG002
         """One transaction; durable when the block has ended without an error. There is one at a time."""
+        at_once = not may_wait()
         self._lock.acquire()
         try:
             if self._writer is None:
@@ -72,12 +73,17 @@ class SqliteDatabase:
             driver: sqlite3.Connection = writer.connection.driver_connection  # type: ignore[assignment]
             # Straight to the driver: through SQLAlchemy it takes longer than the small statements that follow. Its part
             # begins with the first statement that goes through it, if any does.
-            driver.execute("BEGIN IMMEDIATE")
+            if at_once:
+                self._begin_at_once(driver)
+            else:
+                driver.execute("BEGIN IMMEDIATE")
             yield writer
             if writer.in_transaction():
                 writer.commit()
             else:
                 driver.commit()
+        except WouldWaitError:
+            raise
         except BaseException as error:
             # Whatever state it is in, the next write begins with another.
             self._close_writer()
@@ -87,6 +93,18 @@ class SqliteDatabase:
             raise meaning from error
         finally:
             self._lock.release()
+
+    def _begin_at_once(self, driver: sqlite3.Connection) -> None:
+        """Begin to write; `WouldWaitError` when a program that does not know our lock is writing."""
+        driver.execute("PRAGMA busy_timeout=0")
+        try:
+            driver.execute("BEGIN IMMEDIATE")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY:
+                raise
+            raise WouldWaitError from error
+        finally:
+            driver.execute(f"PRAGMA busy_timeout={int(1_000 * self._busy_timeout)}")
 
     def maintain(self) -> None:
         """Give the disk back what a very large transaction has left in the write-ahead log."""
