@@ -8,6 +8,7 @@ automatic checkpoints are part of a commit, so they happen under that lock.
 from __future__ import annotations
 
 import sqlite3
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -27,6 +28,8 @@ FIXED_WAL_RESET = (3, 51, 3)
 # to have a commit on disk.
 _CHECKPOINT_PAGES = 1_000
 _LARGE_LOG_BYTES = 64 << 20
+_PRIMARY_CODE = 0xFF
+_BUSY_PAUSE = 0.001
 
 
 class SqliteDatabase:
@@ -68,15 +71,12 @@ class SqliteDatabase:
         self._lock.acquire()
         try:
             if self._writer is None:
-                self._writer = self._engine().connect().execution_options(jiyi_write=True)
+                self._writer = self._make_writer()
             writer = self._writer
-            driver: sqlite3.Connection = writer.connection.driver_connection  # type: ignore[assignment]
+            driver: sqlite3.Connection = writer.connection.dbapi_connection  # type: ignore[assignment]
             # Straight to the driver: through SQLAlchemy it takes longer than the small statements that follow. Its part
             # begins with the first statement that goes through it, if any does.
-            if at_once:
-                self._begin_at_once(driver)
-            else:
-                driver.execute("BEGIN IMMEDIATE")
+            self._begin(driver, at_once=at_once)
             yield writer
             if writer.in_transaction():
                 writer.commit()
@@ -94,17 +94,29 @@ class SqliteDatabase:
         finally:
             self._lock.release()
 
-    def _begin_at_once(self, driver: sqlite3.Connection) -> None:
-        """Begin to write; `WouldWaitError` when a program that does not know our lock is writing."""
-        driver.execute("PRAGMA busy_timeout=0")
-        try:
-            driver.execute("BEGIN IMMEDIATE")
-        except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY:
-                raise
-            raise WouldWaitError from error
-        finally:
-            driver.execute(f"PRAGMA busy_timeout={int(1_000 * self._busy_timeout)}")
+    def _make_writer(self) -> sa.Connection:
+        writer = self._engine().connect().execution_options(jiyi_write=True)
+        # Not to go back to the readers: it does not wait by itself, see `_begin`.
+        writer.detach()
+        writer.connection.cursor().execute("PRAGMA busy_timeout=0")
+        return writer
+
+    def _begin(self, driver: sqlite3.Connection, *, at_once: bool) -> None:
+        """Begin to write. A program that does not know our lock may be writing: it is waited for, if that may be."""
+        deadline = time.monotonic() + self._busy_timeout
+        while True:
+            try:
+                driver.execute("BEGIN IMMEDIATE")
+            except sqlite3.OperationalError as error:
+                if error.sqlite_errorcode & _PRIMARY_CODE != sqlite3.SQLITE_BUSY:
+                    raise
+                if at_once:
+                    raise WouldWaitError from error
+                if time.monotonic() >= deadline:
+                    raise
+            else:
+                return
+            time.sleep(_BUSY_PAUSE)
 
     def maintain(self) -> None:
         """Give the disk back what a very large transaction has left in the write-ahead log."""
