@@ -130,18 +130,20 @@ class Workers:
         One in each turn of the loop, so that others have theirs. A call that would have to wait for a lock goes to a
         thread, and so do the next ones after a slow one.
         """
-        if pace.quick:
-            pace.here = True
+        if not pace.quick:
+            return await self.run(functools.partial(_timed, pace, call))
+        pace.here = True
+        try:
+            return self._call_here(pace, call)
+        except WouldWaitError:
+            pass
+        finally:
             try:
-                return self._call_here(pace, call)
-            except WouldWaitError:
-                pass
+                await asyncio.sleep(0)
             finally:
-                try:
-                    await asyncio.sleep(0)
-                finally:
-                    pace.here = False
-        return await self.run(functools.partial(_timed, pace, call))
+                pace.here = False
+        # How long it waits says nothing about calls that need not.
+        return await self.run(call)
 
     def _call_here(self, pace: Pace, call: Callable[[], R]) -> R:
         with self._guard:

@@ -30,6 +30,8 @@ _CHECKPOINT_PAGES = 1_000
 _LARGE_LOG_BYTES = 64 << 20
 _PRIMARY_CODE = 0xFF
 _BUSY_PAUSE = 0.001
+# Who may not wait leaves the log as it is. After so many such writes one has to be made by somebody who may.
+_MOST_UNFOLDED = 64
 
 
 class SqliteDatabase:
@@ -45,6 +47,8 @@ class SqliteDatabase:
         self._busy_timeout = busy_timeout
         # Writers take turns anyway. One connection for all of them keeps its statements and pages at hand.
         self._writer: sa.Connection | None = None
+        self._folds = True
+        self._unfolded = 0
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -68,6 +72,8 @@ class SqliteDatabase:
     def write(self, scopes: Sequence[str] | None = None, *, durable: bool = True) -> Iterator[sa.Connection]:  # noqa: ARG002
         """One transaction; durable when the block has ended without an error. There is one at a time."""
         at_once = not may_wait()
+        if at_once and self._unfolded >= _MOST_UNFOLDED:
+            raise WouldWaitError
         self._lock.acquire()
         try:
             if self._writer is None:
@@ -76,12 +82,14 @@ class SqliteDatabase:
             driver: sqlite3.Connection = writer.connection.dbapi_connection  # type: ignore[assignment]
             # Straight to the driver: through SQLAlchemy it takes longer than the small statements that follow. Its part
             # begins with the first statement that goes through it, if any does.
+            self._fold_when_large(driver, wanted=not at_once)
             self._begin(driver, at_once=at_once)
             yield writer
             if writer.in_transaction():
                 writer.commit()
             else:
                 driver.commit()
+            self._unfolded = self._unfolded + 1 if at_once else 0
         except WouldWaitError:
             raise
         except BaseException as error:
@@ -99,7 +107,14 @@ class SqliteDatabase:
         # Not to go back to the readers: it does not wait by itself, see `_begin`.
         writer.detach()
         writer.connection.cursor().execute("PRAGMA busy_timeout=0")
+        self._folds = True
         return writer
+
+    def _fold_when_large(self, driver: sqlite3.Connection, *, wanted: bool) -> None:
+        """Whether a commit that finds the log large folds it into the file, which takes longer than many commits."""
+        if self._folds != wanted:
+            driver.execute(f"PRAGMA wal_autocheckpoint={_CHECKPOINT_PAGES if wanted else 0}")
+            self._folds = wanted
 
     def _begin(self, driver: sqlite3.Connection, *, at_once: bool) -> None:
         """Begin to write. A program that does not know our lock may be writing: it is waited for, if that may be."""
