@@ -121,6 +121,7 @@ def test_a_change_that_keeps_size_and_time_of_modification_is_seen(desk: Desk) -
     assert desk.places("horse") == ["memory/a.md:1-1"]
 
 
+@pytest.mark.embedded
 def test_deleted_text_is_nowhere_in_the_records(desk: Desk, tmp_path: Path) -> None:
     file = desk.write("memory/a.md", "an unforgettable secretword\n")
     assert desk.found("secretword")
