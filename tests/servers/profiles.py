@@ -58,7 +58,6 @@ ROOMS = (
     "tests/notes/test_search.py",
     "tests/notes/test_tools.py",
     "tests/notes/test_workspace.py",
-    "tests/property/test_state_machine.py",
     "tests/recall/test_dated_questions.py",
     "tests/recall/test_messages.py",
     "tests/recall/test_modes.py",
