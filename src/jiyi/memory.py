@@ -463,6 +463,9 @@ class AgentMemory:
         return Notes(self._run, short, self._run_slowly, self._notes_room, off=off)
 
     def _notes_room(self) -> NotesRoom:
+        return self._opened_notes or self._open_notes()
+
+    def _open_notes(self) -> NotesRoom:
         from jiyi.wiring import notes_room
 
         if self._settings.enable_simple_memory:

@@ -205,7 +205,7 @@ class RecordStore(Protocol):
         ...
 
     def note_files_state(self, workspace: str, scope: str) -> tuple[int, int]:
-        """Something that changes whenever `note_files` would give something else."""
+        """How many files are known, and the latest `checked` of them; another as soon as anything else is known."""
         ...
 
     def save_notes(self, workspace: str, scope: str, updates: Sequence[NoteUpdate], *, actor: str) -> NoteCounts:

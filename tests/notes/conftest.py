@@ -2,13 +2,21 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from jiyi.notes.entries import NoteEntry
 from jiyi.sync import AgentMemory
 from tests.support import QUICK
+
+
+def make_entry(entry_id: str, text: str, at: datetime, zone: tzinfo, *, by: str, source: str) -> NoteEntry:
+    """An entry written at a moment, in a time zone."""
+    offset = at.astimezone(zone).utcoffset() or timedelta()
+    return NoteEntry(entry_id, at.astimezone(UTC), offset, text, by, source)
 
 
 @dataclass

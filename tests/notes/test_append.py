@@ -1,5 +1,6 @@
 """Appending: every acknowledged entry is in its file once, whoever else writes."""
 
+import errno
 import os
 import subprocess
 import sys
@@ -9,7 +10,8 @@ from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from datetime import UTC, datetime, timedelta
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
@@ -24,7 +26,7 @@ from jiyi.notes.identity import file_origin
 from jiyi.notes.journal import Journal, Lock, Record
 from jiyi.notes.markdown import lines_of
 from jiyi.sync import AgentMemory
-from tests.notes.conftest import Desk, OpenDesk
+from tests.notes.conftest import Desk, OpenDesk, make_entry
 from tests.support import QUICK, examples
 
 ROOT = Path(__file__).parents[2]
@@ -248,7 +250,7 @@ def saved_by_rename(file: Path, text: str) -> None:
 
 
 def entry(text: str, entry_id: str = "e-1") -> entries.NoteEntry:
-    return entries.make_entry(entry_id, text, NEAR_MIDNIGHT, UTC, by="user", source="")
+    return make_entry(entry_id, text, NEAR_MIDNIGHT, UTC, by="user", source="")
 
 
 def test_a_file_that_is_replaced_under_the_write_gets_the_entry_again_and_the_conflict_is_told(desk: Desk) -> None:
@@ -456,6 +458,87 @@ def test_what_was_overwritten_is_noticed_however_late_somebody_looks(desk: Desk,
         os.utime(journal, (0, 0))
     assert open_desk().notes.scan().restored == (done.id,)
     assert [e.text for e in entries_in(file)] == ["overwritten"]
+
+
+def test_an_entry_for_which_the_disk_took_long_is_protected_from_the_moment_it_was_told(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = desk.write("memory/2026-11-16.md", "stale\n")
+    real_time, real_sync = time.time_ns, os.fsync
+    slow = 20 * 10**9
+
+    def sync(descriptor: int) -> None:
+        nonlocal slow
+        real_sync(descriptor)
+        slow = 0
+
+    monkeypatch.setattr("jiyi.notes.append.time.time_ns", lambda: real_time() - slow)
+    monkeypatch.setattr("jiyi.notes.append.os.fsync", sync)
+    done = desk.notes.memory_append("written slowly", at=NEAR_MIDNIGHT)
+    assert slow == 0
+    saved_by_rename(file, "stale\n")
+    assert desk.notes.scan().restored == (done.id,)
+
+
+def test_an_entry_that_the_disk_refuses_is_an_error_and_is_not_in_the_way_of_the_next(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_: int) -> None:
+        raise OSError(errno.EIO, "Input/output error")
+
+    desk.notes.memory_append("before", at=NEAR_MIDNIGHT)
+    with monkeypatch.context() as patched:
+        patched.setattr("jiyi.notes.append.os.fsync", refuse)
+        with pytest.raises(NotesError, match=r"memory/2026-11-16\.md cannot be written: Input/output error"):
+            desk.notes.memory_append("refused", at=NEAR_MIDNIGHT)
+    desk.notes.memory_append("after", at=NEAR_MIDNIGHT)
+    texts = [e.text for e in entries_in(desk.root / "memory/2026-11-16.md")]
+    assert texts[0] == "before"
+    assert texts[-1] == "after"
+
+
+@pytest.mark.parametrize(
+    ("zone", "moments", "offsets", "times"),
+    [
+        # Summer time ends in Berlin at one o'clock in UTC.
+        ("Europe/Berlin", ("2026-10-25T00:59:59+00:00", "2026-10-25T01:00:00+00:00"), (2, 1), ("02:59", "02:00")),
+        # The clock of the machine is put back.
+        ("UTC", ("2026-10-25T12:00:00+00:00", "2026-10-25T11:59:59+00:00"), (0, 0), ("12:00", "11:59")),
+        ("Asia/Shanghai", ("2026-11-15T15:59:59+00:00", "2026-11-15T16:00:00+00:00"), (8, 8), ("23:59", "00:00")),
+    ],
+)
+def test_each_entry_has_the_local_time_of_its_own_minute(
+    open_desk: OpenDesk,
+    monkeypatch: pytest.MonkeyPatch,
+    zone: str,
+    moments: tuple[str, ...],
+    offsets: tuple[int, ...],
+    times: tuple[str, ...],
+) -> None:
+    desk = open_desk(time_zone=zone)
+    for moment, hours, shown in zip(moments, offsets, times, strict=True):
+        at = datetime.fromisoformat(moment).astimezone(UTC)
+        monkeypatch.setattr("jiyi.model.clock.utc_now", lambda at=at: at)
+        local = at + timedelta(hours=hours)
+        for text in (f"{shown} first", f"{shown} second"):
+            done = desk.notes.memory_append(text)
+            assert done.path == f"memory/{local.date()}.md"
+            [entry] = [e for e in entries_in(desk.root / done.path) if e.id == done.id]
+            assert (entry.at, entry.offset, entry.text) == (at, timedelta(hours=hours), text)
+            assert f"- **{shown}** <!-- jiyi id={done.id} " in desk.read(done.path)
+
+
+def test_a_zone_whose_minutes_are_not_those_of_utc_is_worked_out_for_each_entry(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    room = desk.memory._target._notes_room()
+    odd = timezone(timedelta(seconds=30))
+    monkeypatch.setattr(room, "settings", replace(room.settings, zone=lambda: odd))
+    for second, shown in ((10, "12:00"), (40, "12:01")):
+        at = datetime(2026, 11, 15, 12, 0, second, tzinfo=UTC)
+        monkeypatch.setattr("jiyi.model.clock.utc_now", lambda at=at: at)
+        done = desk.notes.memory_append("text")
+        assert f"- **{shown}** <!-- jiyi id={done.id} " in desk.read(done.path)
 
 
 def test_a_journal_that_another_process_is_just_making_is_not_cleared_away(tmp_path: Path) -> None:

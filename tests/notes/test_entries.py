@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jiyi.notes import entries
-from jiyi.notes.entries import NoteEntry, make_entry, parse, render
+from jiyi.notes.entries import NoteEntry, parse, render
 from jiyi.notes.markdown import lines_of
+from tests.notes.conftest import make_entry
 
 AT = datetime(2026, 11, 15, 6, 32, 11, 123456, tzinfo=UTC)
 SHANGHAI = ZoneInfo("Asia/Shanghai")

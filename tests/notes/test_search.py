@@ -12,7 +12,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from jiyi.errors import InvalidInputError, NotesError
 from jiyi.model.entry import MemoryEntry
-from jiyi.model.note import note_place
+from jiyi.model.note import NoteCounts, note_place
 from jiyi.notes.markdown import take_apart
 from jiyi.ports import Embedder
 from jiyi.sync import AgentMemory
@@ -119,6 +119,37 @@ def test_a_change_that_keeps_size_and_time_of_modification_is_seen(desk: Desk) -
     os.utime(file, ns=(status.st_atime_ns, status.st_mtime_ns))
     assert desk.places("zebra") == []
     assert desk.places("horse") == ["memory/a.md:1-1"]
+
+
+@pytest.mark.parametrize("change", ["edit", "delete", "make"])
+def test_what_another_process_reads_at_the_same_time_is_read_no_more_than_once_again(
+    desk: Desk, open_desk: OpenDesk, monkeypatch: pytest.MonkeyPatch, change: str
+) -> None:
+    other = open_desk()
+    for name in ("a", "b", "c"):
+        desk.write(f"memory/{name}.md", f"zebra {name}\n")
+    desk.notes.scan()
+    scanner = desk.memory._target._notes_room().scanner
+    write = scanner._write
+
+    def after_the_other(updates: Any) -> Any:
+        monkeypatch.undo()
+        if change == "edit":
+            desk.write("memory/b.md", "giraffe b\n")
+        elif change == "delete":
+            (desk.root / "memory/b.md").unlink()
+        else:
+            desk.write("memory/d.md", "giraffe d\n")
+        other.notes.scan()
+        return write(updates)
+
+    monkeypatch.setattr(scanner, "_write", after_the_other)
+    desk.write("memory/a.md", "giraffe a\n")
+    desk.notes.scan()
+    beside = {"edit": ["giraffe b"], "delete": [], "make": ["giraffe d"]}[change]
+    assert sorted(desk.found("giraffe")) == sorted(other.found("giraffe")) == ["giraffe a", *beside]
+    assert sorted(desk.found("zebra")) == (["zebra b", "zebra c"] if change == "make" else ["zebra c"])
+    assert desk.notes.scan().counts == NoteCounts()
 
 
 @pytest.mark.embedded
@@ -339,6 +370,7 @@ class FilesAndIndex(RuleBasedStateMachine):
         self.folder = tempfile.TemporaryDirectory()
         self.root = Path(self.folder.name)
         self.memory = AgentMemory.open(self.root / "data", workspace=self.root, **QUICK)
+        self.other = AgentMemory.open(self.root / "data", workspace=self.root, **QUICK)
         (self.root / "memory").mkdir()
 
     @rule(name=NAMES, text=BLOCKS)
@@ -369,6 +401,11 @@ class FilesAndIndex(RuleBasedStateMachine):
     def scan_sooner(self) -> None:
         self.memory.notes.scan()
 
+    @rule(name=NAMES, text=BLOCKS)
+    def scan_elsewhere(self, name: str, text: str) -> None:
+        self.write(name, text)
+        self.other.notes.scan()
+
     @invariant()
     def rows_are_the_pieces_of_the_files(self) -> None:
         if not hasattr(self, "memory"):
@@ -396,6 +433,7 @@ class FilesAndIndex(RuleBasedStateMachine):
             self.memory.drain()
             assert [report.to_dict() for report in self.memory.verify() if not report.sound] == []
             self.memory.close()
+            self.other.close()
             self.folder.cleanup()
 
 

@@ -8,6 +8,9 @@ from dataclasses import dataclass
 
 from jiyi.errors import InvalidInputError
 
+_MOST_BYTES = 4
+"""Of one character in UTF-8."""
+
 
 @dataclass(frozen=True, slots=True)
 class Limits:
@@ -35,6 +38,8 @@ class Limits:
     def check_content(self, content: object, name: str = "content") -> str:
         """Content: some visible text within the limit of bytes in UTF-8."""
         text = self._text(content, name, None)
+        if len(text) * _MOST_BYTES <= self.max_content_bytes:
+            return text
         size = len(text) if text.isascii() else len(text.encode("utf-8"))
         if size > self.max_content_bytes:
             raise InvalidInputError(

@@ -11,8 +11,8 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -32,6 +32,8 @@ _SLACK: Final = 4_096
 _LEAST_TORN: Final = len("\n- **")
 _MOST_OPEN: Final = 2
 """How many files stay open between appends: the note of the day, and that of groups."""
+_LONG_NANOSECONDS: Final = 10**9
+"""A disk that takes longer is no longer counted as one moment with the write."""
 _TAIL_SECONDS: Final = 5.0
 """How long the end of a file may be half a character: another process is just writing there."""
 
@@ -61,34 +63,42 @@ class Appender:
         self._last: dict[str, str] = {}
         self._seen: dict[str, str] = {}
 
-    def append(self, entry: NoteEntry, path: str, heading: Callable[[], str]) -> AppendedNote:
+    def append(
+        self, entry: NoteEntry, path: str, heading: Callable[[], str], minute: entries.Minute | None = None
+    ) -> AppendedNote:
         """Put the entry at the end of the file; in it, whole and on disk, when this returns.
 
-        A file that is not there is made, and begins with `heading()`.
+        A file that is not there is made, and begins with `heading()`. `minute` is that of the entry, if it is known.
         """
-        rendered = entries.render(entry)
-        record = Record(entry.id, path, rendered, time.time_ns())
+        record = Record(entry.id, path, entries.render(entry, minute), time.time_ns())
         if path not in self._last:
             # Half an entry of a process that was killed would be no text in any encoding.
             self.reconcile()
+        # What can be done before the disk is waited for takes a quarter of the time that it takes afterwards.
+        appended = AppendedNote(record.id, path, entry.at)
         file = self._try_append(record, heading, intended=False)
-        conflict = file is None
         if file is None:
             with self._lock.hold():
                 file = self._append_again(record, heading)
-        self._journal.done(record.id, file, 0)
-        before, self._last[path] = self._last.get(path), file
-        if before is not None and before != file:
-            # Another file than the last time: entries of before may be missing from it.
-            try:
-                self.reconcile()
-            except NotesError as error:
-                # This entry is in its file all the same: to say that it is not would bring it in twice.
-                self._last[path] = before
-                _log.warning("whether entries of %s were overwritten will be looked at again: %s", path, error)
-        if conflict:
+            self._journal.done(record.id, file, 0)
             _log.warning("%s was replaced by another program while it was written to; both texts were kept", path)
-        return AppendedNote(entry.id, path, entry.at, conflict=conflict)
+            appended = replace(appended, conflict=True)
+        if file != self._last.get(path):
+            self._follow(path, file)
+        return appended
+
+    def _follow(self, path: str, file: str) -> None:
+        """Another file than the last time: entries of before may be missing from it."""
+        before = self._last.get(path)
+        self._last[path] = file
+        if before is None:
+            return
+        try:
+            self.reconcile()
+        except NotesError as error:
+            # The entry that was just written is in its file all the same: an error would bring it in twice.
+            self._last[path] = before
+            _log.warning("whether entries of %s were overwritten will be looked at again: %s", path, error)
 
     def _check_size(self, path: str, present: int, size: int) -> None:
         if present + size > self._limits.day_bytes:
@@ -99,60 +109,72 @@ class Appender:
 
     def _try_append(self, record: Record, heading: Callable[[], str], *, intended: bool) -> str | None:
         """Write it; the identity of the file it is in, or `None` when another file has taken the place of that one."""
+        path = record.path
         for _ in range(_ATTEMPTS):
             try:
-                with self._files.writing(record.path), self._target(record.path) as (target, size):
-                    data = record.text.encode(self._encoding(record.path, target.descriptor, target.identity))
+                target, size = self._take(path)
+                file = target.identity
+                try:
+                    data = record.text.encode(self._encoding(path, target.descriptor, file))
                     if not intended:
-                        self._check_size(record.path, size, len(data))
+                        self._check_size(path, size, len(data))
                         # Before the first byte: if this process is killed, another one makes the entry whole.
                         self._journal.intend(record)
                         intended = True
-                    _write_once(target.descriptor, data, record.path)
+                    _write_once(target.descriptor, data, path)
+                    done = self._journal.done(record.id, file, record.restored)
                     os.fsync(target.descriptor)
-                    return target.identity if target.in_place() is not None else None
+                    in_place = target.in_place() is not None
+                    if time.time_ns() - done > _LONG_NANOSECONDS:
+                        # Who reads the journal counts from the moment at which the entry was last seen in its file.
+                        self._journal.done(record.id, file, record.restored)
+                except BaseException:
+                    target.close()
+                    raise
+                self._keep(path, target)
             except FileNotFoundError:
-                self._files.create(record.path, f"{heading()}\n".encode())
+                self._files.create(path, f"{heading()}\n".encode())
+            except OSError as error:
+                raise self._files.not_written(path, error) from error
+            else:
+                return file if in_place else None
         raise NoteConflictError(
             f"{record.path} was deleted {_ATTEMPTS} times while it was written to; nothing is in it"
         )
 
-    @contextmanager
-    def _target(self, path: str) -> Iterator[tuple[AppendTarget, int]]:
+    def _take(self, path: str) -> tuple[AppendTarget, int]:
         """The file at this path, for one thread alone, and its size."""
         # Taken out: another thread that appends meanwhile opens its own.
-        with self._keeping:
-            target = self._open.pop(path, None)
-        status = target.in_place() if target is not None else None
-        if target is None or status is None:
-            if target is not None:
-                target.close()
-            target = self._files.open_to_append(path)
-            status = os.fstat(target.descriptor)
-        try:
-            yield target, status.st_size
-        except BaseException:
+        target = self._open.pop(path, None)
+        if target is not None:
+            status = target.in_place()
+            if status is not None:
+                return target, status.st_size
             target.close()
-            raise
-        self._keep(path, target)
+        target = self._files.open_to_append(path)
+        return target, os.fstat(target.descriptor).st_size
 
     def _keep(self, path: str, target: AppendTarget) -> None:
-        with self._keeping:
-            needless = [target] if self._closed or path in self._open else []
-            if not needless:
-                self._open[path] = target
-            while len(self._open) > _MOST_OPEN:
-                needless.append(self._open.pop(next(iter(self._open))))
-        for each in needless:
-            each.close()
+        """Let the file stay open for the next append."""
+        # One step, in which no two threads can be: more often than not there is nothing else to do.
+        if self._open.setdefault(path, target) is not target:
+            target.close()
+        elif self._closed or len(self._open) > _MOST_OPEN:
+            self._close_files(0 if self._closed else _MOST_OPEN)
 
     def close(self) -> None:
         """Let go of the files."""
+        self._closed = True
+        self._close_files(0)
+
+    def _close_files(self, most: int) -> None:
+        """Let go of the oldest until only so many are open."""
         with self._keeping:
-            self._closed = True
-            kept, self._open = list(self._open.values()), {}
-        for target in kept:
-            target.close()
+            for path in list(self._open)[: max(len(self._open) - most, 0)]:
+                # Unless a thread has just taken it.
+                target = self._open.pop(path, None)
+                if target is not None:
+                    target.close()
 
     def _append_again(self, record: Record, heading: Callable[[], str]) -> str:
         """Under the lock: if the file that is there now has the entry, it is well; otherwise it is written again."""
@@ -227,7 +249,7 @@ class Appender:
 
     def _restore(self, record: Record) -> bool:
         """Write an entry again that was overwritten."""
-        again = replace(record, written=time.time_ns(), restored=record.restored + 1)
+        again = record._replace(written=time.time_ns(), restored=record.restored + 1)
         file = self._append_again(again, lambda: "")
         self._journal.intend(again)
         self._journal.done(again.id, file, again.restored)

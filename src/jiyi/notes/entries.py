@@ -14,8 +14,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta, tzinfo
-from typing import Final
+from datetime import datetime, timedelta
+from typing import Final, NamedTuple
 from urllib.parse import quote, unquote
 
 from jiyi.model import clock
@@ -27,8 +27,7 @@ _ID: Final = re.compile(r"<!-- jiyi id=(\S+) ")
 _OFFSET: Final = re.compile(r"[+-]\d\d:\d\d(?::\d\d)?\Z")
 
 
-@dataclass(frozen=True, slots=True)
-class NoteEntry:
+class NoteEntry(NamedTuple):
     """One entry of a daily note."""
 
     id: str
@@ -53,27 +52,41 @@ class PlacedEntry:
     """Included; empty lines after the text do not belong to it."""
 
 
-def make_entry(entry_id: str, text: str, at: datetime, zone: tzinfo, *, by: str, source: str) -> NoteEntry:
-    """An entry written at a moment, in a time zone."""
-    local = at.astimezone(zone)
-    return NoteEntry(entry_id, clock.require_aware(at, "at"), local.utcoffset() or timedelta(), text, by, source)
+class Minute(NamedTuple):
+    """What is the same for all entries of a minute, as it is written."""
+
+    opening: str
+    at: str
+    closing: str
 
 
-def render(entry: NoteEntry) -> str:
-    """The entry as it is appended: a line of its own before it, whatever the file ended with."""
-    body = entry.text.split("\n")
-    attributes = [
-        f"id={entry.id}",
-        f"at={clock.to_text(entry.at)}",
-        f"offset={_offset_text(entry.offset)}",
-        f"by={entry.by}",
-        *([f"source={_quoted(entry.source)}"] if entry.source else []),
-        f"lines={len(body)}",
-    ]
-    local = entry.at + entry.offset
-    lines = [f"- **{local.hour:02}:{local.minute:02}** <!-- jiyi {' '.join(attributes)} -->"]
-    lines += [_INDENT + line if line else "" for line in body]
-    return "\n" + "\n".join(lines) + "\n"
+def minute_of(at: datetime, offset: timedelta) -> Minute:
+    """The minute of a moment in UTC."""
+    local = at + offset
+    return Minute(
+        f"\n- **{local.hour:02}:{local.minute:02}** <!-- jiyi id=",
+        f" at={clock.to_text(at)[:17]}",
+        f"Z offset={_offset_text(offset)} by=",
+    )
+
+
+def render(entry: NoteEntry, minute: Minute | None = None) -> str:
+    """The entry as it is appended: a line of its own before it, whatever the file ended with.
+
+    Every append waits for this: who has several of the same minute works that out once.
+    """
+    entry_id, at, offset, text, by, source = entry
+    opening, day_and_minute, closing = minute or minute_of(at, offset)
+    quoted = f" source={_quoted(source)}" if source else ""
+    if text and "\n" not in text:
+        count, body = 1, _INDENT + text
+    else:
+        lines = text.split("\n")
+        count, body = len(lines), "\n".join([_INDENT + line if line else "" for line in lines])
+    return (
+        f"{opening}{entry_id}{day_and_minute}{at.second:02}.{at.microsecond:06}{closing}{by}{quoted}"
+        f" lines={count} -->\n{body}\n"
+    )
 
 
 def marker_of(entry_id: str) -> str:

@@ -15,6 +15,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
+from operator import itemgetter
 from pathlib import Path
 from typing import Final
 
@@ -112,16 +113,16 @@ class AppendTarget:
         self.identity = file_identity(descriptor)
         self._place = place
         status = os.fstat(descriptor)
-        self._number = (status.st_ino, status.st_dev)
+        self._inode, self._device = status.st_ino, status.st_dev
 
     def in_place(self) -> os.stat_result | None:
         """What the system says of the file if its path still leads to it; `None` when another, or none, is there."""
         # Whatever links are on the way by now: what is compared is the file that was reached without any.
         try:
-            now = os.stat(self._place, follow_symlinks=False)  # noqa: PTH116 - twice for each append
+            now = os.lstat(self._place)
         except OSError:
             return None
-        return now if (now.st_ino, now.st_dev) == self._number else None
+        return now if now.st_ino == self._inode and now.st_dev == self._device else None
 
     def close(self) -> None:
         """Let go of the file."""
@@ -238,15 +239,9 @@ class Files:
             # A second descriptor of the same: this one is closed when the block ends.
             return AppendTarget(os.dup(descriptor), f"{self.root}/{path}")
 
-    @contextmanager
-    def writing(self, path: str) -> Iterator[None]:
-        """Errors of the system inside the block say which file could not be written; `FileNotFoundError` passes."""
-        try:
-            yield
-        except FileNotFoundError:
-            raise
-        except OSError as error:
-            raise _failed(self.root, path, "written", error) from error
+    def not_written(self, path: str, error: OSError) -> NotesError | InvalidInputError:
+        """What an error of the system means for who wanted to write the file."""
+        return _failed(self.root, path, "written", error)
 
     # --- writing --------------------------------------------------------------------------------------------------
 
@@ -363,10 +358,13 @@ def _names(folder: int) -> list[tuple[str, os.stat_result]]:
     found = []
     with os.scandir(folder) as names:
         for entry in names:
-            # It may be gone by now: then it is no file of the workspace.
-            with suppress(FileNotFoundError):
+            try:
                 found.append((entry.name, entry.stat(follow_symlinks=False)))
-    return sorted(found, key=lambda pair: pair[0])
+            except FileNotFoundError:
+                # It may be gone by now: then it is no file of the workspace.
+                continue
+    found.sort(key=itemgetter(0))
+    return found
 
 
 def _sort(found: Listing, path: str, status: os.stat_result) -> None:

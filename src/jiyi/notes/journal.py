@@ -19,6 +19,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from json.encoder import encode_basestring
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -34,8 +35,7 @@ _LOOK_AGAIN: Final = 10**9
 _MOST_OLDER: Final = 4
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
+class Record(NamedTuple):
     """The last that is known of one entry."""
 
     id: str
@@ -63,9 +63,6 @@ class _Gone(NamedTuple):
     """An entry was taken out."""
 
     id: str
-
-
-_encoded = json.JSONEncoder(ensure_ascii=False).encode
 
 
 class Lock:
@@ -126,16 +123,17 @@ class Journal:
 
     def intend(self, record: Record) -> None:
         """An entry is about to be written."""
-        text = _encoded(record.text)
-        path = _encoded(record.path)
         self._write(
-            f'{{"id":"{record.id}","path":{path},"written":{record.written},"restored":{record.restored},"text":{text}}}\n'
+            f'{{"id":"{record.id}","path":{encode_basestring(record.path)},"written":{record.written},'
+            f'"restored":{record.restored},"text":{encode_basestring(record.text)}}}\n'
         )
 
-    def done(self, entry_id: str, file: str, restored: int) -> None:
-        """It is in the file with this identity."""
-        # With the moment: since the intention, the disk or another process may have kept it waiting for long.
-        self._write(f'{{"id":"{entry_id}","file":"{file}","restored":{restored},"at":{time.time_ns()}}}\n')
+    def done(self, entry_id: str, file: str, restored: int) -> int:
+        """It is in the file with this identity, since a moment that is written down and returned."""
+        # Since the intention, the disk or another process may have kept it waiting for long.
+        now = time.time_ns()
+        self._write(f'{{"id":"{entry_id}","file":"{file}","restored":{restored},"at":{now}}}\n')
+        return now
 
     def taken_out(self, entry_id: str) -> None:
         """It leaves its file on purpose: nobody shall write it again."""
@@ -218,19 +216,21 @@ class Journal:
         data = line.encode("utf-8")
         try:
             with self._guard:
-                written = os.write(self._descriptor(len(data)), data)
+                self._size += len(data)
+                own = self._own
+                if own is None or self._size >= _ROTATE_BYTES or self._owner != os.getpid():
+                    own = self._begin(len(data))
+                written = os.write(own, data)
         except OSError as error:
             raise NotesError(f"the journal {self._folder} cannot be written: {error.strerror}") from error
         if written < len(data):
             raise NotesError(f"the journal {self._folder} cannot be written: no room left on the disk")
 
-    def _descriptor(self, size: int) -> int:
+    def _begin(self, size: int) -> int:
+        """Make the next own file; returns its descriptor."""
         import fcntl
 
         if self._own is not None and self._owner == os.getpid():
-            self._size += size
-            if self._size < _ROTATE_BYTES:
-                return self._own
             # Kept locked for a while; when it is let go, others treat it like that of a process that has ended.
             self._older.append(self._own)
             if len(self._older) > _MOST_OLDER:

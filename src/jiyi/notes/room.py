@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta, tzinfo
 from datetime import time as time_of_day
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from jiyi.errors import InvalidInputError, NotesError
 from jiyi.model import clock
@@ -49,6 +49,7 @@ _log = logging.getLogger("jiyi.notes")
 KINDS: Final = ("main", "group")
 _MOST_SOURCE: Final = 2_000
 _SEARCH_ATTEMPTS: Final = 3
+_MINUTE: Final = timedelta(minutes=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +105,7 @@ class NotesRoom:
         self._scanning = threading.Lock()
         self._entry_limits = replace(settings.limits, max_content_bytes=settings.append.entry_bytes)
         self._refused: set[str] = set()
+        self._minute: tuple[datetime, datetime, _Local] | None = None
         self.watcher: Watcher | None = None
         self.model = settings.model
 
@@ -140,19 +142,24 @@ class NotesRoom:
         entry_id: str | None = None,
     ) -> AppendedNote:
         """Put an entry into the note of its day; in the file and on disk when this returns."""
-        check_kind(kind)
+        if kind not in KINDS:
+            check_kind(kind)
         body = _checked_text(self._entry_limits, text)
         if by not in TRUST_LEVELS:
             raise InvalidInputError(f"by {by!r} is unknown; use one of {', '.join(TRUST_LEVELS)}")
-        if not isinstance(source, str) or len(source) > _MOST_SOURCE or any(ord(c) < 32 for c in source):
+        if source != "" and not _is_source(source):
             raise InvalidInputError(
                 f"source must be one line of at most {_MOST_SOURCE:,} characters: {ascii(source)[:80]}"
             )
-        moment = clock.utc_now() if at is None else clock.require_aware(at, "at")
-        entry = entries.make_entry(entry_id or new_id(), body, moment, self.settings.zone(), by=by, source=source)
-        day = (entry.at + entry.offset).date()
-        path = daily_path(day, shared=kind == "group")
-        return self.appender.append(entry, path, lambda: heading_of(day))
+        if at is None:
+            moment = clock.utc_now()
+            local = self._local_now(moment)
+        else:
+            moment = clock.require_aware(at, "at")
+            local = _local(moment, self.settings.zone())
+        entry = entries.NoteEntry(entry_id or new_id(), moment, local.offset, body, by, source)
+        path = local.shared if kind == "group" else local.path
+        return self.appender.append(entry, path, local.heading, local.minute)
 
     def take_candidates(self, *, limit: int = 1_000) -> TakenCandidates:
         """Write what chats propose to keep into the daily notes, each once."""
@@ -310,6 +317,16 @@ class NotesRoom:
         moment = clock.utc_now() if now is None else clock.require_aware(now, "now")
         return moment.astimezone(self.settings.zone()).date()
 
+    def _local_now(self, now: datetime) -> _Local:
+        """Local time, worked out once a minute: no clock is changed within one."""
+        known = self._minute
+        if known is None or not known[0] <= now < known[1]:
+            local = _local(now, self.settings.zone())
+            start = now.replace(second=0, microsecond=0)
+            # Where the minutes of local time are not those of UTC, each entry is worked out for itself.
+            self._minute = known = (start, start if local.offset % _MINUTE else start + _MINUTE, local)
+        return known[2]
+
     def _scopes(self, kind: str) -> tuple[str, ...]:
         """The fence: a group is asked for in the scope of shared pieces alone."""
         check_kind(kind)
@@ -360,6 +377,28 @@ class NotesRoom:
         )
 
 
+class _Local(NamedTuple):
+    """What the local time of a moment decides."""
+
+    offset: timedelta
+    minute: entries.Minute
+    day: date
+    path: str
+    """Of the note of that day."""
+    shared: str
+    """The same for groups."""
+
+    def heading(self) -> str:
+        """How the note of that day begins."""
+        return heading_of(self.day)
+
+
+def _local(moment: datetime, zone: tzinfo) -> _Local:
+    offset = moment.astimezone(zone).utcoffset() or timedelta()
+    day = (moment + offset).date()
+    return _Local(offset, entries.minute_of(moment, offset), day, daily_path(day), daily_path(day, shared=True))
+
+
 def check_kind(kind: object) -> str:
     """Which session asks; anything that is not known is refused, because guessing could show too much."""
     if kind not in KINDS:
@@ -370,6 +409,10 @@ def check_kind(kind: object) -> str:
 def daily_path(day: date, *, shared: bool = False) -> str:
     """The note of a day."""
     return f"{SHARED_FOLDER if shared else FOLDER}/{day.isoformat()}.md"
+
+
+def _is_source(source: object) -> bool:
+    return isinstance(source, str) and len(source) <= _MOST_SOURCE and all(ord(c) >= 32 for c in source)
 
 
 def _checked_text(limits: Limits, text: object) -> str:

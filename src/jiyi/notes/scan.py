@@ -83,11 +83,13 @@ class Scanner:
         gone = [path for path in known if path not in listing.files and not _below(path, listing.unknown)]
         counts, problems = NoteCounts(), list(listing.problems)
         batch: list[NoteUpdate] = [NoteUpdate(path, None) for path in gone]
+        learned: dict[str, NoteFile | None] = dict.fromkeys(gone)
         pieces = 0
         for done, path in enumerate(changed, start=1):
             update = self._update(path, known.get(path), listing.files[path])
             if update is not None:
                 batch.append(update)
+                learned[path] = update.file
                 pieces += len(update.entries or ())
             if pieces >= _BATCH_PIECES:
                 counts += self._write(batch)
@@ -95,7 +97,8 @@ class Scanner:
             if progress is not None:
                 progress(done, len(changed))
         counts += self._write(batch)
-        if batch or counts != NoteCounts():
+        if learned:
+            self._remember(known, learned)
             known = self._known()
         problems += [NoteProblem(file.path, file.problem) for file in known.values() if file.problem]
         self._tell(problems)
@@ -130,6 +133,15 @@ class Scanner:
         if self._remembered is None or self._remembered[0] != state:
             self._remembered = (state, self._store.note_files(self._identity.workspace, self._identity.scope))
         return self._remembered[1]
+
+    def _remember(self, known: Mapping[str, NoteFile], learned: Mapping[str, NoteFile | None]) -> None:
+        """Take over what was just written down, instead of reading all of it again.
+
+        If others have written as well, the state of the store will mostly be another and everything is read. If it is
+        not, a file seems to have changed that somebody has read meanwhile: it is read once more, and nothing else.
+        """
+        files = {path: file for path, file in {**known, **learned}.items() if file is not None}
+        self._remembered = ((len(files), max((file.checked for file in files.values()), default=0)), files)
 
     def _write(self, updates: Sequence[NoteUpdate]) -> NoteCounts:
         if not updates:
