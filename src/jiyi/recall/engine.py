@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import wait
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta, tzinfo
+from threading import Event
 from typing import TYPE_CHECKING, NamedTuple
 
 from jiyi.errors import IndexDamagedError, IndexingError, IndexUnavailableError, InvalidInputError, ModelError
@@ -24,7 +25,7 @@ from jiyi.recall.tags import TagMirror, recall_by_tags
 from jiyi.text import highlight
 
 if TYPE_CHECKING:
-    from concurrent.futures import Executor, Future
+    from concurrent.futures import Executor
 
     from jiyi.indexing import Drainer, IndexState
     from jiyi.ports import (
@@ -84,7 +85,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class _Search:
-    """What is looked for."""
+    """What is looked for, and what the words have found."""
 
     request: Request
     question: Question
@@ -96,6 +97,12 @@ class _Search:
     """How many proposals an answer needs at the least."""
     inside: int
     """How many of them from the named times."""
+    proposed: Sequence[str] = ()
+    """What the text index proposes."""
+    statistics: TermStatistics | None = None
+    """`None` where the text index cannot be asked."""
+    ahead: Sequence[TermRow] = ()
+    """Proposals that were read already; each stands by itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +140,7 @@ class RecallEngine:
     settings: RecallSettings
     zone: tzinfo
     helpers: Executor
-    """Where the vectors are asked while the text index is."""
+    """Where the text index is asked while the vectors are."""
     tags: TagMirror
 
     def answer(self, request: Request) -> list[MemoryEntry]:
@@ -174,51 +181,47 @@ class RecallEngine:
         head = self.store.head()
         coverage: list[IndexCoverage] = []
         beside: list[IndexCoverage] = []
-        # The vectors are asked in another thread: that is arithmetic, and leaves this one free for the words.
-        asked = self.helpers.submit(self._similar, request, head, beside) if self._scans(request, beside) else None
-        try:
-            text_ready = self._ready(self.text, request.filters, coverage, head)
-            search = self._search(request, now)
-            proposed = self._by_words(search) if text_ready and request.mode != "semantic" else {}
-            statistics = self._statistics(search) if text_ready else None
-            ahead = self._ahead(search, list(proposed), asked) if asked is not None else ()
-        except BaseException:
-            if asked is not None:
-                wait((asked,))
-            raise
-        similar = asked.result() if asked is not None else None
+        similar: _Similar | None = None
+        if self._scans(request, beside):
+            # The words are looked for in another thread. The meaning takes longer, and so nobody has to be woken when
+            # both are known.
+            scanned = Event()
+            words = self.helpers.submit(self._words, request, now, head, coverage, scanned)
+            try:
+                similar = self._similar(request, head, beside)
+            except BaseException:
+                wait((words,))
+                raise
+            finally:
+                scanned.set()
+            search = words.result()
+        else:
+            search = self._words(request, now, head, coverage, None)
         coverage += beside
         try:
-            found = self._found(search, proposed, statistics, similar, ahead)
+            found = self._found(search, similar)
         except IndexUnavailableError as error:
             if similar is None:
                 raise
             # The vectors went away in the middle of the answer.
             coverage[-1] = _silent(coverage[-1], error)
-            found = self._found(search, proposed, statistics, None, ahead)
+            found = self._found(search, None)
         if found is None:
             reasons = "; ".join(f"{part.index}: {part.note or 'not asked'}" for part in coverage)
             raise IndexingError(f"no index could answer ({reasons}); the records are safe: run 'jiyi repair'")
         return Answer(self._ranked(request, search.question, found, tuple(coverage), now), len(found.ids))
 
-    def _found(
-        self,
-        search: _Search,
-        by_words: dict[str, None],
-        statistics: TermStatistics | None,
-        similar: _Similar | None,
-        ahead: Sequence[TermRow],
-    ) -> Gathered | None:
+    def _found(self, search: _Search, similar: _Similar | None) -> Gathered | None:
         """The candidates; `None` when no index could be asked."""
-        if statistics is not None and (similar is not None or search.request.mode != "semantic"):
-            proposed = dict(by_words)
+        if search.statistics is not None and (similar is not None or search.request.mode != "semantic"):
+            proposed = dict.fromkeys(search.proposed)
             if similar is not None:
                 proposed.update(self._by_meaning(search, similar))
             elif search.dated is not None:
                 # The date may be all that matches: whatever happened then.
                 inside = self.store.page(search.dated, limit=search.inside, offset=0)
                 proposed.update(dict.fromkeys(entry.id for entry in inside))
-            return self._gathered(search, list(proposed), statistics, similar, ahead)
+            return self._gathered(search, list(proposed), search.statistics, similar)
         if similar is not None:
             from jiyi.recall.gather import gather_without_text
 
@@ -287,6 +290,30 @@ class RecallEngine:
         allowed = self.store.matching_ids(filters)
         return _Similar(scan, scan.best(most, allowed=allowed), allowed)
 
+    def _words(
+        self, request: Request, now: datetime, head: Mark, coverage: list[IndexCoverage], scanned: Event | None
+    ) -> _Search:
+        """The question, taken apart, with what the text index says to it.
+
+        What it proposes is read at once, unless the vectors have been `scanned` and nobody is to be kept waiting. Not
+        the records as well: most of them are not needed, and reading them holds the vectors up.
+        """
+        ready = self._ready(self.text, request.filters, coverage, head)
+        search = self._search(request, now)
+        if not ready:
+            return search
+        proposed = list(self._by_words(search)) if request.mode != "semantic" else []
+        statistics = self.text.statistics(request.filters.scopes, search.question.words, search.question.bigrams)
+        ahead: Sequence[TermRow] = ()
+        if proposed and scanned is not None and not scanned.is_set():
+            from jiyi.recall.gather import REACH
+
+            ahead = self.text.windows(proposed, reach=REACH, scopes=request.filters.scopes)
+            if not all(row.thread.startswith(ALONE) for row in ahead):
+                # Of what has neighbours only one reading of all proposals knows the order.
+                ahead = ()
+        return replace(search, proposed=proposed, statistics=statistics, ahead=ahead)
+
     def _search(self, request: Request, now: datetime) -> _Search:
         """The question, taken apart."""
         today = min(max(now, _FIRST_MOMENT), _LAST_MOMENT)
@@ -303,31 +330,12 @@ class RecallEngine:
             inside=max(self.settings.dated_candidates, 2 * request.limit),
         )
 
-    def _statistics(self, search: _Search) -> TermStatistics:
-        return self.text.statistics(search.request.filters.scopes, search.question.words, search.question.bigrams)
-
-    def _ahead(self, search: _Search, proposals: Sequence[str], asked: Future[_Similar | None]) -> Sequence[TermRow]:
-        """Read what the words have proposed, as long as there is nothing to do but wait for the vectors.
-
-        Not the records as well: most of them are not needed, and reading them holds the vectors up.
-        """
-        from jiyi.recall.gather import REACH
-
-        rows: Sequence[TermRow] = ()
-        if proposals and not asked.done():
-            rows = self.text.windows(proposals, reach=REACH, scopes=search.request.filters.scopes)
-            if not all(row.thread.startswith(ALONE) for row in rows):
-                # Of what has neighbours only one reading of all proposals knows the order.
-                rows = ()
-        return rows
-
     def _gathered(
         self,
         search: _Search,
         proposals: Sequence[str],
         statistics: TermStatistics,
         similar: _Similar | None,
-        ahead: Sequence[TermRow],
     ) -> Gathered:
         from jiyi.recall.gather import gather
 
@@ -344,7 +352,7 @@ class RecallEngine:
             inside_dates=self.store.count(Filters(filters.scopes, periods=_plain(periods))) if periods else 0,
             offset=self.zone.utcoffset(search.today.replace(tzinfo=None)) or timedelta(),
             admit=self._admission(filters),
-            known=ahead,
+            known=search.ahead,
             allowed=None if similar is None else similar.allowed,
         )
 
