@@ -308,7 +308,7 @@ def _by_ids(connection: sqlite3.Connection, ids: Sequence[str]) -> list[tuple[An
 
 
 def _filled_up(values: list[R]) -> list[R]:
-    """The last one again and again, up to one of a few lengths: then nearly every statement has been prepared before."""
+    """The last one again and again, up to one of a few lengths: then nearly every statement was prepared before."""
     wanted = next((size for size in _LENGTHS if size >= len(values)), len(values))
     return values + values[-1:] * (wanted - len(values))
 
@@ -379,8 +379,7 @@ def _term_counts(
         for start in range(0, len(wanted), 500):
             chunk = wanted[start : start + 500]
             rows = connection.execute(
-                "SELECT term, tf FROM conversation_terms WHERE scope = ? AND thread = ? "
-                f"AND term IN ({_marks(chunk)})",
+                f"SELECT term, tf FROM conversation_terms WHERE scope = ? AND thread = ? AND term IN ({_marks(chunk)})",
                 (scope, thread, *chunk),
             )
             found.update(((scope, thread, term), tf) for term, tf in rows)

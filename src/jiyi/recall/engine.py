@@ -20,7 +20,7 @@ from jiyi.model.filters import Filters
 from jiyi.model.scoring import FinalWeights, time_decay
 from jiyi.ports import ALONE, CONVERSATION, StatesMode
 from jiyi.recall.question import Period, Question, read_question
-from jiyi.recall.settings import RecallSettings
+from jiyi.recall.settings import DECIMALS, RecallSettings
 from jiyi.recall.tags import TagMirror, recall_by_tags
 from jiyi.text import highlight
 
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
         TermStatistics,
         TextIndex,
         VectorIndex,
+        Vectors,
         VectorScan,
     )
     from jiyi.recall.gather import Gathered
@@ -47,7 +48,6 @@ MODES = ("hybrid", "keyword", "semantic", "tags")
 # In a scope with more texts than this, what the filters leave is found by looking at the best first.
 _MANY_TEXTS = 2_000
 _LOOK_AHEAD = (2, 7, 25)
-_DECIMALS = 9
 _SOFT_EDGE = timedelta(days=3)
 # So far from the ends of the calendar that an edge fits in.
 _FIRST_MOMENT = datetime.min.replace(tzinfo=UTC) + _SOFT_EDGE
@@ -256,14 +256,16 @@ class RecallEngine:
         return False
 
     def _similar(self, request: Request, head: Mark, coverage: list[IndexCoverage]) -> _Similar | None:
-        if (
-            self.vectors is None
-            or self.embedder is None
-            or not self._ready(self.vectors, request.filters, coverage, head)
-        ):
+        if self.vectors is None or self.embedder is None:
+            return None
+        # First, while the words are looked for: it is what takes longest, and needs nothing else.
+        vector = _embedded(self.embedder, request.query)
+        if not self._ready(self.vectors, request.filters, coverage, head):
+            return None
+        if isinstance(vector, ModelError):
+            coverage[-1] = _silent(coverage[-1], vector)
             return None
         try:
-            vector = self.embedder.embed([request.query])[0]
             return self._best(request, self.vectors.scan(vector, request.filters.scopes))
         except IndexDamagedError:
             raise
@@ -405,11 +407,10 @@ class RecallEngine:
         now: datetime,
     ) -> list[MemoryEntry]:
         # The scorer brings numpy, which a program that only writes need not load.
-        from jiyi.recall.scorer import score
+        from jiyi.recall.scorer import rounded, score
 
         scores = score(found.candidates, self.settings.weights, keyword=request.mode != "semantic")
-        totals = [round(value, _DECIMALS) for value in scores.total.tolist()]
-        relevances = [round(value, _DECIMALS) for value in scores.relevance.tolist()]
+        totals, relevances = rounded(scores.total), rounded(scores.relevance)
         # Neither its words nor its meaning speak for it: not an answer.
         spoken_for = (scores.lexical > 0).tolist()
         places = [place for place, total in enumerate(totals) if total > 0 or spoken_for[place]]
@@ -441,10 +442,10 @@ class RecallEngine:
         # Only what is returned is made a hit: copying an entry takes longer than weighing it.
         returned = found_entries[: request.limit]
         rows = [each.place for each in returned]
-        shown = {name: part[rows].tolist() for name, part in scores.parts.items()}
+        shown = {name: rounded(part[rows]) for name, part in scores.parts.items()}
         hits = []
         for line, each in enumerate(returned):
-            parts = {name: round(part[line], _DECIMALS) for name, part in shown.items()}
+            parts = {name: part[line] for name, part in shown.items()}
             matched = _matched(found.candidates, each.place, question)
             explanation = Explanation({**parts, **each.parts}, matched, coverage)
             hits.append(each.entry.as_hit(each.relevance, explanation))
@@ -477,6 +478,15 @@ class RecallEngine:
                             near.append(entry)
             found.append(replace(hit, context=tuple(near)))
         return found
+
+
+def _embedded(embedder: Embedder, query: str) -> Vectors | ModelError:
+    """The question as a vector, or why there is none."""
+    try:
+        vector: Vectors = embedder.embed([query])[0]
+    except ModelError as error:
+        return error
+    return vector
 
 
 def _matched(candidates: Candidates, place: int, question: Question) -> tuple[str, ...]:
@@ -517,7 +527,7 @@ def _final(each: _Weighed, weights: FinalWeights, now: datetime) -> _Weighed:
     """S_final = α·relevance + β·decay + γ·importance."""
     entry = each.entry
     decay = time_decay(entry.last_accessed_at, now, weights.decay_rate)
-    final = round(weights.final_score(each.relevance, decay, entry.importance_score), _DECIMALS)
+    final = round(weights.final_score(each.relevance, decay, entry.importance_score), DECIMALS)
     parts = {"relevance": each.relevance, "decay": decay, "importance": entry.importance_score, "final": final}
     return _Weighed(entry, each.place, each.relevance, final, parts)
 
