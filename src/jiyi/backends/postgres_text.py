@@ -102,6 +102,11 @@ class PostgresTextIndex:
         state = self._known_state()
         return None if state is None or not self._usable(state) else Mark(state.sequence, state.fingerprint)
 
+    def usable_mark(self, rows: Sequence[Sequence[Any]]) -> Mark | None:
+        """The mark in what `STATE_QUERY` was answered with; `None` when the index has to be mended or rebuilt."""
+        state = self._own(rows)
+        return None if state is None or not self._usable(state) else Mark(state.sequence, state.fingerprint)
+
     def _known_state(self) -> State | None:
         """The state, in one round trip."""
         with self._explained():

@@ -32,10 +32,12 @@ if TYPE_CHECKING:
         Embedder,
         Mark,
         RecordStore,
+        ScopeReader,
         TermRow,
         TermStatistics,
         TextIndex,
         VectorIndex,
+        Vectors,
         VectorScan,
     )
     from jiyi.recall.gather import Gathered
@@ -135,6 +137,8 @@ class RecallEngine:
     helpers: Executor
     """Where the vectors are asked while the text index is."""
     tags: TagMirror
+    reader: ScopeReader | None = None
+    """Reads small scopes whole, where the engine can."""
 
     def answer(self, request: Request) -> list[MemoryEntry]:
         """`recall`, and once more if an index was deleted or turned out to be broken while it was asked."""
@@ -171,6 +175,10 @@ class RecallEngine:
         self.helpers.shutdown()
 
     def _recall(self, request: Request, now: datetime) -> Answer:
+        if self.reader is not None and self.reader.worthwhile(request.filters.scopes):
+            answer = self._recall_at_once(self.reader, request, now)
+            if answer is not None:
+                return answer
         head = self.store.head()
         coverage: list[IndexCoverage] = []
         beside: list[IndexCoverage] = []
@@ -199,6 +207,31 @@ class RecallEngine:
         if found is None:
             reasons = "; ".join(f"{part.index}: {part.note or 'not asked'}" for part in coverage)
             raise IndexingError(f"no index could answer ({reasons}); the records are safe: run 'jiyi repair'")
+        return Answer(self._ranked(request, search.question, found, tuple(coverage), now), len(found.ids))
+
+    def _recall_at_once(self, reader: ScopeReader, request: Request, now: datetime) -> Answer | None:
+        """Out of scopes that are read whole; `None` when the indexes have to be asked one by one."""
+        beside: list[IndexCoverage] = []
+        vector: Vectors | None = None
+        if self._scans(request, beside) and self.embedder is not None:
+            try:
+                vector = self.embedder.embed([request.query])[0]
+            except ModelError as error:
+                beside = [_silent(IndexCoverage("vectors", answered=False), error)]
+        reading = reader.read(request.filters, vector)
+        if reading is None or (reading.scan is None and request.mode == "semantic"):
+            return None
+        coverage = [IndexCoverage(self.text.name, answered=True, note=reading.mode)]
+        if reading.scan is not None and self.vectors is not None:
+            beside = [IndexCoverage(self.vectors.name, answered=True)]
+        coverage += beside
+        whole = replace(self, text=reading.text)
+        search = self._search(request, now)
+        proposed = whole._by_words(search) if request.mode != "semantic" else {}
+        similar = None if reading.scan is None else self._best(request, reading.scan)
+        found = whole._found(search, proposed, whole._statistics(search), similar, ())
+        if found is None:
+            return None
         return Answer(self._ranked(request, search.question, found, tuple(coverage), now), len(found.ids))
 
     def _found(
