@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -631,9 +631,11 @@ CONVERSATION, TIMED, ALONE = "c:", "t:", "e:"
 """How the name of a thread begins: a conversation, records in order of time, an entry by itself."""
 
 
-@dataclass(frozen=True, slots=True)
-class TermRow:
-    """What the scorer knows of one text: its place, and 32-bit term ids (little-endian) with one byte of count each."""
+class TermRow(NamedTuple):
+    """What the scorer knows of one text: its place, and 32-bit term ids (little-endian) with one byte of count each.
+
+    A tuple: every recall makes a hundred of them.
+    """
 
     scope: str
     thread: str
@@ -769,8 +771,8 @@ class ScopeReader(Protocol):
         """Whether these scopes are small, as far as it is known without asking."""
         ...
 
-    def read(self, filters: Filters, vector: Vectors | None) -> Reading | None:
-        """All of these scopes, compared with the vector if there is one.
+    def read(self, filters: Filters, vector: Vectors | None, *, bigrams: bool) -> Reading | None:
+        """All of these scopes, compared with the vector if there is one; without `bigrams` only words are asked for.
 
         `None` when they are too large for that, or an index is behind in them, missing, or not to be trusted: then
         each index has to be brought up to date and asked by itself.

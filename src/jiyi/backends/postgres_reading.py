@@ -24,7 +24,7 @@ from jiyi.backends.sql.log import fingerprint
 from jiyi.backends.sql.postgres import PostgresDatabase
 from jiyi.backends.sql.postgres_errors import meaning
 from jiyi.backends.sql.postgres_schema import WHOLE_STORE
-from jiyi.backends.whole_text import FILTERED, SHOWN, WholeText
+from jiyi.backends.whole_text import COLUMNS, FOR_BIGRAMS, FOR_FILTERS, WholeText
 from jiyi.errors import IndexingError
 from jiyi.model.filters import Filters
 from jiyi.ports import START, Mark, Reading
@@ -45,7 +45,6 @@ _VECTOR_STATE = Statement(
     f"WHERE s.generation = '{CURRENT}' AND s.identity = $2",
     (TEXT_ARRAY, TEXT),
 )
-_TEXTS = f"FROM {TEXTS} WHERE scope = ANY ($1) LIMIT "
 # What the server says where an index, or an extension, is missing, replaced or broken.
 _NOT_SO = (
     psycopg.errors.UndefinedTable,
@@ -58,6 +57,19 @@ _NOT_SO = (
     psycopg.errors.DataCorrupted,
     psycopg.errors.IndexCorrupted,
 )
+
+
+def _texts(most: int, *, bigrams: bool, filtered: bool) -> Statement:
+    """The texts of some scopes, with the columns that are needed."""
+    columns = list(COLUMNS)
+    # Who stands alone has a thread that is named after it: that need not be said twice.
+    columns[columns.index("thread")] = "CASE WHEN place IS NOT NULL THEN thread END"
+    if not filtered:
+        del columns[FOR_FILTERS]
+    if not bigrams:
+        columns[FOR_BIGRAMS] = ["NULL"] * len(columns[FOR_BIGRAMS])
+    shown = ", ".join(columns)
+    return Statement(f"SELECT {shown} FROM {TEXTS} WHERE scope = ANY ($1) LIMIT {most:d}", (TEXT_ARRAY,))
 
 
 class PostgresReader:
@@ -77,8 +89,11 @@ class PostgresReader:
         self._vectors = vectors
         self._few = few
         self._settings = Question(settings({**database.limits, WHOLE_STORE: "on"}))
-        self._shown = Statement(f"SELECT {SHOWN} {_TEXTS}{few + 1:d}", (TEXT_ARRAY,))
-        self._filtered = Statement(f"SELECT {SHOWN}, {FILTERED} {_TEXTS}{few + 1:d}", (TEXT_ARRAY,))
+        self._texts = {
+            (bigrams, filtered): _texts(few + 1, bigrams=bigrams, filtered=filtered)
+            for bigrams in (False, True)
+            for filtered in (False, True)
+        }
         # Which scopes were found to be large, and until when that is believed: they are not read each time.
         self._large: dict[tuple[str, ...], float] = {}
 
@@ -86,10 +101,10 @@ class PostgresReader:
         """Whether these scopes were not found to be large a short while ago."""
         return self._large.get(tuple(scopes), 0.0) < time.monotonic()
 
-    def read(self, filters: Filters, vector: Floats | None) -> Reading | None:
+    def read(self, filters: Filters, vector: Floats | None, *, bigrams: bool) -> Reading | None:
         """All of these scopes; `None` when they are large, or an index has to be brought up to date first."""
         try:
-            answers = self._sessions.ask_together(self._questions(filters, vector))
+            answers = self._sessions.ask_together(self._questions(filters, vector, bigrams=bigrams))
         except _NOT_SO:
             # Whoever asks the indexes one by one finds out what it is, and mends it.
             return None
@@ -111,12 +126,12 @@ class PostgresReader:
             scan = self._vectors.scan_of(vector, similarities)
         return Reading(WholeText(texts), self._text.mode, scan)
 
-    def _questions(self, filters: Filters, vector: Floats | None) -> list[Question]:
+    def _questions(self, filters: Filters, vector: Floats | None, *, bigrams: bool) -> list[Question]:
         scopes = array(filters.scopes)
         asked = [
             self._settings,
             Question(_TEXT_STATE, [scopes]),
-            Question(self._shown if filters.only_scopes else self._filtered, [scopes]),
+            Question(self._texts[bigrams, not filters.only_scopes], [scopes]),
         ]
         if vector is not None and self._vectors is not None:
             tables, identity = self._vectors.tables(), text(self._vectors.identity)

@@ -188,8 +188,8 @@ def _rows(connection: Connection, query: QueryNoTemplate, parameters: Params, se
 
 def _give_back(proxied: PoolProxiedConnection, connection: Connection) -> None:
     """Give the connection back, unless it is gone or in the middle of something that nobody will finish."""
-    idle = connection.info.transaction_status is psycopg.pq.TransactionStatus.IDLE
-    if connection.closed or connection.broken or not idle:
+    # Where the connection is gone, this is `UNKNOWN`.
+    if connection.pgconn.transaction_status != psycopg.pq.TransactionStatus.IDLE:
         proxied.invalidate()
     proxied.close()
 

@@ -25,7 +25,6 @@ Row: TypeAlias = tuple[Any, ...]
 TEXT, TEXTS, REALS = 25, 1009, 1021
 """Types of parameters, by their numbers in PostgreSQL's catalogue."""
 _BINARY: Final = frozenset({REALS})
-_ANSWERED = (ExecStatus.TUPLES_OK, ExecStatus.COMMAND_OK)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,26 +113,24 @@ class Wire:
                 connection.send_query_prepared(statement.name, values, statement.formats, Format.BINARY)
             sent.append(None)
         connection.pipeline_sync()
-        results = self._results()
+        answers, failed = self._receive(sent)
         connection.exit_pipeline_mode()
-        answers: list[list[Row]] = []
-        # What failed is the last of them, and what was prepared before it stays prepared.
-        for prepared, result in zip(sent, results, strict=False):
-            if result.status not in _ANSWERED:
-                raise psycopg.errors.error_from_result(result)
-            if prepared is not None:
-                self._prepared.add(prepared)
-            else:
-                answers.append(self._rows(result))
+        if failed is not None:
+            raise failed
         return answers
 
-    def _results(self) -> list[Any]:
-        """Everything that was answered up to the end of what was sent; after an error nothing but that error."""
+    def _receive(self, sent: Sequence[bytes | None]) -> tuple[list[list[Row]], psycopg.Error | None]:
+        """Everything that is answered up to the end of what was sent, and what failed; after that nothing is done.
+
+        Rows are read as soon as they are there: the server goes on with the next statement meanwhile.
+        """
         connection = self.connection.pgconn
         while connection.flush():
             _wait(connection.socket, writing=True)
             connection.consume_input()
-        results: list[Any] = []
+        answers: list[list[Row]] = []
+        failed: psycopg.Error | None = None
+        waiting = iter(sent)
         while True:
             while connection.is_busy():
                 _wait(connection.socket)
@@ -142,10 +139,20 @@ class Wire:
             if result is None:
                 if connection.status == ConnStatus.BAD:
                     raise psycopg.OperationalError("the connection was lost")
-            elif result.status == ExecStatus.PIPELINE_SYNC:
-                return results
-            elif result.status != ExecStatus.PIPELINE_ABORTED:
-                results.append(result)
+                continue
+            status = result.status
+            if status == ExecStatus.PIPELINE_SYNC:
+                return answers, failed
+            if status == ExecStatus.TUPLES_OK:
+                next(waiting)
+                answers.append(self._rows(result))
+            elif status == ExecStatus.COMMAND_OK:
+                # What was prepared stays so, whatever fails after it.
+                prepared = next(waiting)
+                if prepared is not None:
+                    self._prepared.add(prepared)
+            elif status != ExecStatus.PIPELINE_ABORTED:
+                failed = psycopg.errors.error_from_result(result)
 
     def _rows(self, result: Any) -> list[Row]:
         self._transformer.set_pgresult(result, format=Format.BINARY)

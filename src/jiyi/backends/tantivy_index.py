@@ -75,7 +75,9 @@ class _Opened:
     folder: Path
     index: tantivy.Index
     terms: TermStore
+    terms_path: str
     terms_file: FileIdentity
+    meta_path: str
     loaded: FileVersion | None = None
     """The commit that searchers show."""
     meta: tuple[FileVersion, dict[str, Any]] | None = None
@@ -83,7 +85,7 @@ class _Opened:
 
     def searcher(self) -> tantivy.Searcher:
         """A view of the last commit. Each one brings a new list of files, and only then there is something to load."""
-        version = file_version(f"{self.folder}/{_TANTIVY}/{META}")
+        version = file_version(self.meta_path)
         if version is None or version != self.loaded:
             self.index.reload()
             self.loaded = version
@@ -339,9 +341,10 @@ class TantivyIndex:
                     self._damage = "" if folder is None else self._damage
                     return None
                 opened = self._opened
-                if opened is not None and (opened.folder, opened.terms_file) == (
-                    folder,
-                    file_identity(folder / _TERMS),
+                if (
+                    opened is not None
+                    and opened.folder == folder
+                    and opened.terms_file == file_identity(opened.terms_path)
                 ):
                     return opened
                 self._let_go()
@@ -380,11 +383,12 @@ def _opened(folder: Path) -> _Opened:
     data = folder / _TANTIVY
     if tree_bytes(data) <= _CHECK_AT_OPENING_BYTES and (problems := checksum_problems(data)):
         raise IndexDamagedError("; ".join(problems))
-    terms_file = file_identity(folder / _TERMS)
-    if terms_file is None or not (data / META).is_file():
+    terms, meta = folder / _TERMS, data / META
+    terms_file = file_identity(terms)
+    if terms_file is None or not meta.is_file():
         raise IndexDamagedError(f"{_TERMS if terms_file is None else META} is missing")
     index = _registered(tantivy.Index(_schema(), path=str(data), reuse=True))
-    return _Opened(folder, index, TermStore(folder / _TERMS), terms_file)
+    return _Opened(folder, index, TermStore(terms), str(terms), terms_file, str(meta))
 
 
 def _made(folder: Path) -> tantivy.Index:

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from operator import itemgetter
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from jiyi.backends.term_rows import LENGTH_FLOOR, mean_length, shortness, term_id, term_row
+from jiyi.backends.term_rows import LENGTH_FLOOR, UNIT, mean_length, term_id
 from jiyi.model import clock
 from jiyi.model.filters import Filters
 from jiyi.ports import ALONE, CONVERSATION, TermRow, TermStatistics
@@ -20,15 +21,30 @@ from jiyi.ports import ALONE, CONVERSATION, TermRow, TermStatistics
 Row: TypeAlias = tuple[Any, ...]
 Floats: TypeAlias = NDArray[np.float64]
 
-SHOWN = (
-    "scope, thread, position, event_time, entry_id, length, bigram_length, question_share, "
-    "words, word_counts, bigrams, bigram_counts, counted, counted_bigrams"
+COLUMNS = (
+    "scope",
+    "thread",
+    "position",
+    "event_time",
+    "entry_id",
+    "length",
+    "bigram_length",
+    "question_share",
+    "words",
+    "word_counts",
+    "counted",
+    "bigrams",
+    "bigram_counts",
+    "counted_bigrams",
+    "category",
+    "memory_type",
+    "domains",
+    "tags",
 )
-"""The columns of a row."""
-FILTERED = "category, memory_type, domains, tags"
-"""And those that only filters look at, after them."""
-_THREAD, _EVENT_TIME, _ID, _LENGTH, _BIGRAM_LENGTH = 1, 3, 4, 5, 6
-_WORDS, _WORD_COUNTS, _BIGRAMS, _BIGRAM_COUNTS, _COUNTED, _COUNTED_BIGRAMS = 8, 9, 10, 11, 12, 13
+"""What a row says. The last four are for filters and may be left out; the three before them may be `None`."""
+FOR_BIGRAMS, FOR_FILTERS = slice(11, 14), slice(14, 18)
+_THREAD, _EVENT_TIME, _ID, _LENGTH, _BIGRAM_LENGTH, _QUESTION_SHARE = 1, 3, 4, 5, 6, 7
+_WORDS, _WORD_COUNTS, _COUNTED, _BIGRAMS, _BIGRAM_COUNTS, _COUNTED_BIGRAMS = 8, 9, 10, 11, 12, 13
 _CATEGORY, _MEMORY_TYPE, _DOMAINS, _TAGS = 14, 15, 16, 17
 # The numbers of the scorer.
 _K1, _B = 0.9, 0.75
@@ -70,7 +86,7 @@ def count_terms(
 
 def bm25_order(
     tf: Floats,
-    lengths: Floats,
+    lengths: NDArray[np.int64],
     times: Sequence[int],
     limit: int,
     df: Sequence[int] | None = None,
@@ -94,13 +110,22 @@ def bm25_order(
 class WholeText:
     """Proposes, counts and shows surroundings, as `TextIndex` does; labels are part of the words."""
 
-    def __init__(self, rows: list[Row]) -> None:
-        """`rows` have the columns `SHOWN`, and where filters are to be met also `FILTERED`."""
-        # In the order of threads, and in each thread in its order: no two rows have the same id.
-        rows.sort(key=_place)
-        self._rows = rows
+    def __init__(self, rows: Iterable[Row]) -> None:
+        """`rows` say what `COLUMNS` are; the thread of who stands alone may be `None`."""
+        alone, together = [], []
+        for row in rows:
+            thread = row[_THREAD]
+            (alone if thread is None or thread.startswith(ALONE) else together).append(row)
+        # Each thread in its order; the others in any, but always in the same.
+        together.sort(key=_place)
+        alone.sort(key=itemgetter(_ID))
+        self._rows = together + alone
+        self._together = len(together)
         self._counts: dict[tuple[str, tuple[str, ...]], TermCounts] = {}
-        self._talking = any(row[_THREAD].startswith(CONVERSATION) for row in rows)
+        self._lengths = {
+            name: np.fromiter((row[place] for row in self._rows), dtype=np.int64, count=len(self._rows))
+            for name, place in (("words", _LENGTH), ("bigrams", _BIGRAM_LENGTH))
+        }
 
     def propose(
         self, field: str, terms: Sequence[str], filters: Filters, *, limit: int, labels: bool = False
@@ -110,50 +135,58 @@ class WholeText:
         rows = self._rows
         if not terms or not rows:
             return []
-        tf = self._counted(field, tuple(dict.fromkeys(terms))).tf
+        tf, lengths = self._counted(field, tuple(dict.fromkeys(terms))).tf, self._lengths[field]
         if not filters.only_scopes:
             places = [place for place, row in enumerate(rows) if _admits(row, filters)]
             if not places:
                 return []
-            rows, tf = [rows[place] for place in places], tf[places]
-        length = _LENGTH if field == "words" else _BIGRAM_LENGTH
-        lengths = np.fromiter((row[length] for row in rows), dtype=np.float64, count=len(rows))
+            rows, tf, lengths = [rows[place] for place in places], tf[places], lengths[places]
         best = bm25_order(tf, lengths, [row[_EVENT_TIME] for row in rows], limit)
         return [rows[place][_ID] for place in best]
 
     def statistics(self, scopes: Sequence[str], words: Sequence[str], bigrams: Sequence[str]) -> TermStatistics:
         """Numbers of all the texts together."""
         del scopes
-        rows = self._rows
         talks = self._talks()
+        spoken = [int(self._lengths["words"][talk].sum()) for talk in talks.values()]
         return TermStatistics(
-            entries=len(rows),
-            mean_length=mean_length(len(rows), sum(shortness(row[_LENGTH]) for row in rows)),
-            mean_bigram_length=mean_length(len(rows), sum(shortness(row[_BIGRAM_LENGTH]) for row in rows)),
+            entries=len(self._rows),
+            mean_length=_mean(self._lengths["words"]),
+            mean_bigram_length=_mean(self._lengths["bigrams"]),
             word_df=self._df("words", words),
             bigram_df=self._df("bigrams", bigrams),
             conversations=len(talks),
-            mean_conversation_length=mean_length(
-                len(talks), sum(shortness(sum(rows[place][_LENGTH] for place in talk)) for talk in talks.values())
-            ),
+            mean_conversation_length=_mean(np.asarray(spoken, dtype=np.int64)),
             conversation_df=self._conversation_df(talks, words),
         )
 
     def windows(self, ids: Sequence[str], *, reach: int, scopes: Sequence[str] = ()) -> list[TermRow]:
         """Texts by id with up to `reach` others before and after each in its thread, in order."""
         del scopes
-        wanted, rows = set(ids), self._rows
-        shown = [False] * len(rows)
-        for place, row in enumerate(rows):
-            if row[_ID] in wanted:
-                shown[place] = True
-                if not row[_THREAD].startswith(ALONE):
-                    for near in range(max(0, place - reach), min(len(rows), place + reach + 1)):
-                        shown[near] = shown[near] or rows[near][: _THREAD + 1] == row[: _THREAD + 1]
+        wanted, rows, together = set(ids), self._rows, self._together
+        shown: set[int] = set()
+        for place in range(together):
+            if rows[place][_ID] in wanted:
+                thread = rows[place][: _THREAD + 1]
+                near = range(max(0, place - reach), min(together, place + reach + 1))
+                shown.update(other for other in near if rows[other][: _THREAD + 1] == thread)
+        found = [rows[place] for place in sorted(shown)]
+        found += [row for row in rows[together:] if row[_ID] in wanted]
         return [
-            term_row(row[0], row[_THREAD], row[_EVENT_TIME], row[_ID], row[_LENGTH:_COUNTED])
-            for row, here in zip(rows, shown, strict=True)
-            if here
+            TermRow(
+                row[0],
+                row[_THREAD] or ALONE + row[_ID],
+                row[_EVENT_TIME],
+                row[_ID],
+                row[_LENGTH],
+                row[_BIGRAM_LENGTH],
+                row[_QUESTION_SHARE],
+                row[_WORDS],
+                row[_WORD_COUNTS],
+                row[_BIGRAMS] or row[_WORDS],
+                row[_BIGRAM_COUNTS] or row[_WORD_COUNTS],
+            )
+            for row in found
         ]
 
     def conversations(
@@ -166,7 +199,7 @@ class WholeText:
         for thread in threads:
             places = talks.get(thread, [])
             spoken = counted[places].sum(axis=0).astype(np.int64).tolist()
-            found[thread] = (sum(self._rows[place][_LENGTH] for place in places), tuple(spoken))
+            found[thread] = (int(self._lengths["words"][places].sum()), tuple(spoken))
         return found
 
     def term_ids(self, terms: Sequence[str]) -> list[int]:
@@ -178,17 +211,15 @@ class WholeText:
     def _counted(self, field: str, terms: tuple[str, ...]) -> TermCounts:
         found = self._counts.get((field, terms))
         if found is None:
-            if field == "words":
-                columns = [row[_WORDS : _WORD_COUNTS + 1] + (row[_COUNTED],) for row in self._rows]
-            else:
-                # A text without Han has its pairs under its words.
-                columns = [
-                    row[_BIGRAMS : _BIGRAM_COUNTS + 1] + (row[_COUNTED_BIGRAMS],)
-                    if row[_BIGRAMS]
-                    else row[_WORDS : _WORD_COUNTS + 1] + (row[_COUNTED],)
-                    for row in self._rows
-                ]
-            packed, counts, counted = zip(*columns, strict=True) if columns else ((), (), ())
+            rows = self._rows
+            packed, counts = [row[_WORDS] for row in rows], [row[_WORD_COUNTS] for row in rows]
+            counted = [row[_COUNTED] for row in rows]
+            if field == "bigrams":
+                for place, row in enumerate(rows):
+                    # A text without Han has its pairs under its words.
+                    if row[_BIGRAMS]:
+                        packed[place], counts[place] = row[_BIGRAMS], row[_BIGRAM_COUNTS]
+                        counted[place] = row[_COUNTED_BIGRAMS]
             # A term that is asked for twice is counted in the place of the first.
             once = tuple(dict.fromkeys(terms))
             found = count_terms(packed, counts, self.term_ids(once), counted)
@@ -206,10 +237,9 @@ class WholeText:
     def _talks(self) -> dict[tuple[str, str], list[int]]:
         """(scope, conversation) -> the places of what was said in it."""
         found: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
-        if self._talking:
-            for place, row in enumerate(self._rows):
-                if row[_THREAD].startswith(CONVERSATION):
-                    found[row[0], row[_THREAD]].append(place)
+        for place, row in enumerate(self._rows[: self._together]):
+            if row[_THREAD].startswith(CONVERSATION):
+                found[row[0], row[_THREAD]].append(place)
         return found
 
     def _conversation_df(self, talks: dict[tuple[str, str], list[int]], words: Sequence[str]) -> tuple[int, ...]:
@@ -222,6 +252,11 @@ class WholeText:
 
 def _place(row: Row) -> Row:
     return row[: _ID + 1]
+
+
+def _mean(lengths: NDArray[np.int64]) -> float:
+    """As `mean_length`, of all at once."""
+    return mean_length(len(lengths), int((UNIT // np.maximum(lengths, LENGTH_FLOOR)).sum()))
 
 
 def _admits(row: Row, filters: Filters) -> bool:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import wait
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta, tzinfo
+from threading import Event
 from typing import TYPE_CHECKING, NamedTuple
 
 from jiyi.errors import IndexDamagedError, IndexingError, IndexUnavailableError, InvalidInputError, ModelError
@@ -24,7 +25,7 @@ from jiyi.recall.tags import TagMirror, recall_by_tags
 from jiyi.text import highlight
 
 if TYPE_CHECKING:
-    from concurrent.futures import Executor, Future
+    from concurrent.futures import Executor
 
     from jiyi.indexing import Drainer, IndexState
     from jiyi.ports import (
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
         TermRow,
         TermStatistics,
         TextIndex,
+        TextSource,
         VectorIndex,
         Vectors,
         VectorScan,
@@ -86,9 +88,11 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class _Search:
-    """What is looked for."""
+    """What is looked for, and what the words have found."""
 
     request: Request
+    text: TextSource
+    """Where the words are looked for."""
     question: Question
     today: datetime
     periods: list[Period]
@@ -98,6 +102,12 @@ class _Search:
     """How many proposals an answer needs at the least."""
     inside: int
     """How many of them from the named times."""
+    proposed: Sequence[str] = ()
+    """What the text index proposes."""
+    statistics: TermStatistics | None = None
+    """`None` where the text index cannot be asked."""
+    ahead: Sequence[TermRow] = ()
+    """Proposals that were read already; each stands by itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +145,7 @@ class RecallEngine:
     settings: RecallSettings
     zone: tzinfo
     helpers: Executor
-    """Where the vectors are asked while the text index is."""
+    """Where the text index is asked while the vectors are."""
     tags: TagMirror
     reader: ScopeReader | None = None
     """Reads small scopes whole, where the engine can."""
@@ -175,83 +185,83 @@ class RecallEngine:
         self.helpers.shutdown()
 
     def _recall(self, request: Request, now: datetime) -> Answer:
+        vector: Vectors | None = None
         if self.reader is not None and self.reader.worthwhile(request.filters.scopes):
-            answer = self._recall_at_once(self.reader, request, now)
+            answer, vector = self._recall_at_once(self.reader, request, now)
             if answer is not None:
                 return answer
         head = self.store.head()
         coverage: list[IndexCoverage] = []
         beside: list[IndexCoverage] = []
-        # The vectors are asked in another thread: that is arithmetic, and leaves this one free for the words.
-        asked = self.helpers.submit(self._similar, request, head, beside) if self._scans(request, beside) else None
-        try:
-            text_ready = self._ready(self.text, request.filters, coverage, head)
-            search = self._search(request, now)
-            proposed = self._by_words(search) if text_ready and request.mode != "semantic" else {}
-            statistics = self._statistics(search) if text_ready else None
-            ahead = self._ahead(search, list(proposed), asked) if asked is not None else ()
-        except BaseException:
-            if asked is not None:
-                wait((asked,))
-            raise
-        similar = asked.result() if asked is not None else None
+        similar: _Similar | None = None
+        if self._scans(request, beside):
+            # The words are looked for in another thread. The meaning takes longer, and so nobody has to be woken when
+            # both are known.
+            scanned = Event()
+            words = self.helpers.submit(self._words, request, now, head, coverage, scanned)
+            try:
+                similar = self._similar(request, head, beside, vector)
+            except BaseException:
+                wait((words,))
+                raise
+            finally:
+                scanned.set()
+            search = words.result()
+        else:
+            search = self._words(request, now, head, coverage, None)
         coverage += beside
         try:
-            found = self._found(search, proposed, statistics, similar, ahead)
+            found = self._found(search, similar)
         except IndexUnavailableError as error:
             if similar is None:
                 raise
             # The vectors went away in the middle of the answer.
             coverage[-1] = _silent(coverage[-1], error)
-            found = self._found(search, proposed, statistics, None, ahead)
+            found = self._found(search, None)
         if found is None:
             reasons = "; ".join(f"{part.index}: {part.note or 'not asked'}" for part in coverage)
             raise IndexingError(f"no index could answer ({reasons}); the records are safe: run 'jiyi repair'")
         return Answer(self._ranked(request, search.question, found, tuple(coverage), now), len(found.ids))
 
-    def _recall_at_once(self, reader: ScopeReader, request: Request, now: datetime) -> Answer | None:
-        """Out of scopes that are read whole; `None` when the indexes have to be asked one by one."""
+    def _recall_at_once(
+        self, reader: ScopeReader, request: Request, now: datetime
+    ) -> tuple[Answer | None, Vectors | None]:
+        """Out of scopes that are read whole; no answer when the indexes have to be asked one by one.
+
+        Beside it the vector of the question, if it was made: that may have taken longer than everything else.
+        """
         beside: list[IndexCoverage] = []
         vector: Vectors | None = None
-        if self._scans(request, beside) and self.embedder is not None:
+        if self._scans(request, beside) and self.vectors is not None and self.embedder is not None:
             try:
                 vector = self.embedder.embed([request.query])[0]
             except ModelError as error:
-                beside = [_silent(IndexCoverage("vectors", answered=False), error)]
-        reading = reader.read(request.filters, vector)
-        if reading is None or (reading.scan is None and request.mode == "semantic"):
-            return None
-        coverage = [IndexCoverage(self.text.name, answered=True, note=reading.mode)]
-        if reading.scan is not None and self.vectors is not None:
-            beside = [IndexCoverage(self.vectors.name, answered=True)]
-        coverage += beside
-        whole = replace(self, text=reading.text)
+                beside = [_silent(IndexCoverage(self.vectors.name, answered=False), error)]
+            else:
+                beside = [IndexCoverage(self.vectors.name, answered=True)]
         search = self._search(request, now)
-        proposed = whole._by_words(search) if request.mode != "semantic" else {}
+        reading = reader.read(request.filters, vector, bigrams=bool(search.question.bigrams))
+        if reading is None or (reading.scan is None and request.mode == "semantic"):
+            return None, vector
+        coverage = (IndexCoverage(self.text.name, answered=True, note=reading.mode), *beside)
+        search = self._looked_up(replace(search, text=reading.text))
         similar = None if reading.scan is None else self._best(request, reading.scan)
-        found = whole._found(search, proposed, whole._statistics(search), similar, ())
+        found = self._found(search, similar)
         if found is None:
-            return None
-        return Answer(self._ranked(request, search.question, found, tuple(coverage), now), len(found.ids))
+            return None, vector
+        return Answer(self._ranked(request, search.question, found, coverage, now), len(found.ids)), vector
 
-    def _found(
-        self,
-        search: _Search,
-        by_words: dict[str, None],
-        statistics: TermStatistics | None,
-        similar: _Similar | None,
-        ahead: Sequence[TermRow],
-    ) -> Gathered | None:
+    def _found(self, search: _Search, similar: _Similar | None) -> Gathered | None:
         """The candidates; `None` when no index could be asked."""
-        if statistics is not None and (similar is not None or search.request.mode != "semantic"):
-            proposed = dict(by_words)
+        if search.statistics is not None and (similar is not None or search.request.mode != "semantic"):
+            proposed = dict.fromkeys(search.proposed)
             if similar is not None:
                 proposed.update(self._by_meaning(search, similar))
             elif search.dated is not None:
                 # The date may be all that matches: whatever happened then.
                 inside = self.store.page(search.dated, limit=search.inside, offset=0)
                 proposed.update(dict.fromkeys(entry.id for entry in inside))
-            return self._gathered(search, list(proposed), statistics, similar, ahead)
+            return self._gathered(search, list(proposed), search.statistics, similar)
         if similar is not None:
             from jiyi.recall.gather import gather_without_text
 
@@ -286,7 +296,10 @@ class RecallEngine:
         coverage.append(IndexCoverage("vectors", answered=False, note="no embedder is configured"))
         return False
 
-    def _similar(self, request: Request, head: Mark, coverage: list[IndexCoverage]) -> _Similar | None:
+    def _similar(
+        self, request: Request, head: Mark, coverage: list[IndexCoverage], vector: Vectors | None
+    ) -> _Similar | None:
+        """What the vectors say; `vector` is that of the question, if somebody has made it already."""
         if (
             self.vectors is None
             or self.embedder is None
@@ -294,7 +307,8 @@ class RecallEngine:
         ):
             return None
         try:
-            vector = self.embedder.embed([request.query])[0]
+            if vector is None:
+                vector = self.embedder.embed([request.query])[0]
             return self._best(request, self.vectors.scan(vector, request.filters.scopes))
         except IndexDamagedError:
             raise
@@ -320,6 +334,38 @@ class RecallEngine:
         allowed = self.store.matching_ids(filters)
         return _Similar(scan, scan.best(most, allowed=allowed), allowed)
 
+    def _words(
+        self, request: Request, now: datetime, head: Mark, coverage: list[IndexCoverage], scanned: Event | None
+    ) -> _Search:
+        """The question, taken apart, with what the text index says to it.
+
+        What it proposes is read at once, unless the vectors have been `scanned` and nobody is to be kept waiting. Not
+        the records as well: most of them are not needed, and reading them holds the vectors up.
+        """
+        ready = self._ready(self.text, request.filters, coverage, head)
+        search = self._search(request, now)
+        if not ready:
+            return search
+        search = self._looked_up(search)
+        if not search.proposed or scanned is None or scanned.is_set():
+            return search
+        from jiyi.recall.gather import REACH
+
+        ahead = self.text.windows(search.proposed, reach=REACH, scopes=request.filters.scopes)
+        if not all(row.thread.startswith(ALONE) for row in ahead):
+            # Of what has neighbours only one reading of all proposals knows the order.
+            return search
+        return replace(search, ahead=ahead)
+
+    def _looked_up(self, search: _Search) -> _Search:
+        """The search with what its words find, and their numbers."""
+        scopes, question = search.request.filters.scopes, search.question
+        return replace(
+            search,
+            proposed=list(self._by_words(search)) if search.request.mode != "semantic" else [],
+            statistics=search.text.statistics(scopes, question.words, question.bigrams),
+        )
+
     def _search(self, request: Request, now: datetime) -> _Search:
         """The question, taken apart."""
         today = min(max(now, _FIRST_MOMENT), _LAST_MOMENT)
@@ -328,6 +374,7 @@ class RecallEngine:
         within = _within(request.filters, periods)
         return _Search(
             request,
+            self.text,
             question,
             today,
             periods,
@@ -336,31 +383,12 @@ class RecallEngine:
             inside=max(self.settings.dated_candidates, 2 * request.limit),
         )
 
-    def _statistics(self, search: _Search) -> TermStatistics:
-        return self.text.statistics(search.request.filters.scopes, search.question.words, search.question.bigrams)
-
-    def _ahead(self, search: _Search, proposals: Sequence[str], asked: Future[_Similar | None]) -> Sequence[TermRow]:
-        """Read what the words have proposed, as long as there is nothing to do but wait for the vectors.
-
-        Not the records as well: most of them are not needed, and reading them holds the vectors up.
-        """
-        from jiyi.recall.gather import REACH
-
-        rows: Sequence[TermRow] = ()
-        if proposals and not asked.done():
-            rows = self.text.windows(proposals, reach=REACH, scopes=search.request.filters.scopes)
-            if not all(row.thread.startswith(ALONE) for row in rows):
-                # Of what has neighbours only one reading of all proposals knows the order.
-                rows = ()
-        return rows
-
     def _gathered(
         self,
         search: _Search,
         proposals: Sequence[str],
         statistics: TermStatistics,
         similar: _Similar | None,
-        ahead: Sequence[TermRow],
     ) -> Gathered:
         from jiyi.recall.gather import gather
 
@@ -368,7 +396,7 @@ class RecallEngine:
         return gather(
             search.question,
             proposals,
-            self.text,
+            search.text,
             statistics,
             None if similar is None else similar.scan,
             filters.scopes,
@@ -377,7 +405,7 @@ class RecallEngine:
             inside_dates=self.store.count(Filters(filters.scopes, periods=_plain(periods))) if periods else 0,
             offset=self.zone.utcoffset(search.today.replace(tzinfo=None)) or timedelta(),
             admit=self._admission(filters),
-            known=ahead,
+            known=search.ahead,
             allowed=None if similar is None else similar.allowed,
         )
 
@@ -393,17 +421,9 @@ class RecallEngine:
     def _by_words(self, search: _Search) -> dict[str, None]:
         """What the text index proposes: everywhere, and at the times that the question names."""
         settings, filters = self.settings, search.request.filters
-        found = self._by_text(
-            search.question, filters, max(settings.word_candidates, search.least), settings.bigram_candidates
-        )
+        found = _by_text(search, filters, max(settings.word_candidates, search.least), settings.bigram_candidates)
         if search.dated is not None:
-            found.update(self._by_text(search.question, search.dated, search.inside, search.inside))
-        return found
-
-    def _by_text(self, question: Question, filters: Filters, words: int, bigrams: int) -> dict[str, None]:
-        found = dict.fromkeys(self.text.propose("words", question.words, filters, limit=words, labels=True))
-        if question.bigrams:
-            found.update(dict.fromkeys(self.text.propose("bigrams", question.bigrams, filters, limit=bigrams)))
+            found.update(_by_text(search, search.dated, search.inside, search.inside))
         return found
 
     def _by_meaning(self, search: _Search, similar: _Similar) -> dict[str, None]:
@@ -494,6 +514,14 @@ class RecallEngine:
                             near.append(entry)
             found.append(replace(hit, context=tuple(near)))
         return found
+
+
+def _by_text(search: _Search, filters: Filters, words: int, bigrams: int) -> dict[str, None]:
+    text, question = search.text, search.question
+    found = dict.fromkeys(text.propose("words", question.words, filters, limit=words, labels=True))
+    if question.bigrams:
+        found.update(dict.fromkeys(text.propose("bigrams", question.bigrams, filters, limit=bigrams)))
+    return found
 
 
 def _matched(candidates: Candidates, place: int, question: Question) -> tuple[str, ...]:

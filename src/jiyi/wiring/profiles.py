@@ -103,9 +103,7 @@ def scope_reader(
         return None
     from jiyi.backends.postgres_reading import PostgresReader
 
-    return PostgresReader(
-        _postgres(database), cast("PostgresTextIndex", text), cast("PostgresVectors | None", vectors)
-    )
+    return PostgresReader(_postgres(database), cast("PostgresTextIndex", text), cast("PostgresVectors | None", vectors))
 
 
 def _milvus(settings: Settings, database: Database, embedder: Embedder, store_id: str) -> VectorIndex:
