@@ -29,7 +29,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import json
 import multiprocessing
 import os
 import resource
@@ -146,19 +145,16 @@ class Bare:
 
     def prepare(self, questions: Sequence[str]) -> None:
         """What is not measured: the words of the questions, and their vectors in the form that SQL takes."""
-        self._words = {question: json.dumps(self._analyzer.query(question).words) for question in questions}
+        self._words = {question: " ".join(self._analyzer.query(question).words) for question in questions}
         for question in questions:
             self._vectors[question] = str(self._embedder.embed([question])[0].tolist())
 
     def text(self, scope: str, question: str) -> list[str]:
-        should = [{"term": {"field": "word_text", "value": word}} for word in json.loads(self._words[question])]
-        terms = [{"field": "scope", "value": name} for name in (scope, "public")]
-        scopes = {"const_score": {"score": 0.0, "query": {"term_set": {"terms": terms}}}}
-        query = {"boolean": {"must": [{"boolean": {"should": should}}, scopes]}}
+        # Of several ways to write it the one that was measured to be the quickest.
         return self._ids(
-            "SELECT entry_id FROM jiyi_search.texts WHERE entry_id @@@ %s::jsonb "
+            "SELECT entry_id FROM jiyi_search.texts WHERE word_text ||| %s AND scope === %s::text[] "
             f"ORDER BY paradedb.score(entry_id) DESC LIMIT {_BARE_LIMIT}",
-            [json.dumps(query)],
+            [self._words[question], [scope, "public"]],
         )
 
     def vector(self, scope: str, question: str) -> list[str]:
