@@ -50,7 +50,7 @@ from jiyi import AgentMemory, create_memory
 from jiyi.backends.postgres_halfvec import Floats, halfvec_bytes
 from jiyi.backends.postgres_vectors import PostgresVectors
 from jiyi.backends.sql.postgres import PostgresDatabase
-from jiyi.backends.sql.records import SqlRecordStore
+from jiyi.backends.sql.postgres_store import PostgresRecordStore
 from jiyi.model import clock
 from jiyi.model.entry import MemoryEntry
 from jiyi.model.identity import new_id
@@ -405,7 +405,7 @@ def found_by_meaning(url: str, total: int, report: Report) -> None:
         ]
     model = RealForSome([entry.content for name in shares for entry in entries[name]])
     database = PostgresDatabase(url)
-    store = SqlRecordStore(database)
+    store = PostgresRecordStore(database)
     # A fifth of all is a large scope here, whatever the size of this run.
     large = total // 10
     vectors = PostgresVectors(database, model, store.store_id, exact_rows=large)

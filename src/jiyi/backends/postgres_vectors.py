@@ -236,8 +236,8 @@ class PostgresVectors:
 
     def scan_of(self, vector: Floats, rows: Sequence[tuple[str, float, int]]) -> PostgresScan:
         """The answer to a question out of (id, similarity, time) of every vector of its scopes."""
-        small = [tuple(zip(*rows, strict=True))] if rows else []
-        return PostgresScan(self._asked, self._known_tables(), vector, small, ())
+        ids, similarities, times = zip(*rows, strict=True) if rows else ((), (), ())
+        return PostgresScan(self._asked, self._known_tables(), vector, [(ids, similarities, times)], ())
 
     def contents(self) -> Iterator[tuple[str, str]]:
         """(id, fingerprint) of every text."""

@@ -108,7 +108,8 @@ class WholeText:
 
     def __init__(self, rows: Iterable[Row]) -> None:
         """`rows` say what `COLUMNS` are; the thread of who stands alone may be `None`."""
-        alone, together = [], []
+        alone: list[Row] = []
+        together: list[Row] = []
         for row in rows:
             thread = row[_THREAD]
             (alone if thread is None or thread.startswith(ALONE) else together).append(row)
@@ -261,7 +262,7 @@ def _admits(row: Row, filters: Filters) -> bool:
     return (
         (not filters.categories or row[_CATEGORY] in filters.categories)
         and (not filters.memory_types or row[_MEMORY_TYPE] in filters.memory_types)
-        and row[_MEMORY_TYPE] not in filters.without_types
+        and (not filters.without_types or row[_MEMORY_TYPE] not in filters.without_types)
         and (not filters.domains or any(domain in filters.domains for domain in row[_DOMAINS]))
         and all(tag in row[_TAGS] for tag in filters.tags)
         and (not filters.conversations or any(row[_THREAD] == CONVERSATION + each for each in filters.conversations))
