@@ -179,8 +179,9 @@ class Bare:
     def query(self) -> list[str]:
         schema, searcher = self._index.schema, self._index.searcher()
         words = [(Occur.Should, Query.term_query(schema, "words", word, "freq")) for word in self._words]
-        scopes = Query.const_score_query(Query.term_set_query(schema, "scope", [self._scope, "public"]), 0.0)
-        query = Query.boolean_query([(Occur.Must, Query.boolean_query(words)), (Occur.Must, scopes)])
+        scopes = [(Occur.Should, Query.term_query(schema, "scope", name, "basic")) for name in (self._scope, "public")]
+        visible = Query.const_score_query(Query.boolean_query(scopes), 0.0)
+        query = Query.boolean_query([(Occur.Must, Query.boolean_query(words)), (Occur.Must, visible)])
         hits = searcher.search(query, _BARE_LIMIT, count=False).hits
         return [str(searcher.doc(address).get_first("id")) for _, address in hits]
 

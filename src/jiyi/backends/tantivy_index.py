@@ -50,6 +50,7 @@ _TANTIVY = "tantivy"
 _TERMS = "terms.db"
 _META_ID = "#mark"
 _HEAP_BYTES = 64_000_000
+_FEW = 32
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 # Checking the checksums of a small index at opening costs little; a large one is checked by `verify`.
 _CHECK_AT_OPENING_BYTES = 64 << 20
@@ -441,16 +442,24 @@ def _filter_clauses(schema: tantivy.Schema, filters: Filters) -> list[tuple[Occu
         ("conversation", filters.conversations),
     ):
         if values:
-            must(Query.term_set_query(schema, name, list(values)))
+            must(_any_of(schema, name, values))
     for tag in filters.tags:
         must(Query.term_query(schema, "tags", tag, "basic"))
     if filters.without_types:
-        clauses.append((Occur.MustNot, Query.term_set_query(schema, "memory_type", list(filters.without_types))))
+        clauses.append((Occur.MustNot, _any_of(schema, "memory_type", filters.without_types)))
     if filters.since is not None or filters.until is not None:
         must(_between(schema, filters.since, filters.until))
     if filters.periods:
         must(Query.boolean_query([(Occur.Should, _between(schema, *period)) for period in filters.periods]))
     return clauses
+
+
+def _any_of(schema: tantivy.Schema, name: str, values: Sequence[str]) -> Query:
+    """One of these values in a field. A query for a set of terms takes the engine three times as long as a few terms."""
+    if len(values) > _FEW:
+        return Query.term_set_query(schema, name, list(values))
+    terms = [Query.term_query(schema, name, value, "basic") for value in values]
+    return terms[0] if len(terms) == 1 else Query.boolean_query([(Occur.Should, term) for term in terms])
 
 
 def _between(schema: tantivy.Schema, start: datetime | None, end: datetime | None) -> Query:

@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from operator import itemgetter
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from jiyi.backends.derived_file import FILE_ERRORS
 from jiyi.backends.term_check import row_checksum, wrong_sums
@@ -34,6 +34,8 @@ from jiyi.backends.term_rows import (
     term_row,
 )
 from jiyi.ports import ALONE, CONVERSATION, TermRow, TermStatistics
+
+R = TypeVar("R")
 
 # A conversation of at most this many entries is read whole: one question instead of two for each entry in it.
 _SHORT_THREAD = 64
@@ -86,6 +88,7 @@ _COLUMNS = (
 _INSERT = f"INSERT INTO entry_terms ({_COLUMNS}, checksum) VALUES ({','.join('?' * 16)})"
 _SELECT = f"SELECT {_COLUMNS} FROM entry_terms"
 _BY_THREAD = itemgetter(0, 1)
+_LENGTHS = (8, 16, 32, 48, 64, 96, 128, 256, 500)
 
 
 class TermStore:
@@ -161,7 +164,7 @@ class TermStore:
         found = dict.fromkeys(ids, 0)
         wanted = list(found)
         for start in range(0, len(wanted), 500):
-            chunk = wanted[start : start + 500]
+            chunk = _filled_up(wanted[start : start + 500])
             sql = f"SELECT term, df FROM term_df WHERE scope = ? AND field = ? AND term IN ({_marks(chunk)})"
             for scope in scopes:
                 for term, df in self._reader.execute(sql, (scope, field, *chunk)):
@@ -290,7 +293,7 @@ def _alone(connection: sqlite3.Connection, scope: str, ids: Sequence[str]) -> li
     """Those of the entries that stand in this scope and in no thread with others."""
     found: list[tuple[Any, ...]] = []
     for start in range(0, len(ids), 500):
-        threads = [ALONE + entry_id for entry_id in ids[start : start + 500]]
+        threads = _filled_up([ALONE + entry_id for entry_id in ids[start : start + 500]])
         sql = f"{_SELECT} WHERE scope = ? AND thread IN ({_marks(threads)})"
         found += connection.execute(sql, (scope, *threads)).fetchall()
     return found
@@ -302,6 +305,12 @@ def _by_ids(connection: sqlite3.Connection, ids: Sequence[str]) -> list[tuple[An
         chunk = ids[start : start + 500]
         found += connection.execute(f"{_SELECT} WHERE entry_id IN ({_marks(chunk)})", chunk).fetchall()
     return found
+
+
+def _filled_up(values: list[R]) -> list[R]:
+    """The last one again and again, up to one of a few lengths: then nearly every statement has been prepared before."""
+    wanted = next((size for size in _LENGTHS if size >= len(values)), len(values))
+    return values + values[-1:] * (wanted - len(values))
 
 
 def _marks(values: Sequence[object]) -> str:

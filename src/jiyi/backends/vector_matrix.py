@@ -36,6 +36,8 @@ class ScopeMatrix:
         self._single = True
         self.sequence = 0
         """The last change that this matrix has taken in."""
+        self.mark: tuple[str | None, ...] = ()
+        """What the file said of itself before the matrix was last compared with it."""
 
     @property
     def nbytes(self) -> int:

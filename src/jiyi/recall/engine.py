@@ -50,7 +50,6 @@ MODES = ("hybrid", "keyword", "semantic", "tags")
 # In a scope with more texts than this, what the filters leave is found by looking at the best first.
 _MANY_TEXTS = 2_000
 _LOOK_AHEAD = (2, 7, 25)
-_SPARE = 5
 _DECIMALS = 9
 _SOFT_EDGE = timedelta(days=3)
 # So far from the ends of the calendar that an edge fits in.
@@ -454,34 +453,43 @@ class RecallEngine:
         from jiyi.recall.scorer import score
 
         scores = score(found.candidates, self.settings.weights, keyword=request.mode != "semantic")
-        totals = [round(float(value), _DECIMALS) for value in scores.total]
+        totals = [round(value, _DECIMALS) for value in scores.total.tolist()]
+        relevances = [round(value, _DECIMALS) for value in scores.relevance.tolist()]
         # Neither its words nor its meaning speak for it: not an answer.
-        places = [place for place in range(len(totals)) if totals[place] > 0 or scores.lexical[place] > 0]
+        spoken_for = (scores.lexical > 0).tolist()
+        places = [place for place, total in enumerate(totals) if total > 0 or spoken_for[place]]
         if request.mode == "semantic" and (cosine := found.candidates.cosine) is not None:
             # Only what has a meaning of its own: not what a reflection speaks for, however near it stands to a hit.
             scored = found.candidates.scored
             places = [place for place in places if cosine[scored[place]] == cosine[scored[place]]]
         places.sort(key=lambda place: (-totals[place], -found.times[place], found.ids[place]))
-        most = max(request.limit, request.candidates if request.weights is not None else 0) + _SPARE
+        most = max(request.limit, request.candidates if request.weights is not None else 0)
         found_entries: list[_Weighed] = []
+
+        def rank(place: int) -> tuple[float, int]:
+            # What is less than nothing is shown as nothing: then only the times tell, in any order.
+            return (totals[place], found.times[place]) if relevances[place] == totals[place] else (relevances[place], 0)
+
         # The records may drop what an index still holds: go on down the order until there is enough.
-        for chunk in _chunks(places, most, lambda place: (totals[place], found.times[place])):
+        for chunk in _chunks(places, most, rank):
             entries = self.store.fetch([found.ids[place] for place in chunk], request.filters)
             for place in chunk:
                 entry = entries.get(found.ids[place])
                 if entry is not None:
-                    relevance = round(float(scores.relevance[place]), _DECIMALS)
-                    found_entries.append(_Weighed(entry, place, relevance, relevance))
-            if len(found_entries) >= most - _SPARE:
+                    found_entries.append(_Weighed(entry, place, relevances[place], relevances[place]))
+            if len(found_entries) >= most:
                 break
         found_entries.sort(key=_order)
         if request.weights is not None:
-            kept = found_entries[: max(request.limit, request.candidates)]
+            kept = found_entries[:most]
             found_entries = sorted((_final(each, request.weights, now) for each in kept), key=_order)
         # Only what is returned is made a hit: copying an entry takes longer than weighing it.
+        returned = found_entries[: request.limit]
+        rows = [each.place for each in returned]
+        shown = {name: part[rows].tolist() for name, part in scores.parts.items()}
         hits = []
-        for each in found_entries[: request.limit]:
-            parts = {name: round(float(part[each.place]), _DECIMALS) for name, part in scores.parts.items()}
+        for line, each in enumerate(returned):
+            parts = {name: round(part[line], _DECIMALS) for name, part in shown.items()}
             matched = _matched(found.candidates, each.place, question)
             explanation = Explanation({**parts, **each.parts}, matched, coverage)
             hits.append(each.entry.as_hit(each.relevance, explanation))
