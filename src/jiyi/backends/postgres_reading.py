@@ -13,6 +13,7 @@ from typing import Any
 import psycopg
 
 from jiyi.backends.postgres_halfvec import Floats, real_array
+from jiyi.backends.postgres_proposers import WHOLE_SCOPE
 from jiyi.backends.postgres_session import Sessions
 from jiyi.backends.postgres_text import PostgresTextIndex
 from jiyi.backends.postgres_text_tables import STATE_QUERY, TEXTS
@@ -29,8 +30,6 @@ from jiyi.errors import IndexingError
 from jiyi.model.filters import Filters
 from jiyi.ports import START, Mark, Reading
 
-WHOLE_SCOPE = 400
-"""Scopes of so many texts are read whole: in less time than a BM25 index takes to be opened."""
 _SECONDS_LARGE = 60.0
 _MOST_REMEMBERED = 10_000
 # What belongs to a mark: the line of the log at its place, and whether these scopes have a line after it.
