@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, MutableMapping, Sequence
 from contextlib import contextmanager, suppress
-from typing import TypeAlias, TypeVar, cast
+from typing import Any, TypeAlias, TypeVar, cast
 
 import psycopg
 import sqlalchemy as sa
@@ -105,11 +105,7 @@ class Sessions:
             raise StoreBusyError(
                 f"{self._where}: no connection of the pool became free in time; try again, or use a larger pool"
             ) from error
-        connection = cast("Connection", proxied.driver_connection)
-        wire = proxied.info.get(_WIRE)
-        if wire is None or wire.connection is not connection:
-            connection.adapters.register_dumper(Reals, RealsDumper)
-            proxied.info[_WIRE] = Wire(connection)
+        wire_of(cast("Connection", proxied.driver_connection), proxied.info)
         return proxied, waiting
 
 
@@ -192,6 +188,15 @@ def _give_back(proxied: PoolProxiedConnection, connection: Connection) -> None:
     if connection.pgconn.transaction_status != psycopg.pq.TransactionStatus.IDLE:
         proxied.invalidate()
     proxied.close()
+
+
+def wire_of(connection: Connection, info: MutableMapping[Any, Any]) -> Wire:
+    """The wire of a connection of the pool; `info` is what the pool remembers of it."""
+    wire = info.get(_WIRE)
+    if wire is None or wire.connection is not connection:
+        connection.adapters.register_dumper(Reals, RealsDumper)
+        wire = info[_WIRE] = Wire(connection)
+    return cast("Wire", wire)
 
 
 def ask(connection: Connection, settings: Settings, statement: tuple[QueryNoTemplate, Params | None]) -> list[TupleRow]:

@@ -10,21 +10,22 @@ What is sent together is one transaction, so settings that a first statement mak
 from __future__ import annotations
 
 import select
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Any, Final, NamedTuple, TypeAlias
 
 import psycopg
 from psycopg.adapt import Transformer
-from psycopg.pq import ConnStatus, ExecStatus, Format
+from psycopg.pq import ConnStatus, ExecStatus, Format, TransactionStatus
 
 Connection: TypeAlias = "psycopg.Connection[Any]"
 Row: TypeAlias = tuple[Any, ...]
 
-TEXT, TEXTS, REALS = 25, 1009, 1021
+TEXT, BYTES, REAL8, UUID = 25, 17, 701, 2950
+INT2S, INT4, INT4S, INT8, INT8S, TEXTS, REALS = 1005, 23, 1007, 20, 1016, 1009, 1021
 """Types of parameters, by their numbers in PostgreSQL's catalogue."""
-_BINARY: Final = frozenset({REALS})
+_BINARY: Final = frozenset({BYTES, REALS})
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +34,8 @@ class Statement:
 
     sql: str
     types: tuple[int, ...] = ()
+    once: bool = False
+    """Whether it is sent as it is, and not prepared."""
     name: bytes = field(init=False)
     """Under which it is prepared: the same statement has the same name everywhere."""
     command: bytes = field(init=False)
@@ -79,6 +82,11 @@ def array(values: Sequence[str]) -> bytes:
     return text("{" + ",".join(f'"{value}"' for value in escaped) + "}")
 
 
+def whole_numbers(values: Iterable[int]) -> bytes:
+    """Numbers as a parameter of a type such as `integer[]`."""
+    return b"{" + ",".join(map(str, values)).encode() + b"}"
+
+
 class Wire:
     """One connection, in the hands of one thread at a time."""
 
@@ -86,14 +94,16 @@ class Wire:
         self.connection = connection
         self._transformer = Transformer(connection)
         self._prepared: set[bytes] = set()
+        self._epoch = b""
 
     def ask(self, questions: Sequence[Question]) -> list[list[Row]]:
         """The rows that each question is answered with; an error of one is an error of all."""
         try:
             return self._ask(questions)
         except psycopg.errors.InvalidSqlStatementName:
-            # Somebody has cleared what was prepared in this session. Nothing has been done: once more.
-            self._prepared.clear()
+            if self.connection.pgconn.transaction_status != TransactionStatus.IDLE:
+                # In a transaction of the caller's, which is to be undone first.
+                raise
             return self._ask(questions)
 
     def _ask(self, questions: Sequence[Question]) -> list[list[Row]]:
@@ -102,20 +112,25 @@ class Wire:
         sent: list[bytes | None] = []
         connection.enter_pipeline_mode()
         for statement, values in questions:
-            if unprepared:
+            if unprepared or statement.once:
                 connection.send_query_params(
                     statement.command, values, statement.types, statement.formats, Format.BINARY
                 )
             else:
-                if statement.name not in self._prepared and statement.name not in sent:
-                    connection.send_prepare(statement.name, statement.command, statement.types)
-                    sent.append(statement.name)
-                connection.send_query_prepared(statement.name, values, statement.formats, Format.BINARY)
+                name = statement.name + self._epoch
+                if name not in self._prepared and name not in sent:
+                    connection.send_prepare(name, statement.command, statement.types)
+                    sent.append(name)
+                connection.send_query_prepared(name, values, statement.formats, Format.BINARY)
             sent.append(None)
         connection.pipeline_sync()
         answers, failed = self._receive(sent)
         connection.exit_pipeline_mode()
         if failed is not None:
+            if isinstance(failed, psycopg.errors.InvalidSqlStatementName):
+                # Somebody has cleared what was prepared in this session. Under other names it is prepared again.
+                self._prepared.clear()
+                self._epoch = b"_%d" % (int(self._epoch[1:] or b"0") + 1)
             raise failed
         return answers
 
@@ -151,6 +166,8 @@ class Wire:
                 prepared = next(waiting)
                 if prepared is not None:
                     self._prepared.add(prepared)
+                else:
+                    answers.append([])
             elif status != ExecStatus.PIPELINE_ABORTED:
                 failed = psycopg.errors.error_from_result(result)
 
