@@ -354,7 +354,7 @@ async def loading(url: str, folder: Path, count: int, report: Report) -> None:
     report.at_least(
         f"bulk load of {count:,}, searchable by words and meaning",
         f"{rate(count / whole)} (store_many {rate(count / (stored - opened))})",
-        f"COPY {copied - started:.1f} s + embedder {embedded - begin:.1f} s: {rate(count / bare)}",
+        f"COPY {copied - started:.2f} s + embedder {embedded - begin:.1f} s: {rate(count / bare)}",
         value=bare / whole,
         target=0.5,
     )

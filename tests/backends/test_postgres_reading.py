@@ -282,6 +282,36 @@ def test_an_error_ends_what_was_sent_and_nothing_else(setup: Setup) -> None:
             assert wire.ask([one]) == [[(1,)]]
 
 
+def test_a_connection_that_was_left_in_the_middle_of_an_answer_is_not_used_again(
+    setup: Setup, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _fill(setup)
+    wanted = setup.engine.answer(Request("apple", MAIN))
+
+    def interrupt(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr("jiyi.backends.postgres_wire._wait", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            setup.engine.answer(Request("apple", MAIN))
+        with pytest.raises(KeyboardInterrupt):
+            setup.store.put([draft("lost", "a zebra")], actor=ACTOR)
+    assert setup.engine.answer(Request("apple", MAIN)) == wanted
+    assert setup.store.get(("main",), "lost") is None
+
+
+def test_what_was_prepared_may_be_cleared_between_two_writes(setup: Setup) -> None:
+    setup.store.put([draft("one", "apple")], actor=ACTOR)
+    with setup.database.engine.connect() as connection:
+        connection.exec_driver_sql("DEALLOCATE ALL")
+    setup.store.put([draft("two", "apple pie"), draft("one", "pear")], actor=ACTOR)
+    assert setup.text.mark() == setup.store.head()
+    assert setup.text.check() == []
+    setup.drain()
+    assert [hit.key for hit in setup.engine.answer(Request("apple", MAIN, mode="keyword"))] == ["two"]
+
+
 def test_settings_hold_for_what_is_sent_together(setup: Setup) -> None:
     with psycopg.connect(setup.url, autocommit=True) as connection:
         wire, value = Wire(connection), Question(Statement("SELECT current_setting('jiyi.scopes', true)"))

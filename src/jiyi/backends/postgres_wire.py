@@ -107,6 +107,23 @@ class Wire:
             return self._ask(questions)
 
     def _ask(self, questions: Sequence[Question]) -> list[list[Row]]:
+        try:
+            answers, failed = self._receive(self._send(questions))
+            self.connection.pgconn.exit_pipeline_mode()
+        except BaseException:
+            # Lost, or broken off in the middle of an answer: nobody can go on with it.
+            self.connection.close()
+            raise
+        if failed is not None:
+            if isinstance(failed, psycopg.errors.InvalidSqlStatementName):
+                # Somebody has cleared what was prepared in this session. Under other names it is prepared again.
+                self._prepared.clear()
+                self._epoch = b"_%d" % (int(self._epoch[1:] or b"0") + 1)
+            raise failed
+        return answers
+
+    def _send(self, questions: Sequence[Question]) -> list[bytes | None]:
+        """Send everything; returns what is to be answered: names of what is prepared, and `None` for each question."""
         connection = self.connection.pgconn
         unprepared = self.connection.prepare_threshold is None
         sent: list[bytes | None] = []
@@ -124,15 +141,7 @@ class Wire:
                 connection.send_query_prepared(name, values, statement.formats, Format.BINARY)
             sent.append(None)
         connection.pipeline_sync()
-        answers, failed = self._receive(sent)
-        connection.exit_pipeline_mode()
-        if failed is not None:
-            if isinstance(failed, psycopg.errors.InvalidSqlStatementName):
-                # Somebody has cleared what was prepared in this session. Under other names it is prepared again.
-                self._prepared.clear()
-                self._epoch = b"_%d" % (int(self._epoch[1:] or b"0") + 1)
-            raise failed
-        return answers
+        return sent
 
     def _receive(self, sent: Sequence[bytes | None]) -> tuple[list[list[Row]], psycopg.Error | None]:
         """Everything that is answered up to the end of what was sent, and what failed; after that nothing is done.
