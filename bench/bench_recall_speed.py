@@ -284,17 +284,19 @@ async def many_scopes(
 async def adding(small: AgentMemory, large: AgentMemory, sizes: tuple[int, int], turns: int, report: Report) -> None:
     """One more message in a conversation, stored and made searchable, in a small scope and in a large one."""
     texts = list(Texts(seed=29).memories(turns + _WARM_UP))
+    # A store that was kept knows the messages of the last time: those would be changed, not added.
+    conversation = f"the one of {time.time_ns()}"
     memories = {"small": small, "large": large}
 
     def add(name: str) -> tuple[Action, Action]:
         async def store(number: int) -> None:
             await memories[name].store(
-                f"message {number}",
+                f"message {number} of {conversation}",
                 texts[number],
                 "conversation",
                 scope="user-0",
                 memory_type="message",
-                conversation_id="the one that goes on",
+                conversation_id=conversation,
                 position=number,
             )
 

@@ -455,7 +455,7 @@ def _filter_clauses(schema: tantivy.Schema, filters: Filters) -> list[tuple[Occu
 
 
 def _any_of(schema: tantivy.Schema, name: str, values: Sequence[str]) -> Query:
-    """One of these values in a field. A query for a set of terms takes the engine three times as long as a few terms."""
+    """One of these values in a field. A set of terms takes the engine three times as long as a few single ones."""
     if len(values) > _FEW:
         return Query.term_set_query(schema, name, list(values))
     terms = [Query.term_query(schema, name, value, "basic") for value in values]

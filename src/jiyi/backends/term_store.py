@@ -308,7 +308,7 @@ def _by_ids(connection: sqlite3.Connection, ids: Sequence[str]) -> list[tuple[An
 
 
 def _filled_up(values: list[R]) -> list[R]:
-    """The last one again and again, up to one of a few lengths: then nearly every statement has been prepared before."""
+    """The last one again and again, up to one of a few lengths: then nearly every statement was prepared before."""
     wanted = next((size for size in _LENGTHS if size >= len(values)), len(values))
     return values + values[-1:] * (wanted - len(values))
 

@@ -15,6 +15,7 @@ Floats = NDArray[np.float32]
 
 _MOST_EXACT = 20_000
 _NOWHERE = -1
+_BLOCK = 64
 
 
 class ScopeMatrix:
@@ -101,7 +102,8 @@ class ScopeMatrix:
 
         def similarities(places: NDArray[np.int64]) -> Floats:
             if single:
-                return np.clip((matrix[places] * wide).sum(axis=1), -1.0, 1.0).astype(np.float32)
+                alone: Floats = np.clip((matrix[places] * wide).sum(axis=1), -1.0, 1.0).astype(np.float32)
+                return alone
             ends = np.where(places + 1 < len(starts), starts[np.minimum(places + 1, len(starts) - 1)], rows)
             counts = ends - starts[places]
             firsts = np.cumsum(counts) - counts
@@ -183,10 +185,9 @@ class MatrixScan:
                 for start, end in periods:
                     inside |= (times >= clock.microseconds(start)) & (times < clock.microseconds(end))
                 usable = np.where(inside, usable, np.float32(-np.inf))
-            most = min(limit, len(usable))
-            if most:
-                places = np.argpartition(-usable, most - 1)[:most]
-                alike = zip(usable[places].tolist(), places.tolist(), strict=True)
+            if len(usable):
+                best = _greatest(usable, limit)
+                alike = zip(usable[best].tolist(), best.tolist(), strict=True)
                 found += [(similarity, ids[place]) for similarity, place in alike if isfinite(similarity)]
         found.sort(key=lambda pair: (-pair[0], pair[1]))
         return [entry_id for _, entry_id in found[:limit]]
@@ -203,6 +204,17 @@ class MatrixScan:
                 # So many are not put in order, only their mean is asked.
                 found[rows] = exact(known) if len(known) <= _MOST_EXACT else similarities[known]
         return found
+
+
+def _greatest(values: Floats, limit: int) -> NDArray[np.int64]:
+    """Places of the greatest values, the greatest first."""
+    places = np.arange(len(values))
+    blocks = len(values) // _BLOCK
+    if blocks >= 2 * limit:
+        # So many blocks hold a value that is at least as great as this one: nothing below it is among the greatest.
+        greatest = values[: blocks * _BLOCK].reshape(blocks, _BLOCK).max(axis=1)
+        places = np.flatnonzero(values >= np.partition(greatest, blocks - limit)[blocks - limit])
+    return places[np.argsort(-values[places], kind="stable")[:limit]]
 
 
 def _finite(values: Floats) -> Floats:

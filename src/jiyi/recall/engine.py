@@ -20,7 +20,7 @@ from jiyi.model.filters import Filters
 from jiyi.model.scoring import FinalWeights, time_decay
 from jiyi.ports import ALONE, CONVERSATION, StatesMode
 from jiyi.recall.question import Period, Question, read_question
-from jiyi.recall.settings import RecallSettings
+from jiyi.recall.settings import DECIMALS, RecallSettings
 from jiyi.recall.tags import TagMirror, recall_by_tags
 from jiyi.text import highlight
 
@@ -50,7 +50,6 @@ MODES = ("hybrid", "keyword", "semantic", "tags")
 # In a scope with more texts than this, what the filters leave is found by looking at the best first.
 _MANY_TEXTS = 2_000
 _LOOK_AHEAD = (2, 7, 25)
-_DECIMALS = 9
 _SOFT_EDGE = timedelta(days=3)
 # So far from the ends of the calendar that an edge fits in.
 _FIRST_MOMENT = datetime.min.replace(tzinfo=UTC) + _SOFT_EDGE
@@ -184,7 +183,7 @@ class RecallEngine:
         self.helpers.shutdown()
 
     def _recall(self, request: Request, now: datetime) -> Answer:
-        vector: Vectors | None = None
+        vector: Vectors | ModelError | None = None
         if self.reader is not None and self.reader.worthwhile(request.filters.scopes):
             answer, vector = self._recall_at_once(self.reader, request, now)
             if answer is not None:
@@ -224,31 +223,31 @@ class RecallEngine:
 
     def _recall_at_once(
         self, reader: ScopeReader, request: Request, now: datetime
-    ) -> tuple[Answer | None, Vectors | None]:
+    ) -> tuple[Answer | None, Vectors | ModelError | None]:
         """Out of scopes that are read whole; no answer when the indexes have to be asked one by one.
 
-        Beside it the vector of the question, if it was made: that may have taken longer than everything else.
+        Beside it the question as a vector, if that was tried: it may have taken longer than everything else.
         """
-        beside: list[IndexCoverage] = []
-        vector: Vectors | None = None
-        if self._scans(request, beside) and self.vectors is not None and self.embedder is not None:
-            try:
-                vector = self.embedder.embed([request.query])[0]
-            except ModelError as error:
-                beside = [_silent(IndexCoverage(self.vectors.name, answered=False), error)]
-            else:
-                beside = [IndexCoverage(self.vectors.name, answered=True)]
+        coverage: list[IndexCoverage] = []
+        vector: Vectors | ModelError | None = None
+        if self._scans(request, coverage) and self.vectors is not None and self.embedder is not None:
+            vector = _embedded(self.embedder, request.query)
+            coverage.append(IndexCoverage(self.vectors.name, answered=True))
+        asked = vector
+        if isinstance(asked, ModelError):
+            coverage[-1], asked = _silent(coverage[-1], asked), None
         search = self._search(request, now)
-        reading = reader.read(request.filters, vector, bigrams=bool(search.question.bigrams))
+        reading = reader.read(request.filters, asked, bigrams=bool(search.question.bigrams))
         if reading is None or (reading.scan is None and request.mode == "semantic"):
             return None, vector
-        coverage = (IndexCoverage(self.text.name, answered=True, note=reading.mode), *beside)
+        coverage.insert(0, IndexCoverage(self.text.name, answered=True, note=reading.mode))
         search = self._looked_up(replace(search, text=reading.text))
         similar = None if reading.scan is None else self._best(request, reading.scan)
         found = self._found(search, similar)
         if found is None:
             return None, vector
-        return Answer(self._ranked(request, search.question, found, coverage, now), len(found.ids)), vector
+        ranked = self._ranked(request, search.question, found, tuple(coverage), now)
+        return Answer(ranked, len(found.ids)), vector
 
     def _found(self, search: _Search, similar: _Similar | None) -> Gathered | None:
         """The candidates; `None` when no index could be asked."""
@@ -296,18 +295,19 @@ class RecallEngine:
         return False
 
     def _similar(
-        self, request: Request, head: Mark, coverage: list[IndexCoverage], vector: Vectors | None
+        self, request: Request, head: Mark, coverage: list[IndexCoverage], known: Vectors | ModelError | None
     ) -> _Similar | None:
-        """What the vectors say; `vector` is that of the question, if somebody has made it already."""
-        if (
-            self.vectors is None
-            or self.embedder is None
-            or not self._ready(self.vectors, request.filters, coverage, head)
-        ):
+        """What the vectors say; `known` is the question as a vector, if somebody has made it already."""
+        if self.vectors is None or self.embedder is None:
+            return None
+        # First, while the words are looked for: it is what takes longest, and needs nothing else.
+        vector = _embedded(self.embedder, request.query) if known is None else known
+        if not self._ready(self.vectors, request.filters, coverage, head):
+            return None
+        if isinstance(vector, ModelError):
+            coverage[-1] = _silent(coverage[-1], vector)
             return None
         try:
-            if vector is None:
-                vector = self.embedder.embed([request.query])[0]
             return self._best(request, self.vectors.scan(vector, request.filters.scopes))
         except IndexDamagedError:
             raise
@@ -450,11 +450,10 @@ class RecallEngine:
         now: datetime,
     ) -> list[MemoryEntry]:
         # The scorer brings numpy, which a program that only writes need not load.
-        from jiyi.recall.scorer import score
+        from jiyi.recall.scorer import rounded, score
 
         scores = score(found.candidates, self.settings.weights, keyword=request.mode != "semantic")
-        totals = [round(value, _DECIMALS) for value in scores.total.tolist()]
-        relevances = [round(value, _DECIMALS) for value in scores.relevance.tolist()]
+        totals, relevances = rounded(scores.total), rounded(scores.relevance)
         # Neither its words nor its meaning speak for it: not an answer.
         spoken_for = (scores.lexical > 0).tolist()
         places = [place for place, total in enumerate(totals) if total > 0 or spoken_for[place]]
@@ -486,10 +485,10 @@ class RecallEngine:
         # Only what is returned is made a hit: copying an entry takes longer than weighing it.
         returned = found_entries[: request.limit]
         rows = [each.place for each in returned]
-        shown = {name: part[rows].tolist() for name, part in scores.parts.items()}
+        shown = {name: rounded(part[rows]) for name, part in scores.parts.items()}
         hits = []
         for line, each in enumerate(returned):
-            parts = {name: round(part[line], _DECIMALS) for name, part in shown.items()}
+            parts = {name: part[line] for name, part in shown.items()}
             matched = _matched(found.candidates, each.place, question)
             explanation = Explanation({**parts, **each.parts}, matched, coverage)
             hits.append(each.entry.as_hit(each.relevance, explanation))
@@ -532,6 +531,15 @@ def _by_text(search: _Search, filters: Filters, words: int, bigrams: int) -> dic
     return found
 
 
+def _embedded(embedder: Embedder, query: str) -> Vectors | ModelError:
+    """The question as a vector, or why there is none."""
+    try:
+        vector: Vectors = embedder.embed([query])[0]
+    except ModelError as error:
+        return error
+    return vector
+
+
 def _matched(candidates: Candidates, place: int, question: Question) -> tuple[str, ...]:
     """The question's words that stand in the text; where there are none, its pairs of characters."""
     row = candidates.scored[place]
@@ -570,7 +578,7 @@ def _final(each: _Weighed, weights: FinalWeights, now: datetime) -> _Weighed:
     """S_final = α·relevance + β·decay + γ·importance."""
     entry = each.entry
     decay = time_decay(entry.last_accessed_at, now, weights.decay_rate)
-    final = round(weights.final_score(each.relevance, decay, entry.importance_score), _DECIMALS)
+    final = round(weights.final_score(each.relevance, decay, entry.importance_score), DECIMALS)
     parts = {"relevance": each.relevance, "decay": decay, "importance": entry.importance_score, "final": final}
     return _Weighed(entry, each.place, each.relevance, final, parts)
 

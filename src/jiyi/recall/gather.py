@@ -156,6 +156,8 @@ class _Threads:
     """Row -> whether its thread is a conversation."""
     timed: NDArray[np.bool_]
     """Row -> whether it stands in order of time only."""
+    apart: bool
+    """Whether no two rows stand in one thread."""
 
     @classmethod
     def of(cls, rows: Sequence[TermRow]) -> _Threads:
@@ -163,7 +165,7 @@ class _Threads:
         number = np.asarray([names.setdefault((row.scope, row.thread), len(names)) for row in rows], dtype=np.int64)
         conversation = np.asarray([thread.startswith(CONVERSATION) for _, thread in names], dtype=np.bool_)
         timed = np.asarray([thread.startswith(TIMED) for _, thread in names], dtype=np.bool_)
-        return cls(number, conversation[number], timed[number])
+        return cls(number, conversation[number], timed[number], apart=len(names) == len(rows))
 
     def same(self, step: int) -> NDArray[np.bool_]:
         """Row -> whether the one so many rows further on stands in the same thread; as many rows less."""
@@ -179,7 +181,7 @@ def _candidate_rows(ids: Sequence[str], proposed: set[str], threads: _Threads) -
     """Places of the proposals and of what stands near them."""
     own = np.asarray([entry_id in proposed for entry_id in ids], dtype=np.bool_)
     found = own.copy()
-    for step in range(1, EXPANSION + 1):
+    for step in () if threads.apart else range(1, EXPANSION + 1):
         same = threads.same(step)
         found[step:] |= own[:-step] & same
         found[:-step] |= own[step:] & same
@@ -189,6 +191,8 @@ def _candidate_rows(ids: Sequence[str], proposed: set[str], threads: _Threads) -
 def _neighbours(times: Rows, threads: _Threads) -> Rows:
     """Rows × 4: each one's neighbours, at most an hour from step to step."""
     found = np.full((len(times), len(_STEPS)), NOBODY, dtype=np.int64)
+    if threads.apart:
+        return found
     linked = threads.same(1) & (np.abs(np.diff(times)) <= NEIGHBOUR_SECONDS * 1_000_000)
     # Those that go on to the next row, and those that go on to the one after it.
     for step, goes in ((1, linked), (2, linked[1:] & linked[:-1])):

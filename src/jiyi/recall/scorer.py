@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from jiyi.recall.settings import ScoringWeights
+from jiyi.recall.settings import DECIMALS, ScoringWeights
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int64]
@@ -121,6 +121,12 @@ def score(candidates: Candidates, weights: ScoringWeights, *, keyword: bool = Tr
     shown["company"] = company_weight * _company(candidates, alone, weights) / whole if whole else np.zeros_like(alone)
     total = alone + shown["company"]
     return Scores(total, np.clip(total, 0.0, 1.0), shown, lexical, dense)
+
+
+def rounded(values: Floats) -> list[float]:
+    """As they are compared and shown."""
+    found: list[float] = np.round(values, DECIMALS).tolist()
+    return found
 
 
 def _idf(entries: int, df: Floats) -> Floats:

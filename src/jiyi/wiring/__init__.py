@@ -212,7 +212,7 @@ def _with_indexes(
         dated_candidates=settings.dated_candidates,
         freshness_seconds=settings.freshness_seconds,
     )
-    helpers = ThreadPoolExecutor(max_workers=8, thread_name_prefix="jiyi-vectors")
+    helpers = ThreadPoolExecutor(max_workers=8, thread_name_prefix="jiyi-words")
     reader = scope_reader(settings, database, text, vectors)
     engine = RecallEngine(
         store, text, vectors, embedder, vocabulary, drainer, recall, settings.zone, helpers, tags, reader
