@@ -33,9 +33,11 @@ if TYPE_CHECKING:
         Embedder,
         Mark,
         RecordStore,
+        ScopeReader,
         TermRow,
         TermStatistics,
         TextIndex,
+        TextSource,
         VectorIndex,
         Vectors,
         VectorScan,
@@ -87,6 +89,8 @@ class _Search:
     """What is looked for, and what the words have found."""
 
     request: Request
+    text: TextSource
+    """Where the words are looked for."""
     question: Question
     today: datetime
     periods: list[Period]
@@ -141,6 +145,8 @@ class RecallEngine:
     helpers: Executor
     """Where the text index is asked while the vectors are."""
     tags: TagMirror
+    reader: ScopeReader | None = None
+    """Reads small scopes whole, where the engine can."""
 
     def answer(self, request: Request) -> list[MemoryEntry]:
         """`recall`, and once more if an index was deleted or turned out to be broken while it was asked."""
@@ -177,6 +183,11 @@ class RecallEngine:
         self.helpers.shutdown()
 
     def _recall(self, request: Request, now: datetime) -> Answer:
+        vector: Vectors | ModelError | None = None
+        if self.reader is not None and self.reader.worthwhile(request.filters.scopes):
+            answer, vector = self._recall_at_once(self.reader, request, now)
+            if answer is not None:
+                return answer
         head = self.store.head()
         coverage: list[IndexCoverage] = []
         beside: list[IndexCoverage] = []
@@ -187,7 +198,7 @@ class RecallEngine:
             scanned = Event()
             words = self.helpers.submit(self._words, request, now, head, coverage, scanned)
             try:
-                similar = self._similar(request, head, beside)
+                similar = self._similar(request, head, beside, vector)
             except BaseException:
                 wait((words,))
                 raise
@@ -209,6 +220,34 @@ class RecallEngine:
             reasons = "; ".join(f"{part.index}: {part.note or 'not asked'}" for part in coverage)
             raise IndexingError(f"no index could answer ({reasons}); the records are safe: run 'jiyi repair'")
         return Answer(self._ranked(request, search.question, found, tuple(coverage), now), len(found.ids))
+
+    def _recall_at_once(
+        self, reader: ScopeReader, request: Request, now: datetime
+    ) -> tuple[Answer | None, Vectors | ModelError | None]:
+        """Out of scopes that are read whole; no answer when the indexes have to be asked one by one.
+
+        Beside it the question as a vector, if that was tried: it may have taken longer than everything else.
+        """
+        coverage: list[IndexCoverage] = []
+        vector: Vectors | ModelError | None = None
+        if self._scans(request, coverage) and self.vectors is not None and self.embedder is not None:
+            vector = _embedded(self.embedder, request.query)
+            coverage.append(IndexCoverage(self.vectors.name, answered=True))
+        asked = vector
+        if isinstance(asked, ModelError):
+            coverage[-1], asked = _silent(coverage[-1], asked), None
+        search = self._search(request, now)
+        reading = reader.read(request.filters, asked, bigrams=bool(search.question.bigrams))
+        if reading is None or (reading.scan is None and request.mode == "semantic"):
+            return None, vector
+        coverage.insert(0, IndexCoverage(self.text.name, answered=True, note=reading.mode))
+        search = self._looked_up(replace(search, text=reading.text))
+        similar = None if reading.scan is None else self._best(request, reading.scan)
+        found = self._found(search, similar)
+        if found is None:
+            return None, vector
+        ranked = self._ranked(request, search.question, found, tuple(coverage), now)
+        return Answer(ranked, len(found.ids)), vector
 
     def _found(self, search: _Search, similar: _Similar | None) -> Gathered | None:
         """The candidates; `None` when no index could be asked."""
@@ -255,11 +294,14 @@ class RecallEngine:
         coverage.append(IndexCoverage("vectors", answered=False, note="no embedder is configured"))
         return False
 
-    def _similar(self, request: Request, head: Mark, coverage: list[IndexCoverage]) -> _Similar | None:
+    def _similar(
+        self, request: Request, head: Mark, coverage: list[IndexCoverage], known: Vectors | ModelError | None
+    ) -> _Similar | None:
+        """What the vectors say; `known` is the question as a vector, if somebody has made it already."""
         if self.vectors is None or self.embedder is None:
             return None
         # First, while the words are looked for: it is what takes longest, and needs nothing else.
-        vector = _embedded(self.embedder, request.query)
+        vector = _embedded(self.embedder, request.query) if known is None else known
         if not self._ready(self.vectors, request.filters, coverage, head):
             return None
         if isinstance(vector, ModelError):
@@ -303,17 +345,25 @@ class RecallEngine:
         search = self._search(request, now)
         if not ready:
             return search
-        proposed = list(self._by_words(search)) if request.mode != "semantic" else []
-        statistics = self.text.statistics(request.filters.scopes, search.question.words, search.question.bigrams)
-        ahead: Sequence[TermRow] = ()
-        if proposed and scanned is not None and not scanned.is_set():
-            from jiyi.recall.gather import REACH
+        search = self._looked_up(search)
+        if not search.proposed or scanned is None or scanned.is_set():
+            return search
+        from jiyi.recall.gather import REACH
 
-            ahead = self.text.windows(proposed, reach=REACH, scopes=request.filters.scopes)
-            if not all(row.thread.startswith(ALONE) for row in ahead):
-                # Of what has neighbours only one reading of all proposals knows the order.
-                ahead = ()
-        return replace(search, proposed=proposed, statistics=statistics, ahead=ahead)
+        ahead = self.text.windows(search.proposed, reach=REACH, scopes=request.filters.scopes)
+        if not all(row.thread.startswith(ALONE) for row in ahead):
+            # Of what has neighbours only one reading of all proposals knows the order.
+            return search
+        return replace(search, ahead=ahead)
+
+    def _looked_up(self, search: _Search) -> _Search:
+        """The search with what its words find, and their numbers."""
+        scopes, question = search.request.filters.scopes, search.question
+        return replace(
+            search,
+            proposed=list(self._by_words(search)) if search.request.mode != "semantic" else [],
+            statistics=search.text.statistics(scopes, question.words, question.bigrams),
+        )
 
     def _search(self, request: Request, now: datetime) -> _Search:
         """The question, taken apart."""
@@ -323,6 +373,7 @@ class RecallEngine:
         within = _within(request.filters, periods)
         return _Search(
             request,
+            self.text,
             question,
             today,
             periods,
@@ -344,7 +395,7 @@ class RecallEngine:
         return gather(
             search.question,
             proposals,
-            self.text,
+            search.text,
             statistics,
             None if similar is None else similar.scan,
             filters.scopes,
@@ -369,17 +420,9 @@ class RecallEngine:
     def _by_words(self, search: _Search) -> dict[str, None]:
         """What the text index proposes: everywhere, and at the times that the question names."""
         settings, filters = self.settings, search.request.filters
-        found = self._by_text(
-            search.question, filters, max(settings.word_candidates, search.least), settings.bigram_candidates
-        )
+        found = _by_text(search, filters, max(settings.word_candidates, search.least), settings.bigram_candidates)
         if search.dated is not None:
-            found.update(self._by_text(search.question, search.dated, search.inside, search.inside))
-        return found
-
-    def _by_text(self, question: Question, filters: Filters, words: int, bigrams: int) -> dict[str, None]:
-        found = dict.fromkeys(self.text.propose("words", question.words, filters, limit=words, labels=True))
-        if question.bigrams:
-            found.update(dict.fromkeys(self.text.propose("bigrams", question.bigrams, filters, limit=bigrams)))
+            found.update(_by_text(search, search.dated, search.inside, search.inside))
         return found
 
     def _by_meaning(self, search: _Search, similar: _Similar) -> dict[str, None]:
@@ -478,6 +521,14 @@ class RecallEngine:
                             near.append(entry)
             found.append(replace(hit, context=tuple(near)))
         return found
+
+
+def _by_text(search: _Search, filters: Filters, words: int, bigrams: int) -> dict[str, None]:
+    text, question = search.text, search.question
+    found = dict.fromkeys(text.propose("words", question.words, filters, limit=words, labels=True))
+    if question.bigrams:
+        found.update(dict.fromkeys(text.propose("bigrams", question.bigrams, filters, limit=bigrams)))
+    return found
 
 
 def _embedded(embedder: Embedder, query: str) -> Vectors | ModelError:

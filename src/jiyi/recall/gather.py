@@ -15,7 +15,7 @@ from jiyi.ports import CONVERSATION, TIMED
 from jiyi.recall.scorer import NOBODY, Candidates, FieldCounts, Floats, Rows
 
 if TYPE_CHECKING:
-    from jiyi.ports import TermRow, TermStatistics, TextIndex, VectorScan
+    from jiyi.ports import TermRow, TermStatistics, TextSource, VectorScan
     from jiyi.recall.question import Period, Question
     from jiyi.recall.settings import ScoringWeights
 
@@ -44,7 +44,7 @@ class Gathered:
 def gather(
     question: Question,
     proposals: Sequence[str],
-    text: TextIndex,
+    text: TextSource,
     statistics: TermStatistics,
     scan: VectorScan | None,
     scopes: Sequence[str],
@@ -239,7 +239,7 @@ def _conversations(
     rows: Sequence[TermRow],
     places: Sequence[int],
     threads: _Threads,
-    text: TextIndex,
+    text: TextSource,
     statistics: TermStatistics,
 ) -> tuple[Rows, FieldCounts]:
     spoken = [place for place in places if threads.conversation[place]] if threads.conversation.any() else []
