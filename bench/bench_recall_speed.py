@@ -385,6 +385,10 @@ async def run(options: argparse.Namespace) -> Path:
         if len(spread) > 1:
             _growth(spread, report)
     report.note("Vectors of stored texts are made from their hash; every question is embedded by the bundled model.")
+    report.note(
+        "The first question in a scope reads from files: its time depends on whether the system has them in memory. "
+        "A run right after another one finds them there, the first one after a while reads them from the disk."
+    )
     report.note("`2 ×` is the target of the foundation, `3 ×` that of the whole recall pipeline; there is one recall.")
     return report.finish(options.results)
 
