@@ -1,7 +1,6 @@
 """Export and import: everything comes through, twice is once, and where two stores differ nothing is lost."""
 
 import json
-import shutil
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,12 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from jiyi.errors import ImportFormatError, InvalidInputError
 from jiyi.ports import ImportCounts
 from jiyi.sync import AgentMemory
+from tests.servers.profiles import CopyStore
 from tests.support import QUICK, contents_of, examples, keys, rows_of
 
 OpenMemory = Callable[..., AgentMemory]
@@ -186,16 +186,17 @@ def test_any_store_comes_through(steps: list[tuple[Any, ...]]) -> None:
         assert contents_of(target) == contents_of(source)
 
 
-@settings(max_examples=examples(8))
+# Copying is the same for every example.
+@settings(max_examples=examples(8), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(common=STEPS, here=STEPS, there=STEPS)
 def test_two_stores_that_parted_can_be_merged_in_any_state(
-    common: list[tuple[Any, ...]], here: list[tuple[Any, ...]], there: list[tuple[Any, ...]]
+    copy_store: CopyStore, common: list[tuple[Any, ...]], here: list[tuple[Any, ...]], there: list[tuple[Any, ...]]
 ) -> None:
     """Nothing that was current on either side is lost, one side's state stands, and a second import adds nothing."""
     with tempfile.TemporaryDirectory() as folder:
         with AgentMemory.open(Path(folder, "here"), **QUICK) as first:
             play(first, common)
-        shutil.copytree(Path(folder, "here"), Path(folder, "there"))
+        copy_store(Path(folder, "here"), Path(folder, "there"))
         with (
             AgentMemory.open(Path(folder, "here"), **QUICK) as first,
             AgentMemory.open(Path(folder, "there"), **QUICK) as second,
@@ -272,18 +273,20 @@ def test_of_two_entries_with_one_key_the_newer_wins_and_the_older_stays_in_the_h
         assert_sound(memory)
 
 
-def parted(open_memory: OpenMemory, tmp_path: Path) -> tuple[AgentMemory, AgentMemory]:
+def parted(open_memory: OpenMemory, tmp_path: Path, copy_store: CopyStore) -> tuple[AgentMemory, AgentMemory]:
     """Two stores that were one until now."""
     with open_memory("here") as memory:
         memory.store("city", "lives in Turin")
         memory.save_conversation_history("s", said("one", "two"))
         memory.recall("Turin")
-    shutil.copytree(tmp_path / "here", tmp_path / "there")
+    copy_store(tmp_path / "here", tmp_path / "there")
     return open_memory("here"), open_memory("there")
 
 
-def test_a_store_that_went_on_brings_the_other_up_to_date(open_memory: OpenMemory, tmp_path: Path) -> None:
-    here, there = parted(open_memory, tmp_path)
+def test_a_store_that_went_on_brings_the_other_up_to_date(
+    open_memory: OpenMemory, tmp_path: Path, copy_store: CopyStore
+) -> None:
+    here, there = parted(open_memory, tmp_path, copy_store)
     there.store("city", "lives in Oslo")
     there.store("job", "teacher")
     there.save_conversation_history("s", said("one", "two, reworded", "three"))
@@ -294,8 +297,10 @@ def test_a_store_that_went_on_brings_the_other_up_to_date(open_memory: OpenMemor
     assert_sound(here)
 
 
-def test_a_store_that_forgot_makes_the_other_forget(open_memory: OpenMemory, tmp_path: Path) -> None:
-    here, there = parted(open_memory, tmp_path)
+def test_a_store_that_forgot_makes_the_other_forget(
+    open_memory: OpenMemory, tmp_path: Path, copy_store: CopyStore
+) -> None:
+    here, there = parted(open_memory, tmp_path, copy_store)
     there.forget("city")
     transfer(there, here)
     assert here.get("city") is None
@@ -304,8 +309,10 @@ def test_a_store_that_forgot_makes_the_other_forget(open_memory: OpenMemory, tmp
     assert_sound(here)
 
 
-def test_a_store_that_erased_makes_the_other_erase(open_memory: OpenMemory, tmp_path: Path) -> None:
-    here, there = parted(open_memory, tmp_path)
+def test_a_store_that_erased_makes_the_other_erase(
+    open_memory: OpenMemory, tmp_path: Path, copy_store: CopyStore
+) -> None:
+    here, there = parted(open_memory, tmp_path, copy_store)
     there.forget("city", erase=True)
     transfer(there, here)
     assert here.get("city") is None
@@ -328,9 +335,9 @@ def test_what_was_forgotten_since_the_export_stays_forgotten(
 
 
 def test_both_changed_the_same_entry_the_newer_wins_and_the_older_stays_in_the_history(
-    open_memory: OpenMemory, tmp_path: Path
+    open_memory: OpenMemory, tmp_path: Path, copy_store: CopyStore
 ) -> None:
-    here, there = parted(open_memory, tmp_path)
+    here, there = parted(open_memory, tmp_path, copy_store)
     here.store("city", "lives in Lima")
     there.store("city", "lives in Cairo")
     there.store("city", "lives in Oslo")
@@ -347,9 +354,9 @@ def test_both_changed_the_same_entry_the_newer_wins_and_the_older_stays_in_the_h
 
 @pytest.mark.parametrize("first", ["here", "there"])
 def test_of_two_states_of_a_conversation_the_one_last_written_to_stands_whole(
-    open_memory: OpenMemory, tmp_path: Path, first: str
+    open_memory: OpenMemory, tmp_path: Path, copy_store: CopyStore, first: str
 ) -> None:
-    stores = dict(zip(("here", "there"), parted(open_memory, tmp_path), strict=True))
+    stores = dict(zip(("here", "there"), parted(open_memory, tmp_path, copy_store), strict=True))
     second = "there" if first == "here" else "here"
     stores[first].save_conversation_history("s", said("one", "older", "older still", "and longer"))
     stores[second].save_conversation_history("s", said("one", "newer", "newest"))
@@ -363,8 +370,10 @@ def test_of_two_states_of_a_conversation_the_one_last_written_to_stands_whole(
     assert_sound(memory)
 
 
-def test_a_message_that_was_replaced_here_and_kept_there_stands_again(open_memory: OpenMemory, tmp_path: Path) -> None:
-    here, there = parted(open_memory, tmp_path)
+def test_a_message_that_was_replaced_here_and_kept_there_stands_again(
+    open_memory: OpenMemory, tmp_path: Path, copy_store: CopyStore
+) -> None:
+    here, there = parted(open_memory, tmp_path, copy_store)
     here.save_conversation_history("s", said("replaced"))
     there.save_conversation_history("s", said("one"))
     transfer(there, here)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, Self, TypeVar
 
 from jiyi.errors import InvalidInputError, MemoryClosedError, SimpleModeError
 from jiyi.model import clock
+from jiyi.model.address import EMBEDDED
 from jiyi.model.category import MemoryCategory, check_word
 from jiyi.model.entry import DEFAULT_IMPORTANCE, DEFAULT_MEMORY_TYPE, MESSAGE_TYPE, EntryVersion, MemoryEntry
 from jiyi.model.filters import Filters, make_filters
@@ -24,7 +25,7 @@ from jiyi.model.scope import check_scope, visible_scopes
 from jiyi.model.scoring import final_weights
 from jiyi.ports import ChatModel, ChatStore, DerivedIndex, Draft, ImportCounts, JobStore, Progress, RecordStore
 from jiyi.recall.engine import Request
-from jiyi.workers import Once, Workers
+from jiyi.workers import Once, Pace, Workers
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -122,6 +123,9 @@ class AgentMemory:
         self._threads = Workers(8, name="jiyi")
         # Who waits for a model must not keep those waiting who only read or write.
         self._patient_threads = Workers(8, name="jiyi-model")
+        # A database that is asked over a network may take its time with any answer.
+        self._record_pace = Pace(self._settings.loop_seconds if self._settings.storage == EMBEDDED else 0.0)
+        self._note_pace = Pace(self._settings.loop_seconds)
         self._chat_parts: RoomParts | None = None
         self._chat_guard = threading.Lock()
         self._opened_notes: NotesRoom | None = None
@@ -193,7 +197,7 @@ class AgentMemory:
             occurred_at=occurred_at,
             position=position,
         )
-        stored = await self._run(self._put, [draft])
+        stored = await self._run_short(self._put, [draft])
         return stored[0]
 
     async def store_many(
@@ -398,7 +402,7 @@ class AgentMemory:
         if summarizer is not None or count_tokens is not None:
             parts = own_parts(parts, summarizer, count_tokens)
         room = ChatRoom(parts, self._scope(scope), self._session(session_id), budget, prompt)
-        return Chat(room, self._run, self._run_slowly, self._written, self._parts.model)
+        return Chat(room, self._run, self._run_short, self._run_slowly, self._written, self._parts.model)
 
     async def candidates(
         self,
@@ -455,9 +459,13 @@ class AgentMemory:
         from jiyi.notes import Notes
 
         off = self._settings.enable_simple_memory
-        return Notes(self._run, self._run_slowly, self._notes_room, off=off)
+        short = functools.partial(self._run_briefly, self._note_pace)
+        return Notes(self._run, short, self._run_slowly, self._notes_room, off=off)
 
     def _notes_room(self) -> NotesRoom:
+        return self._opened_notes or self._open_notes()
+
+    def _open_notes(self) -> NotesRoom:
         from jiyi.wiring import notes_room
 
         if self._settings.enable_simple_memory:
@@ -686,6 +694,17 @@ class AgentMemory:
             await self._settled()
         call = functools.partial(copy_context().run, function, *args, **kwargs)
         return await self._threads.run(call)
+
+    async def _run_short(self, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+        """The same for one small write: on the event loop itself while such writes are quick."""
+        return await self._run_briefly(self._record_pace, function, *args, **kwargs)
+
+    async def _run_briefly(self, pace: Pace, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+        if self._closed:
+            raise MemoryClosedError("this memory is closed; open it again with create_memory or AgentMemory.open")
+        if self._afterwards:
+            await self._settled()
+        return await self._threads.run_short(pace, functools.partial(copy_context().run, function, *args, **kwargs))
 
     async def _run_slowly(self, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
         """The same for what may ask a model."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -631,9 +631,11 @@ CONVERSATION, TIMED, ALONE = "c:", "t:", "e:"
 """How the name of a thread begins: a conversation, records in order of time, an entry by itself."""
 
 
-@dataclass(frozen=True, slots=True)
-class TermRow:
-    """What the scorer knows of one text: its place, and 32-bit term ids (little-endian) with one byte of count each."""
+class TermRow(NamedTuple):
+    """What the scorer knows of one text: its place, and 32-bit term ids (little-endian) with one byte of count each.
+
+    A tuple: every recall makes a hundred of them.
+    """
 
     scope: str
     thread: str
@@ -655,7 +657,7 @@ class TermRow:
         return self.thread.startswith(CONVERSATION)
 
 
-class TextIndex(DerivedIndex, Protocol):
+class TextSource(Protocol):
     """Finds entries by their words, and knows the numbers by which texts are compared."""
 
     def propose(
@@ -684,6 +686,10 @@ class TextIndex(DerivedIndex, Protocol):
     def term_ids(self, terms: Sequence[str]) -> list[int]:
         """The numbers under which `windows` shows these terms."""
         ...
+
+
+class TextIndex(TextSource, DerivedIndex, Protocol):
+    """A text source that follows the change log."""
 
 
 class TextProposer(Protocol):
@@ -744,6 +750,33 @@ class VectorIndex(DerivedIndex, Protocol):
 
     def scan(self, vector: Vectors, scopes: Sequence[str]) -> VectorScan:
         """Compare a question with every text of these scopes."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """Everything that a recall asks of its scopes, as it was at one moment after the question was put."""
+
+    text: TextSource
+    mode: str
+    """How the text index answers, in words."""
+    scan: VectorScan | None
+    """`None` where meaning was not asked."""
+
+
+class ScopeReader(Protocol):
+    """Reads small scopes whole, in one round trip, where an engine keeps the records and every index."""
+
+    def worthwhile(self, scopes: Sequence[str]) -> bool:
+        """Whether these scopes are small, as far as it is known without asking."""
+        ...
+
+    def read(self, filters: Filters, vector: Vectors | None, *, bigrams: bool) -> Reading | None:
+        """All of these scopes, compared with the vector if there is one; without `bigrams` only words are asked for.
+
+        `None` when they are too large for that, or an index is behind in them, missing, or not to be trusted: then
+        each index has to be brought up to date and asked by itself.
+        """
         ...
 
 

@@ -1,13 +1,16 @@
 """Threads that do blocking work for event loops, and things that are made once.
 
 What `loop.run_in_executor` does, with fewer hand-overs: a small write is so quick that the way to a thread and back is
-a good part of it.
+a good part of it, on virtual machines more than half. So short calls can be made on the event loop itself, as long as
+they are quick (`Workers.run_short`).
 """
 
 from __future__ import annotations
 
 import asyncio
+import functools
 import threading
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from queue import SimpleQueue
@@ -16,6 +19,8 @@ from typing import Any, Generic, TypeAlias, TypeVar
 from jiyi.errors import MemoryClosedError
 
 R = TypeVar("R")
+_WEIGHT = 1 / 8
+_CLOSED = "this memory was closed meanwhile; open it again"
 _Job: TypeAlias = tuple[Callable[[], Any], asyncio.AbstractEventLoop, "asyncio.Future[Any]"]
 
 
@@ -42,6 +47,53 @@ class Once(Generic[R]):
         return self._made
 
 
+class WouldWaitError(Exception):
+    """What was begun on an event loop would have to wait; nothing was done, and a thread may do it from the start."""
+
+
+class _Manners(threading.local):
+    """What a thread may do just now."""
+
+    waits = True
+
+
+_manners = _Manners()
+
+
+def may_wait() -> bool:
+    """Whether this thread may wait for others: not at the beginning of a call that is made on an event loop.
+
+    Who may not, and would have to, raises `WouldWaitError` before anything is done.
+    """
+    return _manners.waits
+
+
+def wait_from_now_on() -> None:
+    """What this thread does has begun, and is done to its end, even if that means waiting."""
+    _manners.waits = True
+
+
+class Pace:
+    """How long calls of one kind take lately, and whether that is short enough for an event loop to wait for them."""
+
+    def __init__(self, limit: float) -> None:
+        """`limit` in seconds; with 0 no call is short enough."""
+        self._limit = limit
+        # Not known yet: some calls have to be quick first.
+        self._typical = 4 * limit
+        self.here = False
+        """Whether such a call is being made on an event loop, or was in this very turn of it."""
+
+    @property
+    def quick(self) -> bool:
+        """Whether the next one may be made on the loop."""
+        return not self.here and self._typical < self._limit
+
+    def took(self, seconds: float) -> None:
+        """One more call; those of before count less and less."""
+        self._typical += _WEIGHT * (seconds - self._typical)
+
+
 class Workers:
     """At most `most` threads, started when they are needed."""
 
@@ -52,6 +104,8 @@ class Workers:
         self._guard = threading.Lock()
         self._threads: list[threading.Thread] = []
         self._unfinished = 0
+        self._here = 0
+        self._nobody_here = threading.Condition(self._guard)
         self._closed = False
 
     async def run(self, call: Callable[[], R]) -> R:
@@ -63,17 +117,53 @@ class Workers:
         outcome: asyncio.Future[R] = loop.create_future()
         with self._guard:
             if self._closed:
-                raise MemoryClosedError("this memory was closed meanwhile; open it again")
+                raise MemoryClosedError(_CLOSED)
             self._unfinished += 1
             if self._unfinished > len(self._threads) < self._most:
                 self._start()
             self._jobs.put((call, loop, outcome))
         return await outcome
 
+    async def run_short(self, pace: Pace, call: Callable[[], R]) -> R:
+        """The same for a call that is short: while the last ones of its kind were, it is made here, on the event loop.
+
+        One in each turn of the loop, so that others have theirs. A call that would have to wait for a lock goes to a
+        thread, and so do the next ones after a slow one.
+        """
+        if not pace.quick:
+            return await self.run(functools.partial(_timed, pace, call))
+        pace.here = True
+        try:
+            return self._call_here(pace, call)
+        except WouldWaitError:
+            pass
+        finally:
+            try:
+                await asyncio.sleep(0)
+            finally:
+                pace.here = False
+        # How long it waits says nothing about calls that need not.
+        return await self.run(call)
+
+    def _call_here(self, pace: Pace, call: Callable[[], R]) -> R:
+        with self._guard:
+            if self._closed:
+                raise MemoryClosedError(_CLOSED)
+            self._here += 1
+        _manners.waits = False
+        try:
+            return _timed(pace, call)
+        finally:
+            _manners.waits = True
+            with self._guard:
+                self._here -= 1
+                self._nobody_here.notify_all()
+
     def close(self) -> None:
         """Take no more calls, do those that wait, and end the threads."""
         with self._guard:
             self._closed = True
+            self._nobody_here.wait_for(lambda: self._here == 0)
             for _ in self._threads:
                 self._jobs.put(None)
         for thread in self._threads:
@@ -133,6 +223,13 @@ class Waker:
     def _run(self) -> None:
         """Work until `_stop` is set."""
         raise NotImplementedError
+
+
+def _timed(pace: Pace, call: Callable[[], R]) -> R:
+    begin = time.perf_counter()
+    result = call()
+    pace.took(time.perf_counter() - begin)
+    return result
 
 
 def _tell(

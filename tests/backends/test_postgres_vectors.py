@@ -22,7 +22,7 @@ from jiyi.backends.postgres_vector_scan import graph_settings
 from jiyi.backends.postgres_vector_tables import VectorTables, find_extension
 from jiyi.backends.postgres_vectors import PostgresVectors
 from jiyi.backends.sql.postgres import PostgresDatabase
-from jiyi.backends.sql.records import SqlRecordStore
+from jiyi.backends.sql.postgres_store import PostgresRecordStore
 from jiyi.errors import IndexDamagedError, IndexingError, StorageError, StoreUnavailableError
 from jiyi.model.entry import MemoryEntry
 from jiyi.ports import IndexBatch, Mark, ModelIdentity, RecordStore
@@ -76,7 +76,7 @@ def open_vectors(postgres_url: str) -> Iterator[OpenVectors]:
 @pytest.fixture
 def store(postgres_url: str) -> Iterator[RecordStore]:
     """The records of the same database."""
-    records = SqlRecordStore(PostgresDatabase(postgres_url, pool_size=2))
+    records = PostgresRecordStore(PostgresDatabase(postgres_url, pool_size=2))
     yield records
     records.close()
 
@@ -360,7 +360,7 @@ def test_a_rebuild_that_broke_off_goes_on_where_it_was(
 def test_a_server_that_dies_in_the_middle_of_a_batch_has_all_of_it_or_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     with PostgresServer() as server:
         database = PostgresDatabase(server.url(), pool_size=2)
-        store = SqlRecordStore(database)
+        store = PostgresRecordStore(database)
         vectors = PostgresVectors(database, EMBEDDER, store.store_id)
         vectors.rebuild(store)
         first, second = many("main", 10), many("other", 10)

@@ -4,11 +4,10 @@ Each actor runs in a thread of its own and stops before every call of the store;
 clock is involved: the same schedule is the same run.
 """
 
+import json
 import random
-import sqlite3
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -108,32 +107,31 @@ class Stage:
 def _one_of_each(messages: Sequence[Any]) -> str:
     """A candidate for every message it is shown."""
     lines = [line for line in messages[-1].text.splitlines() if line.startswith("> [")]
-    import json
-
     return json.dumps(
         {"candidates": [json.loads(found(f"{n}", first=n, last=n))["candidates"][0] for n in range(1, len(lines) + 1)]}
     )
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
     stage = Stage(tmp_path_factory.mktemp("races"))
     yield stage
     stage.close()
 
 
-def flush_spans(path: Path, session: str) -> list[tuple[int, int, int]]:
-    with closing(sqlite3.connect(path / "memory.db")) as connection:
-        return connection.execute(
-            "SELECT epoch, first_position, last_position FROM chat_flushes "
-            "WHERE session_id = ? AND replaced_at IS NULL ORDER BY epoch, number",
-            (session,),
-        ).fetchall()
+def flush_spans(stage: Stage, session: str) -> list[tuple[int, int, int]]:
+    file = stage.path / "export.jsonl"
+    stage.memory("writer").export_jsonl(file)
+    rows = [json.loads(line) for line in file.read_text("utf-8").splitlines()]
+    flushes = [row for row in rows if row["kind"] == "flush" and row["session_id"] == session]
+    live = [flush for flush in flushes if flush["replaced_at"] is None]
+    live.sort(key=lambda flush: (flush["epoch"], flush["number"]))
+    return [(flush["epoch"], flush["first_position"], flush["last_position"]) for flush in live]
 
 
-def check_flushes(path: Path, session: str, chat: Any) -> None:
+def check_flushes(stage: Stage, session: str, chat: Any) -> None:
     """Flushed stretches follow each other without gap or overlap, ahead of the pointer; one candidate a message."""
-    spans = [span for span in flush_spans(path, session) if span[0] == chat.epochs()[-1].epoch]
+    spans = [span for span in flush_spans(stage, session) if span[0] == chat.epochs()[-1].epoch]
     first = chat.epochs()[-1].first_position
     for _, begin, end in spans:
         assert begin == first
@@ -155,7 +153,6 @@ def fill(chat: Any) -> list[dict[str, Any]]:
     return messages
 
 
-@pytest.mark.embedded
 @pytest.mark.parametrize("seed", range(SCHEDULES))
 def test_compactions_and_appends_at_once_leave_one_winner_and_no_gap(stage: Stage, seed: int) -> None:
     chance = random.Random(seed)
@@ -184,7 +181,7 @@ def test_compactions_and_appends_at_once_leave_one_winner_and_no_gap(stage: Stag
     assert [m.to_dict() for m in writer.get_all()] == [*messages, *added]
     assert writer.summaries()
     check_whole(writer, writer.get())
-    check_flushes(stage.path, session, writer)
+    check_flushes(stage, session, writer)
     check_whole(second, second.get())
 
 
@@ -222,4 +219,4 @@ def test_a_reset_or_a_rewrite_during_a_compaction_is_not_overrun(stage: Stage, s
         for summary in writer.summaries():
             assert summary.last_position < 3 or summary.id in {s.id for s in first.summaries()}
         check_whole(writer, writer.get())
-        check_flushes(stage.path, session, writer)
+        check_flushes(stage, session, writer)

@@ -6,7 +6,7 @@ from typing import cast
 import pytest
 
 from jiyi.backends.sql.chat import SqlChatStore
-from jiyi.backends.sql.records import SqlRecordStore
+from jiyi.backends.sql.postgres_store import PostgresRecordStore
 from jiyi.ports import ChatStore, RecordStore
 from jiyi.testing.conformance import ChatStoreConformance
 from tests.servers.fixtures import OnPostgres
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.server
 
 class TestPostgresChats(OnPostgres, ChatStoreConformance):
     def make_store(self, folder: Path) -> RecordStore:
-        return SqlRecordStore(self.open_postgres(folder))
+        return PostgresRecordStore(self.open_postgres(folder))
 
     def make_chats(self, store: RecordStore) -> ChatStore:
-        return SqlChatStore(cast(SqlRecordStore, store)._database)
+        return SqlChatStore(cast(PostgresRecordStore, store)._database)

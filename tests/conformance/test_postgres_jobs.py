@@ -6,7 +6,7 @@ from typing import cast
 import pytest
 
 from jiyi.backends.sql.jobs import SqlJobStore
-from jiyi.backends.sql.records import SqlRecordStore
+from jiyi.backends.sql.postgres_store import PostgresRecordStore
 from jiyi.ports import JobStore, RecordStore
 from jiyi.testing.conformance import JobStoreConformance
 from tests.servers.fixtures import OnPostgres
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.server
 
 class TestPostgresJobs(OnPostgres, JobStoreConformance):
     def make_store(self, folder: Path) -> RecordStore:
-        return SqlRecordStore(self.open_postgres(folder))
+        return PostgresRecordStore(self.open_postgres(folder))
 
     def make_jobs(self, store: RecordStore) -> JobStore:
-        return SqlJobStore(cast(SqlRecordStore, store)._database)
+        return SqlJobStore(cast(PostgresRecordStore, store)._database)

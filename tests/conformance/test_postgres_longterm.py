@@ -7,7 +7,7 @@ import pytest
 
 from jiyi.backends.sql.jobs import SqlJobStore
 from jiyi.backends.sql.longterm import SqlLongtermStore
-from jiyi.backends.sql.records import SqlRecordStore
+from jiyi.backends.sql.postgres_store import PostgresRecordStore
 from jiyi.ports import JobStore, LongtermStore, RecordStore
 from jiyi.testing.conformance import LongtermStoreConformance
 from tests.servers.fixtures import OnPostgres
@@ -17,10 +17,10 @@ pytestmark = pytest.mark.server
 
 class TestPostgresLongterm(OnPostgres, LongtermStoreConformance):
     def make_store(self, folder: Path) -> RecordStore:
-        return SqlRecordStore(self.open_postgres(folder))
+        return PostgresRecordStore(self.open_postgres(folder))
 
     def make_longterm(self, store: RecordStore) -> LongtermStore:
-        return SqlLongtermStore(cast(SqlRecordStore, store)._database)
+        return SqlLongtermStore(cast(PostgresRecordStore, store)._database)
 
     def make_jobs(self, store: RecordStore) -> JobStore:
-        return SqlJobStore(cast(SqlRecordStore, store)._database)
+        return SqlJobStore(cast(PostgresRecordStore, store)._database)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from jiyi.backends.sql.records import SqlRecordStore
+from jiyi.backends.sql.postgres_store import PostgresRecordStore
 from jiyi.backends.sql.runtime import SqlRuntimeStore
 from jiyi.model.limits import Limits
 from jiyi.recall.tags import TagMirror
@@ -20,11 +20,11 @@ pytestmark = pytest.mark.server
 
 
 class TestSimpleMemoryRuntimeOnPostgres(OnPostgres, MemoryRuntimeConformance):
-    store: SqlRecordStore
+    store: PostgresRecordStore
 
     def make_runtime(self, folder: Path) -> MemoryRuntime:
         database = self.open_postgres(folder)
-        self.store = SqlRecordStore(database)
+        self.store = PostgresRecordStore(database)
         vocabulary = Vocabulary(self.store.user_words)
         parts = RuntimeParts(self.store, SqlRuntimeStore(database), vocabulary, Limits(), "main", "conformance")
         return SimpleMemoryRuntime(parts, TagMirror(self.store), asyncio.to_thread, lambda: None)

@@ -6,7 +6,7 @@ import pytest
 
 from jiyi.backends.postgres_text import PostgresTextIndex
 from jiyi.backends.sql.postgres import PostgresDatabase
-from jiyi.backends.sql.records import SqlRecordStore
+from jiyi.backends.sql.postgres_store import PostgresRecordStore
 from jiyi.ports import RecordStore, TextIndex
 from jiyi.testing.conformance import TextIndexConformance
 from jiyi.text import Analyzer
@@ -26,7 +26,7 @@ class _PostgresText(OnPostgres, TextIndexConformance):
 
     def make_store(self, folder: Path) -> RecordStore:
         database = self.open_postgres(folder)
-        store = SqlRecordStore(database)
+        store = PostgresRecordStore(database)
         self._databases[store.store_id] = database
         return store
 

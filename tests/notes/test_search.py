@@ -152,6 +152,7 @@ def test_what_another_process_reads_at_the_same_time_is_read_no_more_than_once_a
     assert desk.notes.scan().counts == NoteCounts()
 
 
+@pytest.mark.embedded
 def test_deleted_text_is_nowhere_in_the_records(desk: Desk, tmp_path: Path) -> None:
     file = desk.write("memory/a.md", "an unforgettable secretword\n")
     assert desk.found("secretword")

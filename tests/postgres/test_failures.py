@@ -11,7 +11,7 @@ import pytest
 
 import jiyi.backends.sql.postgres as module
 from jiyi.backends.sql.postgres import PostgresDatabase
-from jiyi.backends.sql.records import SqlRecordStore
+from jiyi.backends.sql.postgres_store import PostgresRecordStore
 from jiyi.errors import CommitUnknownError, StorageError, StoreBusyError, StoreUnavailableError
 from jiyi.model.filters import Filters
 from jiyi.testing.conformance.examples import ACTOR, draft
@@ -25,13 +25,13 @@ MAIN = Filters(scopes=("main",))
 
 
 @pytest.fixture
-def store(postgres_url: str) -> Iterator[SqlRecordStore]:
-    store = SqlRecordStore(PostgresDatabase(as_app(postgres_url), lock_timeout=0.3, statement_timeout=0.5))
+def store(postgres_url: str) -> Iterator[PostgresRecordStore]:
+    store = PostgresRecordStore(PostgresDatabase(as_app(postgres_url), lock_timeout=0.3, statement_timeout=0.5))
     yield store
     store.close()
 
 
-def put(store: SqlRecordStore, key: str, scope: str = "main") -> None:
+def put(store: PostgresRecordStore, key: str, scope: str = "main") -> None:
     store.put([draft(key, "x", scope=scope)], actor=ACTOR)
 
 
@@ -47,7 +47,7 @@ def cut_all(url: str) -> None:
 # --- too slow -------------------------------------------------------------------------------------------------------
 
 
-def test_a_statement_that_takes_too_long_changes_nothing_and_can_be_tried_again(store: SqlRecordStore) -> None:
+def test_a_statement_that_takes_too_long_changes_nothing_and_can_be_tried_again(store: PostgresRecordStore) -> None:
     database = store._database
     head = store.head()
     with pytest.raises(StoreBusyError, match=r"longer than statement_timeout.*try again") as caught:  # noqa: PT012, SIM117
@@ -63,7 +63,7 @@ def test_a_statement_that_takes_too_long_changes_nothing_and_can_be_tried_again(
 
 
 def test_a_table_that_somebody_has_locked_is_told_and_nothing_is_changed(
-    store: SqlRecordStore, postgres_url: str
+    store: PostgresRecordStore, postgres_url: str
 ) -> None:
     with psycopg.connect(postgres_url) as other:
         other.execute("LOCK TABLE memory_records IN EXCLUSIVE MODE")
@@ -75,7 +75,7 @@ def test_a_table_that_somebody_has_locked_is_told_and_nothing_is_changed(
     assert store.count(MAIN) == 1
 
 
-def test_a_scope_that_is_being_written_for_long_holds_up_only_itself(store: SqlRecordStore) -> None:
+def test_a_scope_that_is_being_written_for_long_holds_up_only_itself(store: PostgresRecordStore) -> None:
     with store._database.write(("main",)):
         with pytest.raises(StoreBusyError, match="nothing was changed, try again"):
             put(store, "k")
@@ -111,7 +111,7 @@ def test_a_server_without_a_free_connection_is_told(postgres_url: str) -> None:
 
 
 def test_connections_that_were_cut_while_nobody_used_them_are_replaced_unnoticed(
-    store: SqlRecordStore, postgres_url: str
+    store: PostgresRecordStore, postgres_url: str
 ) -> None:
     database = store._database
     with database.read(), database.read(), database.read():
@@ -124,7 +124,7 @@ def test_connections_that_were_cut_while_nobody_used_them_are_replaced_unnoticed
 
 
 def test_a_connection_that_is_cut_in_a_write_loses_the_write_and_says_so(
-    store: SqlRecordStore, postgres_url: str
+    store: PostgresRecordStore, postgres_url: str
 ) -> None:
     with pytest.raises(StoreUnavailableError, match=r"the connection was lost.*try again") as caught:  # noqa: PT012, SIM117
         with store._database.write(("main",)) as connection:
@@ -138,7 +138,7 @@ def test_a_connection_that_is_cut_in_a_write_loses_the_write_and_says_so(
 
 
 def test_a_connection_that_is_cut_in_a_read_is_told_and_the_next_read_works(
-    store: SqlRecordStore, postgres_url: str
+    store: PostgresRecordStore, postgres_url: str
 ) -> None:
     put(store, "k")
     rows = store.export_rows("main")
@@ -149,7 +149,7 @@ def test_a_connection_that_is_cut_in_a_read_is_told_and_the_next_read_works(
     assert len(list(store.export_rows("main"))) == 3
 
 
-def test_who_stops_reading_in_the_middle_leaves_nothing_open(store: SqlRecordStore) -> None:
+def test_who_stops_reading_in_the_middle_leaves_nothing_open(store: PostgresRecordStore) -> None:
     for number in range(3):
         put(store, f"{number}")
     rows = store.export_rows("main")
@@ -169,15 +169,15 @@ def cable(postgres_server: PostgresServer) -> Iterator[Cable]:
 
 
 @pytest.fixture
-def far_store(postgres_url: str, postgres_server: PostgresServer, cable: Cable) -> Iterator[SqlRecordStore]:
+def far_store(postgres_url: str, postgres_server: PostgresServer, cable: Cable) -> Iterator[PostgresRecordStore]:
     """A store at the other end of the cable."""
     url = as_app(postgres_url).replace(f":{postgres_server.port}/", f":{cable.port}/")
-    store = SqlRecordStore(PostgresDatabase(url))
+    store = PostgresRecordStore(PostgresDatabase(url))
     yield store
     store.close()
 
 
-def test_a_commit_that_was_done_unheard_is_found_and_counts(far_store: SqlRecordStore, cable: Cable) -> None:
+def test_a_commit_that_was_done_unheard_is_found_and_counts(far_store: PostgresRecordStore, cable: Cable) -> None:
     cable.cut_at(b"COMMIT\x00", "after")
     put(far_store, "k")
     assert cable.cuts == 1
@@ -185,7 +185,7 @@ def test_a_commit_that_was_done_unheard_is_found_and_counts(far_store: SqlRecord
 
 
 def test_a_commit_that_never_arrived_is_found_missing_and_can_be_tried_again(
-    far_store: SqlRecordStore, cable: Cable
+    far_store: PostgresRecordStore, cable: Cable
 ) -> None:
     cable.cut_at(b"COMMIT\x00", "before")
     with pytest.raises(StoreUnavailableError, match=r"lost during the commit; nothing was kept, try again"):
@@ -197,7 +197,7 @@ def test_a_commit_that_never_arrived_is_found_missing_and_can_be_tried_again(
 
 @pytest.mark.parametrize("when", ["before", "after"])
 def test_a_commit_that_cannot_be_looked_for_is_not_known(
-    far_store: SqlRecordStore, cable: Cable, when: str, monkeypatch: pytest.MonkeyPatch
+    far_store: PostgresRecordStore, cable: Cable, when: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "_PATIENCE_AFTER_COMMIT", 0.1)
     cable.cut_at(b"COMMIT\x00", "before" if when == "before" else "after", stay_cut=True)
@@ -208,7 +208,7 @@ def test_a_commit_that_cannot_be_looked_for_is_not_known(
     assert far_store.count(MAIN) == (0 if when == "before" else 1)
 
 
-def test_of_what_leaves_no_line_in_the_log_it_is_not_known(far_store: SqlRecordStore, cable: Cable) -> None:
+def test_of_what_leaves_no_line_in_the_log_it_is_not_known(far_store: PostgresRecordStore, cable: Cable) -> None:
     cable.cut_at(b"COMMIT\x00", "after")
     with pytest.raises(CommitUnknownError):
         far_store.add_user_word("早报")
@@ -230,7 +230,7 @@ def test_a_server_that_is_killed_again_and_again_loses_nothing_it_has_acknowledg
 class Writers:
     """Threads that write without end to one store; what was acknowledged, what failed, and what nobody knows of."""
 
-    def __init__(self, store: SqlRecordStore) -> None:
+    def __init__(self, store: PostgresRecordStore) -> None:
         self._store = store
         self._stop = threading.Event()
         self.acknowledged: list[str] = []
@@ -278,7 +278,10 @@ class Writers:
 
 def kill_and_write(kills: int) -> None:
     """Writers that never stop, and a server that dies and comes back under them; one store object all the time."""
-    with PostgresServer() as server, closing(SqlRecordStore(PostgresDatabase(server.url(), lock_timeout=20))) as store:
+    with (
+        PostgresServer() as server,
+        closing(PostgresRecordStore(PostgresDatabase(server.url(), lock_timeout=20))) as store,
+    ):
         with Writers(store) as writers:
             for _ in range(kills):
                 writers.wait_for(writers.acknowledged, 60)

@@ -9,7 +9,7 @@ from jiyi.backends.sql.chat import SqlChatStore
 from jiyi.backends.sql.jobs import SqlJobStore
 from jiyi.backends.sql.postgres import PostgresDatabase
 from jiyi.backends.sql.postgres_schema import fenced_tables
-from jiyi.backends.sql.records import SqlRecordStore
+from jiyi.backends.sql.postgres_store import PostgresRecordStore
 from jiyi.backends.sql.runtime import SqlRuntimeStore
 from jiyi.errors import StorageError
 from jiyi.model.job import JobDraft
@@ -27,7 +27,7 @@ def database(postgres_url: str) -> Iterator[PostgresDatabase]:
     """A database that three scopes have written to, seen by a role without rights of its own."""
     database = PostgresDatabase(as_app(postgres_url))
     records, chats, jobs, runtime = (
-        SqlRecordStore(database),
+        PostgresRecordStore(database),
         SqlChatStore(database),
         SqlJobStore(database),
         SqlRuntimeStore(database),
@@ -107,7 +107,7 @@ def test_a_reader_does_not_write(database: PostgresDatabase) -> None:
 
 @pytest.mark.parametrize("scope", [*LOOK_ALIKE_SCOPES, 'a"', "a\\", "{a}", "a,b", "NULL", "a}'; --", "*", "on", "用户"])
 def test_a_scope_is_compared_exactly_whatever_stands_in_it(database: PostgresDatabase, scope: str) -> None:
-    store = SqlRecordStore(database)
+    store = PostgresRecordStore(database)
     store.put([draft("mine", "x", scope=scope)], actor=ACTOR)
     with database.read((scope,)) as connection:
         assert scopes_in(connection, "memory_records") == {scope, "public"}

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from jiyi.backends.sql.jobs import SqlJobStore
 from jiyi.backends.sql.postgres import PostgresDatabase
-from jiyi.backends.sql.records import SqlRecordStore
+from jiyi.backends.sql.postgres_store import PostgresRecordStore
 from jiyi.errors import StorageError
 from jiyi.model.filters import Filters
 from jiyi.model.job import JobDraft
@@ -27,12 +27,12 @@ def database(postgres_url: str) -> Iterator[PostgresDatabase]:
 
 
 @pytest.fixture
-def store(database: PostgresDatabase) -> SqlRecordStore:
-    return SqlRecordStore(database)
+def store(database: PostgresDatabase) -> PostgresRecordStore:
+    return PostgresRecordStore(database)
 
 
 def test_a_line_has_no_number_before_its_transaction_is_the_only_one_that_writes_lines(
-    store: SqlRecordStore, database: PostgresDatabase, postgres_url: str
+    store: PostgresRecordStore, database: PostgresDatabase, postgres_url: str
 ) -> None:
     [first] = store.put([draft("first", "x")], actor=ACTOR)
     with psycopg.connect(postgres_url) as other, psycopg.connect(postgres_url, autocommit=True) as watcher:
@@ -51,7 +51,7 @@ def test_a_line_has_no_number_before_its_transaction_is_the_only_one_that_writes
 
 
 def test_what_writes_no_line_does_not_wait_for_the_log(
-    store: SqlRecordStore, database: PostgresDatabase, postgres_url: str
+    store: PostgresRecordStore, database: PostgresDatabase, postgres_url: str
 ) -> None:
     [one] = store.put([draft("k", "x")], actor=ACTOR)
     with psycopg.connect(postgres_url) as other:
@@ -62,7 +62,7 @@ def test_what_writes_no_line_does_not_wait_for_the_log(
 
 
 def test_a_hook_hears_of_every_change_with_the_place_in_the_log(
-    store: SqlRecordStore, database: PostgresDatabase
+    store: PostgresRecordStore, database: PostgresDatabase
 ) -> None:
     heard: list[tuple[list[tuple[str, str]], Mark]] = []
 
@@ -85,7 +85,7 @@ def test_a_hook_hears_of_every_change_with_the_place_in_the_log(
     assert heard.pop() == ([("main", three.id)], store.head())
 
 
-def test_a_hook_that_fails_undoes_the_write(store: SqlRecordStore, database: PostgresDatabase) -> None:
+def test_a_hook_that_fails_undoes_the_write(store: PostgresRecordStore, database: PostgresDatabase) -> None:
     def hook(connection: sa.Connection, _changed: object, _head: Mark) -> None:
         connection.exec_driver_sql("SELECT 1 / 0")
 
@@ -96,7 +96,7 @@ def test_a_hook_that_fails_undoes_the_write(store: SqlRecordStore, database: Pos
     assert store.pending(0) == 0
 
 
-def test_an_erased_text_is_in_no_line_of_the_log(store: SqlRecordStore, postgres_url: str) -> None:
+def test_an_erased_text_is_in_no_line_of_the_log(store: PostgresRecordStore, postgres_url: str) -> None:
     for text in ("secret one", "secret two"):
         store.put([draft("k", text)], actor=ACTOR)
     store.forget("main", "k", actor=ACTOR, erase=True)

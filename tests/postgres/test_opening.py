@@ -12,7 +12,7 @@ import pytest
 
 from jiyi.backends.sql.migrations import MIGRATIONS
 from jiyi.backends.sql.postgres import PostgresDatabase
-from jiyi.backends.sql.records import SqlRecordStore
+from jiyi.backends.sql.postgres_store import PostgresRecordStore
 from jiyi.backends.sql.schema import metadata
 from jiyi.errors import ConfigError, StorageError, StoreDamagedError, StoreTooNewError, StoreUnavailableError
 from jiyi.testing.conformance.examples import ACTOR, draft
@@ -41,7 +41,7 @@ def run(url: str, *statements: str) -> None:
 def test_of_many_who_open_an_empty_database_one_makes_the_tables(empty: str) -> None:
     with ThreadPoolExecutor(6) as threads:
         opened = list(threads.map(PostgresDatabase, [empty] * 6))
-    ids = {SqlRecordStore(database).store_id for database in opened}
+    ids = {PostgresRecordStore(database).store_id for database in opened}
     for database in opened:
         database.close()
     assert len(ids) == 1
@@ -51,12 +51,12 @@ def test_of_many_who_open_an_empty_database_one_makes_the_tables(empty: str) -> 
 
 
 def test_a_store_made_by_one_process_is_found_by_another(empty: str) -> None:
-    store = SqlRecordStore(PostgresDatabase(empty))
+    store = PostgresRecordStore(PostgresDatabase(empty))
     store.put([draft("k", "杭州的早报")], actor=ACTOR)
     program = (
         "import sys; from jiyi.backends.sql.postgres import PostgresDatabase;"
-        "from jiyi.backends.sql.records import SqlRecordStore;"
-        "store = SqlRecordStore(PostgresDatabase(sys.argv[1]));"
+        "from jiyi.backends.sql.postgres_store import PostgresRecordStore;"
+        "store = PostgresRecordStore(PostgresDatabase(sys.argv[1]));"
         "print(store.store_id, store.get(('main',), 'k').content); store.close()"
     )
     answer = subprocess.run([sys.executable, "-c", program, empty], capture_output=True, check=True)
@@ -65,7 +65,7 @@ def test_a_store_made_by_one_process_is_found_by_another(empty: str) -> None:
 
 
 def test_a_role_that_may_not_make_tables_works_with_those_that_are_there(postgres_url: str) -> None:
-    store = SqlRecordStore(PostgresDatabase(as_app(postgres_url)))
+    store = PostgresRecordStore(PostgresDatabase(as_app(postgres_url)))
     store.put([draft("k", "x", tags=("tea",))], actor=ACTOR)
     assert store.forget("main", "k", actor=ACTOR)
     assert store.check() == []
@@ -95,7 +95,7 @@ def test_tables_of_others_are_no_business_of_ours_and_look_alikes_are_refused(em
 def test_two_stores_live_side_by_side_in_two_schemas(empty: str) -> None:
     run(empty, "CREATE SCHEMA one", "CREATE SCHEMA two")
     stores = [
-        SqlRecordStore(PostgresDatabase(f"{empty}?options=-csearch_path%3D{schema}")) for schema in ("one", "two")
+        PostgresRecordStore(PostgresDatabase(f"{empty}?options=-csearch_path%3D{schema}")) for schema in ("one", "two")
     ]
     stores[0].put([draft("k", "x")], actor=ACTOR)
     assert stores[0].get(("main",), "k") is not None
@@ -137,7 +137,7 @@ def test_other_addresses_are_refused_without_showing_what_they_hold(url: str) ->
 
 
 def test_statements_need_not_be_prepared_on_the_server(postgres_url: str) -> None:
-    store = SqlRecordStore(PostgresDatabase(f"{postgres_url}?prepare_threshold=0"))
+    store = PostgresRecordStore(PostgresDatabase(f"{postgres_url}?prepare_threshold=0"))
     for number in range(8):
         store.put([draft(f"{number}", "x")], actor=ACTOR)
     with store._database.read() as connection:
@@ -185,7 +185,7 @@ def test_closing_leaves_nothing_open(new_postgres: NewDatabase, caplog: pytest.L
     url = new_postgres()
     with warnings.catch_warnings(), caplog.at_level(logging.WARNING):
         warnings.simplefilter("error")
-        store = SqlRecordStore(PostgresDatabase(url))
+        store = PostgresRecordStore(PostgresDatabase(url))
         with ThreadPoolExecutor(4) as threads:
             list(threads.map(lambda number: store.put([draft(f"{number}", "x")], actor=ACTOR), range(8)))
         store.close()

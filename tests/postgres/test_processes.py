@@ -10,7 +10,7 @@ import psycopg
 import pytest
 
 from jiyi.backends.sql.postgres import PostgresDatabase
-from jiyi.backends.sql.records import SqlRecordStore
+from jiyi.backends.sql.postgres_store import PostgresRecordStore
 from jiyi.backends.sql.runtime import SqlRuntimeStore
 from jiyi.model.filters import Filters
 from jiyi.testing.conformance.examples import ACTOR, entry
@@ -41,7 +41,7 @@ def together(*commands: list[str]) -> list[str]:
 
 def increments(url: str, processes: int, times: int) -> None:
     database = PostgresDatabase(url)
-    store, memory = SqlRecordStore(database), entry(None, "judgment", strength=1)
+    store, memory = PostgresRecordStore(database), entry(None, "judgment", strength=1)
     SqlRuntimeStore(database).add([memory], actor=ACTOR)
     together(*[["increment", url, memory.id, str(times)]] * processes)
     after = store.fetch([memory.id], None)[memory.id]
@@ -66,9 +66,9 @@ def test_a_child_process_goes_on_with_connections_of_its_own(postgres_url: str) 
     program = """
 import os, sys
 from jiyi.backends.sql.postgres import PostgresDatabase
-from jiyi.backends.sql.records import SqlRecordStore
+from jiyi.backends.sql.postgres_store import PostgresRecordStore
 from jiyi.testing.conformance.examples import draft
-store = SqlRecordStore(PostgresDatabase(sys.argv[1]))
+store = PostgresRecordStore(PostgresDatabase(sys.argv[1]))
 store.put([draft("before", "x")], actor="parent")
 child = os.fork()
 for number in range(5):
@@ -85,14 +85,14 @@ store.close()
         [sys.executable, "-W", "error", "-c", program, url], cwd=ROOT, capture_output=True, text=True, check=False
     )
     assert (done.returncode, done.stderr) == (0, "")
-    store = SqlRecordStore(PostgresDatabase(url))
+    store = PostgresRecordStore(PostgresDatabase(url))
     assert store.count(Filters(scopes=("main",))) == 12
     store.close()
 
 
 def mixture(url: str, processes: int, threads: int, times: int) -> None:
     """So many operations in all; PostgreSQL counts deadlocks itself."""
-    store = SqlRecordStore(PostgresDatabase(as_app(url)))
+    store = PostgresRecordStore(PostgresDatabase(as_app(url)))
     each = times // processes
     said = together(*[["mixed", as_app(url), str(number), str(each), str(threads)] for number in range(processes)])
     done = sum((Counter(json.loads(one)) for one in said), Counter[str]())

@@ -14,7 +14,7 @@ from jiyi.backends.sql.chat import SqlChatStore
 from jiyi.backends.sql.jobs import SqlJobStore
 from jiyi.backends.sql.longterm import SqlLongtermStore
 from jiyi.backends.sql.postgres import PostgresDatabase
-from jiyi.backends.sql.records import SqlRecordStore
+from jiyi.backends.sql.postgres_store import PostgresRecordStore
 from jiyi.backends.sql.runtime import SqlRuntimeStore
 from jiyi.model import clock
 from jiyi.model.feedback import FeedbackOrder, MergeGroup
@@ -60,7 +60,7 @@ class Mixture:
     def __init__(self, database: PostgresDatabase, seed: str) -> None:
         self._chance = random.Random(seed)
         self._name = seed
-        self._records = SqlRecordStore(database)
+        self._records = PostgresRecordStore(database)
         self._runtime = SqlRuntimeStore(database)
         self._chats = SqlChatStore(database)
         self._jobs = SqlJobStore(database)

@@ -35,7 +35,7 @@ _SAID = ("who waters the garden", "Ben does", "and who shuts the gate of the gar
 
 
 class AtOnce(Executor):
-    """The vectors have answered before the words are asked: nothing is read ahead."""
+    """The words are asked before the vectors: everything that they propose is read ahead."""
 
     def submit(self, call: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         done: Future[Any] = Future()
@@ -55,7 +55,7 @@ class _Late(Future[Any]):
 
 
 class AtLast(Executor):
-    """The vectors answer when nothing is left but to wait for them: everything is read ahead."""
+    """The words are asked when the vectors have answered: nothing is read ahead."""
 
     def submit(self, call: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         return _Late(lambda: call(*args, **kwargs))
@@ -97,7 +97,7 @@ def test_the_answer_is_the_same_whether_the_vectors_come_first_or_last(
     engine = parts.engine
     assert isinstance(engine, RecallEngine)
     request = Request(question, filters, limit=5)
-    early = replace(engine, helpers=AtOnce()).answer(request)
-    late = replace(engine, helpers=AtLast()).answer(request)
+    late = replace(engine, helpers=AtOnce()).answer(request)
+    early = replace(engine, helpers=AtLast()).answer(request)
     assert late == early
     assert early or question in {"zebra", "last week"}

@@ -273,6 +273,7 @@ def test_the_day_counts_before_the_strength_and_the_strength_before_the_hour(fol
     assert [hit.id for hit in answer.hits] == ["5", "1", "2", "3", "4"]
 
 
+@pytest.mark.embedded
 def test_a_store_of_an_older_version_gets_the_scopes_of_its_tags(open_memory: OpenMemory, tmp_path: Path) -> None:
     with open_memory() as memory:
         memory.store("k", "text", tags=["tea", "红茶"], scope="alice")

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
-from typing import TypeAlias
+from typing import Protocol
 
 import psycopg
 import pytest
@@ -14,7 +14,15 @@ from jiyi.backends.sql.postgres import PostgresDatabase
 from jiyi.model.identity import new_id
 from tests.servers.postgres import PostgresServer
 
-NewDatabase: TypeAlias = Callable[[], str]
+
+class NewDatabase(Protocol):
+    """Makes a database and gives its URL."""
+
+    def __call__(self, *, copy_of: str | None = None) -> str:
+        """With an empty store in it, or a copy of that in another database which nobody has open."""
+        ...
+
+
 APP = "jiyi_app"
 """A role as an application should have one: it owns nothing, makes no tables, and is held by row-level security."""
 _TEMPLATE = "jiyi_template"
@@ -40,13 +48,16 @@ def new_postgres(postgres_server: PostgresServer) -> Iterator[NewDatabase]:
     """Makes databases with the tables of an empty store in them, and drops them when the test ends; gives the URL."""
     made: list[str] = []
 
-    def make() -> str:
+    def make(*, copy_of: str | None = None) -> str:
         name = f"jiyi_{next(_numbers)}"
+        template = _TEMPLATE if copy_of is None else copy_of.rpartition("/")[2]
         with psycopg.connect(postgres_server.url(), autocommit=True) as connection:
-            connection.execute(f"CREATE DATABASE {name} TEMPLATE {_TEMPLATE}")
+            connection.execute(f"CREATE DATABASE {name} TEMPLATE {template}")
             made.append(name)
+        if copy_of is not None:
+            return postgres_server.url(name)
         with psycopg.connect(postgres_server.url(name), autocommit=True) as connection:
-            # A copy is another store.
+            # Another store than that of the template.
             connection.execute("UPDATE store_meta SET value = %s WHERE name = 'store_id'", [new_id()])
         return postgres_server.url(name)
 

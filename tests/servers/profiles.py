@@ -7,10 +7,12 @@ same. The default run does this for a part of them; `pytest --profile postgres` 
 from __future__ import annotations
 
 import inspect
+import shutil
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from types import CodeType
-from typing import Any
+from typing import Any, TypeAlias
 
 import pytest
 
@@ -18,6 +20,7 @@ from jiyi import wiring
 from jiyi.config import Settings
 from tests.servers.fixtures import NewDatabase
 
+CopyStore: TypeAlias = Callable[[Path, Path], None]
 ON_BOTH = (
     "tests/test_conversation_history.py",
     "tests/isolation/test_longterm_isolation.py",
@@ -58,7 +61,6 @@ ROOMS = (
     "tests/notes/test_search.py",
     "tests/notes/test_tools.py",
     "tests/notes/test_workspace.py",
-    "tests/property/test_state_machine.py",
     "tests/recall/test_dated_questions.py",
     "tests/recall/test_messages.py",
     "tests/recall/test_modes.py",
@@ -119,13 +121,32 @@ def _profile_of(item: pytest.Item) -> str | None:
     return found
 
 
+@pytest.fixture
+def addresses() -> dict[Path, str]:
+    """The databases of a test's data directories."""
+    return {}
+
+
+@pytest.fixture
+def copy_store(profile: str, addresses: dict[Path, str], request: pytest.FixtureRequest) -> CopyStore:
+    """Copies a store that is closed from one data directory to another, as an administrator would."""
+
+    def copy(source: Path, target: Path) -> None:
+        if profile == "postgres":
+            new_postgres: NewDatabase = request.getfixturevalue("new_postgres")
+            addresses[target.resolve()] = new_postgres(copy_of=addresses[source.resolve()])
+        else:
+            shutil.copytree(source, target)
+
+    return copy
+
+
 @pytest.fixture(autouse=True)
-def profile(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+def profile(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, addresses: dict[Path, str]) -> str:
     """The profile that memories of this test are opened on."""
     chosen: str = getattr(request, "param", "embedded")
     if chosen == "postgres":
         new_postgres: NewDatabase = request.getfixturevalue("new_postgres")
-        addresses: dict[Path, str] = {}
         assemble = wiring.assemble
 
         def assemble_there(settings: Settings, **given: Any) -> Any:

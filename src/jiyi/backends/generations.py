@@ -23,19 +23,19 @@ class Generations:
         self._root = root
         self._name = name
         self._pointer = root / f"{name}.current"
+        self._pointer_path = str(self._pointer)
         # What the pointer said, and which version of it: it is asked for several times in every recall.
-        self._read: tuple[FileVersion, str | None] | None = None
+        self._read: tuple[FileVersion, Path | None] | None = None
 
     def current(self) -> Path | None:
         """The folder in use; `None` when there is none (any more)."""
-        named = self._named()
-        while named is not None:
-            folder = self._root / named
+        folder = self._named()
+        while folder is not None:
             if os.path.isdir(folder):  # noqa: PTH112 - half the time of the same by pathlib
                 return folder
             # Deleted, or has another process put the next one in its place since?
-            before, named = named, self._named()
-            if named == before:
+            before, folder = folder, self._named()
+            if folder == before:
                 break
         return None
 
@@ -71,24 +71,24 @@ class Generations:
         for leftover in self._root.glob(f"{self._name}.*.partial"):
             leftover.unlink(missing_ok=True)
 
-    def _named(self) -> str | None:
-        version = file_version(str(self._pointer))
+    def _named(self) -> Path | None:
+        version = file_version(self._pointer_path)
         if version is None:
             return None
         read = self._read
         if read is None or read[0] != version:
             # The version was asked before the content: if another one comes in between, the next call sees that.
-            self._read = read = (version, self._name_in_pointer())
+            self._read = read = (version, self._folder_in_pointer())
         return read[1]
 
-    def _name_in_pointer(self) -> str | None:
+    def _folder_in_pointer(self) -> Path | None:
         try:
             named = self._pointer.read_text("utf-8").strip()
         except (FileNotFoundError, NotADirectoryError, UnicodeDecodeError):
             return None
         # Only names of our own making count: a damaged pointer must not lead elsewhere.
-        own = named.startswith(f"{self._name}-") and (self._root / named).parent == self._root
-        return named if own else None
+        folder = self._root / named
+        return folder if named.startswith(f"{self._name}-") and folder.parent == self._root else None
 
     def _unused(self) -> Path:
         return self._root / f"{self._name}-{uuid.uuid4().hex}"

@@ -10,11 +10,12 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from jiyi.errors import StoreBusyError
+from jiyi.workers import WouldWaitError, may_wait, wait_from_now_on
 
 if sys.platform == "win32":
     import msvcrt
@@ -110,11 +111,21 @@ class ProcessLock:
             self.release()
 
     def acquire(self, timeout: float | None = None) -> None:
-        """Take the lock, to `release` it later; `StoreBusyError` when it cannot be had in time."""
+        """Take the lock, to `release` it later; `StoreBusyError` when it cannot be had in time.
+
+        A thread that may not wait gets `WouldWaitError` instead; once it has the lock, it may.
+        """
+        if not may_wait():
+            self._take(0.0, WouldWaitError)
+            wait_from_now_on()
+            return
         patience = self._timeout if timeout is None else max(timeout, 0.0)
+        self._take(patience, lambda: self._busy(patience))
+
+    def _take(self, patience: float, busy: Callable[[], Exception]) -> None:
         deadline = time.monotonic() + patience
         if not self._threads.acquire(timeout=patience):
-            raise self._busy(patience)
+            raise busy()
         had = False
         try:
             had = self._depth > 0 or self._acquire(deadline)
@@ -122,7 +133,7 @@ class ProcessLock:
             if not had:
                 self._threads.release()
         if not had:
-            raise self._busy(patience)
+            raise busy()
         self._depth += 1
 
     def release(self) -> None:

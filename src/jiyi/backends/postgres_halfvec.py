@@ -37,11 +37,16 @@ class RealsDumper(Dumper):
     format = Format.BINARY
 
     def dump(self, obj: Any) -> bytes:
-        """The array's header, and each float after its size."""
-        elements = np.empty(len(obj.vector), dtype=_ELEMENT)
-        elements["size"] = 4
-        elements["value"] = obj.vector
-        return _ARRAY.pack(1, 0, _FLOAT4, len(elements), 1) + elements.tobytes()
+        """The vector of a `Reals`."""
+        return real_array(obj.vector)
+
+
+def real_array(vector: Floats) -> bytes:
+    """A vector as a binary parameter of type `real[]`: the array's header, and each float after its size."""
+    elements = np.empty(len(vector), dtype=_ELEMENT)
+    elements["size"] = 4
+    elements["value"] = vector
+    return _ARRAY.pack(1, 0, _FLOAT4, len(elements), 1) + elements.tobytes()
 
 
 def halfvec_bytes(vector: Floats) -> bytes:

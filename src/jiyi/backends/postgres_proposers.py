@@ -16,23 +16,20 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
 
 from jiyi.backends.postgres_text_reader import Ask, statistics
 from jiyi.backends.postgres_text_rows import lexeme
 from jiyi.backends.postgres_text_tables import SCOPES, TEXTS
-from jiyi.backends.term_rows import LENGTH_FLOOR, term_id
+from jiyi.backends.term_rows import term_id
+from jiyi.backends.whole_text import bm25_order, count_terms
 from jiyi.model import clock
 from jiyi.model.filters import Filters
 from jiyi.ports import CONVERSATION
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
 _TEXT_OF = {"words": "word_text", "bigrams": "bigram_text"}
-# BM25 of the lesser mode: the numbers of the scorer.
-_K1, _B = 0.9, 0.75
 _MOST_COMPARED = 3_000
 
 WHOLE_SCOPE = 400
@@ -286,24 +283,8 @@ def _best(
     """The rows with the highest BM25; of equal ones the newest. Without `df` the numbers are those of the rows."""
     if not rows:
         return []
-    import numpy as np
-
-    wanted = np.asarray([term_id(term) for term in terms], dtype=np.uint32)
-    order = np.argsort(wanted)
-    ids = np.frombuffer(b"".join(row[3] for row in rows), dtype="<u4")
-    times = np.frombuffer(b"".join(row[4] for row in rows), dtype=np.uint8)
-    row_of = np.repeat(np.arange(len(rows)), [len(row[4]) for row in rows])
-    at = np.minimum(np.searchsorted(wanted[order], ids), len(wanted) - 1)
-    match = wanted[order][at] == ids
-    tf: NDArray[np.float64] = np.zeros((len(rows), len(wanted)))
-    tf[row_of[match], order[at[match]]] = times[match]
-    length = np.maximum(np.asarray([row[2] for row in rows], dtype=np.float64), LENGTH_FLOOR)
-    if df is None:
-        frequency, entries, mean = (tf > 0).sum(axis=0).astype(np.float64), len(rows), float(length.mean())
-    else:
-        frequency = np.asarray(df, dtype=np.float64)
-    idf = np.log(1.0 + (np.maximum(entries - frequency, 0.0) + 0.5) / (frequency + 0.5))
-    norm = _K1 * (1.0 - _B + _B * length / max(mean, 1.0))
-    scores = ((_K1 + 1.0) * tf * idf / (tf + norm[:, None])).sum(axis=1)
-    places = sorted(np.nonzero(scores > 0)[0].tolist(), key=lambda place: (-scores[place], -rows[place][1]))
-    return [str(rows[place][0]) for place in places[:limit]]
+    terms_of, counts_of = [row[3] for row in rows], [row[4] for row in rows]
+    tf = count_terms(terms_of, counts_of, [term_id(term) for term in terms], [0] * len(rows)).tf
+    lengths = np.asarray([row[2] for row in rows], dtype=np.int64)
+    places = bm25_order(tf, lengths, [row[1] for row in rows], limit, df, entries, mean)
+    return [str(rows[place][0]) for place in places]

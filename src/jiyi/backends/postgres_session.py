@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, MutableMapping, Sequence
 from contextlib import contextmanager, suppress
-from typing import TypeAlias, TypeVar, cast
+from typing import Any, TypeAlias, TypeVar, cast
 
 import psycopg
 import sqlalchemy as sa
@@ -20,6 +20,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.pool import PoolProxiedConnection, QueuePool
 
 from jiyi.backends.postgres_halfvec import Reals, RealsDumper
+from jiyi.backends.postgres_wire import Question, Row, Wire
 from jiyi.backends.sql.postgres import PostgresDatabase
 from jiyi.backends.sql.postgres_errors import is_lost, meaning
 from jiyi.errors import StoreBusyError
@@ -30,7 +31,7 @@ Connection: TypeAlias = psycopg.Connection[TupleRow]
 T = TypeVar("T")
 Settings: TypeAlias = Sequence[tuple[str, str]]
 
-_PREPARED = "jiyi.sends_vectors"
+_WIRE = "jiyi.wire"
 _LIMITS = "current_setting('lock_timeout'), current_setting('statement_timeout')"
 _LIMITED = "set_config('lock_timeout', %s, false), set_config('statement_timeout', %s, false)"
 
@@ -44,23 +45,28 @@ class Sessions:
 
     def ask(self, query: QueryNoTemplate, parameters: Params, settings: Settings = ()) -> list[TupleRow]:
         """The rows of a statement that changes nothing, under settings that hold for it alone; in one round trip."""
-        with self._speaking(lambda connection: _rows(connection, query, parameters, settings)) as (_, rows):
+        with self._speaking(lambda connection, _: _rows(connection, query, parameters, settings)) as (_, rows):
             return rows
+
+    def ask_together(self, questions: Sequence[Question]) -> list[list[Row]]:
+        """The rows of several statements that change nothing, in one round trip and one transaction."""
+        with self._speaking(lambda _, wire: wire.ask(questions)) as (_, answers):
+            return answers
 
     @contextmanager
     def borrow(self) -> Iterator[Connection]:
         """A connection that lives."""
-        with self._speaking(lambda connection: connection.execute("SELECT").rowcount) as (connection, _):
+        with self._speaking(lambda connection, _: connection.execute("SELECT").rowcount) as (connection, _):
             yield connection
 
     @contextmanager
     def speaking(self, query: QueryNoTemplate, parameters: Params) -> Iterator[tuple[Connection, TupleRow]]:
         """A connection and the one row that it has given to this."""
-        with self._speaking(lambda connection: _rows(connection, query, parameters, ())) as (connection, rows):
+        with self._speaking(lambda connection, _: _rows(connection, query, parameters, ())) as (connection, rows):
             yield connection, rows[0]
 
     @contextmanager
-    def _speaking(self, first: Callable[[Connection], T]) -> Iterator[tuple[Connection, T]]:
+    def _speaking(self, first: Callable[[Connection, Wire], T]) -> Iterator[tuple[Connection, T]]:
         """A connection, and what it answered to the first words.
 
         These show whether it still lives. If it does not, nothing has been done yet, and the next one is taken: a
@@ -70,7 +76,7 @@ class Sessions:
             proxied, waiting = self._connect()
             connection = cast("Connection", proxied.driver_connection)
             try:
-                answered = first(connection)
+                answered = first(connection, proxied.info[_WIRE])
             except psycopg.Error as error:
                 lost = is_lost(connection, error)
                 _give_back(proxied, connection)
@@ -99,9 +105,7 @@ class Sessions:
             raise StoreBusyError(
                 f"{self._where}: no connection of the pool became free in time; try again, or use a larger pool"
             ) from error
-        if _PREPARED not in proxied.info:
-            cast("Connection", proxied.driver_connection).adapters.register_dumper(Reals, RealsDumper)
-            proxied.info[_PREPARED] = True
+        wire_of(cast("Connection", proxied.driver_connection), proxied.info)
         return proxied, waiting
 
 
@@ -180,10 +184,19 @@ def _rows(connection: Connection, query: QueryNoTemplate, parameters: Params, se
 
 def _give_back(proxied: PoolProxiedConnection, connection: Connection) -> None:
     """Give the connection back, unless it is gone or in the middle of something that nobody will finish."""
-    idle = connection.info.transaction_status is psycopg.pq.TransactionStatus.IDLE
-    if connection.closed or connection.broken or not idle:
+    # Where the connection is gone, this is `UNKNOWN`.
+    if connection.pgconn.transaction_status != psycopg.pq.TransactionStatus.IDLE:
         proxied.invalidate()
     proxied.close()
+
+
+def wire_of(connection: Connection, info: MutableMapping[Any, Any]) -> Wire:
+    """The wire of a connection of the pool; `info` is what the pool remembers of it."""
+    wire = info.get(_WIRE)
+    if wire is None or wire.connection is not connection:
+        connection.adapters.register_dumper(Reals, RealsDumper)
+        wire = info[_WIRE] = Wire(connection)
+    return cast("Wire", wire)
 
 
 def ask(connection: Connection, settings: Settings, statement: tuple[QueryNoTemplate, Params | None]) -> list[TupleRow]:

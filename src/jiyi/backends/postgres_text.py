@@ -9,7 +9,7 @@ all the same, the mark stays where it is, and the change is taken in later from 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, cast
 
@@ -19,8 +19,9 @@ import sqlalchemy as sa
 from jiyi.backends import postgres_text_reader as reader
 from jiyi.backends import postgres_text_tables as tables
 from jiyi.backends.postgres_proposers import WHOLE_SCOPE, PgSearchProposer, SmallScopes, TsvectorProposer
-from jiyi.backends.postgres_session import SCHEMA, Connection, SessionLock, Sessions
+from jiyi.backends.postgres_session import SCHEMA, Connection, SessionLock, Sessions, wire_of
 from jiyi.backends.postgres_text_check import table_problems
+from jiyi.backends.postgres_text_few import FewTexts
 from jiyi.backends.postgres_text_rows import COPIED_FROM, TextWriter
 from jiyi.backends.postgres_text_tables import ELSEWHERE, NEXT, PG_SEARCH, TEXTS, TSVECTOR, State
 from jiyi.backends.sql.log import fingerprint as line_fingerprint
@@ -102,6 +103,11 @@ class PostgresTextIndex:
         state = self._known_state()
         return None if state is None or not self._usable(state) else Mark(state.sequence, state.fingerprint)
 
+    def usable_mark(self, rows: Sequence[Sequence[Any]]) -> Mark | None:
+        """The mark in what `STATE_QUERY` was answered with; `None` when the index has to be mended or rebuilt."""
+        state = self._own(rows)
+        return None if state is None or not self._usable(state) else Mark(state.sequence, state.fingerprint)
+
     def _known_state(self) -> State | None:
         """The state, in one round trip."""
         with self._explained():
@@ -152,14 +158,10 @@ class PostgresTextIndex:
         connection.info.pop(_TAKEN, None)
         ids = list(dict.fromkeys(entry_id for _, entry_id in changed))
         try:
-            with _few_round_trips(driver, len(ids)) as finish, driver.transaction():
-                state = self._own(driver.execute(tables.STATE_QUERY).fetchall())
-                if state is None or not self._usable(state):
-                    return
-                for start in range(0, len(ids), self.batch_size):
-                    self._take(driver, state.mode, ids[start : start + self.batch_size])
-                # Before the savepoint is let go it is known that everything was done.
-                finish()
+            if len(ids) < COPIED_FROM:
+                state = self._take_few(FewTexts(wire_of(driver, connection.info), ids))
+            else:
+                state = self._take_many(driver, ids)
         except tables.MISSING:
             return  # There is no index, or only a part of one: it is built from the records when it is needed.
         except psycopg.OperationalError as error:
@@ -171,7 +173,27 @@ class PostgresTextIndex:
         except psycopg.Error as error:
             self._condemn(driver, error)
         else:
-            connection.info[_TAKEN] = state.identity
+            if state is not None:
+                connection.info[_TAKEN] = state.identity
+
+    def _take_few(self, few: FewTexts) -> State | None:
+        """Take entries in; returns the state of the tables, `None` when there are none to be written."""
+        with few.undone_on_error():
+            state = self._own(few.look())
+            if state is None or not self._usable(state):
+                return None
+            few.write(state.mode, lambda entry: analyse(self._analyzer, entry))
+            return state
+
+    def _take_many(self, connection: Connection, ids: Sequence[str]) -> State | None:
+        """The same for more than a few."""
+        with connection.transaction():
+            state = self._own(connection.execute(tables.STATE_QUERY).fetchall())
+            if state is None or not self._usable(state):
+                return None
+            for start in range(0, len(ids), self.batch_size):
+                self._take(connection, state.mode, ids[start : start + self.batch_size])
+            return state
 
     def _before_commit(self, connection: sa.Connection, changed: Sequence[tuple[str, str]], head: Mark) -> None:
         """Move the mark to the new head of the log, unless something before this transaction is not taken in yet."""
@@ -421,16 +443,6 @@ class PostgresTextIndex:
         state = self._known_state()
         if state is not None:
             self._broken = state.bm25
-
-
-@contextmanager
-def _few_round_trips(connection: Connection, rows: int) -> Iterator[Callable[[], None]]:
-    """Send statements without waiting for each; yields what waits for all. Where rows are copied that cannot be."""
-    if rows >= COPIED_FROM:
-        yield lambda: None
-    else:
-        with connection.pipeline() as pipeline:
-            yield pipeline.sync
 
 
 def _reason(error: psycopg.Error) -> str:

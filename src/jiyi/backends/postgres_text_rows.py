@@ -116,7 +116,7 @@ class TextWriter:
 
     def _insert(self, rows: Sequence[Features], by_id: dict[str, Analysed]) -> None:
         names = columns(self._mode)
-        values = [_values(row, by_id[row.entry_id], self._mode) for row in rows]
+        values = [text_values(row, by_id[row.entry_id], self._mode) for row in rows]
         table = f"{TEXTS}{self._suffix} ({', '.join(names)})"
         if len(values) >= COPIED_FROM:
             self._copy(table, values)
@@ -219,7 +219,8 @@ class TextWriter:
             )
 
 
-def _values(row: Features, analysed: Analysed, mode: str) -> tuple[Any, ...]:
+def text_values(row: Features, analysed: Analysed, mode: str) -> tuple[Any, ...]:
+    """A text as the values of `columns`."""
     entry, analysis = analysed.entry, analysed.analysis
     extra: tuple[str, ...] = ()
     if mode == PG_SEARCH:

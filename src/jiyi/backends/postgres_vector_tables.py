@@ -18,11 +18,14 @@ from psycopg import sql
 from psycopg.abc import QueryNoTemplate
 
 from jiyi.backends.postgres_session import SCHEMA, Connection, make_schema
+from jiyi.backends.postgres_wire import REALS, TEXT, TEXTS, Statement
 from jiyi.errors import IndexingError
 
 META, CURRENT, NEXT = f"{SCHEMA}.vector_meta", "current", "next"
 MOST_GRAPH_DIMENSIONS = 4_000
 """pgvector cannot put longer half-precision vectors into a graph."""
+MOST_AT_ONCE = 5_000
+"""So many rows of small scopes are read with everything else that a recall asks."""
 _ITERATIVE_SINCE = (0, 8)
 _HALFVEC_SINCE = (0, 7)
 
@@ -96,6 +99,7 @@ class VectorTables:
         )
         self._similarity = sql.SQL("(-({distance}))::real").format(distance=self._distance)
         self.everything = self._everything()
+        self.whole = self._whole()
 
     # --- asking ---------------------------------------------------------------------------------------------------
 
@@ -122,6 +126,24 @@ class VectorTables:
             similarity=self._similarity,
             current=sql.Literal(CURRENT),
         )
+
+    def _whole(self) -> Statement:
+        """Every row of some scopes with its similarity, but no more than `MOST_AT_ONCE` and one.
+
+        Parameters: scopes, vector, identity. The vector is a subquery: its type is made once and not once for a row.
+        """
+        statement = sql.SQL(
+            "SELECT v.entry_id, (-(v.embedding OPERATOR({place}.<#>) "
+            "(SELECT $2::real[]::{place}.halfvec)))::real, v.event_time FROM {meta} m CROSS JOIN {vectors} v "
+            "WHERE m.generation = {current} AND m.identity = $3 AND v.scope = ANY ($1) LIMIT {most}"
+        ).format(
+            meta=named(META),
+            vectors=named(vectors_table()),
+            place=self._place,
+            current=sql.Literal(CURRENT),
+            most=sql.Literal(MOST_AT_ONCE + 1),
+        )
+        return Statement(statement.as_string(), (TEXTS, REALS, TEXT))
 
     def nearest(self, scope: str, limit: int) -> QueryNoTemplate:
         """The nearest rows of a scope by its graph, in order. Parameter: vector.

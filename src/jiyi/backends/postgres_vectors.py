@@ -230,6 +230,15 @@ class PostgresVectors:
                 large.append(LargeScope(scope, entries, mean, graph))
         return PostgresScan(self._asked, tables, vector, small, large)
 
+    def tables(self) -> VectorTables:
+        """The statements for the vectors as they are."""
+        return self._known_tables()
+
+    def scan_of(self, vector: Floats, rows: Sequence[tuple[str, float, int]]) -> PostgresScan:
+        """The answer to a question out of (id, similarity, time) of every vector of its scopes."""
+        ids, similarities, times = zip(*rows, strict=True) if rows else ((), (), ())
+        return PostgresScan(self._asked, self._known_tables(), vector, [(ids, similarities, times)], ())
+
     def contents(self) -> Iterator[tuple[str, str]]:
         """(id, fingerprint) of every text."""
         if self.mark() is None:

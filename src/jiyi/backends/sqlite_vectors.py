@@ -99,7 +99,7 @@ class SqliteVectors:
         """How far the index has come; `None` when it has to be rebuilt."""
         try:
             with self._using() as connection:
-                meta = {} if connection is None else dict(connection.execute("SELECT name, value FROM vector_meta"))
+                meta = {} if connection is None else _meta(connection)
         except IndexDamagedError:
             return None
         sequence, fingerprint = str(meta.get("sequence")), meta.get("fingerprint")
@@ -206,7 +206,7 @@ class SqliteVectors:
         for file in sources:
             try:
                 with closing(_connect(file)) as connection:
-                    if _identity(connection) != self.identity:
+                    if _meta(connection).get("identity") != self.identity:
                         continue
                     for entry_id, digest, checksum, data in _rows_of(connection, entries):
                         if data is not None and wanted[entry_id] == digest and self._intact(data, checksum):
@@ -230,10 +230,12 @@ class SqliteVectors:
     def _scan(self, vector: Floats, scopes: Sequence[str]) -> MatrixScan:
         parts = []
         with self._using() as connection:
-            if connection is None or _identity(connection) != self.identity:
+            meta = {} if connection is None else _meta(connection)
+            if connection is None or meta.get("identity") != self.identity:
                 raise IndexDamagedError(self._damage or "the vector index is missing or made by another model")
+            mark = (meta.get("sequence"), meta.get("fingerprint"))
             for scope in scopes:
-                matrix = self._matrix(connection, scope)
+                matrix = self._matrix(connection, scope, mark)
                 if len(matrix):
                     parts.append((matrix, matrix.similarities(vector)))
             return MatrixScan(parts, vector)
@@ -278,9 +280,12 @@ class SqliteVectors:
             self._close_connection()
         self._lock.close()
 
-    def _matrix(self, connection: sqlite3.Connection, scope: str) -> ScopeMatrix:
-        """The scope's vectors, up to date with the file."""
+    def _matrix(self, connection: sqlite3.Connection, scope: str, mark: tuple[str | None, ...]) -> ScopeMatrix:
+        """The scope's vectors, up to date with the file. It changes together with its mark, never without it."""
         matrix = self._cache.pop(scope, None)
+        if matrix is not None and matrix.mark == mark:
+            self._cache[scope] = matrix
+            return matrix
         if matrix is None:
             matrix = ScopeMatrix(self._dimension)
         self._cached_bytes -= matrix.nbytes
@@ -291,6 +296,7 @@ class SqliteVectors:
                 matrix.update(self._decoded(rows))
             else:
                 self._load(matrix, rows)
+        matrix.mark = mark
         self._cache[scope] = matrix
         self._cached_bytes += matrix.nbytes
         while len(self._cache) > 1 and self._cached_bytes > self._cache_bytes:
@@ -403,9 +409,9 @@ def _connect(path: Path, *, create: bool = False) -> sqlite3.Connection:
     return connection
 
 
-def _identity(connection: sqlite3.Connection) -> str | None:
-    row = connection.execute("SELECT value FROM vector_meta WHERE name = 'identity'").fetchone()
-    return None if row is None else str(row[0])
+def _meta(connection: sqlite3.Connection) -> dict[str, str]:
+    """Which vectors these are, and how far they have come."""
+    return dict(connection.execute("SELECT name, value FROM vector_meta").fetchall())
 
 
 def _hashes(connection: sqlite3.Connection, entries: Sequence[MemoryEntry]) -> dict[str, str]:

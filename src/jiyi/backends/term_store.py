@@ -8,10 +8,11 @@ by differences, so adding an entry costs the same in a large scope as in a small
 from __future__ import annotations
 
 import sqlite3
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from operator import itemgetter
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from jiyi.backends.derived_file import FILE_ERRORS
 from jiyi.backends.term_check import row_checksum, wrong_sums
@@ -33,6 +34,8 @@ from jiyi.backends.term_rows import (
     term_row,
 )
 from jiyi.ports import ALONE, CONVERSATION, TermRow, TermStatistics
+
+R = TypeVar("R")
 
 # A conversation of at most this many entries is read whole: one question instead of two for each entry in it.
 _SHORT_THREAD = 64
@@ -84,6 +87,8 @@ _COLUMNS = (
 )
 _INSERT = f"INSERT INTO entry_terms ({_COLUMNS}, checksum) VALUES ({','.join('?' * 16)})"
 _SELECT = f"SELECT {_COLUMNS} FROM entry_terms"
+_BY_THREAD = itemgetter(0, 1)
+_LENGTHS = (8, 16, 32, 48, 64, 96, 128, 256, 500)
 
 
 class TermStore:
@@ -132,36 +137,37 @@ class TermStore:
 
     def statistics(self, scopes: Sequence[str], words: Sequence[str], bigrams: Sequence[str]) -> TermStatistics:
         """Numbers of the visible scopes together."""
-        marks = ",".join("?" * len(scopes))
         totals = self._reader.execute(
-            "SELECT sum(entries), sum(shortness), sum(bigram_shortness), sum(conversations), "
-            f"sum(conversation_shortness) FROM scope_totals WHERE scope IN ({marks})",
+            "SELECT scope, entries, shortness, bigram_shortness, conversations, conversation_shortness "
+            f"FROM scope_totals WHERE scope IN ({_marks(scopes)})",
             scopes,
-        ).fetchone()
-        entries, shortness, bigram_shortness, conversations, conversation_shortness = (value or 0 for value in totals)
+        ).fetchall()
+        entries, shortness, bigram_shortness, conversations, conversation_shortness = (
+            sum(total[column] for total in totals) for column in range(1, 6)
+        )
+        # A scope without texts, or without conversations, has no frequencies either: not asked for.
+        of_texts = [total[0] for total in totals if total[1]]
+        of_conversations = [total[0] for total in totals if total[4]]
         return TermStatistics(
             entries=entries,
             mean_length=mean_length(entries, shortness),
             mean_bigram_length=mean_length(entries, bigram_shortness),
-            word_df=self._df(scopes, WORDS, words),
-            bigram_df=self._df(scopes, BIGRAMS, bigrams),
+            word_df=self._df(of_texts, WORDS, words),
+            bigram_df=self._df(of_texts, BIGRAMS, bigrams),
             conversations=conversations,
             mean_conversation_length=mean_length(conversations, conversation_shortness),
-            conversation_df=self._df(scopes, CONVERSATIONS, words),
+            conversation_df=self._df(of_conversations, CONVERSATIONS, words),
         )
 
     def _df(self, scopes: Sequence[str], field: int, terms: Sequence[str]) -> tuple[int, ...]:
         ids = [term_id(term) for term in terms]
-        found: Counter[int] = Counter()
-        for start in range(0, len(ids), 500):
-            chunk = ids[start : start + 500]
-            marks = ",".join("?" * len(chunk))
+        found = dict.fromkeys(ids, 0)
+        wanted = list(found)
+        for start in range(0, len(wanted), 500):
+            chunk = _filled_up(wanted[start : start + 500])
+            sql = f"SELECT term, df FROM term_df WHERE scope = ? AND field = ? AND term IN ({_marks(chunk)})"
             for scope in scopes:
-                rows = self._reader.execute(
-                    f"SELECT term, df FROM term_df WHERE scope = ? AND field = ? AND term IN ({marks})",
-                    (scope, field, *chunk),
-                )
-                for term, df in rows:
+                for term, df in self._reader.execute(sql, (scope, field, *chunk)):
                     found[term] += df
         return tuple(found[term] for term in ids)
 
@@ -171,18 +177,21 @@ class TermStore:
         Rows that follow each other in one thread follow each other in the answer.
         """
         members: defaultdict[tuple[str, str], list[tuple[Any, ...]]] = defaultdict(list)
-        for row in self._rows(ids, scopes):
-            members[row[0], row[1]].append(row)
         found: list[tuple[Any, ...]] = []
+        for row in self._rows(ids, scopes):
+            if row[1].startswith(ALONE):
+                found.append(row)
+            else:
+                members[row[0], row[1]].append(row)
         for (scope, thread), rows in sorted(members.items()):
-            if thread.startswith(ALONE):
-                found += rows
-            elif thread.startswith(CONVERSATION) and self._entries(scope, thread) <= _SHORT_THREAD:
+            if thread.startswith(CONVERSATION) and self._entries(scope, thread) <= _SHORT_THREAD:
                 found += self._reader.execute(
                     f"{_SELECT} WHERE scope = ? AND thread = ? ORDER BY position, event_time, entry_id", (scope, thread)
                 ).fetchall()
             else:
                 found += self._around(rows, reach)
+        # By scope and thread; what stands in one thread is in order and stays so.
+        found.sort(key=_BY_THREAD)
         return [term_row(row[0], row[1], row[3], row[4], row[6:13]) for row in found]
 
     def _rows(self, ids: Sequence[str], scopes: Sequence[str]) -> list[tuple[Any, ...]]:
@@ -235,7 +244,6 @@ class TermStore:
     ) -> dict[tuple[str, str], tuple[int, tuple[int, ...]]]:
         """For each (scope, conversation) its length and how often each word stands in it."""
         ids = [term_id(word) for word in words]
-        marks = ",".join("?" * len(ids))
         found = {}
         for scope, thread in threads:
             length = self._reader.execute(
@@ -243,7 +251,8 @@ class TermStore:
             ).fetchone()
             counts = dict(
                 self._reader.execute(
-                    f"SELECT term, tf FROM conversation_terms WHERE scope = ? AND thread = ? AND term IN ({marks})",
+                    "SELECT term, tf FROM conversation_terms WHERE scope = ? AND thread = ? "
+                    f"AND term IN ({_marks(ids)})",
                     (scope, thread, *ids),
                 ).fetchall()
             )
@@ -284,9 +293,9 @@ def _alone(connection: sqlite3.Connection, scope: str, ids: Sequence[str]) -> li
     """Those of the entries that stand in this scope and in no thread with others."""
     found: list[tuple[Any, ...]] = []
     for start in range(0, len(ids), 500):
-        threads = [ALONE + entry_id for entry_id in ids[start : start + 500]]
-        places = ",".join("?" * len(threads))
-        found += connection.execute(f"{_SELECT} WHERE scope = ? AND thread IN ({places})", (scope, *threads)).fetchall()
+        threads = _filled_up([ALONE + entry_id for entry_id in ids[start : start + 500]])
+        sql = f"{_SELECT} WHERE scope = ? AND thread IN ({_marks(threads)})"
+        found += connection.execute(sql, (scope, *threads)).fetchall()
     return found
 
 
@@ -294,8 +303,18 @@ def _by_ids(connection: sqlite3.Connection, ids: Sequence[str]) -> list[tuple[An
     found: list[tuple[Any, ...]] = []
     for start in range(0, len(ids), 500):
         chunk = ids[start : start + 500]
-        found += connection.execute(f"{_SELECT} WHERE entry_id IN ({','.join('?' * len(chunk))})", chunk).fetchall()
+        found += connection.execute(f"{_SELECT} WHERE entry_id IN ({_marks(chunk)})", chunk).fetchall()
     return found
+
+
+def _filled_up(values: list[R]) -> list[R]:
+    """The last one again and again, up to one of a few lengths: then nearly every statement was prepared before."""
+    wanted = next((size for size in _LENGTHS if size >= len(values)), len(values))
+    return values + values[-1:] * (wanted - len(values))
+
+
+def _marks(values: Sequence[object]) -> str:
+    return ",".join("?" * len(values))
 
 
 def _count(connection: sqlite3.Connection, gone: Sequence[Features], come: Sequence[Features]) -> None:
@@ -360,8 +379,7 @@ def _term_counts(
         for start in range(0, len(wanted), 500):
             chunk = wanted[start : start + 500]
             rows = connection.execute(
-                "SELECT term, tf FROM conversation_terms WHERE scope = ? AND thread = ? "
-                f"AND term IN ({','.join('?' * len(chunk))})",
+                f"SELECT term, tf FROM conversation_terms WHERE scope = ? AND thread = ? AND term IN ({_marks(chunk)})",
                 (scope, thread, *chunk),
             )
             found.update(((scope, thread, term), tf) for term, tf in rows)

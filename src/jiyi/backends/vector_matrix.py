@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
+from math import isfinite
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,8 @@ from jiyi.model import clock
 Floats = NDArray[np.float32]
 
 _MOST_EXACT = 20_000
+_NOWHERE = -1
+_BLOCK = 64
 
 
 class ScopeMatrix:
@@ -34,6 +37,8 @@ class ScopeMatrix:
         self._single = True
         self.sequence = 0
         """The last change that this matrix has taken in."""
+        self.mark: tuple[str | None, ...] = ()
+        """What the file said of itself before the matrix was last compared with it."""
 
     @property
     def nbytes(self) -> int:
@@ -92,10 +97,13 @@ class ScopeMatrix:
         `similarities` may differ in the last digit between equal rows, depending on where they stand.
         """
         # An update appends behind these rows or replaces the whole, so what is taken here stays as it is.
-        matrix, starts, rows = self._matrix, self._starts, self._rows
+        matrix, starts, rows, single = self._matrix, self._starts, self._rows, self._single
         wide = query.astype(np.float64)
 
         def similarities(places: NDArray[np.int64]) -> Floats:
+            if single:
+                alone: Floats = np.clip((matrix[places] * wide).sum(axis=1), -1.0, 1.0).astype(np.float32)
+                return alone
             ends = np.where(places + 1 < len(starts), starts[np.minimum(places + 1, len(starts) - 1)], rows)
             counts = ends - starts[places]
             firsts = np.cumsum(counts) - counts
@@ -151,8 +159,8 @@ class MatrixScan:
         # The lists of a matrix are replaced, never reordered, so what is taken here stays true for this scan.
         self._parts = [(matrix.ids, matrix.ordinals, matrix.times, similarities) for matrix, similarities in parts]
         self._exact = [matrix.exact(query) for matrix, _ in parts]
-        values = [similarities[np.isfinite(similarities)] for _, similarities in parts]
-        joined = np.concatenate(values) if values else np.empty(0, dtype=np.float32)
+        values = [_finite(similarities) for _, similarities in parts]
+        joined = values[0] if len(values) == 1 else np.concatenate(values or [np.empty(0, dtype=np.float32)])
         self.count = len(joined)
         self.mean = float(joined.mean(dtype=np.float64)) if len(joined) else 0.0
 
@@ -177,10 +185,10 @@ class MatrixScan:
                 for start, end in periods:
                     inside |= (times >= clock.microseconds(start)) & (times < clock.microseconds(end))
                 usable = np.where(inside, usable, np.float32(-np.inf))
-            most = min(limit, len(usable))
-            if most:
-                places = np.argpartition(-usable, most - 1)[:most].tolist()
-                found += [(float(usable[place]), ids[place]) for place in places if np.isfinite(usable[place])]
+            if len(usable):
+                best = _greatest(usable, limit)
+                alike = zip(usable[best].tolist(), best.tolist(), strict=True)
+                found += [(similarity, ids[place]) for similarity, place in alike if isfinite(similarity)]
         found.sort(key=lambda pair: (-pair[0], pair[1]))
         return [entry_id for _, entry_id in found[:limit]]
 
@@ -188,15 +196,28 @@ class MatrixScan:
         """The similarity of each of these, the same for equal texts; NaN where there is no vector."""
         found = np.full(len(ids), np.nan, dtype=np.float32)
         for (_, ordinals, _, similarities), exact in zip(self._parts, self._exact, strict=True):
-            known = [
-                (row, place)
-                for row, entry_id in enumerate(ids)
-                if (place := ordinals.get(entry_id)) is not None
-                and place < len(similarities)
-                and np.isfinite(similarities[place])
-            ]
-            if known:
-                rows, places = np.asarray(known, dtype=np.int64).T
+            places = np.asarray([ordinals.get(entry_id, _NOWHERE) for entry_id in ids], dtype=np.int64)
+            rows = np.flatnonzero((places >= 0) & (places < len(similarities)))
+            rows = rows[np.isfinite(similarities[places[rows]])]
+            if len(rows):
+                known = places[rows]
                 # So many are not put in order, only their mean is asked.
-                found[rows] = exact(places) if len(places) <= _MOST_EXACT else similarities[places]
+                found[rows] = exact(known) if len(known) <= _MOST_EXACT else similarities[known]
         return found
+
+
+def _greatest(values: Floats, limit: int) -> NDArray[np.int64]:
+    """Places of the greatest values, the greatest first."""
+    places = np.arange(len(values))
+    blocks = len(values) // _BLOCK
+    if blocks >= 2 * limit:
+        # So many blocks hold a value that is at least as great as this one: nothing below it is among the greatest.
+        greatest = values[: blocks * _BLOCK].reshape(blocks, _BLOCK).max(axis=1)
+        places = np.flatnonzero(values >= np.partition(greatest, blocks - limit)[blocks - limit])
+    return places[np.argsort(-values[places], kind="stable")[:limit]]
+
+
+def _finite(values: Floats) -> Floats:
+    """Without those of the dead; nearly always there are none."""
+    finite = np.isfinite(values)
+    return values if finite.all() else values[finite]

@@ -31,14 +31,16 @@ class Chat:
         self,
         room: ChatRoom,
         run: Callable[..., Awaitable[Any]],
+        run_short: Callable[..., Awaitable[Any]],
         run_slowly: Callable[..., Awaitable[Any]],
         written: Callable[[], None],
         model: ChatModel | None = None,
     ) -> None:
-        """`run` does blocking work on a thread; `run_slowly` does what may ask a model."""
+        """`run` does blocking work on a thread, `run_short` one small write, `run_slowly` what may ask a model."""
         self._room = room
         self._model = model
         self._run = run
+        self._run_short = run_short
         self._run_slowly = run_slowly
         self._written = written
 
@@ -64,14 +66,13 @@ class Chat:
 
     async def put(self, message: MessageLike) -> str:
         """Add a message; on disk when this returns. Returns its id. No model is asked."""
-        return (await self._put([check_message(message, "message")]))[0]
+        ids: list[str] = await self._run_short(self._room.put, [check_message(message, "message")])
+        self._written()
+        return ids[0]
 
     async def put_many(self, messages: Sequence[MessageLike]) -> list[str]:
         """Add messages in one transaction; returns their ids."""
-        return await self._put(check_messages(messages))
-
-    async def _put(self, messages: Sequence[Message]) -> list[str]:
-        ids: list[str] = await self._run(self._room.put, messages)
+        ids: list[str] = await self._run(self._room.put, check_messages(messages))
         self._written()
         return ids
 

@@ -134,6 +134,9 @@ class Settings:
     background_indexing: bool = setting(True, parse.flag, "keep the indexes up to date in a thread")
     background_jobs: bool = setting(True, parse.flag, "do background work in a thread")
     job_attempts: int = setting(6, parse.whole(1, 100), "how often background work is begun before it is given up")
+    loop_seconds: float = setting(
+        0.002, parse.number(0, 1), "while writes take less than this, they are made on the event loop itself; 0: never"
+    )
     freshness_seconds: float = setting(10.0, parse.number(0, 3600), "how long a recall waits for the indexes")
     recall_messages: bool = setting(True, parse.flag, "what is said in conversations can be recalled")
     token_limit: int = setting(64_000, parse.whole(1, 1 << 40), "how many tokens a chat's window has at most")

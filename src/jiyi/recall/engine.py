@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import wait
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta, tzinfo
+from threading import Event
 from typing import TYPE_CHECKING, NamedTuple
 
 from jiyi.errors import IndexDamagedError, IndexingError, IndexUnavailableError, InvalidInputError, ModelError
@@ -19,12 +20,12 @@ from jiyi.model.filters import Filters
 from jiyi.model.scoring import FinalWeights, time_decay
 from jiyi.ports import ALONE, CONVERSATION, StatesMode
 from jiyi.recall.question import Period, Question, read_question
-from jiyi.recall.settings import RecallSettings
+from jiyi.recall.settings import DECIMALS, RecallSettings
 from jiyi.recall.tags import TagMirror, recall_by_tags
 from jiyi.text import highlight
 
 if TYPE_CHECKING:
-    from concurrent.futures import Executor, Future
+    from concurrent.futures import Executor
 
     from jiyi.indexing import Drainer, IndexState
     from jiyi.ports import (
@@ -32,10 +33,13 @@ if TYPE_CHECKING:
         Embedder,
         Mark,
         RecordStore,
+        ScopeReader,
         TermRow,
         TermStatistics,
         TextIndex,
+        TextSource,
         VectorIndex,
+        Vectors,
         VectorScan,
     )
     from jiyi.recall.gather import Gathered
@@ -46,8 +50,6 @@ MODES = ("hybrid", "keyword", "semantic", "tags")
 # In a scope with more texts than this, what the filters leave is found by looking at the best first.
 _MANY_TEXTS = 2_000
 _LOOK_AHEAD = (2, 7, 25)
-_SPARE = 5
-_DECIMALS = 9
 _SOFT_EDGE = timedelta(days=3)
 # So far from the ends of the calendar that an edge fits in.
 _FIRST_MOMENT = datetime.min.replace(tzinfo=UTC) + _SOFT_EDGE
@@ -84,9 +86,11 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class _Search:
-    """What is looked for."""
+    """What is looked for, and what the words have found."""
 
     request: Request
+    text: TextSource
+    """Where the words are looked for."""
     question: Question
     today: datetime
     periods: list[Period]
@@ -96,6 +100,12 @@ class _Search:
     """How many proposals an answer needs at the least."""
     inside: int
     """How many of them from the named times."""
+    proposed: Sequence[str] = ()
+    """What the text index proposes."""
+    statistics: TermStatistics | None = None
+    """`None` where the text index cannot be asked."""
+    ahead: Sequence[TermRow] = ()
+    """Proposals that were read already; each stands by itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,8 +143,10 @@ class RecallEngine:
     settings: RecallSettings
     zone: tzinfo
     helpers: Executor
-    """Where the vectors are asked while the text index is."""
+    """Where the text index is asked while the vectors are."""
     tags: TagMirror
+    reader: ScopeReader | None = None
+    """Reads small scopes whole, where the engine can."""
 
     def answer(self, request: Request) -> list[MemoryEntry]:
         """`recall`, and once more if an index was deleted or turned out to be broken while it was asked."""
@@ -171,54 +183,83 @@ class RecallEngine:
         self.helpers.shutdown()
 
     def _recall(self, request: Request, now: datetime) -> Answer:
+        vector: Vectors | ModelError | None = None
+        if self.reader is not None and self.reader.worthwhile(request.filters.scopes):
+            answer, vector = self._recall_at_once(self.reader, request, now)
+            if answer is not None:
+                return answer
         head = self.store.head()
         coverage: list[IndexCoverage] = []
         beside: list[IndexCoverage] = []
-        # The vectors are asked in another thread: that is arithmetic, and leaves this one free for the words.
-        asked = self.helpers.submit(self._similar, request, head, beside) if self._scans(request, beside) else None
-        try:
-            text_ready = self._ready(self.text, request.filters, coverage, head)
-            search = self._search(request, now)
-            proposed = self._by_words(search) if text_ready and request.mode != "semantic" else {}
-            statistics = self._statistics(search) if text_ready else None
-            ahead = self._ahead(search, list(proposed), asked) if asked is not None else ()
-        except BaseException:
-            if asked is not None:
-                wait((asked,))
-            raise
-        similar = asked.result() if asked is not None else None
+        similar: _Similar | None = None
+        if self._scans(request, beside):
+            # The words are looked for in another thread. The meaning takes longer, and so nobody has to be woken when
+            # both are known.
+            scanned = Event()
+            words = self.helpers.submit(self._words, request, now, head, coverage, scanned)
+            try:
+                similar = self._similar(request, head, beside, vector)
+            except BaseException:
+                wait((words,))
+                raise
+            finally:
+                scanned.set()
+            search = words.result()
+        else:
+            search = self._words(request, now, head, coverage, None)
         coverage += beside
         try:
-            found = self._found(search, proposed, statistics, similar, ahead)
+            found = self._found(search, similar)
         except IndexUnavailableError as error:
             if similar is None:
                 raise
             # The vectors went away in the middle of the answer.
             coverage[-1] = _silent(coverage[-1], error)
-            found = self._found(search, proposed, statistics, None, ahead)
+            found = self._found(search, None)
         if found is None:
             reasons = "; ".join(f"{part.index}: {part.note or 'not asked'}" for part in coverage)
             raise IndexingError(f"no index could answer ({reasons}); the records are safe: run 'jiyi repair'")
         return Answer(self._ranked(request, search.question, found, tuple(coverage), now), len(found.ids))
 
-    def _found(
-        self,
-        search: _Search,
-        by_words: dict[str, None],
-        statistics: TermStatistics | None,
-        similar: _Similar | None,
-        ahead: Sequence[TermRow],
-    ) -> Gathered | None:
+    def _recall_at_once(
+        self, reader: ScopeReader, request: Request, now: datetime
+    ) -> tuple[Answer | None, Vectors | ModelError | None]:
+        """Out of scopes that are read whole; no answer when the indexes have to be asked one by one.
+
+        Beside it the question as a vector, if that was tried: it may have taken longer than everything else.
+        """
+        coverage: list[IndexCoverage] = []
+        vector: Vectors | ModelError | None = None
+        if self._scans(request, coverage) and self.vectors is not None and self.embedder is not None:
+            vector = _embedded(self.embedder, request.query)
+            coverage.append(IndexCoverage(self.vectors.name, answered=True))
+        asked = vector
+        if isinstance(asked, ModelError):
+            coverage[-1], asked = _silent(coverage[-1], asked), None
+        search = self._search(request, now)
+        reading = reader.read(request.filters, asked, bigrams=bool(search.question.bigrams))
+        if reading is None or (reading.scan is None and request.mode == "semantic"):
+            return None, vector
+        coverage.insert(0, IndexCoverage(self.text.name, answered=True, note=reading.mode))
+        search = self._looked_up(replace(search, text=reading.text))
+        similar = None if reading.scan is None else self._best(request, reading.scan)
+        found = self._found(search, similar)
+        if found is None:
+            return None, vector
+        ranked = self._ranked(request, search.question, found, tuple(coverage), now)
+        return Answer(ranked, len(found.ids)), vector
+
+    def _found(self, search: _Search, similar: _Similar | None) -> Gathered | None:
         """The candidates; `None` when no index could be asked."""
-        if statistics is not None and (similar is not None or search.request.mode != "semantic"):
-            proposed = dict(by_words)
+        if search.statistics is not None and (similar is not None or search.request.mode != "semantic"):
+            proposed = dict.fromkeys(search.proposed)
             if similar is not None:
                 proposed.update(self._by_meaning(search, similar))
             elif search.dated is not None:
                 # The date may be all that matches: whatever happened then.
                 inside = self.store.page(search.dated, limit=search.inside, offset=0)
                 proposed.update(dict.fromkeys(entry.id for entry in inside))
-            return self._gathered(search, list(proposed), statistics, similar, ahead)
+            return self._gathered(search, list(proposed), search.statistics, similar)
         if similar is not None:
             from jiyi.recall.gather import gather_without_text
 
@@ -253,15 +294,20 @@ class RecallEngine:
         coverage.append(IndexCoverage("vectors", answered=False, note="no embedder is configured"))
         return False
 
-    def _similar(self, request: Request, head: Mark, coverage: list[IndexCoverage]) -> _Similar | None:
-        if (
-            self.vectors is None
-            or self.embedder is None
-            or not self._ready(self.vectors, request.filters, coverage, head)
-        ):
+    def _similar(
+        self, request: Request, head: Mark, coverage: list[IndexCoverage], known: Vectors | ModelError | None
+    ) -> _Similar | None:
+        """What the vectors say; `known` is the question as a vector, if somebody has made it already."""
+        if self.vectors is None or self.embedder is None:
+            return None
+        # First, while the words are looked for: it is what takes longest, and needs nothing else.
+        vector = _embedded(self.embedder, request.query) if known is None else known
+        if not self._ready(self.vectors, request.filters, coverage, head):
+            return None
+        if isinstance(vector, ModelError):
+            coverage[-1] = _silent(coverage[-1], vector)
             return None
         try:
-            vector = self.embedder.embed([request.query])[0]
             return self._best(request, self.vectors.scan(vector, request.filters.scopes))
         except IndexDamagedError:
             raise
@@ -287,6 +333,38 @@ class RecallEngine:
         allowed = self.store.matching_ids(filters)
         return _Similar(scan, scan.best(most, allowed=allowed), allowed)
 
+    def _words(
+        self, request: Request, now: datetime, head: Mark, coverage: list[IndexCoverage], scanned: Event | None
+    ) -> _Search:
+        """The question, taken apart, with what the text index says to it.
+
+        What it proposes is read at once, unless the vectors have been `scanned` and nobody is to be kept waiting. Not
+        the records as well: most of them are not needed, and reading them holds the vectors up.
+        """
+        ready = self._ready(self.text, request.filters, coverage, head)
+        search = self._search(request, now)
+        if not ready:
+            return search
+        search = self._looked_up(search)
+        if not search.proposed or scanned is None or scanned.is_set():
+            return search
+        from jiyi.recall.gather import REACH
+
+        ahead = self.text.windows(search.proposed, reach=REACH, scopes=request.filters.scopes)
+        if not all(row.thread.startswith(ALONE) for row in ahead):
+            # Of what has neighbours only one reading of all proposals knows the order.
+            return search
+        return replace(search, ahead=ahead)
+
+    def _looked_up(self, search: _Search) -> _Search:
+        """The search with what its words find, and their numbers."""
+        scopes, question = search.request.filters.scopes, search.question
+        return replace(
+            search,
+            proposed=list(self._by_words(search)) if search.request.mode != "semantic" else [],
+            statistics=search.text.statistics(scopes, question.words, question.bigrams),
+        )
+
     def _search(self, request: Request, now: datetime) -> _Search:
         """The question, taken apart."""
         today = min(max(now, _FIRST_MOMENT), _LAST_MOMENT)
@@ -295,6 +373,7 @@ class RecallEngine:
         within = _within(request.filters, periods)
         return _Search(
             request,
+            self.text,
             question,
             today,
             periods,
@@ -303,31 +382,12 @@ class RecallEngine:
             inside=max(self.settings.dated_candidates, 2 * request.limit),
         )
 
-    def _statistics(self, search: _Search) -> TermStatistics:
-        return self.text.statistics(search.request.filters.scopes, search.question.words, search.question.bigrams)
-
-    def _ahead(self, search: _Search, proposals: Sequence[str], asked: Future[_Similar | None]) -> Sequence[TermRow]:
-        """Read what the words have proposed, as long as there is nothing to do but wait for the vectors.
-
-        Not the records as well: most of them are not needed, and reading them holds the vectors up.
-        """
-        from jiyi.recall.gather import REACH
-
-        rows: Sequence[TermRow] = ()
-        if proposals and not asked.done():
-            rows = self.text.windows(proposals, reach=REACH, scopes=search.request.filters.scopes)
-            if not all(row.thread.startswith(ALONE) for row in rows):
-                # Of what has neighbours only one reading of all proposals knows the order.
-                rows = ()
-        return rows
-
     def _gathered(
         self,
         search: _Search,
         proposals: Sequence[str],
         statistics: TermStatistics,
         similar: _Similar | None,
-        ahead: Sequence[TermRow],
     ) -> Gathered:
         from jiyi.recall.gather import gather
 
@@ -335,7 +395,7 @@ class RecallEngine:
         return gather(
             search.question,
             proposals,
-            self.text,
+            search.text,
             statistics,
             None if similar is None else similar.scan,
             filters.scopes,
@@ -344,7 +404,7 @@ class RecallEngine:
             inside_dates=self.store.count(Filters(filters.scopes, periods=_plain(periods))) if periods else 0,
             offset=self.zone.utcoffset(search.today.replace(tzinfo=None)) or timedelta(),
             admit=self._admission(filters),
-            known=ahead,
+            known=search.ahead,
             allowed=None if similar is None else similar.allowed,
         )
 
@@ -360,17 +420,9 @@ class RecallEngine:
     def _by_words(self, search: _Search) -> dict[str, None]:
         """What the text index proposes: everywhere, and at the times that the question names."""
         settings, filters = self.settings, search.request.filters
-        found = self._by_text(
-            search.question, filters, max(settings.word_candidates, search.least), settings.bigram_candidates
-        )
+        found = _by_text(search, filters, max(settings.word_candidates, search.least), settings.bigram_candidates)
         if search.dated is not None:
-            found.update(self._by_text(search.question, search.dated, search.inside, search.inside))
-        return found
-
-    def _by_text(self, question: Question, filters: Filters, words: int, bigrams: int) -> dict[str, None]:
-        found = dict.fromkeys(self.text.propose("words", question.words, filters, limit=words, labels=True))
-        if question.bigrams:
-            found.update(dict.fromkeys(self.text.propose("bigrams", question.bigrams, filters, limit=bigrams)))
+            found.update(_by_text(search, search.dated, search.inside, search.inside))
         return found
 
     def _by_meaning(self, search: _Search, similar: _Similar) -> dict[str, None]:
@@ -398,37 +450,45 @@ class RecallEngine:
         now: datetime,
     ) -> list[MemoryEntry]:
         # The scorer brings numpy, which a program that only writes need not load.
-        from jiyi.recall.scorer import score
+        from jiyi.recall.scorer import rounded, score
 
         scores = score(found.candidates, self.settings.weights, keyword=request.mode != "semantic")
-        totals = [round(float(value), _DECIMALS) for value in scores.total]
+        totals, relevances = rounded(scores.total), rounded(scores.relevance)
         # Neither its words nor its meaning speak for it: not an answer.
-        places = [place for place in range(len(totals)) if totals[place] > 0 or scores.lexical[place] > 0]
+        spoken_for = (scores.lexical > 0).tolist()
+        places = [place for place, total in enumerate(totals) if total > 0 or spoken_for[place]]
         if request.mode == "semantic" and (cosine := found.candidates.cosine) is not None:
             # Only what has a meaning of its own: not what a reflection speaks for, however near it stands to a hit.
             scored = found.candidates.scored
             places = [place for place in places if cosine[scored[place]] == cosine[scored[place]]]
         places.sort(key=lambda place: (-totals[place], -found.times[place], found.ids[place]))
-        most = max(request.limit, request.candidates if request.weights is not None else 0) + _SPARE
+        most = max(request.limit, request.candidates if request.weights is not None else 0)
         found_entries: list[_Weighed] = []
+
+        def rank(place: int) -> tuple[float, int]:
+            # What is less than nothing is shown as nothing: then only the times tell, in any order.
+            return (totals[place], found.times[place]) if relevances[place] == totals[place] else (relevances[place], 0)
+
         # The records may drop what an index still holds: go on down the order until there is enough.
-        for chunk in _chunks(places, most, lambda place: (totals[place], found.times[place])):
+        for chunk in _chunks(places, most, rank):
             entries = self.store.fetch([found.ids[place] for place in chunk], request.filters)
             for place in chunk:
                 entry = entries.get(found.ids[place])
                 if entry is not None:
-                    relevance = round(float(scores.relevance[place]), _DECIMALS)
-                    found_entries.append(_Weighed(entry, place, relevance, relevance))
-            if len(found_entries) >= most - _SPARE:
+                    found_entries.append(_Weighed(entry, place, relevances[place], relevances[place]))
+            if len(found_entries) >= most:
                 break
         found_entries.sort(key=_order)
         if request.weights is not None:
-            kept = found_entries[: max(request.limit, request.candidates)]
+            kept = found_entries[:most]
             found_entries = sorted((_final(each, request.weights, now) for each in kept), key=_order)
         # Only what is returned is made a hit: copying an entry takes longer than weighing it.
+        returned = found_entries[: request.limit]
+        rows = [each.place for each in returned]
+        shown = {name: rounded(part[rows]) for name, part in scores.parts.items()}
         hits = []
-        for each in found_entries[: request.limit]:
-            parts = {name: round(float(part[each.place]), _DECIMALS) for name, part in scores.parts.items()}
+        for line, each in enumerate(returned):
+            parts = {name: part[line] for name, part in shown.items()}
             matched = _matched(found.candidates, each.place, question)
             explanation = Explanation({**parts, **each.parts}, matched, coverage)
             hits.append(each.entry.as_hit(each.relevance, explanation))
@@ -461,6 +521,23 @@ class RecallEngine:
                             near.append(entry)
             found.append(replace(hit, context=tuple(near)))
         return found
+
+
+def _by_text(search: _Search, filters: Filters, words: int, bigrams: int) -> dict[str, None]:
+    text, question = search.text, search.question
+    found = dict.fromkeys(text.propose("words", question.words, filters, limit=words, labels=True))
+    if question.bigrams:
+        found.update(dict.fromkeys(text.propose("bigrams", question.bigrams, filters, limit=bigrams)))
+    return found
+
+
+def _embedded(embedder: Embedder, query: str) -> Vectors | ModelError:
+    """The question as a vector, or why there is none."""
+    try:
+        vector: Vectors = embedder.embed([query])[0]
+    except ModelError as error:
+        return error
+    return vector
 
 
 def _matched(candidates: Candidates, place: int, question: Question) -> tuple[str, ...]:
@@ -501,7 +578,7 @@ def _final(each: _Weighed, weights: FinalWeights, now: datetime) -> _Weighed:
     """S_final = α·relevance + β·decay + γ·importance."""
     entry = each.entry
     decay = time_decay(entry.last_accessed_at, now, weights.decay_rate)
-    final = round(weights.final_score(each.relevance, decay, entry.importance_score), _DECIMALS)
+    final = round(weights.final_score(each.relevance, decay, entry.importance_score), DECIMALS)
     parts = {"relevance": each.relevance, "decay": decay, "importance": entry.importance_score, "final": final}
     return _Weighed(entry, each.place, each.relevance, final, parts)
 

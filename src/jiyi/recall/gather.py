@@ -8,13 +8,14 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from jiyi.model import clock
-from jiyi.ports import TIMED
+from jiyi.ports import CONVERSATION, TIMED
 from jiyi.recall.scorer import NOBODY, Candidates, FieldCounts, Floats, Rows
 
 if TYPE_CHECKING:
-    from jiyi.ports import TermRow, TermStatistics, TextIndex, VectorScan
+    from jiyi.ports import TermRow, TermStatistics, TextSource, VectorScan
     from jiyi.recall.question import Period, Question
     from jiyi.recall.settings import ScoringWeights
 
@@ -43,7 +44,7 @@ class Gathered:
 def gather(
     question: Question,
     proposals: Sequence[str],
-    text: TextIndex,
+    text: TextSource,
     statistics: TermStatistics,
     scan: VectorScan | None,
     scopes: Sequence[str],
@@ -61,20 +62,23 @@ def gather(
     `known` are some of the proposals that were read before and that have no surroundings.
     """
     read = {row.entry_id for row in known}
-    rows = [*known, *text.windows([each for each in proposals if each not in read], reach=REACH, scopes=scopes)]
-    places = _candidate_rows(rows, set(proposals))
+    left = [each for each in proposals if each not in read]
+    rows = [*known, *text.windows(left, reach=REACH, scopes=scopes)] if left else list(known)
+    ids = [row.entry_id for row in rows]
+    threads = _Threads.of(rows)
+    scored = _candidate_rows(ids, set(proposals), threads)
     if admit is not None:
-        admitted = admit([rows[place].entry_id for place in places])
-        places = [place for place in places if rows[place].entry_id in admitted]
-    scored = np.asarray(places, dtype=np.int64)
-    neighbours, last = _neighbours(rows, places)
-    conversation, counts = _conversations(question, rows, places, text, statistics)
+        admitted = admit([ids[place] for place in scored])
+        scored = np.asarray([place for place in scored if ids[place] in admitted], dtype=np.int64)
+    candidates = scored.tolist()
+    times = np.asarray([row.event_time for row in rows], dtype=np.int64)
+    conversation, counts = _conversations(question, rows, candidates, threads, text, statistics)
     return Gathered(
-        ids=[rows[place].entry_id for place in places],
-        times=[rows[place].event_time for place in places],
+        ids=[ids[place] for place in candidates],
+        times=times[scored].tolist(),
         candidates=Candidates(
             scored=scored,
-            neighbours=neighbours,
+            neighbours=_neighbours(times, threads)[scored],
             entries=statistics.entries,
             words=_field(
                 [row.words for row in rows],
@@ -97,12 +101,12 @@ def gather(
             conversation=conversation,
             conversation_counts=counts,
             conversations=statistics.conversations,
-            date_nearness=_nearness([rows[place].event_time for place in places], periods) if question.dates else None,
+            date_nearness=_nearness(times[scored], periods) if question.dates else None,
             inside_dates=inside_dates,
-            cosine=scan.of([row.entry_id for row in rows]).astype(np.float64) if scan is not None else None,
+            cosine=scan.of(ids).astype(np.float64) if scan is not None else None,
             mean_cosine=_usual_similarity(scan, allowed) if scan is not None else 0.0,
-            question_share=_question_shares(rows, places, last, weights),
-            day=np.asarray([_day(rows[place], offset) for place in places], dtype=np.int64),
+            question_share=_question_shares(rows, threads, weights)[scored],
+            day=_days(times, threads, offset)[scored],
         ),
     )
 
@@ -142,62 +146,70 @@ def _usual_similarity(scan: VectorScan, allowed: Sequence[str] | None) -> float:
     return mean * count / (count + _PRIOR_TEXTS)
 
 
-def _day(row: TermRow, offset: timedelta) -> int:
+@dataclass(frozen=True, slots=True)
+class _Threads:
+    """Which rows stand in one thread, and what kind of thread it is. Said once, for all rules that ask."""
+
+    number: Rows
+    """Row -> thread."""
+    conversation: NDArray[np.bool_]
+    """Row -> whether its thread is a conversation."""
+    timed: NDArray[np.bool_]
+    """Row -> whether it stands in order of time only."""
+    apart: bool
+    """Whether no two rows stand in one thread."""
+
+    @classmethod
+    def of(cls, rows: Sequence[TermRow]) -> _Threads:
+        names: dict[tuple[str, str], int] = {}
+        number = np.asarray([names.setdefault((row.scope, row.thread), len(names)) for row in rows], dtype=np.int64)
+        conversation = np.asarray([thread.startswith(CONVERSATION) for _, thread in names], dtype=np.bool_)
+        timed = np.asarray([thread.startswith(TIMED) for _, thread in names], dtype=np.bool_)
+        return cls(number, conversation[number], timed[number], apart=len(names) == len(rows))
+
+    def same(self, step: int) -> NDArray[np.bool_]:
+        """Row -> whether the one so many rows further on stands in the same thread; as many rows less."""
+        return np.asarray(self.number[step:] == self.number[:-step])
+
+
+def _days(times: Rows, threads: _Threads, offset: timedelta) -> Rows:
     """The local day of a record, counted from the year 1. An hour of summer time more or less does not matter here."""
-    if not row.thread.startswith(TIMED):
-        return NOBODY
-    return _DAYS_TO_1970 + (row.event_time + offset // _MICROSECOND) // _DAY
+    return np.where(threads.timed, _DAYS_TO_1970 + (times + offset // _MICROSECOND) // _DAY, NOBODY)
 
 
-def _candidate_rows(rows: Sequence[TermRow], proposed: set[str]) -> list[int]:
+def _candidate_rows(ids: Sequence[str], proposed: set[str], threads: _Threads) -> Rows:
     """Places of the proposals and of what stands near them."""
-    found: set[int] = set()
-    for place, row in enumerate(rows):
-        if row.entry_id in proposed:
-            found.add(place)
-            for step in range(-EXPANSION, EXPANSION + 1):
-                near = place + step
-                if 0 <= near < len(rows) and _same_thread(rows[near], row):
-                    found.add(near)
-    return sorted(found)
+    own = np.asarray([entry_id in proposed for entry_id in ids], dtype=np.bool_)
+    found = own.copy()
+    for step in () if threads.apart else range(1, EXPANSION + 1):
+        same = threads.same(step)
+        found[step:] |= own[:-step] & same
+        found[:-step] |= own[step:] & same
+    return np.flatnonzero(found)
 
 
-def _same_thread(one: TermRow, other: TermRow) -> bool:
-    return one.thread == other.thread and one.scope == other.scope
+def _neighbours(times: Rows, threads: _Threads) -> Rows:
+    """Rows × 4: each one's neighbours, at most an hour from step to step."""
+    found = np.full((len(times), len(_STEPS)), NOBODY, dtype=np.int64)
+    if threads.apart:
+        return found
+    linked = threads.same(1) & (np.abs(np.diff(times)) <= NEIGHBOUR_SECONDS * 1_000_000)
+    # Those that go on to the next row, and those that go on to the one after it.
+    for step, goes in ((1, linked), (2, linked[1:] & linked[:-1])):
+        row = np.flatnonzero(goes)
+        found[row + step, _STEPS.index(-step)] = row
+        found[row, _STEPS.index(step)] = row + step
+    return found
 
 
-def _neighbours(rows: Sequence[TermRow], places: Sequence[int]) -> tuple[Rows, list[bool]]:
-    """Each candidate's neighbours, at most an hour from step to step; and whether it is the last of its thread."""
-    gap = NEIGHBOUR_SECONDS * 1_000_000
-
-    def next_to(place: int, step: int) -> int:
-        near = place + step
-        if place == NOBODY or not 0 <= near < len(rows) or not _same_thread(rows[near], rows[place]):
-            return NOBODY
-        return near if abs(rows[near].event_time - rows[place].event_time) <= gap else NOBODY
-
-    found = np.full((len(places), len(_STEPS)), NOBODY, dtype=np.int64)
-    last = []
-    for line, place in enumerate(places):
-        before, after = next_to(place, -1), next_to(place, 1)
-        found[line] = (before, after, next_to(before, -1), next_to(after, 1))
-        last.append(place + 1 >= len(rows) or not _same_thread(rows[place + 1], rows[place]))
-    return found, last
-
-
-def _question_shares(
-    rows: Sequence[TermRow], places: Sequence[int], last: Sequence[bool], weights: ScoringWeights
-) -> Floats:
+def _question_shares(rows: Sequence[TermRow], threads: _Threads, weights: ScoringWeights) -> Floats:
     """A bare question is not an answer, unless nothing followed it."""
-    return np.asarray(
-        [
-            rows[place].question_share
-            if rows[place].in_conversation and not final and rows[place].length <= weights.question_length
-            else 0.0
-            for place, final in zip(places, last, strict=True)
-        ],
-        dtype=np.float64,
-    )
+    found = np.zeros(len(rows))
+    followed = np.append(threads.same(1), False)
+    for place in np.flatnonzero(threads.conversation & followed).tolist():
+        if rows[place].length <= weights.question_length:
+            found[place] = rows[place].question_share
+    return found
 
 
 def _field(
@@ -223,21 +235,28 @@ def _field(
 
 
 def _conversations(
-    question: Question, rows: Sequence[TermRow], places: Sequence[int], text: TextIndex, statistics: TermStatistics
+    question: Question,
+    rows: Sequence[TermRow],
+    places: Sequence[int],
+    threads: _Threads,
+    text: TextSource,
+    statistics: TermStatistics,
 ) -> tuple[Rows, FieldCounts]:
-    threads = list(dict.fromkeys((rows[p].scope, rows[p].thread) for p in places if rows[p].in_conversation))
-    found = text.conversations(threads, question.words) if threads and question.words else {}
+    spoken = [place for place in places if threads.conversation[place]] if threads.conversation.any() else []
+    named = list(dict.fromkeys((rows[place].scope, rows[place].thread) for place in spoken))
+    found = text.conversations(named, question.words) if named and question.words else {}
     number = {thread: line for line, thread in enumerate(found)}
     tf = np.asarray([counts for _, counts in found.values()], dtype=np.float64).reshape(len(found), len(question.words))
     lengths = np.asarray([length for length, _ in found.values()], dtype=np.float64)
     df = np.asarray(statistics.conversation_df, dtype=np.float64)
-    which = np.asarray([number.get((rows[p].scope, rows[p].thread), NOBODY) for p in places], dtype=np.int64)
+    which = np.full(len(places), NOBODY)
+    if number:
+        which[:] = [number.get((rows[place].scope, rows[place].thread), NOBODY) for place in places]
     return which, FieldCounts(tf, lengths, df, statistics.mean_conversation_length)
 
 
-def _nearness(times: Sequence[int], periods: Sequence[Period]) -> Floats:
+def _nearness(moments: Rows, periods: Sequence[Period]) -> Floats:
     """1 inside a period, 0.6 within a day of it, 0.3 within three; only short periods have such edges."""
-    moments = np.asarray(times, dtype=np.int64)
     found = np.zeros(len(moments))
     for period in periods:
         start, end = clock.microseconds(period.start), clock.microseconds(period.end)

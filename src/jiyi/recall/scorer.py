@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from jiyi.recall.settings import ScoringWeights
+from jiyi.recall.settings import DECIMALS, ScoringWeights
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int64]
@@ -68,6 +68,11 @@ class Candidates:
     day: Rows
     """Candidate -> the day on which it happened, for records of no conversation; `NOBODY` for the others."""
 
+    @property
+    def in_company(self) -> bool:
+        """Whether any candidate has neighbours."""
+        return bool((self.neighbours != NOBODY).any())
+
 
 @dataclass(frozen=True, slots=True)
 class Scores:
@@ -84,14 +89,12 @@ class Scores:
 
 def score(candidates: Candidates, weights: ScoringWeights, *, keyword: bool = True) -> Scores:
     """Score the candidates. Nothing but the arguments matters, so every engine gives the same order."""
-    own = _bm25(candidates, candidates.words, weights, near=False)
-    with_neighbours = _bm25(candidates, candidates.words, weights, near=True)
+    own, with_neighbours = _bm25(candidates, candidates.words, weights)
     own_pairs = near_pairs = np.zeros(len(candidates.scored))
     share = 1.0
     if candidates.bigrams is not None:
         share = 1.0 / (1.0 + weights.bigrams)
-        own_pairs = _bm25(candidates, candidates.bigrams, weights, near=False)
-        near_pairs = _bm25(candidates, candidates.bigrams, weights, near=True)
+        own_pairs, near_pairs = _bm25(candidates, candidates.bigrams, weights)
     lexical_parts = {
         "words": own * share,
         "bigrams": own_pairs * weights.bigrams * share,
@@ -120,6 +123,12 @@ def score(candidates: Candidates, weights: ScoringWeights, *, keyword: bool = Tr
     return Scores(total, np.clip(total, 0.0, 1.0), shown, lexical, dense)
 
 
+def rounded(values: Floats) -> list[float]:
+    """As they are compared and shown."""
+    found: list[float] = np.round(values, DECIMALS).tolist()
+    return found
+
+
 def _idf(entries: int, df: Floats) -> Floats:
     return np.log(1.0 + (np.maximum(entries - df, 0.0) + 0.5) / (df + 0.5))
 
@@ -134,16 +143,19 @@ def _norm(length: Floats, mean: float, weights: ScoringWeights) -> Floats:
     return 1.0 - weights.b + weights.b * floored / max(mean, 1.0)
 
 
-def _bm25(candidates: Candidates, field: FieldCounts, weights: ScoringWeights, *, near: bool) -> Floats:
+def _bm25(candidates: Candidates, field: FieldCounts, weights: ScoringWeights) -> tuple[Floats, Floats]:
+    """By the text alone, and with its neighbours."""
     tf = field.tf[candidates.scored]
-    if near:
-        # One row of zeros at the end stands for nobody.
-        padded = np.vstack((field.tf, np.zeros((1, field.tf.shape[1]))))
-        tf = tf.copy()
-        for place, weight in enumerate(weights.neighbours):
-            tf += weight * padded[candidates.neighbours[:, place]]
     norm = _norm(field.length[candidates.scored], field.mean_length, weights)
-    return _saturated(tf, _idf(candidates.entries, field.df), norm, weights.k1)
+    idf = _idf(candidates.entries, field.df)
+    own = _saturated(tf, idf, norm, weights.k1)
+    if not candidates.in_company:
+        return own, own
+    # One row of zeros at the end stands for nobody.
+    padded = np.vstack((field.tf, np.zeros((1, field.tf.shape[1]))))
+    for place, weight in enumerate(weights.neighbours):
+        tf += weight * padded[candidates.neighbours[:, place]]
+    return own, _saturated(tf, idf, norm, weights.k1)
 
 
 def _conversation(candidates: Candidates, weights: ScoringWeights) -> Floats:
@@ -171,7 +183,7 @@ def _smoothed(candidates: Candidates, weights: ScoringWeights) -> Floats:
     present = np.append(known, False).astype(np.float64)
     total = cosine[candidates.scored].copy()
     weight_sum = np.ones(len(candidates.scored))
-    for place, weight in enumerate(weights.neighbours):
+    for place, weight in enumerate(weights.neighbours if candidates.in_company else ()):
         near = candidates.neighbours[:, place]
         total += weight * cosine[near]
         weight_sum += weight * present[near]
@@ -191,6 +203,8 @@ def _company(candidates: Candidates, alone: Floats, weights: ScoringWeights) -> 
     """Several good candidates of one day: that is the day. Which share of all that is good does each one's day have?"""
     best = float(alone.max(initial=0.0))
     if best <= 0:
+        return np.zeros_like(alone)
+    if not (candidates.day >= 0).any():
         return np.zeros_like(alone)
     good = np.maximum(alone / best, 0.0) ** weights.company_power
     days, which = np.unique(candidates.day, return_inverse=True)

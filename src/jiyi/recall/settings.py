@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+DECIMALS = 9
+"""To which scores are rounded: what differs by less is a matter of the order of additions."""
+
 
 @dataclass(frozen=True, slots=True)
 class ScoringWeights:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from jiyi.config import Settings, load_settings
 from jiyi.errors import ConfigError, JiyiError, RuntimeUnavailableError
 from jiyi.ports import ChatModel, Embedder
-from jiyi.wiring.profiles import open_database, record_store, text_index, vector_index
+from jiyi.wiring.profiles import open_database, record_store, scope_reader, text_index, vector_index
 from jiyi.workers import Once
 
 if TYPE_CHECKING:
@@ -212,8 +212,11 @@ def _with_indexes(
         dated_candidates=settings.dated_candidates,
         freshness_seconds=settings.freshness_seconds,
     )
-    helpers = ThreadPoolExecutor(max_workers=8, thread_name_prefix="jiyi-vectors")
-    engine = RecallEngine(store, text, vectors, embedder, vocabulary, drainer, recall, settings.zone, helpers, tags)
+    helpers = ThreadPoolExecutor(max_workers=8, thread_name_prefix="jiyi-words")
+    reader = scope_reader(settings, database, text, vectors)
+    engine = RecallEngine(
+        store, text, vectors, embedder, vocabulary, drainer, recall, settings.zone, helpers, tags, reader
+    )
     _log.info("记忆运行时: %s", "VectorMemoryRuntime")
 
     def make(run: Run, written: Callable[[], None]) -> MemoryRuntime:

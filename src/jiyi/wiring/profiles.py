@@ -12,10 +12,12 @@ from jiyi.model.address import EMBEDDED
 if TYPE_CHECKING:
     from jiyi.backends.milvus_vectors import ExclusiveLock
     from jiyi.backends.postgres_session import SessionLock
+    from jiyi.backends.postgres_text import PostgresTextIndex
+    from jiyi.backends.postgres_vectors import PostgresVectors
     from jiyi.backends.sql.postgres import PostgresDatabase
     from jiyi.backends.sql.records import Database
     from jiyi.config import Settings
-    from jiyi.ports import Embedder, RecordStore, TextIndex, VectorIndex
+    from jiyi.ports import Embedder, RecordStore, ScopeReader, TextIndex, VectorIndex
     from jiyi.text import Vocabulary
 
 DATABASE_FILE: Final = "memory.db"
@@ -43,16 +45,16 @@ def open_database(settings: Settings) -> Database:
 
 
 def record_store(database: Database) -> RecordStore:
-    """The records in it. What a recall asks of a file is asked without SQLAlchemy."""
+    """The records in it. What a recall asks is asked of the driver itself."""
     from jiyi.backends.sql.sqlite import SqliteDatabase
 
     if isinstance(database, SqliteDatabase):
         from jiyi.backends.sql.sqlite_store import SqliteRecordStore
 
         return SqliteRecordStore(database)
-    from jiyi.backends.sql.records import SqlRecordStore
+    from jiyi.backends.sql.postgres_store import PostgresRecordStore
 
-    return SqlRecordStore(database)
+    return PostgresRecordStore(_postgres(database))
 
 
 def text_index(settings: Settings, database: Database, vocabulary: Vocabulary, store_id: str) -> TextIndex:
@@ -91,6 +93,17 @@ def vector_index(settings: Settings, database: Database, embedder: Embedder, sto
     from jiyi.backends.postgres_vectors import PostgresVectors
 
     return PostgresVectors(_postgres(database), embedder, store_id, lock_timeout=settings.busy_timeout)
+
+
+def scope_reader(
+    settings: Settings, database: Database, text: TextIndex, vectors: VectorIndex | None
+) -> ScopeReader | None:
+    """What reads small scopes whole; only where one server has the records and all indexes."""
+    if settings.storage == EMBEDDED or settings.vectors == "milvus":
+        return None
+    from jiyi.backends.postgres_reading import PostgresReader
+
+    return PostgresReader(_postgres(database), cast("PostgresTextIndex", text), cast("PostgresVectors | None", vectors))
 
 
 def _milvus(settings: Settings, database: Database, embedder: Embedder, store_id: str) -> VectorIndex:

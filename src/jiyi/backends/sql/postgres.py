@@ -166,6 +166,14 @@ class PostgresDatabase:
         return int.from_bytes(hashlib.blake2b(name, digest_size=8).digest(), signed=True)
 
     @property
+    def limits(self) -> dict[str, str]:
+        """How long a statement about some scopes may wait and take, as settings of PostgreSQL."""
+        return {
+            "statement_timeout": f"{round(1_000 * self._statement_timeout)}",
+            "lock_timeout": f"{round(1_000 * self._lock_timeout)}",
+        }
+
+    @property
     def engine(self) -> sa.Engine:
         """The pool of connections; each is in autocommit mode until it says BEGIN."""
         return self._engine

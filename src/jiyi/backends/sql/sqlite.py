@@ -8,6 +8,7 @@ automatic checkpoints are part of a commit, so they happen under that lock.
 from __future__ import annotations
 
 import sqlite3
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -17,7 +18,7 @@ from jiyi.backends.locks import ProcessLock
 from jiyi.backends.sql import versions
 from jiyi.backends.sql.sqlite_reads import SqliteReads
 from jiyi.errors import StorageError, StoreBusyError, StoreDamagedError
-from jiyi.workers import Once
+from jiyi.workers import Once, WouldWaitError, may_wait
 
 if TYPE_CHECKING:
     import sqlalchemy as sa
@@ -27,6 +28,10 @@ FIXED_WAL_RESET = (3, 51, 3)
 # to have a commit on disk.
 _CHECKPOINT_PAGES = 1_000
 _LARGE_LOG_BYTES = 64 << 20
+_PRIMARY_CODE = 0xFF
+_BUSY_PAUSE = 0.001
+# Who may not wait leaves the log as it is. After so many such writes one has to be made by somebody who may.
+_MOST_UNFOLDED = 64
 
 
 class SqliteDatabase:
@@ -42,6 +47,8 @@ class SqliteDatabase:
         self._busy_timeout = busy_timeout
         # Writers take turns anyway. One connection for all of them keeps its statements and pages at hand.
         self._writer: sa.Connection | None = None
+        self._folds = True
+        self._unfolded = 0
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -64,20 +71,27 @@ class SqliteDatabase:
     @contextmanager
     def write(self, scopes: Sequence[str] | None = None, *, durable: bool = True) -> Iterator[sa.Connection]:  # noqa: ARG002
         """One transaction; durable when the block has ended without an error. There is one at a time."""
+        at_once = not may_wait()
+        if at_once and self._unfolded >= _MOST_UNFOLDED:
+            raise WouldWaitError
         self._lock.acquire()
         try:
             if self._writer is None:
-                self._writer = self._engine().connect().execution_options(jiyi_write=True)
+                self._writer = self._make_writer()
             writer = self._writer
-            driver: sqlite3.Connection = writer.connection.driver_connection  # type: ignore[assignment]
+            driver: sqlite3.Connection = writer.connection.dbapi_connection  # type: ignore[assignment]
             # Straight to the driver: through SQLAlchemy it takes longer than the small statements that follow. Its part
             # begins with the first statement that goes through it, if any does.
-            driver.execute("BEGIN IMMEDIATE")
+            self._fold_when_large(driver, wanted=not at_once)
+            self._begin(driver, at_once=at_once)
             yield writer
             if writer.in_transaction():
                 writer.commit()
             else:
                 driver.commit()
+            self._unfolded = self._unfolded + 1 if at_once else 0
+        except WouldWaitError:
+            raise
         except BaseException as error:
             # Whatever state it is in, the next write begins with another.
             self._close_writer()
@@ -87,6 +101,37 @@ class SqliteDatabase:
             raise meaning from error
         finally:
             self._lock.release()
+
+    def _make_writer(self) -> sa.Connection:
+        writer = self._engine().connect().execution_options(jiyi_write=True)
+        # Not to go back to the readers: it does not wait by itself, see `_begin`.
+        writer.detach()
+        writer.connection.cursor().execute("PRAGMA busy_timeout=0")
+        self._folds = True
+        return writer
+
+    def _fold_when_large(self, driver: sqlite3.Connection, *, wanted: bool) -> None:
+        """Whether a commit that finds the log large folds it into the file, which takes longer than many commits."""
+        if self._folds != wanted:
+            driver.execute(f"PRAGMA wal_autocheckpoint={_CHECKPOINT_PAGES if wanted else 0}")
+            self._folds = wanted
+
+    def _begin(self, driver: sqlite3.Connection, *, at_once: bool) -> None:
+        """Begin to write. A program that does not know our lock may be writing: it is waited for, if that may be."""
+        deadline = time.monotonic() + self._busy_timeout
+        while True:
+            try:
+                driver.execute("BEGIN IMMEDIATE")
+            except sqlite3.OperationalError as error:
+                if error.sqlite_errorcode & _PRIMARY_CODE != sqlite3.SQLITE_BUSY:
+                    raise
+                if at_once:
+                    raise WouldWaitError from error
+                if time.monotonic() >= deadline:
+                    raise
+            else:
+                return
+            time.sleep(_BUSY_PAUSE)
 
     def maintain(self) -> None:
         """Give the disk back what a very large transaction has left in the write-ahead log."""

@@ -1,0 +1,409 @@
+"""Small scopes in PostgreSQL are read whole in one round trip, and answer as the indexes would."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, timedelta
+from typing import Any
+
+import psycopg
+import pytest
+
+from jiyi.backends.postgres_reading import PostgresReader
+from jiyi.backends.postgres_session import Sessions
+from jiyi.backends.postgres_text import PostgresTextIndex
+from jiyi.backends.postgres_vectors import PostgresVectors
+from jiyi.backends.postgres_wire import TEXT, TEXTS, Question, Statement, Wire, array, text
+from jiyi.backends.sql.postgres import PostgresDatabase
+from jiyi.backends.sql.postgres_store import PostgresRecordStore
+from jiyi.errors import ModelError, StoreBusyError, StoreUnavailableError
+from jiyi.indexing import Drainer
+from jiyi.model.filters import Filters
+from jiyi.ports import Draft, Reading
+from jiyi.recall import RecallEngine, Request
+from jiyi.recall.settings import RecallSettings
+from jiyi.recall.tags import TagMirror
+from jiyi.testing.conformance.examples import ACTOR, FILTERS, NOON, draft, varied_entries
+from jiyi.testing.fakes import HashEmbedder
+from jiyi.text import Analyzer
+from jiyi.workers import Workers
+from tests.servers.fixtures import as_app
+
+pytestmark = pytest.mark.server
+
+MAIN = Filters(scopes=("main", "public"))
+_analyzer = Analyzer()
+
+
+class _Embedder(HashEmbedder):
+    """Counts the questions, and fails when it is told to."""
+
+    asked = 0
+    broken = False
+
+    def embed(self, texts: Any) -> Any:
+        self.asked += 1
+        if self.broken:
+            raise ModelError("the embedder is away")
+        return super().embed(texts)
+
+
+@dataclass
+class Setup:
+    """A store with all its indexes, and two engines over it: only one of them reads scopes whole."""
+
+    url: str
+    database: PostgresDatabase
+    store: PostgresRecordStore
+    text: PostgresTextIndex
+    vectors: PostgresVectors
+    embedder: _Embedder
+    reader: PostgresReader
+    engine: RecallEngine
+
+    def drain(self) -> None:
+        for index in (self.text, self.vectors):
+            Drainer(self.store).drain(index)
+
+    def read(self, filters: Filters = MAIN, question: str = "apple") -> Reading | None:
+        return self.reader.read(filters, HashEmbedder().embed([question])[0], bigrams=True)
+
+    def execute(self, statement: str) -> None:
+        with psycopg.connect(self.url, autocommit=True) as connection:
+            connection.execute(statement)
+
+
+@pytest.fixture
+def setup(postgres_url: str) -> Iterator[Setup]:
+    from concurrent.futures import ThreadPoolExecutor
+
+    database = PostgresDatabase(postgres_url, pool_size=4, lock_timeout=0.5, statement_timeout=5)
+    store = PostgresRecordStore(database)
+    embedder = _Embedder()
+    text_index = PostgresTextIndex(database, _analyzer, store.store_id)
+    text_index.follow()
+    vectors = PostgresVectors(database, embedder, store.store_id)
+    reader = PostgresReader(database, text_index, vectors)
+    with ThreadPoolExecutor(2) as helpers:
+        engine = RecallEngine(
+            store,
+            text_index,
+            vectors,
+            embedder,
+            _analyzer,
+            Drainer(store),
+            RecallSettings(),
+            UTC,
+            helpers,
+            TagMirror(store),
+            reader,
+        )
+        made = Setup(postgres_url, database, store, text_index, vectors, embedder, reader, engine)
+        made.drain()
+        yield made
+    vectors.close()
+    database.close()
+
+
+def _fill(setup: Setup) -> None:
+    drafts = [Draft(entry) for entry in varied_entries()]
+    drafts += [draft(f"said {n}", said, conversation_id="walk", position=n) for n, said in enumerate(_TALK)]
+    drafts += [
+        draft(f"day {n}", happened, occurred_at=NOON - timedelta(days=n // 3, minutes=n))
+        for n, happened in enumerate(_DAYS)
+    ]
+    drafts += [draft("tea", "绿茶比红茶好喝", tags=("茶",)), draft("paper", "我每天早上看杭州早报 apple")]
+    setup.store.put(drafts, actor=ACTOR)
+    setup.drain()
+
+
+_TALK = (
+    "Shall we walk around the lake?",
+    "Yes, and bring the apple cake.",
+    "我带茶和早报",
+    "The lake is frozen, so bring boots.",
+    "Good, boots and cake it is.",
+)
+_DAYS = ("planted an apple tree", "看了一场电影", "met Anna at the lake", "bought boots", "read the 早报", "slept")
+_QUESTIONS = (
+    "apple",
+    "Who brings the cake to the lake?",
+    "早报",
+    "绿茶和红茶哪个好喝",
+    "what did I do yesterday",
+    "zzz",
+)
+
+
+# --- the same answers ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mode", ["hybrid", "keyword", "semantic"])
+def test_the_answer_is_that_of_the_indexes(setup: Setup, mode: str) -> None:
+    _fill(setup)
+    asked_one_by_one = replace(setup.engine, reader=None)
+    for question in _QUESTIONS:
+        for name, filters in FILTERS.items():
+            request = Request(question, filters, mode=mode, now=NOON, limit=7)
+            assert setup.engine.answer(request) == asked_one_by_one.answer(request), (question, name)
+
+
+def test_words_numbers_and_surroundings_are_those_of_the_index(setup: Setup) -> None:
+    _fill(setup)
+    reading = setup.read()
+    assert reading is not None
+    assert reading.mode == setup.text.mode
+    for question in _QUESTIONS:
+        query = _analyzer.query(question)
+        for field, terms in (("words", query.words), ("bigrams", query.bigrams)):
+            proposed = reading.text.propose(field, terms, MAIN, limit=20, labels=field == "words")
+            assert proposed == setup.text.propose(field, terms, MAIN, limit=20, labels=field == "words")
+        asked_twice = (*query.words, *query.words[:1])
+        numbers = reading.text.statistics(MAIN.scopes, asked_twice, query.bigrams)
+        assert numbers == setup.text.statistics(MAIN.scopes, asked_twice, query.bigrams)
+        talks = [("main", "c:walk"), ("main", "c:talk"), ("main", "c:nobody")]
+        assert reading.text.conversations(talks, query.words) == setup.text.conversations(talks, query.words)
+        assert reading.text.term_ids(query.words) == setup.text.term_ids(query.words)
+    ids = [entry.id for entry in setup.store.page(MAIN, limit=100, offset=0)]
+    for some in (ids, ids[::5], ids[:1], []):
+        for reach in (0, 1, 4):
+            shown = reading.text.windows(some, reach=reach)
+            assert sorted(shown) == sorted(setup.text.windows(some, reach=reach))
+            # Those of one thread stand together and in their order.
+            threads = [(row.scope, row.thread) for row in shown]
+            assert len({*threads}) == sum(a != b for a, b in zip([None, *threads], threads, strict=False))
+
+
+def test_a_recall_is_two_round_trips(setup: Setup, monkeypatch: pytest.MonkeyPatch) -> None:
+    _fill(setup)
+    setup.engine.answer(Request("apple", MAIN))
+    trips: list[int] = []
+    ask = Wire.ask
+
+    def count(wire: Wire, questions: Sequence[Question]) -> Any:
+        trips.append(len(questions))
+        return ask(wire, questions)
+
+    monkeypatch.setattr(Wire, "ask", count)
+    monkeypatch.setattr(Sessions, "ask", None)
+    monkeypatch.setattr(PostgresDatabase, "read", None)
+    assert setup.engine.answer(Request("apple", MAIN))
+    assert len(trips) == 2
+
+
+# --- never behind ----------------------------------------------------------------------------------------------------
+
+
+def test_what_is_not_yet_in_an_index_is_taken_in_before_the_answer(setup: Setup) -> None:
+    _fill(setup)
+    assert setup.read() is not None
+    setup.store.put([draft("new", "a zebra in the garden")], actor=ACTOR)
+    assert setup.read() is None, "the vectors do not have it"
+    before = setup.embedder.asked
+    hits = setup.engine.answer(Request("zebra", MAIN))
+    assert [hit.key for hit in hits[:1]] == ["new"]
+    assert setup.embedder.asked == before + 2, "the question was embedded once, and the new text"
+    assert setup.read() is not None
+
+
+def test_what_other_scopes_have_written_keeps_nobody_waiting(setup: Setup) -> None:
+    _fill(setup)
+    setup.store.put([draft("new", "a zebra in the garden", scope="elsewhere")], actor=ACTOR)
+    assert setup.vectors.mark() != setup.store.head()
+    assert setup.read() is not None
+    assert setup.read(Filters(scopes=("elsewhere",))) is None
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "DROP SCHEMA jiyi_search CASCADE",
+        "DROP TABLE jiyi_search.texts",
+        "DROP TABLE jiyi_search.vectors",
+        "UPDATE jiyi_search.text_state SET identity = 'another'",
+        "UPDATE jiyi_search.vector_meta SET identity = 'another'",
+        # Of another history, as after a restored backup.
+        "UPDATE jiyi_search.text_state SET fingerprint = 'another'",
+        "UPDATE jiyi_search.vector_meta SET fingerprint = 'another'",
+        "DELETE FROM jiyi_search.text_alive",
+    ],
+)
+def test_a_lost_or_foreign_index_is_not_read_but_mended(setup: Setup, damage: str) -> None:
+    _fill(setup)
+    wanted = setup.engine.answer(Request("apple", MAIN))
+    setup.execute(damage)
+    assert setup.read() is None
+    assert setup.engine.answer(Request("apple", MAIN)) == wanted
+    assert setup.read() is not None
+
+
+def test_large_scopes_are_not_read_whole(setup: Setup) -> None:
+    setup.store.put([draft(f"k{n}", f"apple {n}") for n in range(12)], actor=ACTOR)
+    setup.drain()
+    few = PostgresReader(setup.database, setup.text, setup.vectors, few=12)
+    assert few.read(MAIN, None, bigrams=False) is not None
+    setup.store.put([draft("one more", "apple")], actor=ACTOR)
+    assert few.worthwhile(MAIN.scopes)
+    assert few.read(MAIN, None, bigrams=False) is None
+    assert not few.worthwhile(MAIN.scopes), "it is not tried again at once"
+    assert few.worthwhile(("other", "public"))
+
+
+def test_without_the_embedder_the_words_answer_and_say_so(setup: Setup) -> None:
+    _fill(setup)
+    setup.embedder.broken = True
+    hits = setup.engine.answer(Request("apple", MAIN))
+    assert hits
+    explanation = hits[0].explanation
+    assert explanation is not None
+    assert {part.index: part.answered for part in explanation.coverage} == {"text": True, "vectors": False}
+    assert "the embedder is away" in explanation.coverage[1].note
+
+
+# --- the wire --------------------------------------------------------------------------------------------------------
+
+
+def test_prepared_statements_that_somebody_cleared_are_prepared_again(setup: Setup) -> None:
+    with psycopg.connect(setup.url, autocommit=True) as connection:
+        wire, one = Wire(connection), Question(Statement("SELECT 1::bigint"))
+        assert wire.ask([one, one]) == [[(1,)], [(1,)]]
+        connection.execute("DEALLOCATE ALL")
+        assert wire.ask([one]) == [[(1,)]]
+
+
+def test_an_error_ends_what_was_sent_and_nothing_else(setup: Setup) -> None:
+    with psycopg.connect(setup.url, autocommit=True) as connection:
+        wire, one = Wire(connection), Question(Statement("SELECT 1::bigint"))
+        for wrong in ("SELECT 1 / 0", "SELECT nothing", "SELECT 1::bigint FROM nowhere"):
+            with pytest.raises(psycopg.Error):
+                wire.ask([one, Question(Statement(wrong)), one])
+            assert connection.info.transaction_status is psycopg.pq.TransactionStatus.IDLE
+            assert wire.ask([one]) == [[(1,)]]
+
+
+def test_a_connection_that_was_left_in_the_middle_of_an_answer_is_not_used_again(
+    setup: Setup, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _fill(setup)
+    wanted = setup.engine.answer(Request("apple", MAIN))
+
+    def interrupt(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr("jiyi.backends.postgres_wire._wait", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            setup.engine.answer(Request("apple", MAIN))
+        with pytest.raises(KeyboardInterrupt):
+            setup.store.put([draft("lost", "a zebra")], actor=ACTOR)
+    assert setup.engine.answer(Request("apple", MAIN)) == wanted
+    assert setup.store.get(("main",), "lost") is None
+
+
+def test_what_was_prepared_may_be_cleared_between_two_writes(setup: Setup) -> None:
+    setup.store.put([draft("one", "apple")], actor=ACTOR)
+    with setup.database.engine.connect() as connection:
+        connection.exec_driver_sql("DEALLOCATE ALL")
+    setup.store.put([draft("two", "apple pie"), draft("one", "pear")], actor=ACTOR)
+    assert setup.text.mark() == setup.store.head()
+    assert setup.text.check() == []
+    setup.drain()
+    assert [hit.key for hit in setup.engine.answer(Request("apple", MAIN, mode="keyword"))] == ["two"]
+
+
+def test_settings_hold_for_what_is_sent_together(setup: Setup) -> None:
+    with psycopg.connect(setup.url, autocommit=True) as connection:
+        wire, value = Wire(connection), Question(Statement("SELECT current_setting('jiyi.scopes', true)"))
+        said = Question(Statement("SELECT set_config('jiyi.scopes', $1, true)", (TEXT,)), [text("mine")])
+        assert wire.ask([said, value]) == [[("mine",)], [("mine",)]]
+        assert wire.ask([value]) in ([[("",)]], [[(None,)]])
+
+
+def test_texts_arrive_as_they_are(setup: Setup) -> None:
+    hard = ["", 'a "b" \\c', "{x,y}", "NULL", "杭州\n早报", "💡", " "]
+    with psycopg.connect(setup.url, autocommit=True) as connection:
+        asked = Question(Statement("SELECT unnest($1)", (TEXTS,)), [array(hard)])
+        assert Wire(connection).ask([asked]) == [[(value,) for value in hard]]
+    # It would be cut there, and another scope might be meant.
+    with pytest.raises(psycopg.DataError, match="NUL"):
+        array(["main\x00other"])
+
+
+def test_a_large_question_gets_a_large_answer(setup: Setup) -> None:
+    many = [f"{n:0100d}" for n in range(50_000)]
+    with psycopg.connect(setup.url, autocommit=True) as connection:
+        (rows,) = Wire(connection).ask([Question(Statement("SELECT unnest($1)", (TEXTS,)), [array(many)])])
+    assert [row[0] for row in rows] == many
+
+
+def test_without_prepared_statements_everything_is_found_as_well(setup: Setup) -> None:
+    _fill(setup)
+    database = PostgresDatabase(f"{setup.url}?prepare_threshold=0")
+    try:
+        reader = PostgresReader(database, setup.text, setup.vectors)
+        reading = reader.read(MAIN, None, bigrams=True)
+        assert reading is not None
+        wanted = setup.text.propose("words", ["appl"], MAIN, limit=9, labels=True)
+        assert reading.text.propose("words", ["appl"], MAIN, limit=9, labels=True) == wanted
+        store = PostgresRecordStore(database)
+        assert store.fetch(wanted, MAIN) == setup.store.fetch(wanted, MAIN)
+        with database.read() as connection:
+            assert connection.exec_driver_sql("SELECT count(*) FROM pg_prepared_statements").scalar() == 0
+    finally:
+        database.close()
+
+
+def test_sessions_that_were_ended_are_replaced_without_a_word(setup: Setup) -> None:
+    _fill(setup)
+    wanted = setup.engine.answer(Request("apple", MAIN))
+    with psycopg.connect(setup.url, autocommit=True) as connection:
+        connection.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+            "WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        )
+    assert setup.engine.answer(Request("apple", MAIN)) == wanted
+
+
+def test_who_waits_too_long_is_told_to_try_again(setup: Setup) -> None:
+    _fill(setup)
+    with psycopg.connect(setup.url) as connection:
+        connection.execute("LOCK TABLE jiyi_search.texts IN ACCESS EXCLUSIVE MODE")
+        with pytest.raises((StoreBusyError, StoreUnavailableError)):
+            setup.read()
+    assert setup.read() is not None
+
+
+def test_records_are_read_behind_the_fence(setup: Setup) -> None:
+    setup.store.put([draft("mine", "apple"), draft("theirs", "apple", scope="other")], actor=ACTOR)
+    ids = [entry.id for entry in setup.store.page(Filters(scopes=("main", "other")), limit=9, offset=0)]
+    fenced = PostgresRecordStore(PostgresDatabase(as_app(setup.url)))
+    try:
+        assert {entry.key for entry in fenced.fetch(ids, MAIN).values()} == {"mine"}
+        assert {entry.key for entry in fenced.fetch(ids, None).values()} == {"mine", "theirs"}
+        assert fenced.time_range(("nobody",)) is None
+        assert fenced.time_range(("main", "other")) == setup.store.time_range(("other", "main"))
+        # Outside of what is sent together nothing is seen at all.
+        with psycopg.connect(as_app(setup.url), autocommit=True) as connection:
+            assert connection.execute("SELECT count(*) FROM memory_records").fetchone() == (0,)
+    finally:
+        fenced.close()
+
+
+def test_many_threads_share_the_connections(setup: Setup) -> None:
+    import asyncio
+
+    _fill(setup)
+    wanted = {question: setup.engine.answer(Request(question, MAIN)) for question in _QUESTIONS}
+    workers = Workers(12, name="asking")
+
+    async def ask() -> None:
+        async def one(question: str) -> None:
+            assert await workers.run(lambda: setup.engine.answer(Request(question, MAIN))) == wanted[question]
+
+        await asyncio.gather(*(one(question) for question in _QUESTIONS * 10))
+
+    try:
+        asyncio.run(ask())
+    finally:
+        workers.close()
