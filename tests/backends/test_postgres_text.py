@@ -321,12 +321,13 @@ def test_every_hit_names_the_mode(built: Setup) -> None:
         assert [again.key for again in engine.answer(Request("龙井", MAIN, mode="keyword"))] == ["tea"]
 
 
-class _Elsewhere:
+class _Beside:
     """Another engine that proposes."""
 
     mode = "by hand"
 
-    def __init__(self) -> None:
+    def __init__(self, *ids: str) -> None:
+        self.ids = ids
         self.asked: list[tuple[str, tuple[str, ...]]] = []
 
     def propose(
@@ -334,20 +335,34 @@ class _Elsewhere:
     ) -> list[str]:
         self.asked.append((field, tuple(terms)))
         del filters, labels
-        return ["an id"][:limit]
+        return list(self.ids)[:limit]
 
 
-def test_another_engine_can_propose_and_the_numbers_stay_here(open_setup: OpenSetup) -> None:
-    elsewhere = _Elsewhere()
-    setup = open_setup(proposer=elsewhere)
+def test_another_engine_proposes_beside_the_lesser_mode_what_only_frequent_words_find(open_setup: OpenSetup) -> None:
+    beside = _Beside()
+    setup = open_setup(pg_search=False, beside=beside, whole_scope=5)
+    setup.index.rebuild(setup.store)
+    stored = setup.store.put([draft(f"k{i}", f"apple number{i}") for i in range(40)], actor=ACTOR)
+    setup.index._lesser = replace(setup.index._lesser, most=10)
+    words = _analyzer.query("apple").words
+    alone = setup.index.propose("words", words, MAIN, limit=50)
+    assert len(alone) == 10
+    beside.ids = tuple(entry.id for entry in stored if entry.id not in alone)[:3]
+    together = setup.index.propose("words", words, MAIN, limit=50)
+    assert set(together) == {*alone, *beside.ids}
+    assert together[:2] == [alone[0], beside.ids[0]]
+    assert len(setup.index.propose("words", words, MAIN, limit=4)) == 4
+    assert setup.index.mode.endswith("in large scopes also by hand")
+
+
+def test_scopes_that_are_read_whole_need_no_other_engine(open_setup: OpenSetup) -> None:
+    beside = _Beside("an id")
+    setup = open_setup(pg_search=False, beside=beside, whole_scope=5)
     setup.index.rebuild(setup.store)
     [stored] = setup.store.put([draft("one", "apple")], actor=ACTOR)
-    assert setup.index.propose("words", ["apple"], MAIN, limit=5) == ["an id"]
-    assert elsewhere.asked == [("words", ("apple",))]
-    assert setup.index.mode == "by hand"
-    assert [row.entry_id for row in setup.index.windows([stored.id], reach=1)] == [stored.id]
-    assert setup.index.statistics(["main"], ["apple", "appl"], []).entries == 1
-    assert setup.sound()
+    words = _analyzer.query("apple").words
+    assert setup.index.propose("words", words, MAIN, limit=5, labels=True) == [stored.id]
+    assert beside.asked == []
 
 
 def test_frequent_words_do_not_hide_what_has_the_rare_one(open_setup: OpenSetup) -> None:

@@ -16,6 +16,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,7 @@ from jiyi.backends.term_rows import term_id
 from jiyi.backends.whole_text import bm25_order, count_terms
 from jiyi.model import clock
 from jiyi.model.filters import Filters
-from jiyi.ports import CONVERSATION
+from jiyi.ports import CONVERSATION, TextProposer
 
 _TEXT_OF = {"words": "word_text", "bigrams": "bigram_text"}
 _MOST_COMPARED = 3_000
@@ -174,13 +175,19 @@ class TsvectorProposer:
     """What has the rarest of the terms, at most a few thousand, put in order by BM25 of the visible scopes.
 
     In a large scope a text that has only terms which are in thousands of others is not found by them: that is what is
-    lesser here.
+    lesser here. Another engine `beside`, which knows them all, makes up for it.
     """
 
     ask: Ask
     small: SmallScopes
+    beside: TextProposer | None = None
     most: int = _MOST_COMPARED
-    mode: str = "PostgreSQL without pg_search: candidates by tsvector, BM25 by jiyi"
+
+    @property
+    def mode(self) -> str:
+        """How proposals are made, in words."""
+        own = "PostgreSQL without pg_search: candidates by tsvector, BM25 by jiyi"
+        return own if self.beside is None else f"{own}; in large scopes also {self.beside.mode}"
 
     def propose(
         self, field: str, terms: Sequence[str], filters: Filters, *, limit: int, labels: bool = False
@@ -210,7 +217,12 @@ class TsvectorProposer:
             {"query": query, **values},
         )
         mean = numbers.mean_length if by_words else numbers.mean_bigram_length
-        return _best(rows, terms, limit, df, numbers.entries, mean)
+        own = _best(rows, terms, limit, df, numbers.entries, mean)
+        if self.beside is None:
+            return own
+        others = self.beside.propose(field, terms, filters, limit=limit, labels=labels)
+        in_turn = dict.fromkeys(entry_id for pair in zip_longest(own, others) for entry_id in pair if entry_id)
+        return list(in_turn)[:limit]
 
 
 def _rarest(terms: Sequence[str], df: Sequence[int], most: int) -> tuple[list[str], bool]:

@@ -23,7 +23,7 @@ from jiyi.backends.postgres_session import SCHEMA, Connection, SessionLock, Sess
 from jiyi.backends.postgres_text_check import table_problems
 from jiyi.backends.postgres_text_few import FewTexts
 from jiyi.backends.postgres_text_rows import COPIED_FROM, TextWriter
-from jiyi.backends.postgres_text_tables import ELSEWHERE, NEXT, PG_SEARCH, TEXTS, TSVECTOR, State
+from jiyi.backends.postgres_text_tables import NEXT, PG_SEARCH, TEXTS, TSVECTOR, State
 from jiyi.backends.sql.log import fingerprint as line_fingerprint
 from jiyi.backends.sql.postgres import PostgresDatabase
 from jiyi.backends.sql.postgres_errors import meaning
@@ -70,12 +70,12 @@ class PostgresTextIndex:
         *,
         lock_timeout: float = 30.0,
         pg_search: bool = True,
-        proposer: TextProposer | None = None,
+        beside: TextProposer | None = None,
         whole_scope: int = WHOLE_SCOPE,
     ) -> None:
         """`pg_search=False` does without the extension. Scopes of up to `whole_scope` texts are read whole.
 
-        With a `proposer` another engine proposes, and only the numbers of the scorer are kept here.
+        Where there is no extension, `beside` proposes texts of larger scopes as well: another engine that has BM25.
         """
         self._database = database
         self._analyzer = analyzer
@@ -83,11 +83,10 @@ class PostgresTextIndex:
         self._pg_search = pg_search
         self._sessions = Sessions(database)
         self._lock = SessionLock(self._sessions, database.key(SCHEMA, "text"), "text index", timeout=lock_timeout)
-        self._elsewhere = proposer
         small = SmallScopes(self._asked, whole_scope)
         self._bm25 = PgSearchProposer(self._asked_alone, small)
-        self._lesser = TsvectorProposer(self._asked, small)
-        self._mode = ELSEWHERE if proposer is not None else PG_SEARCH if pg_search else TSVECTOR
+        self._lesser = TsvectorProposer(self._asked, small, beside)
+        self._mode = PG_SEARCH if pg_search else TSVECTOR
         self._obstacle = ""
         self._broken = ""
 
@@ -134,8 +133,6 @@ class PostgresTextIndex:
 
     def _is_wanted(self, state: State) -> bool:
         """Whether proposals are made in the best way there is: an extension may have come or gone since."""
-        if self._elsewhere is not None:
-            return state.mode == ELSEWHERE
         return state.mode == (PG_SEARCH if self._pg_search and state.extension else TSVECTOR)
 
     def _usable(self, state: State) -> bool:
@@ -292,8 +289,6 @@ class PostgresTextIndex:
         self._mode = mode
 
     def _new_mode(self, connection: Connection) -> str:
-        if self._elsewhere is not None:
-            return ELSEWHERE
         self._obstacle = tables.need_extension(connection) if self._pg_search else "pg_search is switched off"
         if self._obstacle:
             _log.warning("text is searched without BM25 index: %s", self._obstacle)
@@ -327,8 +322,6 @@ class PostgresTextIndex:
         return self._proposer().propose(field, terms, filters, limit=limit, labels=labels)
 
     def _proposer(self) -> TextProposer:
-        if self._elsewhere is not None:
-            return self._elsewhere
         return self._bm25 if self._mode == PG_SEARCH else self._lesser
 
     def statistics(self, scopes: Sequence[str], words: Sequence[str], bigrams: Sequence[str]) -> TermStatistics:

@@ -32,7 +32,7 @@ NEXT = "_next"
 RAW_TERMS, RAW_TALK_TERMS = f"{SCHEMA}.text_terms_raw", f"{SCHEMA}.text_talk_terms_raw"
 """Numbers of a generation that is being filled: added up at the end, which takes a part of the time of counters."""
 
-PG_SEARCH, TSVECTOR, ELSEWHERE = "pg_search", "tsvector", "elsewhere"
+PG_SEARCH, TSVECTOR = "pg_search", "tsvector"
 """Who proposes: the BM25 index of pg_search, our own BM25 over what a `tsvector` finds, or another engine."""
 
 MISSING = (
@@ -52,7 +52,6 @@ FEATURES = (
 _EXTRA = {
     PG_SEARCH: ("word_text", "bigram_text", "label_text"),
     TSVECTOR: ("terms",),
-    ELSEWHERE: (),
 }
 _LOGGED_SINCE = (0, 24)
 # So many of the last rows are searched one by one before they become a segment: more make writing cheaper and every
@@ -147,7 +146,6 @@ def create_next(connection: Connection, mode: str) -> None:
     extra = {
         PG_SEARCH: ", word_text text NOT NULL, bigram_text text NOT NULL, label_text text NOT NULL",
         TSVECTOR: ", terms tsvector NOT NULL",
-        ELSEWHERE: "",
     }[mode]
     with connection.transaction():
         connection.execute(f"DROP TABLE IF EXISTS {', '.join(name + NEXT for name in TABLES)}")

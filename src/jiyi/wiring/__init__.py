@@ -195,12 +195,11 @@ def _with_indexes(
     from jiyi.indexing import BackgroundIndexer
     from jiyi.recall import RecallEngine, RecallSettings
 
-    text = text_index(settings, database, vocabulary, store.store_id)
     vectors: VectorIndex | None = None
-    indexes: tuple[DerivedIndex, ...] = (text,)
     if embedder is not None:
         vectors = vector_index(settings, database, embedder, store.store_id)
-        indexes = (text, vectors)
+    text = text_index(settings, database, vocabulary, store.store_id, vectors)
+    indexes: tuple[DerivedIndex, ...] = (text,) if vectors is None else (text, vectors)
     indexer = None
     if settings.background_indexing:
         indexer = BackgroundIndexer(store, drainer, indexes)

@@ -10,14 +10,14 @@ from jiyi.errors import MissingDependencyError
 from jiyi.model.address import EMBEDDED
 
 if TYPE_CHECKING:
-    from jiyi.backends.milvus_vectors import ExclusiveLock
+    from jiyi.backends.milvus_vectors import ExclusiveLock, MilvusVectors
     from jiyi.backends.postgres_session import SessionLock
     from jiyi.backends.postgres_text import PostgresTextIndex
     from jiyi.backends.postgres_vectors import PostgresVectors
     from jiyi.backends.sql.postgres import PostgresDatabase
     from jiyi.backends.sql.records import Database
     from jiyi.config import Settings
-    from jiyi.ports import Embedder, RecordStore, ScopeReader, TextIndex, VectorIndex
+    from jiyi.ports import Embedder, RecordStore, ScopeReader, TextIndex, TextProposer, VectorIndex
     from jiyi.text import Vocabulary
 
 DATABASE_FILE: Final = "memory.db"
@@ -57,8 +57,10 @@ def record_store(database: Database) -> RecordStore:
     return PostgresRecordStore(_postgres(database))
 
 
-def text_index(settings: Settings, database: Database, vocabulary: Vocabulary, store_id: str) -> TextIndex:
-    """Words: tantivy beside a file, PostgreSQL's own inside PostgreSQL."""
+def text_index(
+    settings: Settings, database: Database, vocabulary: Vocabulary, store_id: str, vectors: VectorIndex | None
+) -> TextIndex:
+    """Words: tantivy beside a file, PostgreSQL's own inside PostgreSQL; Milvus helps where that has no BM25."""
     if settings.storage == EMBEDDED:
         from jiyi.backends.tantivy_index import TantivyIndex
 
@@ -71,9 +73,18 @@ def text_index(settings: Settings, database: Database, vocabulary: Vocabulary, s
         store_id,
         lock_timeout=settings.busy_timeout,
         pg_search=settings.pg_search,
+        beside=_words_of_milvus(settings, vectors),
     )
     index.follow()
     return index
+
+
+def _words_of_milvus(settings: Settings, vectors: VectorIndex | None) -> TextProposer | None:
+    if vectors is None or settings.vectors != "milvus":
+        return None
+    from jiyi.backends.milvus_text import MilvusProposer
+
+    return MilvusProposer(cast("MilvusVectors", vectors))
 
 
 def vector_index(settings: Settings, database: Database, embedder: Embedder, store_id: str) -> VectorIndex:
