@@ -175,7 +175,8 @@ def test_an_index_that_is_deleted_while_it_is_merged_is_let_go(tmp_path: Path, m
         add(writer, f"{number}")
     Merge(monkeypatch)
     add(writer, "7")
-    shutil.rmtree(folder)
+    # At one blow: the merge goes on writing while files are deleted one by one.
+    folder.rename(tmp_path / "gone")
     writer.close()
     assert not [thread for thread in threading.enumerate() if thread.name == "jiyi-merging"]
 
