@@ -6,9 +6,10 @@ import asyncio
 import contextvars
 import sqlite3
 import threading
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Coroutine, Iterator
 from contextlib import asynccontextmanager, closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -182,7 +183,12 @@ def test_closing_waits_for_a_call_on_the_loop_of_another_thread() -> None:
     loop = threading.Thread(target=lambda: asyncio.run(workers.run_short(pace, write)))
     loop.start()
     inside.wait(30)
-    closing_thread = threading.Thread(target=lambda: (workers.close(), done.append("closed")))
+
+    def close() -> None:
+        workers.close()
+        done.append("closed")
+
+    closing_thread = threading.Thread(target=close)
     closing_thread.start()
     go_on.set()
     closing_thread.join(30)
@@ -227,7 +233,7 @@ def test_a_lock_that_another_thread_holds_is_not_waited_for_on_the_loop(tmp_path
 @asynccontextmanager
 async def quick_memory(folder: Path) -> AsyncIterator[AgentMemory]:
     """A memory whose writes have been quick for a while, whatever the disk is like."""
-    options = {"embedder": "none", "background_indexing": False, "loop_seconds": 1.0}
+    options: dict[str, Any] = {"embedder": "none", "background_indexing": False, "loop_seconds": 1.0}
     async with AgentMemory.open(folder, **options) as memory:
         for number in range(30):
             await memory.store(f"warm {number}", "warm")
@@ -265,9 +271,10 @@ def test_a_program_that_holds_the_database_does_not_hold_the_event_loop(tmp_path
             with closing(sqlite3.connect(tmp_path / "memory.db", isolation_level=None)) as foreign:
                 foreign.execute("BEGIN IMMEDIATE")
                 if writer == "store":
-                    writing = asyncio.create_task(memory.store("tea", "she drinks green tea"))
+                    begun: Coroutine[Any, Any, object] = memory.store("tea", "she drinks green tea")
                 else:
-                    writing = asyncio.create_task(chat.put({"role": "user", "content": "green tea"}))
+                    begun = chat.put({"role": "user", "content": "green tea"})
+                writing = asyncio.create_task(begun)
                 for _ in range(3):
                     await asyncio.sleep(0)
                 assert not writing.done()

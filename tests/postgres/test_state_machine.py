@@ -50,7 +50,8 @@ class PostgresMachine(MemoryMachine):
 
 
 def test_a_memory_on_postgresql_does_what_a_dictionary_does(new_postgres: NewDatabase) -> None:
-    run_state_machine_as_test(
-        lambda: PostgresMachine(new_postgres()),
-        settings=settings(max_examples=examples(8), stateful_step_count=15),
-    )
+    class OnNewDatabase(PostgresMachine):
+        def __init__(self) -> None:
+            super().__init__(new_postgres())
+
+    run_state_machine_as_test(OnNewDatabase, settings=settings(max_examples=examples(8), stateful_step_count=15))
