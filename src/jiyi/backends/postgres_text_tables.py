@@ -27,7 +27,9 @@ from jiyi.errors import IndexDamagedError
 STATE, ALIVE = f"{SCHEMA}.text_state", f"{SCHEMA}.text_alive"
 TEXTS, SCOPES, TERMS = f"{SCHEMA}.texts", f"{SCHEMA}.text_scopes", f"{SCHEMA}.text_terms"
 TALKS, TALK_TERMS = f"{SCHEMA}.text_talks", f"{SCHEMA}.text_talk_terms"
-TABLES = (TEXTS, SCOPES, TERMS, TALKS, TALK_TERMS)
+TABLES = (SCOPES, TEXTS, TERMS, TALKS, TALK_TERMS)
+"""In the order in which a statement that reads several of them takes them: who replaces them takes them in the same
+order, and so nobody holds one of them and waits for another that is held by somebody who waits for the first."""
 NEXT = "_next"
 RAW_TERMS, RAW_TALK_TERMS = f"{SCHEMA}.text_terms_raw", f"{SCHEMA}.text_talk_terms_raw"
 """Numbers of a generation that is being filled: added up at the end, which takes a part of the time of counters."""

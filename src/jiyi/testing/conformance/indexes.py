@@ -243,10 +243,13 @@ class DerivedIndexConformance(Generic[I]):
 
         def ask() -> list[set[str]]:
             wrong = []
-            while not finished.is_set():
-                found = self._found(second_handle, "apple", stored)
-                if found != everything or second_handle.mark() != store.head():
-                    wrong.append(found)
+            try:
+                while not finished.is_set():
+                    found = self._found(second_handle, "apple", stored)
+                    if found != everything or second_handle.mark() != store.head():
+                        wrong.append(found)
+                    asked.set()
+            finally:
                 asked.set()
             return wrong
 
@@ -255,7 +258,7 @@ class DerivedIndexConformance(Generic[I]):
             try:
                 for _ in range(6):
                     asked.clear()
-                    assert asked.wait(60)
+                    assert answers.done() or asked.wait(60)
                     index.rebuild(store)
             finally:
                 finished.set()
