@@ -360,7 +360,9 @@ async def run(options: argparse.Namespace) -> Path:
     questions = Questions(turns)
     embedder = HashedDocuments(questions.all())
     embedder.model.embed(questions.spare())
-    report = Report("recall_speed", f"Recall, {size:,} memories and more, hybrid, limit 10")
+    cold = options.from_disk
+    title = f"Recall, {size:,} memories and more, hybrid, limit 10{': files read from the disk' if cold else ''}"
+    report = Report("recall_speed_from_disk" if cold else "recall_speed", title)
     with work_directory(options.work) as temporary:
         folder = options.data or temporary
         whole = Layout(1, size)
@@ -411,6 +413,9 @@ def main() -> None:
     arguments.add_argument("--size", type=int, help="memories in the one scope, and in all scopes (100,000)")
     arguments.add_argument("--large", type=int, help="memories in all scopes of the large store (ten times the size)")
     arguments.add_argument("--data", type=Path, help="where loaded stores are kept and looked for")
+    arguments.add_argument(
+        "--from-disk", action="store_true", help="kept stores are not in memory: say so in the result"
+    )
     path = asyncio.run(run(arguments.parse_args()))
     print(f"written to {path.name}")
 

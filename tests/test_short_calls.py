@@ -16,7 +16,7 @@ import pytest
 from jiyi import AgentMemory
 from jiyi.backends.locks import ProcessLock
 from jiyi.errors import MemoryClosedError
-from jiyi.workers import Pace, Workers, WouldWaitError, may_wait, wait_from_now_on
+from jiyi.workers import Pace, Workers, WouldWaitError, may_wait, must_be_patient, wait_from_now_on
 
 HERE = "MainThread"
 
@@ -61,6 +61,26 @@ def test_after_a_slow_call_the_next_ones_go_to_a_thread_until_they_are_quick_aga
     for _ in range(60):
         pace.took(0.0)
     assert asyncio.run(workers.run_short(pace, where)) == HERE
+
+
+def test_a_slow_call_that_fails_counts_as_slow_and_one_that_was_only_begun_does_not_count(workers: Workers) -> None:
+    clock = iter([0.0, 60.0])
+
+    def fail() -> None:
+        raise LookupError("nothing here")
+
+    def wait() -> str:
+        must_be_patient()
+        return where()
+
+    pace = quick()
+    assert asyncio.run(workers.run_short(pace, wait)) == "test-0"
+    assert pace.quick
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("jiyi.workers.time.perf_counter", lambda: next(clock))
+        with pytest.raises(LookupError):
+            asyncio.run(workers.run_short(pace, fail))
+    assert not pace.quick
 
 
 def test_with_no_time_allowed_every_call_goes_to_a_thread(workers: Workers) -> None:
@@ -315,3 +335,30 @@ def test_context_variables_are_seen_by_writes_on_the_loop(workers: Workers) -> N
 
     asyncio.run(story())
     assert seen == ["mine"]
+
+
+def test_a_note_that_has_to_be_read_first_is_appended_to_by_a_thread_and_the_next_entry_is_not(tmp_path: Path) -> None:
+    async def story() -> list[str]:
+        options: dict[str, Any] = {"embedder": "none", "background_indexing": False, "loop_seconds": 1.0}
+        (tmp_path / "notes").mkdir()
+        async with AgentMemory.open(tmp_path / "data", workspace=tmp_path / "notes", **options) as memory:
+            for _ in range(30):
+                await memory.notes.memory_append("warm")
+            appender = memory._notes_room().appender
+            places: list[str] = []
+            journal = appender._journal
+            intend = journal.intend
+
+            def noted(record: Any) -> None:
+                places.append(where())
+                intend(record)
+
+            journal.intend = noted  # type: ignore[method-assign]
+            await memory.notes.memory_append("to the note of the day")
+            await memory.notes.memory_append("to another note", kind="group")
+            await memory.notes.memory_append("to that one again", kind="group")
+            return places
+
+    first, new, again = asyncio.run(story())
+    assert (first, again) == (HERE, HERE)
+    assert new.startswith("jiyi-")

@@ -688,28 +688,29 @@ class AgentMemory:
     # --- inside ---------------------------------------------------------------------------------------------------
 
     async def _run(self, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
-        if self._closed:
-            raise MemoryClosedError("this memory is closed; open it again with create_memory or AgentMemory.open")
+        self._must_be_open()
         if self._afterwards:
             await self._settled()
         call = functools.partial(copy_context().run, function, *args, **kwargs)
         return await self._threads.run(call)
+
+    def _must_be_open(self) -> None:
+        if self._closed:
+            raise MemoryClosedError("this memory is closed; open it again with create_memory or AgentMemory.open")
 
     async def _run_short(self, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
         """The same for one small write: on the event loop itself while such writes are quick."""
         return await self._run_briefly(self._record_pace, function, *args, **kwargs)
 
     async def _run_briefly(self, pace: Pace, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
-        if self._closed:
-            raise MemoryClosedError("this memory is closed; open it again with create_memory or AgentMemory.open")
+        self._must_be_open()
         if self._afterwards:
             await self._settled()
         return await self._threads.run_short(pace, functools.partial(copy_context().run, function, *args, **kwargs))
 
     async def _run_slowly(self, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
         """The same for what may ask a model."""
-        if self._closed:
-            raise MemoryClosedError("this memory is closed; open it again with create_memory or AgentMemory.open")
+        self._must_be_open()
         call = functools.partial(copy_context().run, function, *args, **kwargs)
         return await self._patient_threads.run(call)
 

@@ -68,6 +68,12 @@ def may_wait() -> bool:
     return _manners.waits
 
 
+def must_be_patient() -> None:
+    """What follows may take long: `WouldWaitError` for a thread that may not wait."""
+    if not _manners.waits:
+        raise WouldWaitError
+
+
 def wait_from_now_on() -> None:
     """What this thread does has begun, and is done to its end, even if that means waiting."""
     _manners.waits = True
@@ -226,10 +232,16 @@ class Waker:
 
 
 def _timed(pace: Pace, call: Callable[[], R]) -> R:
-    begin = time.perf_counter()
-    result = call()
-    pace.took(time.perf_counter() - begin)
-    return result
+    """Make the call, and count how long it takes, also if it fails; not if it was only begun."""
+    begin, begun_only = time.perf_counter(), False
+    try:
+        return call()
+    except WouldWaitError:
+        begun_only = True
+        raise
+    finally:
+        if not begun_only:
+            pace.took(time.perf_counter() - begin)
 
 
 def _tell(

@@ -1,7 +1,8 @@
 """PostgresReader: what a recall asks of small scopes, in one round trip.
 
 How far the log has come and how far the indexes, every text of the scopes, and the similarity of every vector: four
-statements that are sent together. The first look is at the log, so what the others show is at least as new.
+statements that are sent together, behind the settings that hold for them. The first look is at the log, so what the
+others show is at least as new.
 """
 
 from __future__ import annotations

@@ -23,6 +23,7 @@ from jiyi.notes.entries import NoteEntry
 from jiyi.notes.files import AppendTarget, Files
 from jiyi.notes.identity import file_identity
 from jiyi.notes.journal import GRACE_SECONDS, Journal, Lock, Record
+from jiyi.workers import must_be_patient, wait_from_now_on
 
 _log = logging.getLogger("jiyi.notes")
 
@@ -72,6 +73,7 @@ class Appender:
         """
         record = Record(entry.id, path, entries.render(entry, minute), time.time_ns())
         if path not in self._last:
+            must_be_patient()
             # Half an entry of a process that was killed would be no text in any encoding.
             self.reconcile()
         # What can be done before the disk is waited for takes a quarter of the time that it takes afterwards.
@@ -121,6 +123,7 @@ class Appender:
                         # Before the first byte: if this process is killed, another one makes the entry whole.
                         self._journal.intend(record)
                         intended = True
+                        wait_from_now_on()
                     _write_once(target.descriptor, data, path)
                     done = self._journal.done(record.id, file, record.restored)
                     os.fsync(target.descriptor)
@@ -211,6 +214,7 @@ class Appender:
         known = self._encodings.get(path)
         if known is not None and known[0] == file:
             return known[1]
+        must_be_patient()
         deadline = time.monotonic() + _TAIL_SECONDS
         while True:
             data = os.pread(descriptor, self._limits.file_bytes + 1, 0)

@@ -18,7 +18,7 @@ from jiyi.backends.locks import ProcessLock
 from jiyi.backends.sql import versions
 from jiyi.backends.sql.sqlite_reads import SqliteReads
 from jiyi.errors import StorageError, StoreBusyError, StoreDamagedError
-from jiyi.workers import Once, WouldWaitError, may_wait
+from jiyi.workers import Once, WouldWaitError, may_wait, must_be_patient
 
 if TYPE_CHECKING:
     import sqlalchemy as sa
@@ -72,8 +72,8 @@ class SqliteDatabase:
     def write(self, scopes: Sequence[str] | None = None, *, durable: bool = True) -> Iterator[sa.Connection]:  # noqa: ARG002
         """One transaction; durable when the block has ended without an error. There is one at a time."""
         at_once = not may_wait()
-        if at_once and self._unfolded >= _MOST_UNFOLDED:
-            raise WouldWaitError
+        if self._unfolded >= _MOST_UNFOLDED:
+            must_be_patient()
         self._lock.acquire()
         try:
             if self._writer is None:
