@@ -24,7 +24,7 @@ from bench.bench_store import BareTable
 from bench.support import Report, Times, interleaved, milliseconds, parser, progress, resident_bytes, work_directory
 from bench.texts import Texts
 from jiyi import AgentMemory, create_memory
-from jiyi.backends.sql.sqlite import SqliteDatabase
+from jiyi.backends.embedded.database import SqliteDatabase
 from jiyi.model.domain import SUBSTANTIAL
 
 _USER = "alice"

@@ -18,14 +18,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench.support import Report, interleaved, mean, milliseconds, parser, progress, rate, work_directory
-from jiyi.backends.locks import ProcessLock
-from jiyi.backends.milvus_connection import SESSION, MilvusConnection
-from jiyi.backends.milvus_schema import in_scope
-from jiyi.backends.milvus_vectors import DEFAULT_COLLECTION, MilvusVectors
+from jiyi.backends.milvus.connection import SESSION, MilvusConnection
+from jiyi.backends.milvus.index import DEFAULT_COLLECTION, MilvusVectors
+from jiyi.backends.milvus.schema import in_scope
+from jiyi.backends.shared.locks import ProcessLock
 from jiyi.model import clock
 from jiyi.model.entry import MemoryEntry
 from jiyi.model.identity import new_id
-from jiyi.ports import IndexBatch, Mark, ModelIdentity, RecordStore
+from jiyi.ports import IndexBatch, LogPosition, ModelIdentity, RecordStore
 from jiyi.wiring import build
 from tests.servers.milvus import MilvusServer
 
@@ -85,7 +85,7 @@ def fill(place: Place, embedder: Given, store: RecordStore, held: Sequence[Memor
     begin = time.perf_counter()
     with progress(f"{place.name}: taking in {len(held):,} vectors", None):
         for start in range(0, len(held), _BATCH):
-            index.apply(IndexBatch(held[start : start + _BATCH], (), Mark(start + 1, "x")))
+            index.apply(IndexBatch(held[start : start + _BATCH], (), LogPosition(start + 1, "x")))
     speed = len(held) / (time.perf_counter() - begin)
     report.fact(f"{place.name}: {len(held):,} vectors of {_DIMENSION} dimensions taken in", rate(speed))
     index.close()

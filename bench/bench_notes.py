@@ -12,7 +12,7 @@ from typing import Any
 from bench.support import Report, interleaved, milliseconds, parser, work_directory
 from bench.texts import Texts
 from jiyi import AgentMemory
-from jiyi.backends.embedded_texts import CHUNK_COLUMNS
+from jiyi.backends.shared.embedding import CHUNK_COLUMNS
 from jiyi.ports import Embedder
 from jiyi.text import split_chunks
 

@@ -48,14 +48,14 @@ from bench.bench_recall_speed import HashedDocuments, Layout, load
 from bench.support import Report, Times, interleaved, milliseconds, parser, progress, rate, work_directory
 from bench.texts import Texts
 from jiyi import AgentMemory, create_memory
-from jiyi.backends.postgres_halfvec import Floats, halfvec_bytes
-from jiyi.backends.postgres_vectors import PostgresVectors
-from jiyi.backends.sql.postgres import PostgresDatabase
-from jiyi.backends.sql.postgres_store import PostgresRecordStore
+from jiyi.backends.postgres.database import PostgresDatabase
+from jiyi.backends.postgres.store import PostgresRecordStore
+from jiyi.backends.postgres.vectors.halfvec import Floats, halfvec_bytes
+from jiyi.backends.postgres.vectors.index import PostgresVectors
 from jiyi.model import clock
 from jiyi.model.entry import MemoryEntry
 from jiyi.model.identity import new_id
-from jiyi.ports import IndexBatch, Mark, ModelIdentity
+from jiyi.ports import IndexBatch, LogPosition, ModelIdentity
 from jiyi.providers.bundled import BundledEmbedder
 from jiyi.text import Analyzer
 from tests.servers.postgres import PostgresServer
@@ -424,7 +424,7 @@ def found_by_meaning(url: str, total: int, report: Report) -> None:
     everything = [entry for some in entries.values() for entry in some]
     with progress("indexing", total) as advance:
         for start in range(0, total, 1_000):
-            vectors.apply(IndexBatch(everything[start : start + 1_000], (), Mark(start + 1, "bench")))
+            vectors.apply(IndexBatch(everything[start : start + 1_000], (), LogPosition(start + 1, "bench")))
             advance(min(1_000, total - start))
     vectors.wait_for_graphs()
     questions = model.model.embed(Texts(seed=47).questions(50, "en") + Texts(seed=47).questions(50, "zh"))

@@ -40,9 +40,9 @@ from bench.support import (
     work_directory,
 )
 from bench.texts import Texts
-from jiyi.backends.postgres_text import PostgresTextIndex
-from jiyi.backends.sql.postgres import PostgresDatabase
-from jiyi.backends.sql.records import SqlRecordStore
+from jiyi.backends.postgres.database import PostgresDatabase
+from jiyi.backends.postgres.text.index import PostgresTextIndex
+from jiyi.backends.records.store import SqlRecordStore
 from jiyi.indexing import Drainer
 from jiyi.model import clock
 from jiyi.model.entry import MemoryEntry
@@ -83,7 +83,7 @@ def opened(url: str, *, pg_search: bool = True) -> Iterator[Opened]:
         analyzer = Analyzer()
         text = PostgresTextIndex(database, analyzer, store.store_id, pg_search=pg_search)
         text.follow()
-        if text.mark() is None:
+        if text.log_position() is None:
             text.rebuild(store)
         engine = RecallEngine(
             store=store,

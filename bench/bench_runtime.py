@@ -20,9 +20,9 @@ from pathlib import Path
 from bench.support import Report, interleaved, milliseconds, parser, progress, work_directory
 from bench.texts import Texts
 from jiyi import AgentMemory, create_memory
-from jiyi.backends.sql.records import SqlRecordStore
-from jiyi.backends.sql.runtime import SqlRuntimeStore
-from jiyi.backends.sql.sqlite import SqliteDatabase
+from jiyi.backends.embedded.database import SqliteDatabase
+from jiyi.backends.records.runtime import SqlRuntimeStore
+from jiyi.backends.records.store import SqlRecordStore
 from jiyi.model.entry import MemoryEntry, Source
 from jiyi.model.identity import new_id
 from jiyi.recall.tags import TagMirror

@@ -18,8 +18,8 @@ import pytest
 from typer.testing import CliRunner
 
 from jiyi.apps.cli.app import app
-from jiyi.apps.cli.exits import MEANINGS
-from jiyi.backends.sql import schema
+from jiyi.apps.cli.exit_codes import MEANINGS
+from jiyi.backends.records import schema
 from jiyi.config import DEFAULT_HOME, HOME_VARIABLE, PREFIX, Settings, load_memory_config
 from jiyi.memory import AgentMemory
 from jiyi.recall.engine import MODES

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from jiyi.backends.sql import migrations, versions
-from jiyi.backends.sql.entries import ENTRY_FIELDS
-from jiyi.backends.sql.migrations import Migration
-from jiyi.backends.sql.schema import memory_records
+from jiyi.backends.records import migrations, versions
+from jiyi.backends.records.codec import ENTRY_FIELDS
+from jiyi.backends.records.migrations import Migration
+from jiyi.backends.records.schema import memory_records
 from jiyi.errors import StorageError, StoreDamagedError, StoreTooNewError
 from jiyi.sync import AgentMemory
 from tests.support import contents_of, database, first_store, keys

@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from jiyi import AgentMemory
-from jiyi.backends.locks import ProcessLock
+from jiyi.backends.shared.locks import ProcessLock
 from jiyi.errors import MemoryClosedError
-from jiyi.workers import Pace, Workers, WouldWaitError, may_wait, must_be_patient, wait_from_now_on
+from jiyi.execution import Pace, Workers, WouldWaitError, may_wait, must_be_patient, wait_from_now_on
 
 HERE = "MainThread"
 
@@ -77,7 +77,7 @@ def test_a_slow_call_that_fails_counts_as_slow_and_one_that_was_only_begun_does_
     assert asyncio.run(workers.run_short(pace, wait)) == "test-0"
     assert pace.quick
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("jiyi.workers.time.perf_counter", lambda: next(clock))
+        patch.setattr("jiyi.execution.time.perf_counter", lambda: next(clock))
         with pytest.raises(LookupError):
             asyncio.run(workers.run_short(pace, fail))
     assert not pace.quick

@@ -10,7 +10,7 @@ from functools import partial
 import pytest
 
 from jiyi.errors import MemoryClosedError
-from jiyi.workers import Once, Workers
+from jiyi.execution import Lazy, Workers
 
 MOST = 3
 
@@ -143,7 +143,7 @@ def test_what_is_made_once_is_the_same_for_all_threads_that_ask_at_the_same_time
         made.append(object())
         return made[-1]
 
-    once = Once(make)
+    once = Lazy(make)
     assert not once.made
     got: list[object] = []
 
@@ -169,7 +169,7 @@ def test_what_could_not_be_made_is_tried_again() -> None:
             raise LookupError("not yet")
         return "there"
 
-    once = Once(make)
+    once = Lazy(make)
     with pytest.raises(LookupError):
         once()
     assert once() == "there"

@@ -9,8 +9,8 @@ if TYPE_CHECKING:
     from jiyi.memory import AgentMemory, create_memory, migrate_store
     from jiyi.model.category import MemoryCategory
     from jiyi.model.entry import MemoryEntry
+    from jiyi.model.forgetting_curve import EbbinghausForgetting
     from jiyi.model.message import Message
-    from jiyi.model.retention import EbbinghausForgetting
     from jiyi.noop import NoopMemory
 
 __all__ = [
@@ -27,7 +27,7 @@ __all__ = [
 
 _HOMES = {
     "AgentMemory": "jiyi.memory",
-    "EbbinghausForgetting": "jiyi.model.retention",
+    "EbbinghausForgetting": "jiyi.model.forgetting_curve",
     "MemoryCategory": "jiyi.model.category",
     "MemoryEntry": "jiyi.model.entry",
     "Message": "jiyi.model.message",

@@ -13,6 +13,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, Self, TypeVar
 
 from jiyi.errors import InvalidInputError, MemoryClosedError, SimpleModeError
+from jiyi.execution import Lazy, Pace, Workers
 from jiyi.model import clock
 from jiyi.model.address import EMBEDDED
 from jiyi.model.category import MemoryCategory, check_word
@@ -25,25 +26,24 @@ from jiyi.model.scope import check_scope, visible_scopes
 from jiyi.model.scoring import final_weights
 from jiyi.ports import ChatModel, ChatStore, DerivedIndex, Draft, ImportCounts, JobStore, Progress, RecordStore
 from jiyi.recall.engine import Request
-from jiyi.workers import Once, Pace, Workers
 
 if TYPE_CHECKING:
     from types import TracebackType
 
-    from jiyi.chat import Chat, RoomParts
-    from jiyi.chat.own import Summarizer
+    from jiyi.chat import Chat, ChatDeps
+    from jiyi.chat.overrides import SummarizeFunction
     from jiyi.config import Settings
     from jiyi.indexing import BackgroundIndexer, Drainer, IndexReport
     from jiyi.jobs import JobWorker
-    from jiyi.longterm.parts import LongtermParts
-    from jiyi.longterm.room import Longterm
+    from jiyi.longterm.api import Longterm
+    from jiyi.longterm.dependencies import LongtermDeps
     from jiyi.model.chat import Candidate, Erased
     from jiyi.model.job import Job
     from jiyi.model.migration import MigrationReport
     from jiyi.notes import Notes
-    from jiyi.notes.room import NotesRoom
+    from jiyi.notes.service import NotesService
     from jiyi.runtime import MemoryRuntime
-    from jiyi.runtime.base import Run
+    from jiyi.runtime.service import Run
     from jiyi.text import Vocabulary
 
 P = ParamSpec("P")
@@ -89,8 +89,8 @@ class Components:
     engine: Recaller
     vocabulary: Vocabulary
     make_runtime: Callable[[Run, Callable[[], None]], MemoryRuntime]
-    make_chats: Once[ChatStore]
-    make_longterm: Once[LongtermParts]
+    make_chats: Lazy[ChatStore]
+    make_longterm: Lazy[LongtermDeps]
     model: ChatModel | None
     """The chat model; `None` means rules."""
     worker: JobWorker | None = None
@@ -103,7 +103,7 @@ class Components:
         return self.make_chats()
 
     @property
-    def longterm(self) -> LongtermParts:
+    def longterm(self) -> LongtermDeps:
         """What the long-term room is made of."""
         return self.make_longterm()
 
@@ -126,9 +126,9 @@ class AgentMemory:
         # A database that is asked over a network may take its time with any answer.
         self._record_pace = Pace(self._settings.loop_seconds if self._settings.storage == EMBEDDED else 0.0)
         self._note_pace = Pace(self._settings.loop_seconds)
-        self._chat_parts: RoomParts | None = None
+        self._chat_parts: ChatDeps | None = None
         self._chat_guard = threading.Lock()
-        self._opened_notes: NotesRoom | None = None
+        self._opened_notes: NotesService | None = None
         self._opening_notes = threading.Lock()
         self._longterm: Longterm | None = None
         self._making = threading.Lock()
@@ -377,7 +377,7 @@ class AgentMemory:
         soft_threshold: float | None = None,
         reserve: int | None = None,
         summarize_prompt: str | None = None,
-        summarizer: Summarizer | None = None,
+        summarizer: SummarizeFunction | None = None,
         count_tokens: Callable[[str], int] | None = None,
     ) -> Chat:
         """The running conversation of a session, inside a token limit: `put`, `get`, `get_all`, `reset`, `compact`.
@@ -387,8 +387,8 @@ class AgentMemory:
         your own is called with the summary before, the messages that leave the window and the most tokens, and returns
         the next summary; `count_tokens` counts the tokens of a text as your model does.
         """
-        from jiyi.chat import Chat, ChatRoom, make_budget
-        from jiyi.chat.own import own_parts
+        from jiyi.chat import Chat, ChatService, make_budget
+        from jiyi.chat.overrides import own_parts
 
         settings = self._settings
         limit = settings.token_limit if token_limit is None else token_limit
@@ -401,7 +401,7 @@ class AgentMemory:
         parts = self._rooms()
         if summarizer is not None or count_tokens is not None:
             parts = own_parts(parts, summarizer, count_tokens)
-        room = ChatRoom(parts, self._scope(scope), self._session(session_id), budget, prompt)
+        room = ChatService(parts, self._scope(scope), self._session(session_id), budget, prompt)
         return Chat(room, self._run, self._run_short, self._run_slowly, self._written, self._parts.model)
 
     async def candidates(
@@ -437,13 +437,13 @@ class AgentMemory:
         who = self._settings.actor if by is None else self._limits.check_session_id(by, "by")
         return await self._run(self._parts.chats.settle_candidate, self._scope(scope), checked, state=state, by=who)
 
-    def _rooms(self) -> RoomParts:
+    def _rooms(self) -> ChatDeps:
         """What all chats of this memory share; made for the first one."""
         with self._chat_guard:
             if self._chat_parts is None:
-                from jiyi.chat.parts import room_parts
+                from jiyi.chat.dependencies import chat_deps
 
-                self._chat_parts = room_parts(
+                self._chat_parts = chat_deps(
                     self._parts.chats,
                     self._parts.model,
                     actor=self._settings.actor,
@@ -462,10 +462,10 @@ class AgentMemory:
         short = functools.partial(self._run_briefly, self._note_pace)
         return Notes(self._run, short, self._run_slowly, self._notes_room, off=off)
 
-    def _notes_room(self) -> NotesRoom:
+    def _notes_room(self) -> NotesService:
         return self._opened_notes or self._open_notes()
 
-    def _open_notes(self) -> NotesRoom:
+    def _open_notes(self) -> NotesService:
         from jiyi.wiring import notes_room
 
         if self._settings.enable_simple_memory:
@@ -497,7 +497,7 @@ class AgentMemory:
     async def retry_job(self, job_id: str, *, scope: str | None = None) -> bool:
         """Queue a dead job of the scope again; `False` when there is no such one."""
         checked = self._limits.check_session_id(job_id, "job_id")
-        revived = await self._run(self._jobs.revive, checked, (self._scope(scope),), now=self._lt.now())
+        revived = await self._run(self._jobs.requeue, checked, (self._scope(scope),), now=self._lt.now())
         self._queued()
         return revived
 
@@ -510,7 +510,7 @@ class AgentMemory:
 
         `None` as scope means every scope. A dry run changes nothing and says how much would be forgotten.
         """
-        from jiyi.longterm.upkeep import maintain
+        from jiyi.longterm.maintenance import maintain
 
         scopes = None if scope is None else (check_scope(scope),)
         report = await self._run(maintain, self._lt, scopes, dry_run=bool(dry_run))
@@ -518,7 +518,7 @@ class AgentMemory:
         return report
 
     @property
-    def _lt(self) -> LongtermParts:
+    def _lt(self) -> LongtermDeps:
         parts = self._parts.longterm
         # Jobs that were left over are known when they come up, whoever runs them.
         parts.runner.learn = self._make_longterm
@@ -530,7 +530,7 @@ class AgentMemory:
 
     def _make_longterm(self) -> Longterm:
         """Made when it is first needed: by a caller, or by background work that was left over."""
-        from jiyi.longterm.room import Longterm
+        from jiyi.longterm.api import Longterm
 
         with self._making:
             if self._longterm is None:
@@ -887,7 +887,7 @@ async def migrate_store(
     both are equal, row by row, nobody can open the target. Writes to the source meanwhile are noticed; the migration
     is then not completed. The indexes of the target are built by its first recall, or by `repair`.
     """
-    from jiyi.wiring.moving import migrate_store
+    from jiyi.wiring.migrate import migrate_store
 
     call = functools.partial(migrate_store, source, target, config=config, progress=progress, **settings)
     return await asyncio.get_running_loop().run_in_executor(None, call)

@@ -182,6 +182,6 @@ def migrate_store(
     **settings: Any,
 ) -> MigrationReport:
     """Copy a whole memory to another place; the same as `jiyi.migrate_store`."""
-    from jiyi.wiring.moving import migrate_store
+    from jiyi.wiring.migrate import migrate_store
 
     return migrate_store(source, target, config=config, progress=progress, **settings)

@@ -133,8 +133,8 @@ def test_without_a_model_nobody_answers_and_the_error_says_what_to_set(tmp_path:
 def test_summaries_and_tokens_can_be_the_callers_own(tmp_path: Path) -> None:
     seen: list[tuple[str | None, int]] = []
 
-    def summarize(previous: str | None, messages: object, most_tokens: int) -> str:
-        seen.append((previous, most_tokens))
+    def summarize(previous: str | None, messages: object, max_tokens: int) -> str:
+        seen.append((previous, max_tokens))
         return f"summary {len(seen)}"
 
     with sync.AgentMemory.open(tmp_path, embedder="none") as memory:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from jiyi import errors
-from jiyi.apps.cli.exits import Code, code_of
+from jiyi.apps.cli.exit_codes import Code, code_of
 from tests.apps.command_line import CommandLine
 
 LONG = "x" * 70_000

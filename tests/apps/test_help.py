@@ -7,7 +7,7 @@ import pytest
 import typer.main
 
 from jiyi.apps.cli.app import app
-from jiyi.apps.cli.exits import MEANINGS
+from jiyi.apps.cli.exit_codes import MEANINGS
 from tests.apps.command_line import CommandLine
 
 COMMANDS = (  # noqa: SIM905

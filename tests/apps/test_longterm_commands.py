@@ -7,7 +7,7 @@ import pytest
 
 from jiyi.apps.cli.commands_longterm import longterm
 from jiyi.apps.cli.curves import as_svg, as_text, make_curves
-from jiyi.model.retention import EbbinghausForgetting
+from jiyi.model.forgetting_curve import EbbinghausForgetting
 from tests.apps.command_line import CommandLine
 
 COMMANDS = ["add-round", "take-candidates", "recall", "reflect", "forget", "restore", "pin", "explain", "curve"]

@@ -9,7 +9,7 @@ from rich.cells import cell_len
 
 from jiyi.apps.cli import plain, views
 from jiyi.apps.cli.blocks import BAR_CELLS, Bars, Block, Column, Table, Text, bar, text
-from jiyi.apps.cli.visible import cells, visible
+from jiyi.apps.cli.sanitize import cells, visible
 from jiyi.model.entry import Explanation, IndexCoverage, MemoryEntry
 from tests.apps.command_line import CommandLine
 

@@ -13,7 +13,7 @@ import jiyi
 import jiyi.sync
 from jiyi import errors
 from jiyi.chat import Chat
-from jiyi.longterm.room import Longterm
+from jiyi.longterm.api import Longterm
 from jiyi.memory import AgentMemory
 from jiyi.noop import NoopChat, NoopLongterm, NoopMemory, NoopNotes
 from jiyi.notes import Notes

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from jiyi.backends.locks import ProcessLock
-from jiyi.backends.milvus_vectors import MilvusVectors
+from jiyi.backends.milvus.index import MilvusVectors
+from jiyi.backends.shared.locks import ProcessLock
 from jiyi.testing.fakes import HashEmbedder
 from tests.servers.milvus import MilvusServer
 

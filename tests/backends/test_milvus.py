@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 
-from jiyi.backends.milvus_connection import STRONG, MilvusConnection
-from jiyi.backends.milvus_schema import content_pieces, data_fields, differences, in_filters, in_scope
-from jiyi.backends.milvus_text import MilvusProposer
-from jiyi.backends.milvus_vectors import MilvusVectors
+from jiyi.backends.milvus.connection import STRONG, MilvusConnection
+from jiyi.backends.milvus.index import MilvusVectors
+from jiyi.backends.milvus.schema import content_pieces, data_fields, differences, in_filters, in_scope
+from jiyi.backends.milvus.text import MilvusProposer
 from jiyi.errors import ConfigError, IndexingError, IndexUnavailableError, MissingDependencyError
 from jiyi.indexing import Drainer, verify
 from jiyi.model.filters import Filters
-from jiyi.ports import IndexBatch, Mark, RecordStore
+from jiyi.ports import IndexBatch, LogPosition, RecordStore
 from jiyi.sync import AgentMemory
 from jiyi.testing.conformance.examples import ACTOR, FILTERS, draft, entry, varied_entries
 from jiyi.wiring import build
@@ -65,7 +65,7 @@ def rows_of(index: MilvusVectors, where: str, *fields: str) -> list[dict[str, An
 
 
 def put(index: MilvusVectors, *entries: Any, place: int = 1) -> None:
-    index.apply(IndexBatch(entries, (), Mark(place, "x")))
+    index.apply(IndexBatch(entries, (), LogPosition(place, "x")))
 
 
 # --- what people see in Milvus ----------------------------------------------------------------------------------------
@@ -215,7 +215,7 @@ def test_a_rebuild_that_broke_off_goes_on_where_it_was(store: RecordStore, tmp_p
 
     with pytest.raises(InterruptedError):
         index.rebuild(store, progress=stop)
-    assert index.mark() is None
+    assert index.log_position() is None
     store.forget("main", "k3", actor=ACTOR)
     index.rebuild(store)
     assert embedder.texts == 30
@@ -238,16 +238,16 @@ def test_what_was_written_before_a_crash_and_its_mark_is_taken_in_again(
     store.put([draft("a", "apple"), draft("b", "The zebra sleeps in the shade of the trees. " * 30)], actor=ACTOR)
     drainer.drain(index)
     assert index.scan(vector("apple"), ["main"]).count == 2
-    before = index.mark()
+    before = index.log_position()
     store.put([draft("b", "zebra"), draft("c", "cherry")], actor=ACTOR)
     store.forget("main", "a", actor=ACTOR)
     with monkeypatch.context() as patched:
         patched.setattr(index, "_write_state", _break)
         with pytest.raises(ConnectionAbortedError):
             drainer.drain(index)
-    assert index.mark() == before
+    assert index.log_position() == before
     drainer.drain(index)
-    assert index.mark() == store.head()
+    assert index.log_position() == store.head()
     report = verify(store, drainer, index)
     assert report.sound, report
     scan = index.scan(vector("cherry"), ["main"])
@@ -280,7 +280,7 @@ def test_a_collection_that_was_dropped_is_built_again(store: RecordStore, index:
     connection_of(index).drop(index._state(STRONG).generation)
     with pytest.raises(IndexingError, match="no longer in Milvus"):
         index.scan(vector("apple"), ["main"])
-    assert index.mark() is None
+    assert index.log_position() is None
     drainer.drain(index)
     assert index.scan(vector("apple"), ["main"]).best(3) == [stored[0].id]
     assert index.check() == []
@@ -303,7 +303,7 @@ def test_a_collection_of_somebody_else_is_left_alone_and_the_error_says_how_it_d
     assert "'scope'" in message
     assert "MILVUS_MEMORY_COLLECTION" in message
     assert len(client.query("agent_memories_vectors", filter="id == 1")) == 1
-    assert index.mark() is None
+    assert index.log_position() is None
     index.close()
 
 
@@ -343,7 +343,7 @@ def test_two_stores_may_share_a_name(store: RecordStore, index: MilvusVectors, t
     Drainer(others).drain(other)
     assert index.scan(vector("apple"), ["main"]).best(5) == [mine[0].id]
     assert other.scan(vector("apple"), ["main"]).best(5) == [theirs[0].id]
-    assert index.mark() == store.head()
+    assert index.log_position() == store.head()
     other.close()
     others.close()
 
@@ -368,7 +368,7 @@ def test_a_second_process_hears_that_the_file_is_in_use(
 ) -> None:
     program = (
         "import sys\n"
-        "from jiyi.backends.milvus_connection import MilvusConnection\n"
+        "from jiyi.backends.milvus.connection import MilvusConnection\n"
         "from jiyi.errors import IndexUnavailableError\n"
         "try:\n"
         "    MilvusConnection(sys.argv[1]).collections()\n"
@@ -398,7 +398,7 @@ def test_a_file_in_milvus_uri_does_not_keep_the_client_from_being_imported(tmp_p
     """The package reads that variable itself when it is imported, and takes nothing but a web address."""
     program = (
         "import os\n"
-        "from jiyi.backends.milvus_connection import MilvusConnection\n"
+        "from jiyi.backends.milvus.connection import MilvusConnection\n"
         "connection = MilvusConnection(os.environ['MILVUS_URI'])\n"
         "print(connection.collections(), os.environ['MILVUS_URI'])\n"
         "connection.close()\n"

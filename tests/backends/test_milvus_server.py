@@ -12,15 +12,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from jiyi.backends.milvus_connection import STRONG
-from jiyi.backends.milvus_scan import MilvusScan
-from jiyi.backends.milvus_schema import in_filters
-from jiyi.backends.milvus_vectors import MilvusVectors
+from jiyi.backends.milvus.connection import STRONG
+from jiyi.backends.milvus.index import MilvusVectors
+from jiyi.backends.milvus.scan import MilvusScan
+from jiyi.backends.milvus.schema import in_filters
 from jiyi.errors import IndexingError, IndexUnavailableError
 from jiyi.indexing import Drainer, verify
 from jiyi.model.filters import Filters
 from jiyi.model.identity import text_hash
-from jiyi.ports import IndexBatch, Mark, RecordStore
+from jiyi.ports import IndexBatch, LogPosition, RecordStore
 from jiyi.recall import RecallEngine, Request
 from jiyi.testing.conformance.examples import ACTOR, FILTERS, NOON, draft, entry, varied_entries
 from jiyi.testing.fakes import HashEmbedder
@@ -54,7 +54,7 @@ def test_a_large_scope_is_searched_in_milvus_and_bigger_is_nearer(index: MilvusV
     many = [entry(f"k{i}", f"apple {i} {text_hash(str(i))[:6]}", scope="crowd", minutes=i) for i in range(150)]
     long = [entry(f"l{i}", f"pear tree {i} in the garden. " * (20 + i), scope="crowd", minutes=500) for i in range(5)]
     few = [entry(f"f{i}", f"apple of the few {i}", scope="few") for i in range(4)]
-    index.apply(IndexBatch([*many, *long, *few], (), Mark(1, "x")))
+    index.apply(IndexBatch([*many, *long, *few], (), LogPosition(1, "x")))
     everything = [*many, *long, *few]
     for question in ("apple 17", "pear tree 3 in the garden", "apple of the few"):
         scan = index.scan(vector(question), ["crowd", "few"])
@@ -83,7 +83,7 @@ def test_a_large_scope_is_searched_in_milvus_and_bigger_is_nearer(index: MilvusV
 def test_filters_and_texts_mean_the_same_to_a_server(index: MilvusVectors) -> None:
     entries = varied_entries()
     tagged = [entry(f"t{i}", "apple", scope=scope, tags=(scope,)) for i, scope in enumerate(NASTY)]
-    index.apply(IndexBatch([*entries, *tagged], (), Mark(1, "x")))
+    index.apply(IndexBatch([*entries, *tagged], (), LogPosition(1, "x")))
     generation = index._state(STRONG).generation
 
     def admitted(filters: Filters) -> set[str]:
@@ -98,7 +98,7 @@ def test_filters_and_texts_mean_the_same_to_a_server(index: MilvusVectors) -> No
 
 
 def test_an_old_server_says_that_it_ranks_no_text(index: MilvusVectors) -> None:
-    index.apply(IndexBatch([entry("k", "早报")], (), Mark(1, "x")))
+    index.apply(IndexBatch([entry("k", "早报")], (), LogPosition(1, "x")))
     assert index.ranks_text is False
     assert index.propose_text("早报", MAIN, limit=5) == []
     assert index.describe()["full_text"] is False
@@ -110,7 +110,7 @@ def test_a_wrong_token_is_refused_in_words_that_do_not_show_it(
 ) -> None:
     index = on_server(milvus_server, tmp_path, store, token="root:not-the-password")
     with pytest.raises(IndexingError, match=r"refuses the token.*MILVUS_TOKEN") as caught:
-        index.mark()
+        index.log_position()
     shown = [repr(index), str(caught.value), str(caught.value.__cause__), str(index.describe()), *index.check()]
     assert all("not-the-password" not in each for each in (*shown, caplog.text))
     index.close()

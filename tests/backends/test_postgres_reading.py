@@ -10,14 +10,15 @@ from typing import Any
 import psycopg
 import pytest
 
-from jiyi.backends.postgres_reading import PostgresReader
-from jiyi.backends.postgres_session import Sessions
-from jiyi.backends.postgres_text import PostgresTextIndex
-from jiyi.backends.postgres_vectors import PostgresVectors
-from jiyi.backends.postgres_wire import TEXT, TEXTS, Question, Statement, Wire, array, text
-from jiyi.backends.sql.postgres import PostgresDatabase
-from jiyi.backends.sql.postgres_store import PostgresRecordStore
+from jiyi.backends.postgres.database import PostgresDatabase
+from jiyi.backends.postgres.reader import PostgresReader
+from jiyi.backends.postgres.session import Sessions
+from jiyi.backends.postgres.store import PostgresRecordStore
+from jiyi.backends.postgres.text.index import PostgresTextIndex
+from jiyi.backends.postgres.vectors.index import PostgresVectors
+from jiyi.backends.postgres.wire import TEXT, TEXTS, Question, Statement, Wire, array, text
 from jiyi.errors import ModelError, StoreBusyError, StoreUnavailableError
+from jiyi.execution import Workers
 from jiyi.indexing import Drainer
 from jiyi.model.filters import Filters
 from jiyi.ports import Draft, Reading
@@ -27,7 +28,6 @@ from jiyi.recall.tags import TagMirror
 from jiyi.testing.conformance.examples import ACTOR, FILTERS, NOON, draft, varied_entries
 from jiyi.testing.fakes import HashEmbedder
 from jiyi.text import Analyzer
-from jiyi.workers import Workers
 from tests.servers.fixtures import as_app
 
 pytestmark = pytest.mark.server
@@ -210,7 +210,7 @@ def test_what_is_not_yet_in_an_index_is_taken_in_before_the_answer(setup: Setup)
 def test_what_other_scopes_have_written_keeps_nobody_waiting(setup: Setup) -> None:
     _fill(setup)
     setup.store.put([draft("new", "a zebra in the garden", scope="elsewhere")], actor=ACTOR)
-    assert setup.vectors.mark() != setup.store.head()
+    assert setup.vectors.log_position() != setup.store.head()
     assert setup.read() is not None
     assert setup.read(Filters(scopes=("elsewhere",))) is None
 
@@ -292,7 +292,7 @@ def test_a_connection_that_was_left_in_the_middle_of_an_answer_is_not_used_again
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr("jiyi.backends.postgres_wire._wait", interrupt)
+        patched.setattr("jiyi.backends.postgres.wire._wait", interrupt)
         with pytest.raises(KeyboardInterrupt):
             setup.engine.answer(Request("apple", MAIN))
         with pytest.raises(KeyboardInterrupt):
@@ -306,7 +306,7 @@ def test_what_was_prepared_may_be_cleared_between_two_writes(setup: Setup) -> No
     with setup.database.engine.connect() as connection:
         connection.exec_driver_sql("DEALLOCATE ALL")
     setup.store.put([draft("two", "apple pie"), draft("one", "pear")], actor=ACTOR)
-    assert setup.text.mark() == setup.store.head()
+    assert setup.text.log_position() == setup.store.head()
     assert setup.text.check() == []
     setup.drain()
     assert [hit.key for hit in setup.engine.answer(Request("apple", MAIN, mode="keyword"))] == ["two"]

@@ -15,9 +15,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from jiyi.backends.postgres_text import PostgresTextIndex
-from jiyi.backends.sql.postgres import PostgresDatabase
-from jiyi.backends.sql.postgres_store import PostgresRecordStore
+from jiyi.backends.postgres.database import PostgresDatabase
+from jiyi.backends.postgres.store import PostgresRecordStore
+from jiyi.backends.postgres.text.index import PostgresTextIndex
 from jiyi.errors import IndexDamagedError
 from jiyi.indexing import Drainer, verify
 from jiyi.model.filters import Filters
@@ -99,12 +99,12 @@ def built(request: pytest.FixtureRequest, open_setup: OpenSetup) -> Setup:
 
 def test_what_was_stored_is_found_without_any_draining(built: Setup) -> None:
     built.store.put([draft("paper", "我每天早上看杭州早报"), draft("tea", "green tea")], actor=ACTOR)
-    assert built.index.mark() == built.store.head()
+    assert built.index.log_position() == built.store.head()
     assert built.found("早报") == {"paper"}
     assert built.found("tea") == {"tea"}
     built.store.put([draft("tea", "black coffee")], actor=ACTOR)
     built.store.forget("main", "paper", actor=ACTOR)
-    assert built.index.mark() == built.store.head()
+    assert built.index.log_position() == built.store.head()
     assert built.found("早报") == set()
     assert built.found("tea coffee") == {"tea"}
     assert built.sound()
@@ -112,7 +112,7 @@ def test_what_was_stored_is_found_without_any_draining(built: Setup) -> None:
 
 def test_a_transaction_that_is_undone_leaves_nothing_in_the_index(built: Setup) -> None:
     built.store.put([draft("kept", "apple")], actor=ACTOR)
-    before = built.index.mark()
+    before = built.index.log_position()
 
     def refuse(*_: object) -> None:
         raise RuntimeError("after the index was written")
@@ -120,7 +120,7 @@ def test_a_transaction_that_is_undone_leaves_nothing_in_the_index(built: Setup) 
     built.database.before_commit(refuse)
     with pytest.raises(RuntimeError):
         built.store.put([draft("lost", "apple banana"), draft("kept", "cherry")], actor=ACTOR)
-    assert built.index.mark() == before == built.store.head()
+    assert built.index.log_position() == before == built.store.head()
     assert built.found("apple banana cherry") == {"kept"}
     assert built.index.statistics(["main"], _analyzer.query("banana apple").words, []).word_df == (0, 1)
     assert built.sound()
@@ -140,7 +140,7 @@ def test_scopes_are_written_at_the_same_time_and_nothing_is_lost(built: Setup, o
         work = [(built, "a"), (other, "b"), (built, "public"), (other, "a")]
         for future in [threads.submit(write, setup, scope) for setup, scope in work]:
             future.result()
-    assert built.index.mark() == built.store.head()
+    assert built.index.log_position() == built.store.head()
     assert built.sound()
     assert built.found("apple", Filters(scopes=("b",))) == built.found("apple", Filters(scopes=("a",))) != set()
 
@@ -149,16 +149,16 @@ def test_what_somebody_wrote_without_the_index_is_taken_in_before_the_mark_moves
     built: Setup, open_setup: OpenSetup
 ) -> None:
     built.store.put([draft("one", "apple")], actor=ACTOR)
-    mark = built.index.mark()
+    mark = built.index.log_position()
     open_setup(follow=False).store.put([draft("two", "apple", scope="elsewhere")], actor=ACTOR)
     built.store.put([draft("three", "apple")], actor=ACTOR)
-    assert built.index.mark() == mark
+    assert built.index.log_position() == mark
     assert built.found("apple") == {"one", "three"}
     assert Drainer(built.store).drain(built.index) > 0
-    assert built.index.mark() == built.store.head()
+    assert built.index.log_position() == built.store.head()
     assert built.found("apple", Filters(scopes=("elsewhere",))) == {"two"}
     built.store.put([draft("four", "apple")], actor=ACTOR)
-    assert built.index.mark() == built.store.head()
+    assert built.index.log_position() == built.store.head()
     assert built.sound()
 
 
@@ -166,7 +166,7 @@ def test_roles_that_see_only_their_scopes_do_not_skip_what_others_wrote(
     built: Setup, open_setup: OpenSetup, postgres_url: str
 ) -> None:
     open_setup(follow=False).store.put([draft("foreign", "apple", scope="elsewhere")], actor=ACTOR)
-    mark = built.index.mark()
+    mark = built.index.log_position()
     role = f"fenced_{postgres_url.rpartition('/')[2]}"
     built.execute(
         f"CREATE ROLE {role} LOGIN; GRANT ALL ON ALL TABLES IN SCHEMA public, jiyi_search TO {role}; "
@@ -181,10 +181,10 @@ def test_roles_that_see_only_their_scopes_do_not_skip_what_others_wrote(
         )
         index.follow()
         store.put([draft("own", "apple")], actor=ACTOR)
-        assert index.mark() == mark
+        assert index.log_position() == mark
         Drainer(store).drain(index)
         store.put([draft("own 2", "apple")], actor=ACTOR)
-        assert index.mark() == store.head()
+        assert index.log_position() == store.head()
     finally:
         database.close()
         built.execute(f"DROP OWNED BY {role}; DROP ROLE {role}")
@@ -213,7 +213,7 @@ def test_a_memory_on_postgres_has_nothing_to_drain(postgres_url: str, tmp_path: 
 def test_the_index_can_be_dropped_at_any_time(built: Setup) -> None:
     built.store.put([draft("one", "apple")], actor=ACTOR)
     built.execute("DROP SCHEMA jiyi_search CASCADE")
-    assert built.index.mark() is None
+    assert built.index.log_position() is None
     with pytest.raises(IndexDamagedError):
         built.found("apple")
     built.store.put([draft("two", "apple")], actor=ACTOR)
@@ -226,17 +226,17 @@ def test_the_index_can_be_dropped_at_any_time(built: Setup) -> None:
 def test_a_table_of_the_index_that_is_gone_does_not_stop_a_write(built: Setup) -> None:
     built.execute("DROP TABLE jiyi_search.text_terms")
     built.store.put([draft("one", "apple")], actor=ACTOR)
-    assert built.index.mark() is None
+    assert built.index.log_position() is None
     Drainer(built.store).drain(built.index)
     assert built.found("apple") == {"one"}
 
 
 def test_an_index_that_refuses_a_change_does_not_refuse_it_for_the_records(built: Setup) -> None:
     built.execute("ALTER TABLE jiyi_search.texts ADD CONSTRAINT fussy CHECK (hash = 'never')")
-    mark = built.index.mark()
+    mark = built.index.log_position()
     built.store.put([draft("one", "apple")], actor=ACTOR)
     assert built.store.get(["main"], "one") is not None
-    assert built.index.mark() == mark != built.store.head()
+    assert built.index.log_position() == mark != built.store.head()
     assert Drainer(built.store).state(built.index).behind == 1
     built.execute("ALTER TABLE jiyi_search.texts DROP CONSTRAINT fussy")
     Drainer(built.store).drain(built.index)
@@ -246,7 +246,7 @@ def test_an_index_that_refuses_a_change_does_not_refuse_it_for_the_records(built
 def test_the_index_of_another_store_in_the_same_database_is_not_trusted(built: Setup) -> None:
     built.store.put([draft("one", "apple")], actor=ACTOR)
     stranger = PostgresTextIndex(built.database, Analyzer(), "another store", pg_search=True)
-    assert stranger.mark() is None
+    assert stranger.log_position() is None
     assert list(stranger.contents()) == []
 
 
@@ -268,7 +268,7 @@ def test_changes_during_a_rebuild_are_in_the_new_index(built: Setup) -> None:
         built.store.forget("main", "one", actor=ACTOR)
 
     built.index.rebuild(built.store, progress=write)
-    assert built.index.mark() == built.store.head()
+    assert built.index.log_position() == built.store.head()
     assert built.found("apple") == {"two"}
     assert built.sound()
 
@@ -284,13 +284,13 @@ def test_the_mode_is_named_and_follows_the_extension(open_setup: OpenSetup) -> N
     assert "without pg_search" in described["mode"] == lesser.index.mode
     assert "CREATE EXTENSION pg_search" in described["lesser_mode"]
     best.execute("CREATE EXTENSION pg_search")
-    assert best.index.mark() is None  # there is a better way now
+    assert best.index.log_position() is None  # there is a better way now
     Drainer(best.store).drain(best.index)
     assert best.found("apple") == {"one"}
     assert best.index.mode == best.index.describe()["mode"] == "PostgreSQL, BM25 by pg_search"
     assert "lesser_mode" not in best.index.describe()
     best.execute("DROP EXTENSION pg_search CASCADE")
-    assert best.index.mark() is None
+    assert best.index.log_position() is None
 
 
 def test_every_hit_names_the_mode(built: Setup) -> None:
@@ -438,16 +438,16 @@ def test_a_server_that_was_killed_leaves_an_index_that_is_sound_or_made_anew(
             store.put([draft(f"k{i}", f"apple {i}") for i in range(300)], actor=ACTOR)
             server.stop()
             server.start()
-            assert index.mark() == store.head(), "a server that was stopped has lost nothing"
+            assert index.log_position() == store.head(), "a server that was stopped has lost nothing"
             store.put([draft("before", "apple pear")], actor=ACTOR)
             server.kill()
             server.start()
             if pg_search:
-                assert index.mark() is None, "its BM25 index is not in the server's log"
+                assert index.log_position() is None, "its BM25 index is not in the server's log"
                 assert "crash" in json.dumps(index.check())
             store.put([draft("after", "apple plum")], actor=ACTOR)
             Drainer(store).drain(index)
-            assert index.mark() == store.head()
+            assert index.log_position() == store.head()
             assert setup.found("pear plum") == {"before", "after"}
             assert setup.sound()
         finally:

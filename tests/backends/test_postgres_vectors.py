@@ -15,17 +15,17 @@ import pytest
 from psycopg import sql
 from psycopg.abc import QueryNoTemplate
 
-from jiyi.backends import postgres_vectors
-from jiyi.backends.embedded_texts import embed_entries
-from jiyi.backends.postgres_halfvec import Reals, RealsDumper
-from jiyi.backends.postgres_vector_scan import graph_settings
-from jiyi.backends.postgres_vector_tables import VectorTables, find_extension
-from jiyi.backends.postgres_vectors import PostgresVectors
-from jiyi.backends.sql.postgres import PostgresDatabase
-from jiyi.backends.sql.postgres_store import PostgresRecordStore
+from jiyi.backends.postgres.database import PostgresDatabase
+from jiyi.backends.postgres.store import PostgresRecordStore
+from jiyi.backends.postgres.vectors import index as postgres_vectors
+from jiyi.backends.postgres.vectors.halfvec import Reals, RealsDumper
+from jiyi.backends.postgres.vectors.index import PostgresVectors
+from jiyi.backends.postgres.vectors.scan import graph_settings
+from jiyi.backends.postgres.vectors.tables import VectorTables, find_extension
+from jiyi.backends.shared.embedding import embed_entries
 from jiyi.errors import IndexDamagedError, IndexingError, StorageError, StoreUnavailableError
 from jiyi.model.entry import MemoryEntry
-from jiyi.ports import IndexBatch, Mark, ModelIdentity, RecordStore
+from jiyi.ports import IndexBatch, LogPosition, ModelIdentity, RecordStore
 from jiyi.testing.conformance.examples import ACTOR, draft, entry
 from tests.servers.postgres import PostgresServer
 
@@ -102,7 +102,7 @@ def test_small_scopes_are_exact_among_many_and_large_ones_nearly(store: RecordSt
     vectors.rebuild(store)
     few, some, crowd = many("few", 4), many("some", 40), many("crowd", 2_000)
     others = [e for i in range(20) for e in many(f"other{i}", 100)]
-    vectors.apply(IndexBatch([*others, *few, *some, *crowd], (), Mark(1, "x")))
+    vectors.apply(IndexBatch([*others, *few, *some, *crowd], (), LogPosition(1, "x")))
     vectors.wait_for_graphs()
     assert vectors.describe()["graphs"] == 1
     right = []
@@ -120,7 +120,7 @@ def test_a_question_about_a_small_and_a_large_scope_ranks_them_together(
     vectors = open_vectors(exact_rows=50)
     vectors.rebuild(store)
     entries = [*many("mine", 40), *many("public", 1_000)]
-    vectors.apply(IndexBatch(entries, (), Mark(1, "x")))
+    vectors.apply(IndexBatch(entries, (), LogPosition(1, "x")))
     vectors.wait_for_graphs()
     question = EMBEDDER.embed(["one"])[0]
     scan = vectors.scan(question, ["mine", "public"])
@@ -135,7 +135,7 @@ def test_the_graph_of_a_scope_is_its_own_whatever_its_name(store: RecordStore, o
     vectors = open_vectors(exact_rows=20)
     vectors.rebuild(store)
     scopes = {name: many(name, 120) for name in ("50 %", "%s", "it's", "back\\slash", "{braces}", "用户")}
-    vectors.apply(IndexBatch([e for entries in scopes.values() for e in entries], (), Mark(1, "x")))
+    vectors.apply(IndexBatch([e for entries in scopes.values() for e in entries], (), LogPosition(1, "x")))
     vectors.wait_for_graphs()
     assert vectors.describe()["graphs"] == len(scopes)
     for name, entries in scopes.items():
@@ -146,15 +146,15 @@ def test_the_mean_of_a_large_scope_follows_every_change(store: RecordStore, open
     vectors = open_vectors(exact_rows=10)
     vectors.rebuild(store)
     entries = many("crowd", 60)
-    vectors.apply(IndexBatch(entries, (), Mark(1, "x")))
+    vectors.apply(IndexBatch(entries, (), LogPosition(1, "x")))
     entries = [replace(e, content=f"other {e.content}") if i % 3 else e for i, e in enumerate(entries)]
-    vectors.apply(IndexBatch(entries[20:], [(e.scope, e.id) for e in entries[:20]], Mark(2, "x")))
+    vectors.apply(IndexBatch(entries[20:], [(e.scope, e.id) for e in entries[:20]], LogPosition(2, "x")))
     question = EMBEDDER.embed(["one"])[0]
     scan = vectors.scan(question, ["crowd"])
     assert scan.count == 40
     right = float((EMBEDDER.embed([e.content for e in entries[20:]]) @ question).mean())
     assert scan.mean == pytest.approx(right, abs=1e-3)
-    vectors.apply(IndexBatch([], [(e.scope, e.id) for e in entries], Mark(3, "x")))
+    vectors.apply(IndexBatch([], [(e.scope, e.id) for e in entries], LogPosition(3, "x")))
     assert vectors.scan(question, ["crowd"]).count == 0
     assert vectors.check() == []
 
@@ -166,7 +166,7 @@ def test_a_long_text_is_half_its_best_chunk_and_half_the_mean_of_all(
     long = entry("long", " ".join(f"This is sentence number {i} about something." for i in range(40)))
     vectors = open_vectors(exact_rows=exact_rows)
     vectors.rebuild(store)
-    vectors.apply(IndexBatch([long, entry("short", "short")], (), Mark(1, "x")))
+    vectors.apply(IndexBatch([long, entry("short", "short")], (), LogPosition(1, "x")))
     question = EMBEDDER.embed(["one"])[0]
     (block,) = embed_entries(EMBEDDER, [long])
     products = block @ question
@@ -184,7 +184,7 @@ def test_the_plan_is_the_same_whatever_the_statistics_say(
 ) -> None:
     vectors = open_vectors(exact_rows=100)
     vectors.rebuild(store)
-    vectors.apply(IndexBatch([*many("crowd", 1_500), *many("few", 5)], (), Mark(1, "x")))
+    vectors.apply(IndexBatch([*many("crowd", 1_500), *many("few", 5)], (), LogPosition(1, "x")))
     vectors.wait_for_graphs()
     with psycopg.connect(postgres_url, autocommit=True) as connection:
         connection.adapters.register_dumper(Reals, RealsDumper)
@@ -217,7 +217,7 @@ def test_a_small_scope_takes_one_round_trip(
     vectors = open_vectors()
     vectors.rebuild(store)
     entries = many("main", 30)
-    vectors.apply(IndexBatch(entries, (), Mark(1, "x")))
+    vectors.apply(IndexBatch(entries, (), LogPosition(1, "x")))
     question = EMBEDDER.embed(["one"])[0]
     vectors.scan(question, ["main"])
     asked = []
@@ -250,7 +250,7 @@ def test_a_database_without_the_extension_says_what_to_run(
         for ask in (lambda: vectors.rebuild(store), lambda: vectors.scan(EMBEDDER.embed(["x"])[0], ["main"])):
             with pytest.raises(IndexingError, match="CREATE EXTENSION vector"):
                 ask()
-        assert vectors.mark() is None
+        assert vectors.log_position() is None
         assert "CREATE EXTENSION vector" in vectors.check()[0]
     finally:
         with psycopg.connect(postgres_url, autocommit=True) as connection:
@@ -266,12 +266,12 @@ def test_the_extension_may_be_in_a_schema_of_its_own(
     vectors = open_vectors(exact_rows=5)
     vectors.rebuild(store)
     entries = many("main", 200)
-    vectors.apply(IndexBatch(entries, (), Mark(1, "x")))
+    vectors.apply(IndexBatch(entries, (), LogPosition(1, "x")))
     vectors.wait_for_graphs()
     assert vectors.describe()["graphs"] == 1
     assert is_best(vectors.scan(EMBEDDER.embed(["one"])[0], ["main"]).best(5), entries, "one", 5)
     vectors.rebuild(store)
-    assert vectors.mark() == store.head()
+    assert vectors.log_position() == store.head()
 
 
 def test_vectors_too_long_for_a_graph_are_compared_one_by_one(
@@ -283,7 +283,7 @@ def test_vectors_too_long_for_a_graph_are_compared_one_by_one(
         vectors.rebuild(store)
     assert "4001 dimensions" in caplog.text
     entries = many("main", 12)
-    vectors.apply(IndexBatch(entries, (), Mark(1, "x")))
+    vectors.apply(IndexBatch(entries, (), LogPosition(1, "x")))
     vectors.wait_for_graphs()
     assert vectors.describe()["graphs"] == 0
     assert vectors.scan(embedder.embed([entries[7].content])[0], ["main"]).best(1) == [entries[7].id]
@@ -292,7 +292,7 @@ def test_vectors_too_long_for_a_graph_are_compared_one_by_one(
 def test_a_question_of_another_length_is_refused(store: RecordStore, open_vectors: OpenVectors) -> None:
     vectors = open_vectors()
     vectors.rebuild(store)
-    vectors.apply(IndexBatch(many("main", 3), (), Mark(1, "x")))
+    vectors.apply(IndexBatch(many("main", 3), (), LogPosition(1, "x")))
     with pytest.raises(IndexDamagedError):
         vectors.scan(np.ones(DIMENSION + 1, dtype=np.float32), ["main"])
 
@@ -302,7 +302,7 @@ def test_another_embedder_makes_new_vectors_and_another_length(store: RecordStor
     open_vectors().rebuild(store)
     longer = RandomEmbedder(dimension=2 * DIMENSION)
     vectors = open_vectors(longer)
-    assert vectors.mark() is None
+    assert vectors.log_position() is None
     vectors.rebuild(store)
     assert longer.embedded == 5
     assert vectors.scan(longer.embed(["text 3"])[0], ["main"]).best(1) == [stored[3].id]
@@ -320,11 +320,11 @@ def test_the_schema_may_be_dropped_at_any_moment(
     for what in ("SCHEMA jiyi_search", "TABLE jiyi_search.vectors", "TABLE jiyi_search.vector_scopes"):
         with psycopg.connect(postgres_url, autocommit=True) as connection:
             connection.execute(f"DROP {what} CASCADE")
-        assert vectors.mark() is None
+        assert vectors.log_position() is None
         with pytest.raises(IndexDamagedError):
             vectors.scan(EMBEDDER.embed(["x"])[0], ["main"])
         with pytest.raises(IndexDamagedError):
-            vectors.apply(IndexBatch(stored, (), Mark(1, "x")))
+            vectors.apply(IndexBatch(stored, (), LogPosition(1, "x")))
         vectors.rebuild(store)
         assert vectors.scan(EMBEDDER.embed(["x"])[0], ["main"]).best(1) == [stored[0].id]
 
@@ -343,7 +343,7 @@ def test_a_rebuild_that_broke_off_goes_on_where_it_was(
 
     with pytest.raises(KeyboardInterrupt):
         vectors.rebuild(store, progress=stop)
-    assert vectors.mark() is None
+    assert vectors.log_position() is None
     store.forget("main", "k3", actor=ACTOR)
     store.put([draft("k5", "another text")], actor=ACTOR)
     embedder.embedded = 0
@@ -364,20 +364,20 @@ def test_a_server_that_dies_in_the_middle_of_a_batch_has_all_of_it_or_nothing(mo
         vectors = PostgresVectors(database, EMBEDDER, store.store_id)
         vectors.rebuild(store)
         first, second = many("main", 10), many("other", 10)
-        vectors.apply(IndexBatch(first, (), Mark(1, "x")))
+        vectors.apply(IndexBatch(first, (), LogPosition(1, "x")))
         with psycopg.connect(server.url(), autocommit=True) as connection:
             # So that the first batch, which does not wait for the disk, is there after the crash.
             connection.execute("CHECKPOINT")
-        batch = IndexBatch(second, [("main", first[0].id)], Mark(2, "x"))
+        batch = IndexBatch(second, [("main", first[0].id)], LogPosition(2, "x"))
         for moment in ("embed_entries", "copy_in", "fingerprints"):
             with monkeypatch.context() as patch:
                 patch.setattr(postgres_vectors, moment, _killing(server, getattr(postgres_vectors, moment)))
                 with pytest.raises(StoreUnavailableError, match="try again"):
                     vectors.apply(batch)
             with pytest.raises(StorageError):
-                vectors.mark()
+                vectors.log_position()
             server.start()
-            assert vectors.mark() == Mark(1, "x")
+            assert vectors.log_position() == LogPosition(1, "x")
             assert {entry_id for entry_id, _ in vectors.contents()} == {e.id for e in first}
         vectors.apply(batch)
         assert vectors.scan(EMBEDDER.embed(["x"])[0], ["main", "other"]).count == 19
@@ -406,11 +406,11 @@ def test_closing_breaks_off_a_graph_and_the_next_one_finishes_it(
         # A graph beside others waits for whoever has written to the table and has not ended.
         blocking.execute("SELECT 1 FROM jiyi_search.vectors")
         blocking.execute("LOCK TABLE jiyi_search.vectors IN ROW EXCLUSIVE MODE")
-        vectors.apply(IndexBatch(many("crowd", 300), (), Mark(1, "x")))
+        vectors.apply(IndexBatch(many("crowd", 300), (), LogPosition(1, "x")))
         vectors.close()
     assert open_vectors(exact_rows=100).describe()["large_scopes_without_graph"] == 1
     after = open_vectors(exact_rows=100)
-    after.apply(IndexBatch([entry("one", "more", scope="crowd")], (), Mark(2, "x")))
+    after.apply(IndexBatch([entry("one", "more", scope="crowd")], (), LogPosition(2, "x")))
     after.wait_for_graphs()
     assert after.describe()["graphs"] == 1
     assert after.check() == []

@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from jiyi.backends.sql import chat, history
-from jiyi.backends.sql.prepared import Prepared
-from jiyi.backends.sql.records import SqlRecordStore
-from jiyi.backends.sql.sqlite import SqliteDatabase
-from jiyi.backends.sql.sqlite_store import SqliteRecordStore
+from jiyi.backends.embedded.database import SqliteDatabase
+from jiyi.backends.embedded.store import SqliteRecordStore
+from jiyi.backends.records import chat, history
+from jiyi.backends.records.prepared import Prepared
+from jiyi.backends.records.store import SqlRecordStore
 from jiyi.model.filters import make_filters
-from jiyi.ports import TagMark
+from jiyi.ports import TagPosition
 
 SCOPES = ("main", "public")
 FILTERS = make_filters(SCOPES)
@@ -55,7 +55,7 @@ QUESTIONS: dict[str, tuple[Any, str]] = {
         lambda store: store.tagged([1], DATED, limit=10, each_type=True),
         "ix_memory_tag_rel_tag (tag_id=? AND scope=?)",
     ),
-    "new tags": (lambda store: store.tags_since(TagMark(0, 7)), "SEARCH memory_tags"),
+    "new tags": (lambda store: store.tags_since(TagPosition(0, 7)), "SEARCH memory_tags"),
     "pending": (lambda store: store.pending(7), "PRIMARY KEY (rowid>?)"),
     "pending in scopes": (lambda store: store.pending(7, SCOPES), "PRIMARY KEY (rowid>?)"),
     "versions": (lambda store: store.versions("main", "k"), "ix_memory_changes_key (scope=? AND key=?)"),

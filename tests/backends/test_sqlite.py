@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from jiyi.backends.sql.prepared import Prepared
-from jiyi.backends.sql.schema import store_meta
-from jiyi.backends.sql.sqlite import SqliteDatabase
+from jiyi.backends.embedded.database import SqliteDatabase
+from jiyi.backends.records.prepared import Prepared
+from jiyi.backends.records.schema import store_meta
 from jiyi.errors import StorageError
 
 _DIRECT = Prepared(store_meta.insert().inline(), ["name", "value"])

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 import tantivy
 
-from jiyi.backends import tantivy_writer
-from jiyi.backends.tantivy_writer import IndexWriter, merge_is_due
+from jiyi.backends.embedded.text import writer as tantivy_writer
+from jiyi.backends.embedded.text.writer import IndexWriter, merge_is_due
 from jiyi.errors import StoreBusyError
 
 _MERGED_TOGETHER = 8

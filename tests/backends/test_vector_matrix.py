@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jiyi.backends.vector_matrix import MatrixScan, ScopeMatrix
+from jiyi.backends.shared.vector_matrix import MatrixScan, ScopeMatrix
 
 _DIMENSION = 4
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from typing import Any
 
-from jiyi.chat.parts import room_parts
+from jiyi.chat.dependencies import chat_deps
 from jiyi.model.message import Message
 from jiyi.ports import ChatStore
 from jiyi.sync import AgentMemory
@@ -62,7 +62,7 @@ def use(
     """Let the chats of a memory have this model, clock and store."""
     target = memory._target
     given = {} if now is None else {"now": now}
-    target._chat_parts = room_parts(
+    target._chat_parts = chat_deps(
         target._parts.chats if store is None else store, model, actor="test", recallable=True, **given
     )
     return memory

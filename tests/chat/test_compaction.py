@@ -401,7 +401,7 @@ def test_only_the_window_is_read(open_memory: OpenMemory) -> None:
             pass
     chat.compact()
     decoded: list[int] = []
-    from jiyi.backends.sql import history
+    from jiyi.backends.records import history
 
     original = history.decoded
     with pytest.MonkeyPatch.context() as patch:

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from jiyi.backends.locks import ProcessLock
-from jiyi.backends.milvus_vectors import MilvusVectors
+from jiyi.backends.milvus.index import MilvusVectors
+from jiyi.backends.shared.locks import ProcessLock
 from jiyi.ports import Embedder, RecordStore, VectorIndex
 from jiyi.testing.conformance import VectorIndexConformance
 

@@ -5,8 +5,8 @@ from typing import cast
 
 import pytest
 
-from jiyi.backends.sql.chat import SqlChatStore
-from jiyi.backends.sql.postgres_store import PostgresRecordStore
+from jiyi.backends.postgres.store import PostgresRecordStore
+from jiyi.backends.records.chat import SqlChatStore
 from jiyi.ports import ChatStore, RecordStore
 from jiyi.testing.conformance import ChatStoreConformance
 from tests.servers.fixtures import OnPostgres

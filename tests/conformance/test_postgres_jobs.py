@@ -5,8 +5,8 @@ from typing import cast
 
 import pytest
 
-from jiyi.backends.sql.jobs import SqlJobStore
-from jiyi.backends.sql.postgres_store import PostgresRecordStore
+from jiyi.backends.postgres.store import PostgresRecordStore
+from jiyi.backends.records.jobs import SqlJobStore
 from jiyi.ports import JobStore, RecordStore
 from jiyi.testing.conformance import JobStoreConformance
 from tests.servers.fixtures import OnPostgres

@@ -5,9 +5,9 @@ from typing import cast
 
 import pytest
 
-from jiyi.backends.sql.jobs import SqlJobStore
-from jiyi.backends.sql.longterm import SqlLongtermStore
-from jiyi.backends.sql.postgres_store import PostgresRecordStore
+from jiyi.backends.postgres.store import PostgresRecordStore
+from jiyi.backends.records.jobs import SqlJobStore
+from jiyi.backends.records.longterm import SqlLongtermStore
 from jiyi.ports import JobStore, LongtermStore, RecordStore
 from jiyi.testing.conformance import LongtermStoreConformance
 from tests.servers.fixtures import OnPostgres

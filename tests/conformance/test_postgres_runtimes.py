@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from jiyi.backends.sql.postgres_store import PostgresRecordStore
-from jiyi.backends.sql.runtime import SqlRuntimeStore
+from jiyi.backends.postgres.store import PostgresRecordStore
+from jiyi.backends.records.runtime import SqlRuntimeStore
 from jiyi.model.limits import Limits
 from jiyi.recall.tags import TagMirror
 from jiyi.runtime import MemoryRuntime
-from jiyi.runtime.base import RuntimeParts
+from jiyi.runtime.service import RuntimeDeps
 from jiyi.runtime.simple import SimpleMemoryRuntime
 from jiyi.testing.conformance import MemoryRuntimeConformance
 from jiyi.text import Vocabulary
@@ -26,7 +26,7 @@ class TestSimpleMemoryRuntimeOnPostgres(OnPostgres, MemoryRuntimeConformance):
         database = self.open_postgres(folder)
         self.store = PostgresRecordStore(database)
         vocabulary = Vocabulary(self.store.user_words)
-        parts = RuntimeParts(self.store, SqlRuntimeStore(database), vocabulary, Limits(), "main", "conformance")
+        parts = RuntimeDeps(self.store, SqlRuntimeStore(database), vocabulary, Limits(), "main", "conformance")
         return SimpleMemoryRuntime(parts, TagMirror(self.store), asyncio.to_thread, lambda: None)
 
     def close_runtime(self) -> None:

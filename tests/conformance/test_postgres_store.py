@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from jiyi.backends.sql.postgres_store import PostgresRecordStore
+from jiyi.backends.postgres.store import PostgresRecordStore
 from jiyi.ports import RecordStore
 from jiyi.testing.conformance import RecordStoreConformance
 from tests.servers.fixtures import OnPostgres

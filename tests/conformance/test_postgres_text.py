@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from jiyi.backends.postgres_text import PostgresTextIndex
-from jiyi.backends.sql.postgres import PostgresDatabase
-from jiyi.backends.sql.postgres_store import PostgresRecordStore
+from jiyi.backends.postgres.database import PostgresDatabase
+from jiyi.backends.postgres.store import PostgresRecordStore
+from jiyi.backends.postgres.text.index import PostgresTextIndex
 from jiyi.ports import RecordStore, TextIndex
 from jiyi.testing.conformance import TextIndexConformance
 from jiyi.text import Analyzer

@@ -7,9 +7,9 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from jiyi.backends.postgres_vectors import PostgresVectors
-from jiyi.backends.sql.postgres import PostgresDatabase
-from jiyi.ports import Embedder, IndexBatch, Mark, RecordStore, VectorIndex
+from jiyi.backends.postgres.database import PostgresDatabase
+from jiyi.backends.postgres.vectors.index import PostgresVectors
+from jiyi.ports import Embedder, IndexBatch, LogPosition, RecordStore, VectorIndex
 from jiyi.testing.conformance import VectorIndexConformance
 from jiyi.testing.conformance.examples import entry
 from jiyi.testing.fakes import HashEmbedder
@@ -52,9 +52,9 @@ class TestLargeScopesInPostgres(TestPostgresVectors):
     def test_a_scan_is_not_disturbed_by_later_changes(self, index: VectorIndex) -> None:
         """Of a large scope the numbers stay, and each question is answered from what is there then."""
         entries = [entry(f"k{i}", f"apple {i}") for i in range(100)]
-        index.apply(IndexBatch(entries, (), Mark(1, "x")))
+        index.apply(IndexBatch(entries, (), LogPosition(1, "x")))
         scan = index.scan(HashEmbedder().embed(["apple 3"])[0], ["main"])
         count, mean = scan.count, scan.mean
-        index.apply(IndexBatch([], [("main", e.id) for e in entries[:60]], Mark(2, "x")))
+        index.apply(IndexBatch([], [("main", e.id) for e in entries[:60]], LogPosition(2, "x")))
         assert (scan.count, scan.mean) == (count, mean) == (100, mean)
         assert set(scan.best(100)) == {e.id for e in entries[60:]}

@@ -3,9 +3,9 @@
 from pathlib import Path
 from typing import cast
 
-from jiyi.backends.sql.chat import SqlChatStore
-from jiyi.backends.sql.records import SqlRecordStore
-from jiyi.backends.sql.sqlite import SqliteDatabase
+from jiyi.backends.embedded.database import SqliteDatabase
+from jiyi.backends.records.chat import SqlChatStore
+from jiyi.backends.records.store import SqlRecordStore
 from jiyi.ports import ChatStore, RecordStore
 from jiyi.testing.conformance import ChatStoreConformance
 

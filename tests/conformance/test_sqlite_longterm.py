@@ -3,10 +3,10 @@
 from pathlib import Path
 from typing import cast
 
-from jiyi.backends.sql.jobs import SqlJobStore
-from jiyi.backends.sql.longterm import SqlLongtermStore
-from jiyi.backends.sql.records import SqlRecordStore
-from jiyi.backends.sql.sqlite import SqliteDatabase
+from jiyi.backends.embedded.database import SqliteDatabase
+from jiyi.backends.records.jobs import SqlJobStore
+from jiyi.backends.records.longterm import SqlLongtermStore
+from jiyi.backends.records.store import SqlRecordStore
 from jiyi.ports import JobStore, LongtermStore, RecordStore
 from jiyi.testing.conformance import LongtermStoreConformance
 

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from jiyi.backends.sql.records import SqlRecordStore
-from jiyi.backends.sql.sqlite import SqliteDatabase
-from jiyi.backends.sql.sqlite_store import SqliteRecordStore
+from jiyi.backends.embedded.database import SqliteDatabase
+from jiyi.backends.embedded.store import SqliteRecordStore
+from jiyi.backends.records.store import SqlRecordStore
 from jiyi.ports import RecordStore
 from jiyi.testing.conformance import RecordStoreConformance
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from jiyi.backends.sqlite_vectors import SqliteVectors
+from jiyi.backends.embedded.vectors.index import SqliteVectors
 from jiyi.ports import Embedder, RecordStore, VectorIndex
 from jiyi.testing.conformance import VectorIndexConformance
 

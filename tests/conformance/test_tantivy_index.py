@@ -3,9 +3,9 @@
 from dataclasses import replace
 from pathlib import Path
 
-from jiyi.backends.tantivy_index import TantivyIndex
+from jiyi.backends.embedded.text.index import TantivyIndex
 from jiyi.model.filters import Filters
-from jiyi.ports import IndexBatch, Mark, RecordStore, TextIndex
+from jiyi.ports import IndexBatch, LogPosition, RecordStore, TextIndex
 from jiyi.testing.conformance import TextIndexConformance
 from jiyi.testing.conformance.examples import entry
 from jiyi.text import Analyzer
@@ -21,7 +21,7 @@ class TestTantivyIndex(TextIndexConformance):
             entry("b", "apple", memory_type="message"),
             entry("c", "an apple and a pie and an apple", memory_type="note"),
         )
-        index.apply(IndexBatch([fact, said, note], (), Mark(1, "x")))
+        index.apply(IndexBatch([fact, said, note], (), LogPosition(1, "x")))
         others = tuple(f"other-{number}" for number in range(100))
         for few in (
             Filters(("main",)),

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from jiyi.backends.sql.sqlite import SqliteDatabase
+from jiyi.backends.embedded.database import SqliteDatabase
 from jiyi.sync import AgentMemory
 from tests.support import QUICK
 

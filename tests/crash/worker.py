@@ -14,13 +14,13 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from jiyi.backends.generations import Generations
-from jiyi.backends.sql import sqlite
-from jiyi.backends.sql.records import SqlRecordStore
-from jiyi.backends.sql.sqlite import SqliteDatabase
-from jiyi.backends.sqlite_vectors import SqliteVectors
-from jiyi.backends.tantivy_index import TantivyIndex
-from jiyi.backends.term_store import TermStore
+from jiyi.backends.embedded import database as sqlite
+from jiyi.backends.embedded.database import SqliteDatabase
+from jiyi.backends.embedded.text.index import TantivyIndex
+from jiyi.backends.embedded.text.terms import TermStore
+from jiyi.backends.embedded.vectors.index import SqliteVectors
+from jiyi.backends.records.store import SqlRecordStore
+from jiyi.backends.shared.generations import Generations
 from jiyi.sync import AgentMemory
 from jiyi.testing.fakes import HashEmbedder
 from tests.crash.story import random_step

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from jiyi.backends.sql.records import SqlRecordStore
-from jiyi.backends.sql.sqlite import SqliteDatabase
+from jiyi.backends.embedded.database import SqliteDatabase
+from jiyi.backends.records.store import SqlRecordStore
 from jiyi.indexing import Drainer
 from tests.indexing.listed import ListedIndex
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from jiyi.errors import StoreBusyError
 from jiyi.model.entry import MemoryEntry
-from jiyi.ports import IndexBatch, Mark, Progress, RecordStore
+from jiyi.ports import IndexBatch, LogPosition, Progress, RecordStore
 
 
 class ListedIndex:
@@ -19,18 +19,18 @@ class ListedIndex:
         self.held: list[tuple[str, str]] = []
         self.batches: list[IndexBatch] = []
         self.rebuilt = 0
-        self._mark: Mark | None = None
+        self._log_position: LogPosition | None = None
         self._lock = threading.RLock()
 
-    def mark(self) -> Mark | None:
-        return self._mark
+    def log_position(self) -> LogPosition | None:
+        return self._log_position
 
     def apply(self, batch: IndexBatch) -> None:
         self.batches.append(batch)
         gone = {entry_id for _, entry_id in batch.removals} | {entry.id for entry in batch.upserts}
         self.held = [pair for pair in self.held if pair[0] not in gone]
         self.held += [(entry.id, self.fingerprint(entry)) for entry in batch.upserts]
-        self._mark = batch.mark
+        self._log_position = batch.log_position
 
     def rebuild(self, store: RecordStore, *, progress: Progress | None = None) -> None:
         head, held, after = store.head(), list[tuple[str, str]](), ""
@@ -39,18 +39,18 @@ class ListedIndex:
             after = entries[-1].id
             if progress is not None:
                 progress(len(held), None)
-        self.held, self._mark = held, head
+        self.held, self._log_position = held, head
         self.rebuilt += 1
 
     def lose(self) -> None:
         """As if its files had been deleted."""
-        self.held, self._mark = [], None
+        self.held, self._log_position = [], None
 
     def contents(self) -> Iterator[tuple[str, str]]:
         yield from self.held
 
     def check(self) -> list[str]:
-        return [] if self._mark is not None else ["there is nothing here"]
+        return [] if self._log_position is not None else ["there is nothing here"]
 
     def exclusive(self, timeout: float | None = None) -> AbstractContextManager[None]:
         return self._exclusive(timeout) if timeout is not None else nullcontext()

@@ -6,8 +6,8 @@ from typing import TypeAlias
 
 import pytest
 
-from jiyi.backends.sql.chat import SqlChatStore
-from jiyi.backends.sql.records import SqlRecordStore
+from jiyi.backends.records.chat import SqlChatStore
+from jiyi.backends.records.store import SqlRecordStore
 from jiyi.errors import IndexingError
 from jiyi.indexing import BackgroundIndexer, Drainer, background
 from jiyi.indexing.doctor import examine

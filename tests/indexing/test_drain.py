@@ -8,7 +8,7 @@ import pytest
 from jiyi.errors import IndexDamagedError, IndexingError
 from jiyi.indexing import Drainer, IndexState, verify
 from jiyi.model.entry import MemoryEntry
-from jiyi.ports import Draft, Mark, RecordStore
+from jiyi.ports import Draft, LogPosition, RecordStore
 from jiyi.testing.conformance.examples import draft
 from jiyi.testing.faults import Faults
 from tests.indexing.listed import ListedIndex
@@ -36,9 +36,9 @@ def test_changes_come_in_batches_with_their_marks(store: RecordStore, drainer: D
         ["k3", "k4", "k5"],
         ["k6", "k7"],
     ]
-    places = [change.mark for change in store.changes_after(0, limit=10)]
-    assert [batch.mark for batch in index.batches] == [places[2], places[5], places[7]]
-    assert index.mark() == store.head()
+    places = [change.log_position for change in store.changes_after(0, limit=10)]
+    assert [batch.log_position for batch in index.batches] == [places[2], places[5], places[7]]
+    assert index.log_position() == store.head()
     assert len(index.held) == len(stored)
 
 
@@ -133,11 +133,11 @@ def test_a_rebuild_that_is_disturbed_is_begun_again_once(
 def test_a_mark_of_another_history_means_a_rebuild(store: RecordStore, drainer: Drainer, index: ListedIndex) -> None:
     _put(store, draft("k", "x"))
     drainer.drain(index)
-    for foreign in (Mark(store.head().sequence, "another"), Mark(99, store.head().fingerprint)):
-        index._mark = foreign
+    for foreign in (LogPosition(store.head().sequence, "another"), LogPosition(99, store.head().fingerprint)):
+        index._log_position = foreign
         assert not drainer.state(index).usable
         drainer.drain(index)
-        assert index.mark() == store.head()
+        assert index.log_position() == store.head()
     assert index.rebuilt == 3
 
 

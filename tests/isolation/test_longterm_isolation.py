@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from jiyi.longterm.room import Longterm
+from jiyi.longterm.api import Longterm
 from jiyi.model.scope import PUBLIC
 from jiyi.sync import AgentMemory
 from jiyi.testing.fakes import HashEmbedder

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jiyi.backends.sql.jobs import SqlJobStore
-from jiyi.backends.sql.sqlite import SqliteDatabase
+from jiyi.backends.embedded.database import SqliteDatabase
+from jiyi.backends.records.jobs import SqlJobStore
 from jiyi.errors import InvalidInputError, ModelRejectedError, ModelUnavailableError
 from jiyi.jobs import Backoff, JobRunner, JobWorker
 from jiyi.model.job import Job, JobDraft
@@ -89,7 +89,7 @@ def test_a_job_of_a_process_that_died_is_taken_over_when_its_lease_has_run_out(
     assert taken.attempt == 2
     # Whoever comes back from the dead changes nothing any more.
     assert not store.finish(lost, now=clock())
-    assert not store.bury(lost, now=clock(), reason="x")
+    assert not store.dead_letter(lost, now=clock(), reason="x")
     assert not store.postpone(lost, until=clock(), reason="x")
     assert store.finish(taken, now=clock())
 
@@ -149,9 +149,9 @@ def test_after_the_last_attempt_it_is_dead_with_its_reason_and_can_be_revived(
         clock.advance(hours=1)
     assert state(store, job_id) == ("dead", 3, "ModelUnavailableError: down 2")
     assert store.next_due() is None
-    assert not store.revive(job_id, ("bob",), now=clock())
-    assert store.revive(job_id, ("alice",), now=clock())
-    assert not store.revive(job_id, None, now=clock())
+    assert not store.requeue(job_id, ("bob",), now=clock())
+    assert store.requeue(job_id, ("alice",), now=clock())
+    assert not store.requeue(job_id, None, now=clock())
     run.run_due()
     assert state(store, job_id)[0] == "done"
 

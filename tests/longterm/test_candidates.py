@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from jiyi.backends.sql.chat import SqlChatStore
+from jiyi.backends.records.chat import SqlChatStore
 from jiyi.errors import InvalidInputError
 from jiyi.sync import AgentMemory
 from jiyi.testing.models import ModelCall, ScriptedModel

@@ -6,7 +6,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from jiyi.backends.sql.migrations import MIGRATIONS
+from jiyi.backends.records.migrations import MIGRATIONS
 from tests.longterm.conftest import OpenMemory
 from tests.support import contents_of, database
 

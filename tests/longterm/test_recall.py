@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from jiyi.errors import InvalidInputError
 from jiyi.longterm.compression import compress, fitted
 from jiyi.longterm.context import build_context
-from jiyi.longterm.rules import route_by_rules
+from jiyi.longterm.rule_router import route_by_rules
 from jiyi.model import clock as clocks
 from jiyi.model.domain import DOMAINS
 from jiyi.model.entry import MemoryEntry, Source

@@ -9,9 +9,9 @@ from typing import Any, Self
 import psycopg
 import pytest
 
-import jiyi.backends.sql.postgres as module
-from jiyi.backends.sql.postgres import PostgresDatabase
-from jiyi.backends.sql.postgres_store import PostgresRecordStore
+import jiyi.backends.postgres.database as module
+from jiyi.backends.postgres.database import PostgresDatabase
+from jiyi.backends.postgres.store import PostgresRecordStore
 from jiyi.errors import CommitUnknownError, StorageError, StoreBusyError, StoreUnavailableError
 from jiyi.model.filters import Filters
 from jiyi.testing.conformance.examples import ACTOR, draft

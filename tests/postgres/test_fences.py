@@ -5,12 +5,12 @@ from collections.abc import Iterator
 import pytest
 import sqlalchemy as sa
 
-from jiyi.backends.sql.chat import SqlChatStore
-from jiyi.backends.sql.jobs import SqlJobStore
-from jiyi.backends.sql.postgres import PostgresDatabase
-from jiyi.backends.sql.postgres_schema import fenced_tables
-from jiyi.backends.sql.postgres_store import PostgresRecordStore
-from jiyi.backends.sql.runtime import SqlRuntimeStore
+from jiyi.backends.postgres.database import PostgresDatabase
+from jiyi.backends.postgres.schema import fenced_tables
+from jiyi.backends.postgres.store import PostgresRecordStore
+from jiyi.backends.records.chat import SqlChatStore
+from jiyi.backends.records.jobs import SqlJobStore
+from jiyi.backends.records.runtime import SqlRuntimeStore
 from jiyi.errors import StorageError
 from jiyi.model.job import JobDraft
 from jiyi.model.message import Message

@@ -7,13 +7,13 @@ import psycopg
 import pytest
 import sqlalchemy as sa
 
-from jiyi.backends.sql.jobs import SqlJobStore
-from jiyi.backends.sql.postgres import PostgresDatabase
-from jiyi.backends.sql.postgres_store import PostgresRecordStore
+from jiyi.backends.postgres.database import PostgresDatabase
+from jiyi.backends.postgres.store import PostgresRecordStore
+from jiyi.backends.records.jobs import SqlJobStore
 from jiyi.errors import StorageError
 from jiyi.model.filters import Filters
 from jiyi.model.job import JobDraft
-from jiyi.ports import Mark
+from jiyi.ports import LogPosition
 from jiyi.testing.conformance.examples import ACTOR, draft, entry
 
 pytestmark = pytest.mark.server
@@ -64,9 +64,9 @@ def test_what_writes_no_line_does_not_wait_for_the_log(
 def test_a_hook_hears_of_every_change_with_the_place_in_the_log(
     store: PostgresRecordStore, database: PostgresDatabase
 ) -> None:
-    heard: list[tuple[list[tuple[str, str]], Mark]] = []
+    heard: list[tuple[list[tuple[str, str]], LogPosition]] = []
 
-    def hook(connection: sa.Connection, changed: object, head: Mark) -> None:
+    def hook(connection: sa.Connection, changed: object, head: LogPosition) -> None:
         # Its own lines are there, and nobody else's can come between.
         assert connection.exec_driver_sql("SELECT max(sequence) FROM memory_changes").scalar() == head.sequence
         assert isinstance(changed, list)
@@ -86,7 +86,7 @@ def test_a_hook_hears_of_every_change_with_the_place_in_the_log(
 
 
 def test_a_hook_that_fails_undoes_the_write(store: PostgresRecordStore, database: PostgresDatabase) -> None:
-    def hook(connection: sa.Connection, _changed: object, _head: Mark) -> None:
+    def hook(connection: sa.Connection, _changed: object, _head: LogPosition) -> None:
         connection.exec_driver_sql("SELECT 1 / 0")
 
     database.before_commit(hook)

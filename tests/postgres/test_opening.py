@@ -10,10 +10,10 @@ from concurrent.futures import ThreadPoolExecutor
 import psycopg
 import pytest
 
-from jiyi.backends.sql.migrations import MIGRATIONS
-from jiyi.backends.sql.postgres import PostgresDatabase
-from jiyi.backends.sql.postgres_store import PostgresRecordStore
-from jiyi.backends.sql.schema import metadata
+from jiyi.backends.postgres.database import PostgresDatabase
+from jiyi.backends.postgres.store import PostgresRecordStore
+from jiyi.backends.records.migrations import MIGRATIONS
+from jiyi.backends.records.schema import metadata
 from jiyi.errors import ConfigError, StorageError, StoreDamagedError, StoreTooNewError, StoreUnavailableError
 from jiyi.testing.conformance.examples import ACTOR, draft
 from tests.servers.fixtures import APP, NewDatabase, as_app
@@ -54,8 +54,8 @@ def test_a_store_made_by_one_process_is_found_by_another(empty: str) -> None:
     store = PostgresRecordStore(PostgresDatabase(empty))
     store.put([draft("k", "杭州的早报")], actor=ACTOR)
     program = (
-        "import sys; from jiyi.backends.sql.postgres import PostgresDatabase;"
-        "from jiyi.backends.sql.postgres_store import PostgresRecordStore;"
+        "import sys; from jiyi.backends.postgres.database import PostgresDatabase;"
+        "from jiyi.backends.postgres.store import PostgresRecordStore;"
         "store = PostgresRecordStore(PostgresDatabase(sys.argv[1]));"
         "print(store.store_id, store.get(('main',), 'k').content); store.close()"
     )

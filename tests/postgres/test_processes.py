@@ -9,9 +9,9 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from jiyi.backends.sql.postgres import PostgresDatabase
-from jiyi.backends.sql.postgres_store import PostgresRecordStore
-from jiyi.backends.sql.runtime import SqlRuntimeStore
+from jiyi.backends.postgres.database import PostgresDatabase
+from jiyi.backends.postgres.store import PostgresRecordStore
+from jiyi.backends.records.runtime import SqlRuntimeStore
 from jiyi.model.filters import Filters
 from jiyi.testing.conformance.examples import ACTOR, entry
 from tests.servers.fixtures import as_app
@@ -65,8 +65,8 @@ def test_eight_processes_with_five_hundred_increments_each_lose_none(postgres_ur
 def test_a_child_process_goes_on_with_connections_of_its_own(postgres_url: str) -> None:
     program = """
 import os, sys
-from jiyi.backends.sql.postgres import PostgresDatabase
-from jiyi.backends.sql.postgres_store import PostgresRecordStore
+from jiyi.backends.postgres.database import PostgresDatabase
+from jiyi.backends.postgres.store import PostgresRecordStore
 from jiyi.testing.conformance.examples import draft
 store = PostgresRecordStore(PostgresDatabase(sys.argv[1]))
 store.put([draft("before", "x")], actor="parent")

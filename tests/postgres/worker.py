@@ -10,12 +10,12 @@ from contextlib import closing
 from dataclasses import replace
 from datetime import timedelta
 
-from jiyi.backends.sql.chat import SqlChatStore
-from jiyi.backends.sql.jobs import SqlJobStore
-from jiyi.backends.sql.longterm import SqlLongtermStore
-from jiyi.backends.sql.postgres import PostgresDatabase
-from jiyi.backends.sql.postgres_store import PostgresRecordStore
-from jiyi.backends.sql.runtime import SqlRuntimeStore
+from jiyi.backends.postgres.database import PostgresDatabase
+from jiyi.backends.postgres.store import PostgresRecordStore
+from jiyi.backends.records.chat import SqlChatStore
+from jiyi.backends.records.jobs import SqlJobStore
+from jiyi.backends.records.longterm import SqlLongtermStore
+from jiyi.backends.records.runtime import SqlRuntimeStore
 from jiyi.model import clock
 from jiyi.model.feedback import FeedbackOrder, MergeGroup
 from jiyi.model.filters import Filters

@@ -9,7 +9,8 @@ from typing import Any
 import psycopg
 import pytest
 
-from jiyi.backends import sqlite_vectors, term_store
+from jiyi.backends.embedded.text import terms as term_store
+from jiyi.backends.embedded.vectors import index as sqlite_vectors
 from jiyi.errors import IndexingError, StorageError
 from jiyi.sync import AgentMemory
 from jiyi.testing.fakes import HashEmbedder

@@ -16,7 +16,8 @@ import psycopg
 import pytest
 
 import jiyi
-from jiyi.backends.sql import copying, schema
+from jiyi.backends.records import copy as copying
+from jiyi.backends.records import schema
 from jiyi.errors import InvalidInputError, StorageError, StoreBusyError, StoreIncompleteError
 from jiyi.sync import AgentMemory, migrate_store
 from tests.profile.stories import tell, write_notes
@@ -174,7 +175,7 @@ def test_a_migration_that_is_killed_goes_on(told: Path, new_postgres: NewDatabas
     address = new_postgres()
     program = textwrap.dedent("""
         import os, signal, sys
-        from jiyi.backends.sql import copying
+        from jiyi.backends.records import copy as copying
         from jiyi.sync import migrate_store
         copying._PAGE = 40
         calls = 0

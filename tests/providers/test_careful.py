@@ -7,7 +7,7 @@ import pytest
 
 from jiyi.errors import ModelError, ModelRejectedError, ModelReplyError, ModelTimeoutError, ModelUnavailableError
 from jiyi.model.message import Message
-from jiyi.providers.careful import CarefulModel, Patience, Usage
+from jiyi.providers.retrying import RetryingModel, RetryPolicy, Usage
 from jiyi.sync import AgentMemory
 from jiyi.testing.models import ModelCall, ScriptedModel
 from jiyi.text.token_count import EstimatedTokens
@@ -17,12 +17,12 @@ from tests.support import QUICK
 ASK = [Message("user", "hello there")]
 
 
-def careful(model: ScriptedModel, slept: list[float] | None = None, retries: int = 2) -> CarefulModel:
+def careful(model: ScriptedModel, slept: list[float] | None = None, retries: int = 2) -> RetryingModel:
     naps = [] if slept is None else slept
-    patience = Patience(retries=retries, sleep=naps.append, draw=lambda: 1.0)
+    patience = RetryPolicy(retries=retries, sleep=naps.append, draw=lambda: 1.0)
     usage = Usage(model.name, input_price=2.0, output_price=4.0)
     limit = threading.BoundedSemaphore(2)
-    return CarefulModel(model, counter=EstimatedTokens(), limit=limit, patience=patience, usage=usage)
+    return RetryingModel(model, counter=EstimatedTokens(), limit=limit, patience=patience, usage=usage)
 
 
 def test_a_failure_that_may_pass_is_tried_again_after_growing_pauses() -> None:

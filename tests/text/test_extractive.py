@@ -31,7 +31,7 @@ CHINESE = [
 
 @pytest.mark.parametrize("texts", [ENGLISH, CHINESE], ids=["English", "Chinese"])
 def test_what_matters_is_kept_and_small_talk_is_not(texts: list[str]) -> None:
-    summary = summarize(texts, most_tokens=75, counter=ESTIMATE)
+    summary = summarize(texts, max_tokens=75, counter=ESTIMATE)
     assert ESTIMATE.count(summary) <= 75
     assert any(word in summary for word in ("Marseille", "马赛"))
     assert any(word in summary for word in ("30 April", "四月三十号"))
@@ -41,7 +41,7 @@ def test_what_matters_is_kept_and_small_talk_is_not(texts: list[str]) -> None:
 
 @pytest.mark.parametrize("texts", [ENGLISH, CHINESE], ids=["English", "Chinese"])
 def test_the_summary_is_in_the_language_and_the_order_of_the_text(texts: list[str]) -> None:
-    summary = summarize(texts, most_tokens=120, counter=ESTIMATE)
+    summary = summarize(texts, max_tokens=120, counter=ESTIMATE)
     assert detect_language(summary) == detect_language("".join(texts))
     whole = "\n".join(texts)
     places = [whole.index(line) for line in summary.splitlines()]
@@ -64,7 +64,7 @@ TEXTS = st.lists(
 @settings(max_examples=60, deadline=None)
 @given(TEXTS, st.integers(min_value=0, max_value=200), st.one_of(st.none(), st.text(max_size=60)))
 def test_every_line_was_said_and_the_limit_holds(texts: list[str], most: int, previous: str | None) -> None:
-    summary = summarize(texts, most_tokens=most, counter=ESTIMATE, previous=previous)
+    summary = summarize(texts, max_tokens=most, counter=ESTIMATE, previous=previous)
     assert ESTIMATE.count(summary) <= most
     sources = [*texts, previous or ""]
     for line in summary.split("\n"):
@@ -75,49 +75,49 @@ def test_every_line_was_said_and_the_limit_holds(texts: list[str], most: int, pr
 @given(TEXTS)
 def test_it_is_never_empty_when_there_are_words(texts: list[str]) -> None:
     if any(character.isalnum() for text in texts for character in text):
-        assert summarize(texts, most_tokens=8, counter=ESTIMATE)
+        assert summarize(texts, max_tokens=8, counter=ESTIMATE)
 
 
 def test_only_small_talk_is_still_something() -> None:
-    assert summarize(["Hello!", "Thanks!"], most_tokens=50, counter=ESTIMATE) == "Hello!\nThanks!"
+    assert summarize(["Hello!", "Thanks!"], max_tokens=50, counter=ESTIMATE) == "Hello!\nThanks!"
 
 
 def test_a_sentence_that_does_not_fit_is_cut() -> None:
     text = "我们决定把仓库从里昂搬到马赛因为里昂的租金翻了一倍而且马赛离港口更近"
-    summary = summarize([text], most_tokens=10, counter=ESTIMATE)
+    summary = summarize([text], max_tokens=10, counter=ESTIMATE)
     assert summary
     assert text.startswith(summary)
     assert ESTIMATE.count(summary) <= 10
 
 
 def test_nothing_comes_from_nothing() -> None:
-    assert summarize([], most_tokens=100, counter=ESTIMATE) == ""
-    assert summarize(["", "  \n", "。。。"], most_tokens=100, counter=ESTIMATE) == ""
-    assert summarize(ENGLISH, most_tokens=0, counter=ESTIMATE) == ""
+    assert summarize([], max_tokens=100, counter=ESTIMATE) == ""
+    assert summarize(["", "  \n", "。。。"], max_tokens=100, counter=ESTIMATE) == ""
+    assert summarize(ENGLISH, max_tokens=0, counter=ESTIMATE) == ""
 
 
 def test_what_is_said_twice_is_kept_once() -> None:
     twice = ["The deadline for the warehouse move is 30 April.", "So the deadline for the warehouse move is 30 April!"]
-    assert summarize(twice, most_tokens=200, counter=ESTIMATE).count("30 April") == 1
-    assert summarize(["她对青霉素过敏。", "她对青霉素过敏！"], most_tokens=200, counter=ESTIMATE).count("青霉素") == 1
+    assert summarize(twice, max_tokens=200, counter=ESTIMATE).count("30 April") == 1
+    assert summarize(["她对青霉素过敏。", "她对青霉素过敏！"], max_tokens=200, counter=ESTIMATE).count("青霉素") == 1
 
 
 def test_the_summary_before_is_taken_along() -> None:
     before = "The customer is allergic to penicillin."
-    summary = summarize(ENGLISH, most_tokens=80, counter=ESTIMATE, previous=before)
+    summary = summarize(ENGLISH, max_tokens=80, counter=ESTIMATE, previous=before)
     assert summary.startswith(before)
     assert len(summary.splitlines()) > 1
 
 
 def test_one_line_of_a_megabyte_is_taken_in_pieces() -> None:
-    summary = summarize(["仓库搬到马赛的计划 and the deadline " * 20_000], most_tokens=60, counter=ESTIMATE)
+    summary = summarize(["仓库搬到马赛的计划 and the deadline " * 20_000], max_tokens=60, counter=ESTIMATE)
     assert 0 < ESTIMATE.count(summary) <= 60
 
 
 def test_a_real_tokenizer_keeps_its_limit() -> None:
     counter = counter_for("gpt-4o")
     for most in (5, 20, 60):
-        assert 0 < counter.count(summarize([*CHINESE, *ENGLISH], most_tokens=most, counter=counter)) <= most
+        assert 0 < counter.count(summarize([*CHINESE, *ENGLISH], max_tokens=most, counter=counter)) <= most
 
 
 @pytest.mark.parametrize(

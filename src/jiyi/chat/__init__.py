@@ -1,17 +1,17 @@
 """The chat room: the running conversation inside a token limit, with nothing ever lost."""
 
+from jiyi.chat.api import Chat
 from jiyi.chat.compaction import Compaction
-from jiyi.chat.room import ChatRoom, ChatStatus, RoomParts, SessionLocks, TokenCounts, check_state
-from jiyi.chat.session import Chat
+from jiyi.chat.service import ChatDeps, ChatService, ChatStatus, SessionLocks, TokenCounts, check_state
 from jiyi.chat.window import ChatWindow, make_budget
 
 __all__ = [
     "Chat",
-    "ChatRoom",
+    "ChatDeps",
+    "ChatService",
     "ChatStatus",
     "ChatWindow",
     "Compaction",
-    "RoomParts",
     "SessionLocks",
     "TokenCounts",
     "check_state",

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TypeVar
 
-from jiyi.chat.making import Maker, Proposal
+from jiyi.chat.summarizers import Proposal, Summarizer
 from jiyi.chat.window import Budget, Count, first_portion, leaving, oldest
 from jiyi.errors import ContextOverflowError, ModelReplyError, ModelUnavailableError
 from jiyi.model.chat import Attempt, Candidate, Snapshot, Span, StoredMessage, Summary
@@ -80,7 +80,7 @@ class Compactor:
         session_id: str,
         *,
         budget: Budget,
-        maker: Maker,
+        maker: Summarizer,
         count: Count,
         summary_tokens: Callable[[Summary | str], int],
         now: Callable[[], datetime],
@@ -112,7 +112,7 @@ class Compactor:
                     return self._failed(trigger, plan.snapshot, error)
                 portion = min(portion, size) // 2
                 continue
-            except _MakerError as error:
+            except _SummarizerError as error:
                 return self._failed(trigger, plan.snapshot, error.cause)
             if outcome is not None:
                 return outcome
@@ -224,9 +224,9 @@ class Compactor:
     def _summary(self, plan: _Plan) -> Summary:
         snapshot, budget = plan.snapshot, self._budget
         previous = snapshot.summary.content if snapshot.summary is not None else None
-        text = _asked(lambda: self._maker.summarize(previous, plan.goes, most_tokens=budget.summary))
+        text = _asked(lambda: self._maker.summarize(previous, plan.goes, max_tokens=budget.summary))
         if not isinstance(text, str) or not text.strip():
-            raise _MakerError(
+            raise _SummarizerError(
                 ModelReplyError("the summary that was made is empty; nothing was changed", reason="empty")
             )
         content = text.replace("\x00", " ").encode("utf-8", "replace").decode("utf-8").strip()
@@ -234,7 +234,7 @@ class Compactor:
         size = len(content) if len(content) > 50 * budget.longest_summary else self._summary_tokens(content)
         size -= self._summary_tokens("")
         if size > budget.longest_summary:
-            raise _MakerError(
+            raise _SummarizerError(
                 ModelReplyError(
                     f"the summary that was made has about {size:,} tokens, and at most {budget.longest_summary:,} are "
                     "taken; nothing was changed",
@@ -299,7 +299,7 @@ def until(tokens: int, count: Count) -> Callable[[StoredMessage], bool]:
     return enough
 
 
-class _MakerError(Exception):
+class _SummarizerError(Exception):
     """The maker of summaries and candidates failed."""
 
     def __init__(self, cause: Exception) -> None:
@@ -320,4 +320,4 @@ def _asked(ask: Callable[[], T]) -> T:
     except ContextOverflowError:
         raise
     except Exception as error:
-        raise _MakerError(error) from error
+        raise _SummarizerError(error) from error

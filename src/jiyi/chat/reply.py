@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TypeAlias
 
-from jiyi.chat.room import ChatRoom
+from jiyi.chat.service import ChatService
 from jiyi.errors import ContextOverflowError, ModelReplyError
 from jiyi.model.message import Message
 from jiyi.ports import ChatModel
@@ -13,7 +13,7 @@ from jiyi.ports import ChatModel
 OnText: TypeAlias = Callable[[str], None]
 
 
-def answer(room: ChatRoom, model: ChatModel, message: Message, on_text: OnText | None) -> Message:
+def answer(room: ChatService, model: ChatModel, message: Message, on_text: OnText | None) -> Message:
     """Put the message, ask the model for the next one, put that and return it.
 
     The message is on disk before the model is asked, so a failing model costs only its own answer. When the model finds
@@ -32,7 +32,7 @@ def answer(room: ChatRoom, model: ChatModel, message: Message, on_text: OnText |
     return reply
 
 
-def _spoken(model: ChatModel, room: ChatRoom, on_text: OnText | None) -> str:
+def _spoken(model: ChatModel, room: ChatService, on_text: OnText | None) -> str:
     window = room.get(0)
     if on_text is None:
         return model.complete(window)

@@ -8,9 +8,9 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from jiyi.errors import IndexingError
+from jiyi.execution import BackgroundThread
 from jiyi.indexing.drain import Drainer
 from jiyi.ports import DerivedIndex, RecordStore
-from jiyi.workers import Waker
 
 _log = logging.getLogger("jiyi.index")
 
@@ -21,7 +21,7 @@ _GATHER_SECONDS = 1.0
 _RETRY_SECONDS = (0.5, 2.0, 10.0, 60.0)
 
 
-class BackgroundIndexer(Waker):
+class BackgroundIndexer(BackgroundThread):
     """Sleeps until told of a write. A failure is logged, kept in `last_error`, and retried with growing pauses."""
 
     def __init__(self, store: RecordStore, drainer: Drainer, indexes: Sequence[DerivedIndex]) -> None:

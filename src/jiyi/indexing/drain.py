@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from jiyi.errors import IndexDamagedError, StoreBusyError
-from jiyi.ports import Change, DerivedIndex, IndexBatch, Mark, Progress, RecordStore
+from jiyi.ports import Change, DerivedIndex, IndexBatch, LogPosition, Progress, RecordStore
 
 _log = logging.getLogger("jiyi.index")
 
@@ -32,18 +32,18 @@ class Drainer:
 
     def __init__(self, store: RecordStore) -> None:
         self._store = store
-        self._validated: dict[str, Mark] = {}
+        self._validated: dict[str, LogPosition] = {}
 
     def state(
-        self, index: DerivedIndex, scopes: Sequence[str] | None = None, *, head: Mark | None = None
+        self, index: DerivedIndex, scopes: Sequence[str] | None = None, *, head: LogPosition | None = None
     ) -> IndexState:
         """How far the index is behind in these scopes, or in all; behind `head` if the caller has just asked for it."""
-        mark = self._valid_mark(index)
-        if mark is None:
+        log_position = self._valid_mark(index)
+        if log_position is None:
             return IndexState(index.name, usable=False, behind=self._store.pending(0, scopes))
-        if mark.sequence >= (head or self._store.head()).sequence:
+        if log_position.sequence >= (head or self._store.head()).sequence:
             return IndexState(index.name, usable=True, behind=0)
-        return IndexState(index.name, usable=True, behind=self._store.pending(mark.sequence, scopes))
+        return IndexState(index.name, usable=True, behind=self._store.pending(log_position.sequence, scopes))
 
     def drain(self, index: DerivedIndex, *, progress: Progress | None = None) -> int:
         """Take in everything that was committed before this call; returns how many changes that were."""
@@ -62,7 +62,7 @@ class Drainer:
         return None if state.usable and not state.behind else self._step(index, target, None, progress)
 
     def catch_up(
-        self, index: DerivedIndex, scopes: Sequence[str], *, seconds: float, head: Mark | None = None
+        self, index: DerivedIndex, scopes: Sequence[str], *, seconds: float, head: LogPosition | None = None
     ) -> IndexState:
         """Take in what these scopes wrote before this call, but wait no longer than `seconds`.
 
@@ -90,13 +90,13 @@ class Drainer:
     def _step(self, index: DerivedIndex, target: int, timeout: float | None, progress: Progress | None) -> int | None:
         """Apply one batch under the index's lock; `None` when nothing up to `target` is left."""
         with index.exclusive(timeout):
-            mark = self._valid_mark(index)
-            if mark is None:
+            log_position = self._valid_mark(index)
+            if log_position is None:
                 self.rebuild(index, progress=progress)
                 return 0
-            if mark.sequence >= target:
+            if log_position.sequence >= target:
                 return None
-            changes = self._store.changes_after(mark.sequence, limit=index.batch_size)
+            changes = self._store.changes_after(log_position.sequence, limit=index.batch_size)
             if not changes:
                 return None
             try:
@@ -120,19 +120,19 @@ class Drainer:
         upserts = [entry for entry in present.values() if entry.is_active]
         kept = {entry.id for entry in upserts}
         removals = [(scope, entry_id) for entry_id, scope in scopes.items() if entry_id not in kept]
-        return IndexBatch(upserts, removals, changes[-1].mark)
+        return IndexBatch(upserts, removals, changes[-1].log_position)
 
-    def _valid_mark(self, index: DerivedIndex) -> Mark | None:
+    def _valid_mark(self, index: DerivedIndex) -> LogPosition | None:
         """The index's mark if it is a place of this very change log.
 
         Otherwise the index belongs to another history (a restored backup, a copied folder) and has to be rebuilt.
         """
-        mark = index.mark()
-        if mark is None:
+        log_position = index.log_position()
+        if log_position is None:
             return None
-        if self._validated.get(index.name) != mark:
-            if self._store.mark_at(mark.sequence) != mark:
+        if self._validated.get(index.name) != log_position:
+            if self._store.log_position_at(log_position.sequence) != log_position:
                 _log.warning("index %s does not belong to this state of the records and is rebuilt", index.name)
                 return None
-            self._validated[index.name] = mark
-        return mark
+            self._validated[index.name] = log_position
+        return log_position

@@ -8,7 +8,7 @@ from typing import Any
 
 from jiyi.errors import IndexDamagedError
 from jiyi.indexing.drain import Drainer
-from jiyi.ports import DerivedIndex, Mark, Progress, RecordStore
+from jiyi.ports import DerivedIndex, LogPosition, Progress, RecordStore
 
 _PAGE = 2_000
 _SHOWN = 20
@@ -63,7 +63,7 @@ def verify(
     """Compare ids and hashes of all records with everything the index holds. Changes nothing."""
     with index.exclusive():
         state = drainer.state(index)
-        mark = index.mark()
+        log_position = index.log_position()
         problems = list(index.check())
         held: dict[str, str] = {}
         twice: list[str] = []
@@ -92,7 +92,7 @@ def verify(
                     (missing if not shown else stale if wanted else unwanted).append(entry.id)
             if progress is not None:
                 progress(records, None)
-        changed = _changed_since(store, mark) if state.usable and mark is not None else []
+        changed = _changed_since(store, log_position) if state.usable and log_position is not None else []
     # What was written in the meantime is not wrong in the index, only not there yet.
     pending = set(changed)
     found = (missing, stale, [*twice, *held, *unwanted])
@@ -110,9 +110,9 @@ def verify(
     )
 
 
-def _changed_since(store: RecordStore, mark: Mark) -> list[str]:
+def _changed_since(store: RecordStore, log_position: LogPosition) -> list[str]:
     found: list[str] = []
-    sequence = mark.sequence
+    sequence = log_position.sequence
     while changes := store.changes_after(sequence, limit=_PAGE):
         found += [change.entry_id for change in changes]
         sequence = changes[-1].sequence

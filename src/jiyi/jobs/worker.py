@@ -9,11 +9,11 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, TypeAlias
 
 from jiyi.errors import JiyiError, StorageError
+from jiyi.execution import BackgroundThread
 from jiyi.jobs.backoff import Backoff, may_succeed_later
 from jiyi.model import clock
 from jiyi.model.identity import new_id
 from jiyi.model.job import Job
-from jiyi.workers import Waker
 
 if TYPE_CHECKING:
     from jiyi.ports import JobStore
@@ -64,7 +64,7 @@ class JobRunner:
             return False
         if job.attempt > self._backoff.attempts:
             before = job.attempt - 1
-            self._store.bury(
+            self._store.dead_letter(
                 job, now=now, reason=f"begun {before} times and never finished: the process ended each time"
             )
             return True
@@ -92,7 +92,7 @@ class JobRunner:
             # The reason is in the job. A log line must not carry what somebody said.
             _log.warning("job %s (%s) failed (%s) and is tried again", job.id, job.kind, type(error).__name__)
         else:
-            self._store.bury(job, now=self.now(), reason=reason)
+            self._store.dead_letter(job, now=self.now(), reason=reason)
             _log.error("job %s (%s) is dead (%s); see: jiyi doctor", job.id, job.kind, type(error).__name__)
         return again
 
@@ -115,7 +115,7 @@ def _nobody(job: Job) -> bool:
     raise JobFailedError(f"nobody here knows how to do {job.kind!r}; a newer jiyi may have queued it")
 
 
-class JobWorker(Waker):
+class JobWorker(BackgroundThread):
     """Sleeps until a job is due or was announced."""
 
     def __init__(self, store: JobStore, runner: JobRunner) -> None:

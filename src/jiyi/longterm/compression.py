@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from jiyi.errors import InvalidInputError
-from jiyi.longterm.asking import ask_json, wrong
+from jiyi.longterm.structured_output import ask_json, wrong
 from jiyi.longterm.untrusted import readable
 from jiyi.model.entry import MemoryEntry
 from jiyi.ports import ChatModel
@@ -14,7 +14,7 @@ from jiyi.prompts.longterm import COMPRESS_SCHEMA, compress_messages
 from jiyi.text import sentences
 from jiyi.text.extractive import summarize
 
-_MOST_CHARACTERS_ASKED = 40_000
+_MAX_CHARACTERS_ASKED = 40_000
 
 
 class _Characters:
@@ -55,13 +55,13 @@ def compress(model: ChatModel | None, memories: object, max_chars: int) -> str:
             raise wrong(model, "no summary")
         return fitted(readable(summary), max_chars)
 
-    asked = _within(texts, _MOST_CHARACTERS_ASKED)
+    asked = _within(texts, _MAX_CHARACTERS_ASKED)
     return ask_json(model, compress_messages(asked, max_chars), COMPRESS_SCHEMA, read, max_tokens=2 * max_chars + 100)
 
 
 def compress_by_rules(texts: list[str], max_chars: int) -> str:
     """The sentences that say most."""
-    return fitted(summarize(texts, most_tokens=max_chars, counter=_Characters()) or "\n".join(texts), max_chars)
+    return fitted(summarize(texts, max_tokens=max_chars, counter=_Characters()) or "\n".join(texts), max_chars)
 
 
 def fitted(text: str, most: int) -> str:

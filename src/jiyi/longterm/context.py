@@ -39,7 +39,7 @@ _INVISIBLE: Final = re.compile(
 )
 _VERBATIM_SHARE: Final = 0.6
 _CHARACTERS_PER_TOKEN: Final = {"zh": 0.8, "en": 3.0}
-_LEAST_SUMMARY: Final = 20
+_MIN_SUMMARY: Final = 20
 
 
 def build_context(
@@ -69,11 +69,11 @@ def build_context(
     rest = [hit.content for hit in hits[kept:]]
     left = budget - counter.count(_block(lines[:kept], language))
     room = int(left * _CHARACTERS_PER_TOKEN[language])
-    if room >= _LEAST_SUMMARY:
+    if room >= _MIN_SUMMARY:
         # Asked for once: what turns out to be too long is cut, not asked for again.
         summary, how = compress(rest, room)
         origin = _SUMMARY[language].format(count=len(rest)) + (f" · {how}" if how else "")
-        while len(summary) >= _LEAST_SUMMARY:
+        while len(summary) >= _MIN_SUMMARY:
             block = _block([*lines[:kept], f"- [{origin}] {_one_line(summary)}"], language)
             if counter.count(block) <= budget:
                 return block

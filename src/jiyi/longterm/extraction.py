@@ -9,18 +9,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from jiyi.errors import ContextOverflowError
-from jiyi.longterm.asking import ask_json, shown, wrong
+from jiyi.longterm.structured_output import ask_json, shown, wrong
 from jiyi.longterm.untrusted import is_steering, looked_at, readable
 from jiyi.model.domain import DOMAINS
 from jiyi.ports import ChatModel
-from jiyi.prompts.longterm import LONGEST_FACT, MOST_FACTS, SCORE_ACCEPTED, SCORE_SCHEMA, score_messages
+from jiyi.prompts.longterm import LONGEST_FACT, MAX_FACTS, SCORE_ACCEPTED, SCORE_SCHEMA, score_messages
 from jiyi.text.cues import find_statements, unjudged_sentences
 
 if TYPE_CHECKING:
     from jiyi.longterm.prototypes import Prototypes
 
-LEAST_SCORE = 0.7
-_MOST_BY_RULES = 20
+MIN_SCORE = 0.7
+_MAX_BY_RULES = 20
 _REPLY_TOKENS = 2_000
 _SHORT = 1_000
 # That it was asked to be remembered is not part of what is remembered.
@@ -62,7 +62,7 @@ class Proposal:
     @property
     def worth_keeping(self) -> bool:
         """The design's condition."""
-        return self.importance >= LEAST_SCORE and bool(self.text)
+        return self.importance >= MIN_SCORE and bool(self.text)
 
 
 def propose(
@@ -80,12 +80,12 @@ def propose(
 
 def _by_rules(said: Round, prototypes: Prototypes | None) -> list[Proposal]:
     # Only what the user says about things: a reply is made of what the memory and the model already know.
-    statements = find_statements(said.user, speaker="user")[:_MOST_BY_RULES]
+    statements = find_statements(said.user, speaker="user")[:_MAX_BY_RULES]
     found = [Proposal(_fact(statement.content), statement.importance, statement.domain) for statement in statements]
     if prototypes is not None:
-        others = unjudged_sentences(said.user)[: _MOST_BY_RULES - len(found)]
+        others = unjudged_sentences(said.user)[: _MAX_BY_RULES - len(found)]
         # Just worth keeping, however alike: a rule is surer.
-        found += [Proposal(_fact(text), LEAST_SCORE, domain) for text, domain in prototypes.worth_keeping(others)]
+        found += [Proposal(_fact(text), MIN_SCORE, domain) for text, domain in prototypes.worth_keeping(others)]
     return found
 
 
@@ -110,8 +110,8 @@ def _read(model: ChatModel, reply: Any, known: int) -> list[Proposal]:
     items = reply.get("memories", [reply]) if isinstance(reply, dict) else None
     if not isinstance(items, list):
         raise wrong(model, "no list of memories")
-    if len(items) > MOST_FACTS:
-        raise wrong(model, f"{len(items)} memories for one round, more than {MOST_FACTS}")
+    if len(items) > MAX_FACTS:
+        raise wrong(model, f"{len(items)} memories for one round, more than {MAX_FACTS}")
     return [_read_one(model, item, known) for item in items]
 
 

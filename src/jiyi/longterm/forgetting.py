@@ -9,17 +9,17 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
-from jiyi.longterm.parts import LongtermParts
+from jiyi.longterm.dependencies import LongtermDeps
 from jiyi.model import clock
 from jiyi.model.entry import MemoryEntry
-from jiyi.model.retention import EbbinghausForgetting
+from jiyi.model.forgetting_curve import EbbinghausForgetting
 from jiyi.ports import Amendment, Fading
 
 PAGE: Final = 1_000
-MOST_LISTED: Final = 1_000
+MAX_LISTED: Final = 1_000
 ACTOR: Final = "forgetting"
 _FIRST_BATCH: Final = 50
-_MOST_IN_BATCH: Final = 300
+_MAX_IN_BATCH: Final = 300
 # The write lock is everybody's: a fifth of what it may be held for is aimed at. Now and then a commit also folds the
 # log into the file, which takes several times as long.
 _AIMED_SECONDS: Final = 0.02
@@ -70,7 +70,7 @@ class ForgettingPlan:
 class Forgetter:
     """Looks at one user's long-term memories page by page: memory is bounded however many there are."""
 
-    def __init__(self, parts: LongtermParts, *, timer: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, parts: LongtermDeps, *, timer: Callable[[], float] = time.monotonic) -> None:
         self._parts = parts
         self._timer = timer
 
@@ -104,7 +104,7 @@ class Forgetter:
                 hours = curve.hours_until(threshold, each.access_count, each.importance_score)
                 moment = each.last_accessed_at.timestamp() + 3600 * hours
                 heapq.heappush(nearest, (-moment, each.id, left))
-                if len(nearest) > MOST_LISTED:
+                if len(nearest) > MAX_LISTED:
                     heapq.heappop(nearest)
         order = sorted(nearest, key=lambda item: (-item[0], item[1]))
         entries = {entry.id: entry for entry in self._parts.store.by_ids(scope, [entry_id for _, entry_id, _ in order])}
@@ -165,4 +165,4 @@ def _next_size(size: int, seconds: float) -> int:
     """Smaller batches where they take long, larger ones where they do not."""
     if seconds > _AIMED_SECONDS:
         return max(1, int(size * _AIMED_SECONDS / seconds))
-    return min(_MOST_IN_BATCH, 2 * size) if seconds < _AIMED_SECONDS / 3 else size
+    return min(_MAX_IN_BATCH, 2 * size) if seconds < _AIMED_SECONDS / 3 else size

@@ -30,10 +30,10 @@ _log = logging.getLogger("jiyi.longterm")
 # is worth it is kept.
 _RIDGE = 1.0
 WORTH_KEEPING = 0.1
-_LEAST_ACCURACY = 0.8
+_MIN_ACCURACY = 0.8
 # A word of a domain counts as much as half the way from "surely not" to "surely".
 _WORD_WEIGHT = 0.5
-_MOST_WORDS = 2
+_MAX_WORDS = 2
 _NOT = "-"
 
 
@@ -69,7 +69,7 @@ class Prototypes:
             if self._lines is None and not self._useless:
                 labels, texts = load()
                 lines = _learn(self._embedder.embed(texts).astype(np.float64), labels)
-                if lines.accuracy < _LEAST_ACCURACY:
+                if lines.accuracy < _MIN_ACCURACY:
                     self._useless = True
                     _log.info(
                         "%s tells only %.0f %% of the prototypes apart: rules judge alone",
@@ -134,5 +134,5 @@ def _fit(vectors: NDArray[np.float64], sides: NDArray[np.float64]) -> tuple[_Lin
 def _words(sentence: str, names: Sequence[Domain]) -> NDArray[np.float64]:
     """How much the words of a sentence speak for each domain."""
     folded = fold(sentence)
-    counts = {domain: min(len(pattern.findall(folded)), _MOST_WORDS) for domain, pattern in DOMAIN_WORDS}
+    counts = {domain: min(len(pattern.findall(folded)), _MAX_WORDS) for domain, pattern in DOMAIN_WORDS}
     return _WORD_WEIGHT * np.array([float(counts.get(name, 0)) for name in names])

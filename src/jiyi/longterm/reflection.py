@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
 
-from jiyi.longterm.asking import ask_json, wrong
 from jiyi.longterm.compression import fitted
-from jiyi.longterm.parts import LongtermParts, made_by
+from jiyi.longterm.dependencies import LongtermDeps, made_by
+from jiyi.longterm.structured_output import ask_json, wrong
 from jiyi.longterm.untrusted import readable
 from jiyi.model.category import MemoryCategory
 from jiyi.model.domain import GENERAL_CHAT
@@ -27,8 +27,8 @@ REFLECTION_JOB: Final = "longterm.reflection"
 IMPORTANCE: Final = 0.9
 THRESHOLD: Final = 4.0
 COOLDOWN_HOURS: Final = 1.0
-LEAST_FACTS: Final = 2
-MOST_FACTS: Final = 50
+MIN_FACTS: Final = 2
+MAX_FACTS: Final = 50
 _ASKED_CHARACTERS: Final = 600
 _RULES_TOKENS: Final = 400
 
@@ -36,15 +36,15 @@ _RULES_TOKENS: Final = 400
 class Reflector:
     """Checks the design's conditions and makes reflections."""
 
-    def __init__(self, parts: LongtermParts) -> None:
+    def __init__(self, parts: LongtermDeps) -> None:
         self._parts = parts
 
     def due(
         self, scope: str, threshold: float = THRESHOLD, cooldown_hours: float = COOLDOWN_HOURS
     ) -> list[MemoryEntry]:
         """The facts to reflect on, oldest first; none while the conditions are not met."""
-        facts = self._parts.store.unsummarized(scope, limit=MOST_FACTS)[::-1]
-        if len(facts) < LEAST_FACTS or sum(fact.importance_score for fact in facts) < threshold:
+        facts = self._parts.store.unsummarized(scope, limit=MAX_FACTS)[::-1]
+        if len(facts) < MIN_FACTS or sum(fact.importance_score for fact in facts) < threshold:
             return []
         last = self._parts.store.last_reflection(scope)
         if last is not None and self._parts.now() - last < timedelta(hours=cooldown_hours):
@@ -82,7 +82,7 @@ class Reflector:
     def _text(self, facts: Sequence[str]) -> str:
         model = self._parts.models.reflection
         if model is None:
-            return summarize(facts, most_tokens=_RULES_TOKENS, counter=self._parts.counter) or "\n".join(facts)
+            return summarize(facts, max_tokens=_RULES_TOKENS, counter=self._parts.counter) or "\n".join(facts)
 
         def read(reply: Any) -> str:
             text = reply.get("reflection") if isinstance(reply, dict) else None

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from jiyi.errors import SimpleModeError, StorageError
-from jiyi.longterm.parts import LongtermParts
+from jiyi.longterm.dependencies import LongtermDeps
 from jiyi.longterm.router import Route, route
 from jiyi.model.entry import MESSAGE_TYPE, Explanation, MemoryEntry
 from jiyi.model.filters import Filters
@@ -19,11 +19,11 @@ from jiyi.recall.engine import Request
 from jiyi.text import fold
 
 if TYPE_CHECKING:
-    from jiyi.longterm.keeping import RecentlyRecalled
+    from jiyi.longterm.ingest import RecentlyRecalled
     from jiyi.recall import RecallEngine
 
 _log = logging.getLogger("jiyi.longterm")
-_MOST_SUPERSEDED = 1_000
+_MAX_SUPERSEDED = 1_000
 _SKIPPED = "small talk: nothing was searched"
 _WIDENED = "nothing was found in {}: all domains were searched"
 
@@ -51,7 +51,7 @@ class Recollections(list[MemoryEntry]):
 class Retriever:
     """Asks the recall engine, and touches what was selected."""
 
-    def __init__(self, parts: LongtermParts, recalled: RecentlyRecalled) -> None:
+    def __init__(self, parts: LongtermDeps, recalled: RecentlyRecalled) -> None:
         self._parts = parts
         self._recalled = recalled
 
@@ -135,7 +135,7 @@ class Retriever:
 
         The indexes no longer hold what was corrected, so that all are compared with the question directly.
         """
-        corrected = self._parts.store.superseded(filters.scopes, as_of, limit=_MOST_SUPERSEDED)
+        corrected = self._parts.store.superseded(filters.scopes, as_of, limit=_MAX_SUPERSEDED)
         past = [replace(entry, is_active=True) for entry, _ in corrected]
         known = [hit for hit in hits if hit.created_at <= as_of]
         found = [*known, *(entry for entry in past if filters.admits(entry))]

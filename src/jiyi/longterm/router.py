@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from jiyi.errors import ModelError
-from jiyi.longterm.asking import ask_json, shown, wrong
-from jiyi.longterm.parts import RULES, made_by
-from jiyi.longterm.rules import route_by_rules
+from jiyi.longterm.dependencies import RULES, made_by
+from jiyi.longterm.rule_router import route_by_rules
+from jiyi.longterm.structured_output import ask_json, shown, wrong
 from jiyi.longterm.untrusted import readable
 from jiyi.model.domain import DOMAINS, GENERAL_CHAT, SUBSTANTIAL
 from jiyi.ports import ChatModel

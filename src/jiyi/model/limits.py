@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from jiyi.errors import InvalidInputError
 
-_MOST_BYTES = 4
+_MAX_BYTES = 4
 """Of one character in UTF-8."""
 
 
@@ -38,7 +38,7 @@ class Limits:
     def check_content(self, content: object, name: str = "content") -> str:
         """Content: some visible text within the limit of bytes in UTF-8."""
         text = self._text(content, name, None)
-        if len(text) * _MOST_BYTES <= self.max_content_bytes:
+        if len(text) * _MAX_BYTES <= self.max_content_bytes:
             return text
         size = len(text) if text.isascii() else len(text.encode("utf-8"))
         if size > self.max_content_bytes:

@@ -17,21 +17,21 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from jiyi.errors import InvalidInputError, NoteConflictError, NotesError
+from jiyi.execution import must_be_patient, wait_from_now_on
 from jiyi.model.note import AppendedNote
 from jiyi.notes import decoding, entries
 from jiyi.notes.entries import NoteEntry
 from jiyi.notes.files import AppendTarget, Files
 from jiyi.notes.identity import file_identity
 from jiyi.notes.journal import GRACE_SECONDS, Journal, Lock, Record
-from jiyi.workers import must_be_patient, wait_from_now_on
 
 _log = logging.getLogger("jiyi.notes")
 
 _ATTEMPTS: Final = 50
 _SLACK: Final = 4_096
 """How much may come to a file between looking at its size and reading it."""
-_LEAST_TORN: Final = len("\n- **")
-_MOST_OPEN: Final = 2
+_MIN_TORN: Final = len("\n- **")
+_MAX_OPEN: Final = 2
 """How many files stay open between appends: the note of the day, and that of groups."""
 _LONG_NANOSECONDS: Final = 10**9
 """A disk that takes longer is no longer counted as one moment with the write."""
@@ -162,8 +162,8 @@ class Appender:
         # One step, in which no two threads can be: more often than not there is nothing else to do.
         if self._open.setdefault(path, target) is not target:
             target.close()
-        elif self._closed or len(self._open) > _MOST_OPEN:
-            self._close_files(0 if self._closed else _MOST_OPEN)
+        elif self._closed or len(self._open) > _MAX_OPEN:
+            self._close_files(0 if self._closed else _MAX_OPEN)
 
     def close(self) -> None:
         """Let go of the files."""
@@ -352,7 +352,7 @@ def _completed(data: bytes, record: Record) -> bytes | None:
     start = data.find(whole[:named])
     if start < 0:
         # Not even its name is there, but its first bytes may be what the file ends with.
-        length = next((n for n in range(named, _LEAST_TORN, -1) if data.endswith(whole[:n])), 0)
+        length = next((n for n in range(named, _MIN_TORN, -1) if data.endswith(whole[:n])), 0)
         start = len(data) - length
     else:
         length = _common(data[start : start + len(whole)], whole)

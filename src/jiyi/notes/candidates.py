@@ -17,7 +17,7 @@ from jiyi.model.note import AppendedNote
 
 if TYPE_CHECKING:
     from jiyi.model.chat import Candidate
-    from jiyi.notes.room import NotesRoom
+    from jiyi.notes.service import NotesService
 
 _BY: Final = "notes"
 _BATCH: Final = 100
@@ -37,7 +37,7 @@ class TakenCandidates:
         return {"written": [note.to_dict() for note in self.written], "refused": self.refused}
 
 
-def take_candidates(room: NotesRoom, *, limit: int = 1_000) -> TakenCandidates:
+def take_candidates(room: NotesService, *, limit: int = 1_000) -> TakenCandidates:
     """Write new candidates of the scope into the notes of the days on which they were found, oldest first."""
     check_whole(limit, "limit", 1, 1_000_000)
     report = TakenCandidates()
@@ -54,7 +54,7 @@ def take_candidates(room: NotesRoom, *, limit: int = 1_000) -> TakenCandidates:
     return report
 
 
-def _take(room: NotesRoom, candidate: Candidate, report: TakenCandidates) -> None:
+def _take(room: NotesService, candidate: Candidate, report: TakenCandidates) -> None:
     try:
         written = _there_already(room, candidate) or room.append(
             candidate.content,
@@ -76,7 +76,7 @@ def source_of(candidate: Candidate) -> str:
     return f"chat:{session}#{candidate.first_message_id}..{candidate.last_message_id}"
 
 
-def _there_already(room: NotesRoom, candidate: Candidate) -> AppendedNote | None:
+def _there_already(room: NotesService, candidate: Candidate) -> AppendedNote | None:
     """Its entry, if it was written and the candidate not marked any more. A changed time zone may shift the day."""
     day = candidate.created_at.astimezone(room.settings.zone()).date()
     for step in (0, -1, 1):

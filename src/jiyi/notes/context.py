@@ -19,15 +19,15 @@ from jiyi.model.note import ContextLayer, NotesContext
 from jiyi.notes import entries
 from jiyi.notes.files import CONTEXT_FILES, LONG_TERM
 from jiyi.notes.markdown import block_starts, day_of, lines_of, take_apart
-from jiyi.notes.room import check_kind
 from jiyi.notes.scan import is_shared
+from jiyi.notes.service import check_kind
 from jiyi.text import detect_language
 from jiyi.text.token_count import cut_to_tokens
 
 if TYPE_CHECKING:
     from datetime import date
 
-    from jiyi.notes.room import NotesRoom
+    from jiyi.notes.service import NotesService
     from jiyi.ports import TokenCounter
 
 _log = logging.getLogger("jiyi.notes")
@@ -57,7 +57,7 @@ _WORDS: Final = {
 }
 
 
-def build_context(room: NotesRoom, kind: str = "main", now: datetime | None = None) -> NotesContext:
+def build_context(room: NotesService, kind: str = "main", now: datetime | None = None) -> NotesContext:
     """The layers of a session of this kind, at this moment."""
     check_kind(kind)
     room.keep_up()
@@ -76,14 +76,14 @@ def build_context(room: NotesRoom, kind: str = "main", now: datetime | None = No
     return NotesContext(kind, tuple(layers))
 
 
-def _whole(room: NotesRoom, path: str, name: str, budget: int) -> Iterator[ContextLayer]:
+def _whole(room: NotesService, path: str, name: str, budget: int) -> Iterator[ContextLayer]:
     """A file of which beginning and end matter most."""
     layer = _layer(room, path, name, budget, _middle_out, None)
     if layer is not None:
         yield layer
 
 
-def _day(room: NotesRoom, kind: str, name: str, day: date, paths: Sequence[str]) -> list[ContextLayer]:
+def _day(room: NotesService, kind: str, name: str, day: date, paths: Sequence[str]) -> list[ContextLayer]:
     """The notes of a day within one budget: the daily note itself has the first claim, its newest entries first."""
     plain = f"{day.isoformat()}.md"
     ordered = sorted(paths, key=lambda path: (path.rpartition("/")[2] != plain, path))
@@ -98,7 +98,7 @@ def _day(room: NotesRoom, kind: str, name: str, day: date, paths: Sequence[str])
 
 
 def _layer(
-    room: NotesRoom, path: str, name: str, budget: int, cut: Callable[[_Fitting], tuple[str, int]], kind: str | None
+    room: NotesService, path: str, name: str, budget: int, cut: Callable[[_Fitting], tuple[str, int]], kind: str | None
 ) -> ContextLayer | None:
     try:
         text = room.read_text(path)

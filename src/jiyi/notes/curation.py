@@ -18,6 +18,7 @@ from jiyi.model.identity import new_id
 from jiyi.model.limits import check_whole
 from jiyi.notes import decoding, entries
 from jiyi.notes.files import LONG_TERM
+from jiyi.notes.lasting_statements import lasting_statements, section_for
 from jiyi.notes.longterm_file import (
     Addition,
     LongTerm,
@@ -28,19 +29,18 @@ from jiyi.notes.longterm_file import (
     without_lines,
 )
 from jiyi.notes.markdown import day_of, headings_in, lines_of, take_apart
-from jiyi.notes.rules import lasting_statements, section_for
 from jiyi.text import detect_language, fold
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from jiyi.notes.entries import PlacedEntry
-    from jiyi.notes.room import NotesRoom
+    from jiyi.notes.service import NotesService
 
 _DEFAULT_SECTION: Final = {"en": "From the daily notes", "zh": "来自每日笔记"}
-_MOST_DAYS: Final = 366
-_MOST_ADDITIONS: Final = 40
-_MOST_CHARACTERS: Final = 400
+_MAX_DAYS: Final = 366
+_MAX_ADDITIONS: Final = 40
+_MAX_CHARACTERS: Final = 400
 RULES: Final = "rules"
 
 
@@ -96,7 +96,9 @@ class Accepted:
 # --- entries that are named -------------------------------------------------------------------------------------------
 
 
-def promote(room: NotesRoom, ids: str | Sequence[str], *, section: str | None = None, move: bool = False) -> Accepted:
+def promote(
+    room: NotesService, ids: str | Sequence[str], *, section: str | None = None, move: bool = False
+) -> Accepted:
     """Put entries into a section of MEMORY.md, each once; with `move` they leave their daily note afterwards."""
     wanted = [ids] if isinstance(ids, str) else list(ids)
     if not wanted or not all(isinstance(each, str) and each.strip() for each in wanted):
@@ -119,7 +121,7 @@ def promote(room: NotesRoom, ids: str | Sequence[str], *, section: str | None = 
     )
 
 
-def _find(room: NotesRoom, ids: Sequence[str]) -> dict[str, tuple[str, PlacedEntry]]:
+def _find(room: NotesService, ids: Sequence[str]) -> dict[str, tuple[str, PlacedEntry]]:
     """The entries by id, each with its path; all of them or an error."""
     found: dict[str, tuple[str, PlacedEntry]] = {}
     for path in room.files.listing().files:
@@ -137,7 +139,7 @@ def _find(room: NotesRoom, ids: Sequence[str]) -> dict[str, tuple[str, PlacedEnt
     return found
 
 
-def _entries_of(room: NotesRoom, path: str) -> list[PlacedEntry]:
+def _entries_of(room: NotesService, path: str) -> list[PlacedEntry]:
     try:
         data, _ = room.files.read(path, most=room.settings.append.file_bytes)
         return entries.parse(lines_of(decoding.decode(data)[0]))
@@ -146,7 +148,7 @@ def _entries_of(room: NotesRoom, path: str) -> list[PlacedEntry]:
         return []
 
 
-def _take_out(room: NotesRoom, found: dict[str, tuple[str, PlacedEntry]]) -> tuple[str, ...]:
+def _take_out(room: NotesService, found: dict[str, tuple[str, PlacedEntry]]) -> tuple[str, ...]:
     """Remove entries from their daily notes."""
     moved: list[str] = []
     with room.lock.hold():
@@ -170,9 +172,9 @@ def _take_out(room: NotesRoom, found: dict[str, tuple[str, PlacedEntry]]) -> tup
 # --- proposals --------------------------------------------------------------------------------------------------------
 
 
-def curate(room: NotesRoom, *, days: int = 7, now: datetime | None = None) -> Proposal:
+def curate(room: NotesService, *, days: int = 7, now: datetime | None = None) -> Proposal:
     """What the notes of the last days hold that MEMORY.md should, as a diff that is kept until it is accepted."""
-    check_whole(days, "days", 1, _MOST_DAYS)
+    check_whole(days, "days", 1, _MAX_DAYS)
     room.appender.reconcile()
     before = read_long_term(room)
     notes = list(_recent(room, days, now))
@@ -184,7 +186,7 @@ def curate(room: NotesRoom, *, days: int = 7, now: datetime | None = None) -> Pr
         )
     else:
         additions, removals = _by_rules(before, notes), []
-    additions = [replace(a, text=a.text.strip()) for a in additions if a.text.strip()][:_MOST_ADDITIONS]
+    additions = [replace(a, text=a.text.strip()) for a in additions if a.text.strip()][:_MAX_ADDITIONS]
     text = without_lines(before.text, removals)
     after = with_additions(text, additions) if additions else text
     proposal = Proposal(
@@ -201,7 +203,7 @@ def curate(room: NotesRoom, *, days: int = 7, now: datetime | None = None) -> Pr
     return proposal
 
 
-def accept(room: NotesRoom, proposal: Proposal | str) -> Accepted:
+def accept(room: NotesService, proposal: Proposal | str) -> Accepted:
     """Apply a proposal, once, to the MEMORY.md it was made for."""
     wanted = proposal if isinstance(proposal, Proposal) else _kept(room, proposal)
     if wanted.empty:
@@ -226,7 +228,7 @@ class RecentNote:
     entry_id: str = ""
 
 
-def _recent(room: NotesRoom, days: int, now: datetime | None) -> Iterator[RecentNote]:
+def _recent(room: NotesService, days: int, now: datetime | None) -> Iterator[RecentNote]:
     """The pieces of the daily notes of the last days, oldest first."""
     today = room.today(now)
     first = today - timedelta(days=days - 1)
@@ -253,7 +255,7 @@ def _by_rules(before: LongTerm, notes: Sequence[RecentNote]) -> list[Addition]:
             continue
         for kind, statement in lasting_statements(note.text):
             plain = _plain(statement)
-            if plain and plain not in known and plain not in everything and len(statement) <= _MOST_CHARACTERS:
+            if plain and plain not in known and plain not in everything and len(statement) <= _MAX_CHARACTERS:
                 known.add(plain)
                 # The whole entry, if it says nothing else, can be followed back to where it came from.
                 whole = _plain(note.text) == plain
@@ -274,20 +276,20 @@ def _language(text: str, others: Sequence[str]) -> str:
 # --- proposals on disk ------------------------------------------------------------------------------------------------
 
 
-def _place(room: NotesRoom, proposal_id: str) -> Path:
+def _place(room: NotesService, proposal_id: str) -> Path:
     if not proposal_id or not all(character in "0123456789abcdef-" for character in proposal_id):
         raise InvalidInputError(f"{proposal_id[:80]!a} is not the id of a proposal")
     return room.settings.data / "notes_proposals" / room.identity.workspace[:16] / f"{proposal_id}.json"
 
 
-def _keep(room: NotesRoom, proposal: Proposal) -> None:
+def _keep(room: NotesService, proposal: Proposal) -> None:
     place = _place(room, proposal.id)
     place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     place.touch(0o600)
     place.write_text(json.dumps(asdict(proposal), ensure_ascii=False), "utf-8")
 
 
-def _kept(room: NotesRoom, proposal_id: object) -> Proposal:
+def _kept(room: NotesService, proposal_id: object) -> Proposal:
     if not isinstance(proposal_id, str):
         raise InvalidInputError(f"a proposal or its id is needed, not {type(proposal_id).__name__}")
     place = _place(room, proposal_id.strip())

@@ -28,8 +28,8 @@ _COMMON: Final = frozenset(
     "午周六七八九零会议杭州茶早饭喜欢买卖猫狗爱岁元钱号码址"
 )
 _PUNCTUATION: Final = frozenset("，。、；：？！“”‘’（）《》【】—…·「」『』　％￥")
-_MOST_OTHERS: Final = 0.05
-_LEAST_COMMON: Final = 0.2
+_MAX_OTHERS: Final = 0.05
+_MIN_COMMON: Final = 0.2
 
 
 class UndecodableError(ValueError):
@@ -85,7 +85,7 @@ def _chinese(data: bytes) -> str | None:
     # second byte is ASCII. The two thousand characters that people write have two high bytes.
     usual = sum(all(byte >= 0xA1 for byte in character.encode(_GB18030)) for character in han)
     others = len(beyond_ascii) - marks - usual
-    if len(han) < 2 or others > _MOST_OTHERS * len(beyond_ascii):
+    if len(han) < 2 or others > _MAX_OTHERS * len(beyond_ascii):
         return None
     common = sum(character in _COMMON for character in han)
-    return text if common >= _LEAST_COMMON * len(han) else None
+    return text if common >= _MIN_COMMON * len(han) else None

@@ -28,9 +28,9 @@ FOLDER: Final = "memory"
 SHARED_FOLDER: Final = "memory/shared"
 CONTEXT_FILES: Final = ("AGENTS.md", "SOUL.md", "IDENTITY.md", "USER.md", "TOOLS.md")
 _SUFFIX: Final = ".md"
-_MOST_CHARACTERS: Final = 1_024
-_MOST_NAME_BYTES: Final = 255
-_MOST_DEPTH: Final = 16
+_MAX_CHARACTERS: Final = 1_024
+_MAX_NAME_BYTES: Final = 255
+_MAX_DEPTH: Final = 16
 _CAN_WALK: Final = os.open in os.supports_dir_fd
 _FOLDER_FLAGS: Final = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_CLOEXEC", 0)
 _NO_LINK: Final = getattr(os, "O_NOFOLLOW", 0)
@@ -70,8 +70,8 @@ def check_path(path: object) -> str:
 def _path_problem(path: str) -> str | None:  # noqa: PLR0911 - a list of refusals
     if not path.strip():
         return "is empty"
-    if len(path) > _MOST_CHARACTERS:
-        return f"has {len(path):,} characters (at most {_MOST_CHARACTERS:,})"
+    if len(path) > _MAX_CHARACTERS:
+        return f"has {len(path):,} characters (at most {_MAX_CHARACTERS:,})"
     for character in path:
         if unicodedata.category(character) in {"Cc", "Cs", "Zl", "Zp"}:
             return f"contains the character U+{ord(character):04X}"
@@ -84,8 +84,8 @@ def _path_problem(path: str) -> str | None:  # noqa: PLR0911 - a list of refusal
         return "leads out of its folder ('..')"
     if "" in parts or not any(part != "." for part in parts):
         return "has an empty part"
-    if any(len(part.encode("utf-8")) > _MOST_NAME_BYTES for part in parts):
-        return f"has a part of more than {_MOST_NAME_BYTES} bytes"
+    if any(len(part.encode("utf-8")) > _MAX_NAME_BYTES for part in parts):
+        return f"has a part of more than {_MAX_NAME_BYTES} bytes"
     return None
 
 
@@ -93,7 +93,7 @@ def _path_problem(path: str) -> str | None:  # noqa: PLR0911 - a list of refusal
 def is_note(path: str) -> bool:
     """Whether a path is one of those that are searched: `MEMORY.md`, and Markdown below `memory/`, hidden ones not."""
     parts = path.split("/")
-    if any(part.startswith(".") for part in parts) or len(parts) > _MOST_DEPTH:
+    if any(part.startswith(".") for part in parts) or len(parts) > _MAX_DEPTH:
         return False
     if len(parts) == 1:
         return path.upper() == LONG_TERM.upper()
@@ -168,10 +168,10 @@ class Files:
                 if name.startswith("."):
                     continue
                 if stat.S_ISDIR(status.st_mode):
-                    if below.count("/") < _MOST_DEPTH - 1:
+                    if below.count("/") < _MAX_DEPTH - 1:
                         self._list(folder, below, found)
                     else:
-                        found.problems.append(NoteProblem(below, f"it lies more than {_MOST_DEPTH} folders deep"))
+                        found.problems.append(NoteProblem(below, f"it lies more than {_MAX_DEPTH} folders deep"))
                 elif is_note(below):
                     _sort(found, below, status)
         except OSError as error:

@@ -32,7 +32,7 @@ _ROTATE_BYTES: Final = 128 << 10
 _SUFFIX: Final = ".jsonl"
 _LOOKED: Final = "looked"
 _LOOK_AGAIN: Final = 10**9
-_MOST_OLDER: Final = 4
+_MAX_OLDER: Final = 4
 
 
 class Record(NamedTuple):
@@ -233,7 +233,7 @@ class Journal:
         if self._own is not None and self._owner == os.getpid():
             # Kept locked for a while; when it is let go, others treat it like that of a process that has ended.
             self._older.append(self._own)
-            if len(self._older) > _MOST_OLDER:
+            if len(self._older) > _MAX_OLDER:
                 os.close(self._older.pop(0))
         self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         path = self._folder / f"{os.getpid()}-{os.urandom(6).hex()}{_SUFFIX}"

@@ -19,7 +19,7 @@ from jiyi.notes.files import LONG_TERM
 from jiyi.notes.markdown import headings_in
 
 if TYPE_CHECKING:
-    from jiyi.notes.room import NotesRoom
+    from jiyi.notes.service import NotesService
 
 _log = logging.getLogger("jiyi.notes")
 
@@ -79,7 +79,7 @@ def digest_of(data: bytes) -> str:
     return hashlib.blake2b(data, digest_size=16).hexdigest()
 
 
-def read_long_term(room: NotesRoom) -> LongTerm:
+def read_long_term(room: NotesService) -> LongTerm:
     """MEMORY.md; empty when there is none. What cannot be read is an error, never empty."""
     try:
         data, _ = room.files.read(LONG_TERM, most=room.settings.append.file_bytes)
@@ -127,7 +127,7 @@ def diff_of(before: str, after: str) -> str:
     return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
 
 
-def replace_long_term(room: NotesRoom, before: LongTerm, text: str) -> str:
+def replace_long_term(room: NotesService, before: LongTerm, text: str) -> str:
     """Put the text in place of what was read, after a backup; returns where that is.
 
     `NoteConflictError`, and nothing overwritten, when the file is not what was read any more.
@@ -153,7 +153,7 @@ def replace_long_term(room: NotesRoom, before: LongTerm, text: str) -> str:
     return backup
 
 
-def _thin_out(room: NotesRoom) -> None:
+def _thin_out(room: NotesService) -> None:
     """Delete all backups but the newest. What people have put beside them stays."""
     try:
         own = sorted(name for name in room.files.names(BACKUPS) if _BACKUP.fullmatch(name))
@@ -175,7 +175,7 @@ def _new_backup() -> str:
     return f"{BACKUPS}/MEMORY.{stamp}.md"
 
 
-def _read(room: NotesRoom, path: str) -> bytes:
+def _read(room: NotesService, path: str) -> bytes:
     return room.files.read(path, most=2 * room.settings.append.file_bytes)[0]
 
 

@@ -26,7 +26,7 @@ _FENCE: Final = re.compile(r" {0,3}(?P<mark>`{3,}|~{3,})(?P<rest>.*)\Z")
 _ITEM: Final = re.compile(r" {0,3}(?:[-*+]|\d{1,9}[.)])(?:[ \t]+\S|[ \t]*\Z)")
 _BLOCK_START: Final = re.compile(r" {0,3}(?:#{1,6}(?:[ \t]|\Z)|`{3}|~{3}|>|[-*+][ \t]|\d{1,9}[.)][ \t])")
 _FRONT_MATTER: Final = "---"
-_MOST_FRONT_MATTER_LINES: Final = 200
+_MAX_FRONT_MATTER_LINES: Final = 200
 _DAY: Final = re.compile(r"(?P<day>\d{4}-\d\d-\d\d)(?!\d)")
 
 
@@ -110,7 +110,7 @@ def _front_matter(lines: Sequence[str]) -> tuple[int, dict[str, Any]]:
     """How many lines the front matter takes, and what it says; 0 when there is none that can be read."""
     if not lines or lines[0].rstrip() != _FRONT_MATTER:
         return 0, {}
-    for number in range(1, min(len(lines), _MOST_FRONT_MATTER_LINES)):
+    for number in range(1, min(len(lines), _MAX_FRONT_MATTER_LINES)):
         if lines[number].rstrip() in {_FRONT_MATTER, "..."}:
             properties = _properties("\n".join(lines[1:number]))
             return (number + 1, properties) if properties is not None else (0, {})

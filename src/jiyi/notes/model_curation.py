@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from jiyi.ports import ChatModel, TokenCounter
 
 _REPLY_TOKENS: Final = 4_000
-_MOST_INPUT: Final = 24_000
+_MAX_INPUT: Final = 24_000
 PAUSES: Final = (0.5, 2.0)
 """Seconds before asking again what may succeed then."""
 
@@ -28,8 +28,8 @@ def propose_with_model(
     """(additions, lines to take out); a reply that is not in the agreed form is an error, never an empty proposal."""
     if not any(note.strip() for note in notes):
         return [], []
-    known = cut_to_tokens(long_term, _MOST_INPUT // 2, counter)
-    left = _MOST_INPUT - counter.count(known)
+    known = cut_to_tokens(long_term, _MAX_INPUT // 2, counter)
+    left = _MAX_INPUT - counter.count(known)
     shown: list[str] = []
     # The newest notes first, as many as fit.
     for note in reversed(notes):

@@ -40,7 +40,7 @@ _log = logging.getLogger("jiyi.notes")
 _BATCH_PIECES: Final = 2_000
 # The clock of a file system ticks every few milliseconds: within one tick a file can change and look the same.
 _TICK_NANOSECONDS: Final = 50_000_000
-_MOST_TAGS: Final = 64
+_MAX_TAGS: Final = 64
 _UNREAD: Final = "it cannot be searched"
 
 
@@ -61,13 +61,13 @@ class Scanner:
     """Compares the files of a workspace with what was read of them before, and reads what differs."""
 
     def __init__(
-        self, files: Files, store: RecordStore, identity: Identity, zone: Callable[[], tzinfo], *, most_bytes: int
+        self, files: Files, store: RecordStore, identity: Identity, zone: Callable[[], tzinfo], *, max_bytes: int
     ) -> None:
         self._files = files
         self._store = store
         self._identity = identity
         self._zone = zone
-        self._most_bytes = most_bytes
+        self._max_bytes = max_bytes
         self._certain: dict[str, FileStamp] = {}
         self._told: set[NoteProblem] = set()
         self._remembered: tuple[tuple[int, int], Mapping[str, NoteFile]] | None = None
@@ -122,7 +122,7 @@ class Scanner:
             # Nobody may look, but nothing was written to it either.
             return True
         try:
-            data, _ = self._files.read(known.path, most=self._most_bytes)
+            data, _ = self._files.read(known.path, most=self._max_bytes)
         except (FileNotFoundError, NotesError, InvalidInputError):
             return False
         return _digest(data) == known.digest
@@ -162,7 +162,7 @@ class Scanner:
         """Read a file; `None` when there is nothing to write down."""
         checked = time.time_ns()
         try:
-            data, stamp = self._files.read(path, most=self._most_bytes)
+            data, stamp = self._files.read(path, most=self._max_bytes)
         except FileNotFoundError:
             return NoteUpdate(path, None) if known is not None else None
         except (NotesError, InvalidInputError) as error:
@@ -287,7 +287,7 @@ def _tags(properties: Mapping[str, Any]) -> tuple[str, ...]:
     if not isinstance(listed, list):
         return ()
     named = (str(tag).strip().removeprefix("#") for tag in listed if isinstance(tag, str | int))
-    return tuple(dict.fromkeys(tag for tag in named if tag and "\x00" not in tag and len(tag) <= 100))[:_MOST_TAGS]
+    return tuple(dict.fromkeys(tag for tag in named if tag and "\x00" not in tag and len(tag) <= 100))[:_MAX_TAGS]
 
 
 def _below(path: str, folders: Sequence[str]) -> bool:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from jiyi.errors import InvalidInputError
 from jiyi.model.tools import Tool
-from jiyi.notes.room import check_kind
+from jiyi.notes.service import check_kind
 
 if TYPE_CHECKING:
-    from jiyi.notes.room import NotesRoom
+    from jiyi.notes.service import NotesService
 
 _DAY: Final = "YYYY-MM-DD"
 _DEFAULT_LINES: Final = 200
@@ -52,7 +52,7 @@ def definitions() -> list[dict[str, Any]]:
     return [tool.definition() for tool in TOOLS]
 
 
-def call(room: NotesRoom, name: str, arguments: Mapping[str, Any] | str, kind: str) -> dict[str, Any]:
+def call(room: NotesService, name: str, arguments: Mapping[str, Any] | str, kind: str) -> dict[str, Any]:
     """Check the arguments and do it. Workspace, scope and kind of session are the caller's."""
     check_kind(kind)
     tool = next((tool for tool in TOOLS if tool.name == name), None)
@@ -61,7 +61,7 @@ def call(room: NotesRoom, name: str, arguments: Mapping[str, Any] | str, kind: s
     return _CALLS[tool.name](room, tool.check(arguments), kind)
 
 
-def _search(room: NotesRoom, given: dict[str, Any], kind: str) -> dict[str, Any]:
+def _search(room: NotesService, given: dict[str, Any], kind: str) -> dict[str, Any]:
     hits = room.search(given.pop("query"), given.pop("limit", 10), kind=kind, **given)
     return {
         "hits": [
@@ -78,18 +78,18 @@ def _search(room: NotesRoom, given: dict[str, Any], kind: str) -> dict[str, Any]
     }
 
 
-def _append(room: NotesRoom, given: dict[str, Any], kind: str) -> dict[str, Any]:
+def _append(room: NotesService, given: dict[str, Any], kind: str) -> dict[str, Any]:
     written = room.append(given["text"], kind=kind, by="agent")
     return {"id": written.id, "path": written.path}
 
 
-def _get(room: NotesRoom, given: dict[str, Any], kind: str) -> dict[str, Any]:
+def _get(room: NotesService, given: dict[str, Any], kind: str) -> dict[str, Any]:
     first = given.get("from", 1)
     last = given.get("to", first + _DEFAULT_LINES - 1)
     return room.get(given["path"], first, last, kind=kind).to_dict()
 
 
-_CALLS: Final[dict[str, Callable[[NotesRoom, dict[str, Any], str], dict[str, Any]]]] = {
+_CALLS: Final[dict[str, Callable[[NotesService, dict[str, Any], str], dict[str, Any]]]] = {
     "memory_search": _search,
     "memory_append": _append,
     "memory_get": _get,

@@ -11,7 +11,7 @@ from jiyi.errors import JiyiError, MissingDependencyError
 
 if TYPE_CHECKING:
     from jiyi.model.note import ScanReport
-    from jiyi.notes.room import NotesRoom
+    from jiyi.notes.service import NotesService
 
 _log = logging.getLogger("jiyi.notes")
 
@@ -24,7 +24,7 @@ _ANYWAY_MILLISECONDS: Final = 5_000
 class Watcher:
     """A thread that scans when the system says that files changed, and now and then without being told."""
 
-    def __init__(self, room: NotesRoom, report: Callable[[ScanReport], None] | None) -> None:
+    def __init__(self, room: NotesService, report: Callable[[ScanReport], None] | None) -> None:
         self._room = room
         self._report = report
         self._stop = threading.Event()
@@ -89,7 +89,7 @@ class Watcher:
             self._told = problem
 
 
-def start(room: NotesRoom, report: Callable[[ScanReport], None] | None) -> None:
+def start(room: NotesService, report: Callable[[ScanReport], None] | None) -> None:
     """Watch the workspace of a room; a second watcher takes the place of the first."""
     try:
         import watchfiles  # noqa: F401
@@ -106,7 +106,7 @@ def start(room: NotesRoom, report: Callable[[ScanReport], None] | None) -> None:
     room.watcher = watcher
 
 
-def stop(room: NotesRoom) -> None:
+def stop(room: NotesService) -> None:
     """Stop watching, if anybody is."""
     watcher, room.watcher = room.watcher, None
     if watcher is not None:

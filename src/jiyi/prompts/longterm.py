@@ -10,7 +10,7 @@ from jiyi.model.domain import DOMAINS
 from jiyi.model.message import Message
 from jiyi.text import detect_language
 
-MOST_FACTS = 10
+MAX_FACTS = 10
 LONGEST_FACT = 500
 LONGEST_REFLECTION = 1_200
 
@@ -59,7 +59,7 @@ SCORE_SCHEMA: Mapping[str, Any] = {
     "properties": {
         "memories": {
             "type": "array",
-            "maxItems": MOST_FACTS,
+            "maxItems": MAX_FACTS,
             "items": {
                 "type": "object",
                 "properties": {
@@ -86,7 +86,7 @@ SCORE_ACCEPTED: Mapping[str, Any] = {
     "anyOf": [
         {
             "type": "object",
-            "properties": {"memories": {"type": "array", "maxItems": MOST_FACTS, "items": _ONE_MEMORY}},
+            "properties": {"memories": {"type": "array", "maxItems": MAX_FACTS, "items": _ONE_MEMORY}},
             "required": ["memories"],
         },
         # The design's own form: one fact for a round.

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from jiyi.ports import (
         DerivedIndex,
         Embedder,
-        Mark,
+        LogPosition,
         RecordStore,
         ScopeReader,
         TermRow,
@@ -55,7 +55,7 @@ _SOFT_EDGE = timedelta(days=3)
 _FIRST_MOMENT = datetime.min.replace(tzinfo=UTC) + _SOFT_EDGE
 _LAST_MOMENT = datetime.max.replace(tzinfo=UTC) - _SOFT_EDGE
 # A date without a year is one for every year, and a single memory of the year 1 makes that thousands.
-_MOST_PERIODS = 200
+_MAX_PERIODS = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,7 +268,7 @@ class RecallEngine:
 
     # --- asking the indexes ---------------------------------------------------------------------------------------
 
-    def _ready(self, index: DerivedIndex, filters: Filters, coverage: list[IndexCoverage], head: Mark) -> bool:
+    def _ready(self, index: DerivedIndex, filters: Filters, coverage: list[IndexCoverage], head: LogPosition) -> bool:
         try:
             state = self.drainer.catch_up(index, filters.scopes, seconds=self.settings.freshness_seconds, head=head)
         except IndexDamagedError:
@@ -295,7 +295,7 @@ class RecallEngine:
         return False
 
     def _similar(
-        self, request: Request, head: Mark, coverage: list[IndexCoverage], known: Vectors | ModelError | None
+        self, request: Request, head: LogPosition, coverage: list[IndexCoverage], known: Vectors | ModelError | None
     ) -> _Similar | None:
         """What the vectors say; `known` is the question as a vector, if somebody has made it already."""
         if self.vectors is None or self.embedder is None:
@@ -334,7 +334,7 @@ class RecallEngine:
         return _Similar(scan, scan.best(most, allowed=allowed), allowed)
 
     def _words(
-        self, request: Request, now: datetime, head: Mark, coverage: list[IndexCoverage], scanned: Event | None
+        self, request: Request, now: datetime, head: LogPosition, coverage: list[IndexCoverage], scanned: Event | None
     ) -> _Search:
         """The question, taken apart, with what the text index says to it.
 
@@ -415,7 +415,7 @@ class RecallEngine:
             return []
         first, last = max(known[0], _FIRST_MOMENT), min(known[1], _LAST_MOMENT)
         periods = question.periods(first - _SOFT_EDGE, last + _SOFT_EDGE, self.zone)
-        return sorted(periods, key=lambda period: abs(period.start - today))[:_MOST_PERIODS]
+        return sorted(periods, key=lambda period: abs(period.start - today))[:_MAX_PERIODS]
 
     def _by_words(self, search: _Search) -> dict[str, None]:
         """What the text index proposes: everywhere, and at the times that the question names."""

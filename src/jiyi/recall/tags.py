@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from jiyi.model.entry import Explanation, IndexCoverage, MemoryEntry
 from jiyi.model.filters import Filters
-from jiyi.ports import RecordStore, TagMark
+from jiyi.ports import RecordStore, TagPosition
 from jiyi.text import fold, tag_form
 from jiyi.text.substrings import SubstringSet
 
@@ -32,7 +32,7 @@ class TagMirror:
     def __init__(self, store: RecordStore) -> None:
         self._store = store
         self._lock = threading.Lock()
-        self._mark: TagMark | None = None
+        self._mark: TagPosition | None = None
         self._state = _State()
 
     def refresh(self) -> int:
@@ -56,7 +56,7 @@ class TagMirror:
                 self._state = _State()
             if page.tags:
                 self._state.add(page.tags)
-            self._mark = page.mark
+            self._mark = page.log_position
             return self._state
 
 

@@ -14,12 +14,12 @@ from jiyi.model.feedback import MAX_STRENGTH, FeedbackOrder, MergeGroup, united_
 from jiyi.model.identity import new_id, text_hash
 from jiyi.model.limits import Limits, check_whole
 from jiyi.model.scope import visible_scopes
-from jiyi.runtime.interface import BaseMemory
+from jiyi.runtime.api import BaseMemory
 from jiyi.text import tag_form
 
 _MEMORY = ("memory_type", "judgment", "reasoning", "tags", "strength", "is_active", "memory_scope")
 _MERGE = ("memory_ids", "judgment", "reasoning")
-_MOST_IDS = 10_000
+_MAX_IDS = 10_000
 
 
 def new_memory(
@@ -106,8 +106,8 @@ def _listed(values: object, name: str) -> list[Any]:
 
 def _ids(limits: Limits, values: object, name: str) -> tuple[str, ...]:
     found = tuple(dict.fromkeys(memory_id(limits, value, name) for value in _listed(values, name)))
-    if len(found) > _MOST_IDS:
-        raise InvalidInputError(f"{name} has {len(found):,} ids and the limit is {_MOST_IDS:,}; send it in parts")
+    if len(found) > _MAX_IDS:
+        raise InvalidInputError(f"{name} has {len(found):,} ids and the limit is {_MAX_IDS:,}; send it in parts")
     return found
 
 

@@ -11,13 +11,13 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
-from jiyi.model.fading import FadingRules, Kept, fade
 from jiyi.model.feedback import MergeGroup
-from jiyi.runtime.interface import ConsolidationReport
-from jiyi.runtime.rules import ALIKE, SAME, Said, said, says_all_of, sort_keys
+from jiyi.model.strength_decay import FadingRules, Kept, fade
+from jiyi.runtime.api import ConsolidationReport
+from jiyi.runtime.text_rules import ALIKE, SAME, Said, said, says_all_of, sort_keys
 
 if TYPE_CHECKING:
-    from jiyi.runtime.contract import RuntimeStore, Sorter
+    from jiyi.ports.runtime import RuntimeStore, Sorter
     from jiyi.text import Analyzer
 
 BATCH: Final = 500

@@ -7,17 +7,17 @@ from collections.abc import Callable, Sequence
 from jiyi.model.entry import MemoryEntry
 from jiyi.model.filters import Filters
 from jiyi.recall.tags import TagMirror, recall_by_tags
-from jiyi.runtime.base import Found, Run, Runtime, RuntimeParts, log
-from jiyi.runtime.interface import MemoryLink
+from jiyi.runtime.api import MemoryLink
+from jiyi.runtime.service import Found, Run, Runtime, RuntimeDeps, log
 from jiyi.text import tag_form
 
-_MOST_LINKS = 256
+_MAX_LINKS = 256
 
 
 class SimpleMemoryRuntime(Runtime):
     """Finds a memory when one of its tags stands in the query: most tags, newest day, strongest, newest first."""
 
-    def __init__(self, parts: RuntimeParts, mirror: TagMirror, run: Run, written: Callable[[], None]) -> None:
+    def __init__(self, parts: RuntimeDeps, mirror: TagMirror, run: Run, written: Callable[[], None]) -> None:
         super().__init__(parts, run, written)
         self._mirror = mirror
 
@@ -40,7 +40,7 @@ class SimpleMemoryRuntime(Runtime):
         # The tags by which the first ones were found lead back to where we are.
         asked = {tag_form(tag) for hit in first if hit.explanation for tag in hit.explanation.matched_terms}
         onward = dict.fromkeys(tag for hit in first for tag in hit.tags if tag_form(tag) not in asked)
-        tag_ids = self._mirror.ids_of(list(onward)[:_MOST_LINKS])
+        tag_ids = self._mirror.ids_of(list(onward)[:_MAX_LINKS])
         if not tag_ids:
             return []
         found = []

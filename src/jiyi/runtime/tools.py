@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from jiyi.errors import InvalidInputError
 
 if TYPE_CHECKING:
-    from jiyi.runtime.interface import BaseMemory, MemoryRuntime
+    from jiyi.runtime.api import BaseMemory, MemoryRuntime
 
 Arguments: TypeAlias = str | Mapping[str, Any]
 """As the model gives them: JSON text, or what was read from it."""
 
-MOST_RECALLED: Final = 50
+MAX_RECALLED: Final = 50
 
 CORE_MEMORY_REMEMBER: Final[dict[str, Any]] = {
     "type": "function",
@@ -73,7 +73,7 @@ CORE_MEMORY_RECALL: Final[dict[str, Any]] = {
                     "minLength": 1,
                     "description": "A question, or the latest part of the conversation.",
                 },
-                "limit": {"type": "integer", "minimum": 1, "maximum": MOST_RECALLED, "default": 10},
+                "limit": {"type": "integer", "minimum": 1, "maximum": MAX_RECALLED, "default": 10},
             },
             "required": ["query"],
             "additionalProperties": False,

@@ -8,16 +8,16 @@ from dataclasses import replace
 from jiyi.model.entry import MemoryEntry
 from jiyi.model.filters import Filters
 from jiyi.recall.engine import RecallEngine, Request
-from jiyi.runtime.base import Found, Run, Runtime, RuntimeParts
-from jiyi.runtime.interface import MemoryLink
+from jiyi.runtime.api import MemoryLink
+from jiyi.runtime.service import Found, Run, Runtime, RuntimeDeps
 
-_MOST_NEIGHBOURS = 10
+_MAX_NEIGHBOURS = 10
 
 
 class VectorMemoryRuntime(Runtime):
     """Finds what `AgentMemory.recall` finds, without what was said in conversations."""
 
-    def __init__(self, parts: RuntimeParts, engine: RecallEngine, run: Run, written: Callable[[], None]) -> None:
+    def __init__(self, parts: RuntimeDeps, engine: RecallEngine, run: Run, written: Callable[[], None]) -> None:
         super().__init__(parts, run, written)
         self._engine = engine
 
@@ -53,7 +53,7 @@ class VectorMemoryRuntime(Runtime):
         for hit in first:
             # The judgment is the question now, cut to what a question may have.
             query = hit.content[: self._parts.limits.max_query_characters]
-            near = self._engine.answer(Request(query=query, filters=filters, limit=min(limit, _MOST_NEIGHBOURS)))
+            near = self._engine.answer(Request(query=query, filters=filters, limit=min(limit, _MAX_NEIGHBOURS)))
             for entry in near:
                 known = found.get(entry.id)
                 if entry.id != hit.id and (known is None or _score(known[0]) < _score(entry)):

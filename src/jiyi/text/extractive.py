@@ -46,21 +46,21 @@ class _Sentence:
     tokens: int
 
 
-def summarize(texts: Sequence[str], *, most_tokens: int, counter: TokenCounter, previous: str | None = None) -> str:
-    """The most telling sentences of `previous` and `texts`, one a line, in their order, in at most `most_tokens`.
+def summarize(texts: Sequence[str], *, max_tokens: int, counter: TokenCounter, previous: str | None = None) -> str:
+    """The most telling sentences of `previous` and `texts`, one a line, in their order, in at most `max_tokens`.
 
     Every line stands in the sources as it is; only when not even one sentence fits, the best one is cut. Empty only if
     the sources have no words or the limit is too small for any.
     """
     found = list(_sentences(texts, previous, counter))
-    chosen = _choose(found, most_tokens)
+    chosen = _choose(found, max_tokens)
     while chosen:
         summary = "\n".join(sentence.text for sentence in sorted(chosen, key=lambda s: s.place))
-        if counter.count(summary) <= most_tokens:
+        if counter.count(summary) <= max_tokens:
             return summary
         chosen.pop()  # the last one chosen is worth least
     best = _best(found)
-    return cut_to_tokens(best.text, most_tokens, counter).rstrip() if best is not None else ""
+    return cut_to_tokens(best.text, max_tokens, counter).rstrip() if best is not None else ""
 
 
 def _sentences(texts: Sequence[str], previous: str | None, counter: TokenCounter) -> Iterator[_Sentence]:
@@ -133,14 +133,14 @@ class _Worth:
             self.words[term] /= 2
 
 
-def _choose(found: Sequence[_Sentence], most_tokens: int) -> list[_Sentence]:
+def _choose(found: Sequence[_Sentence], max_tokens: int) -> list[_Sentence]:
     """Sentences that fit together, the most telling first. Worth only falls, so the top of the heap is recomputed."""
     worth = _Worth(found)
     heap = [(-worth.of(sentence), sentence.place, sentence) for sentence in found]
     heapq.heapify(heap)
     chosen: list[_Sentence] = []
     said: dict[str, list[int]] = {}
-    left = most_tokens
+    left = max_tokens
     shortest = min((sentence.tokens for sentence in found), default=0)
     while heap and left >= shortest:
         _, place, sentence = heap[0]

@@ -13,7 +13,7 @@ __all__ = ["SubstringSet"]
 
 _FEW: Final = 128
 """So many are looked for one by one; more of them are worth an automaton."""
-_MOST_MATCHES: Final = 200_000
+_MAX_MATCHES: Final = 200_000
 """Beyond this the text repeats itself, and looking for each one separately is quicker."""
 
 
@@ -71,7 +71,7 @@ class _Segment:
     def look(self, text: str, found: set[str]) -> None:
         for matches, (_end, word) in enumerate(self._automaton.iter(_bytewise(text))):
             found.add(word)
-            if matches > _MOST_MATCHES:
+            if matches > _MAX_MATCHES:
                 found.update(each for each in self.words if each in text)
                 return
 

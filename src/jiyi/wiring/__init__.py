@@ -13,22 +13,22 @@ from typing import TYPE_CHECKING, Any
 
 from jiyi.config import Settings, load_settings
 from jiyi.errors import ConfigError, JiyiError, RuntimeUnavailableError
+from jiyi.execution import Lazy
 from jiyi.ports import ChatModel, Embedder
 from jiyi.wiring.profiles import open_database, record_store, scope_reader, text_index, vector_index
-from jiyi.workers import Once
 
 if TYPE_CHECKING:
-    from jiyi.backends.sql.records import Database
+    from jiyi.backends.records.store import Database
     from jiyi.indexing import BackgroundIndexer, Drainer
-    from jiyi.longterm.parts import LongtermParts, TaskModels
+    from jiyi.longterm.dependencies import LongtermDeps, TaskModels
     from jiyi.memory import Components, Recaller
     from jiyi.model.entry import MemoryEntry
-    from jiyi.notes.room import NotesRoom
+    from jiyi.notes.service import NotesService
     from jiyi.ports import ChatStore, DerivedIndex, RecordStore, VectorIndex
     from jiyi.recall import RecallEngine, Request
     from jiyi.recall.tags import TagMirror
     from jiyi.runtime import MemoryRuntime
-    from jiyi.runtime.base import Run, RuntimeParts
+    from jiyi.runtime.service import Run, RuntimeDeps
     from jiyi.text import Vocabulary
 
 _log = logging.getLogger("jiyi.runtime")
@@ -109,13 +109,13 @@ def assemble(
         tags = TagMirror(store)
         drainer = Drainer(store)
 
-        def parts() -> RuntimeParts:
+        def parts() -> RuntimeDeps:
             # A program that has no use for the runtime does not load it.
-            from jiyi.backends.sql.runtime import SqlRuntimeStore
-            from jiyi.runtime.base import RuntimeParts
+            from jiyi.backends.records.runtime import SqlRuntimeStore
+            from jiyi.runtime.service import RuntimeDeps
 
             runtime_store = SqlRuntimeStore(database)
-            return RuntimeParts(store, runtime_store, vocabulary, settings.limits, settings.scope, settings.actor)
+            return RuntimeDeps(store, runtime_store, vocabulary, settings.limits, settings.scope, settings.actor)
 
         if settings.enable_simple_memory:
             recall = _simple(settings, store, tags, parts())
@@ -123,12 +123,12 @@ def assemble(
             recall = _with_indexes(settings, database, store, vocabulary, tags, drainer, parts, embedder)
 
         def make_chats() -> ChatStore:
-            from jiyi.backends.sql.chat import SqlChatStore
+            from jiyi.backends.records.chat import SqlChatStore
 
             return SqlChatStore(database)
 
-        chats = Once(make_chats)
-        longterm = Once(
+        chats = Lazy(make_chats)
+        longterm = Lazy(
             lambda: _longterm(settings, database, store, chats(), recall.whole, vocabulary, embedder, own_model, now)
         )
         worker = None
@@ -160,7 +160,7 @@ def assemble(
     return components
 
 
-def _simple(settings: Settings, store: RecordStore, tags: TagMirror, parts: RuntimeParts) -> _Recall:
+def _simple(settings: Settings, store: RecordStore, tags: TagMirror, parts: RuntimeDeps) -> _Recall:
     """Recall and runtime by tags alone. What fails here fails the opening: no other runtime takes its place."""
     from jiyi.recall.tags_only import INDEXES, TagsOnlyRecall
     from jiyi.runtime.simple import SimpleMemoryRuntime
@@ -188,7 +188,7 @@ def _with_indexes(
     vocabulary: Vocabulary,
     tags: TagMirror,
     drainer: Drainer,
-    parts: Callable[[], RuntimeParts],
+    parts: Callable[[], RuntimeDeps],
     embedder: Embedder | None,
 ) -> _Recall:
     """The whole recall: a text index, and vectors if there is an embedder."""
@@ -230,10 +230,10 @@ def notes_room(
     parts: Components,
     recall: Callable[[Request], list[MemoryEntry]],
     written: Callable[[], None],
-) -> NotesRoom:
+) -> NotesService:
     """The room of the workspace that the settings name."""
     from jiyi.notes.append import AppendLimits
-    from jiyi.notes.room import NotesRoom, NotesSettings
+    from jiyi.notes.service import NotesService, NotesSettings
     from jiyi.text.token_count import counter_for
 
     settings = parts.settings
@@ -242,7 +242,7 @@ def notes_room(
             "there is no workspace for notes; name a directory in the setting workspace "
             "(JIYI_WORKSPACE, workspace= when opening, or --workspace), and make it with 'jiyi notes init'"
         )
-    return NotesRoom(
+    return NotesService(
         NotesSettings(
             workspace=settings.workspace,
             data=settings.path,
@@ -278,18 +278,18 @@ def _longterm(
     embedder: Embedder | None,
     own_model: ChatModel | None,
     now: Callable[[], datetime] | None,
-) -> LongtermParts:
-    from jiyi.backends.sql.jobs import SqlJobStore
-    from jiyi.backends.sql.longterm import SqlLongtermStore
+) -> LongtermDeps:
+    from jiyi.backends.records.jobs import SqlJobStore
+    from jiyi.backends.records.longterm import SqlLongtermStore
     from jiyi.jobs import Backoff, JobRunner
-    from jiyi.longterm.parts import LongtermParts
+    from jiyi.longterm.dependencies import LongtermDeps
     from jiyi.model.clock import utc_now
     from jiyi.recall.plain import PlainRecall
     from jiyi.text.token_count import counter_for
 
     jobs = SqlJobStore(database, now or utc_now)
     runner = JobRunner(jobs, backoff=Backoff(attempts=settings.job_attempts), now=now or utc_now)
-    return LongtermParts(
+    return LongtermDeps(
         records=store,
         store=SqlLongtermStore(database, now or utc_now),
         jobs=jobs,
@@ -367,7 +367,7 @@ def _task_models(settings: Settings, own: ChatModel | None) -> TaskModels:
     """A model for each task of the long-term room, all with one limit; the caller's own one does every task."""
     from threading import BoundedSemaphore
 
-    from jiyi.longterm.parts import TaskModels
+    from jiyi.longterm.dependencies import TaskModels
 
     limit = BoundedSemaphore(settings.llm_concurrency)
 
@@ -376,14 +376,14 @@ def _task_models(settings: Settings, own: ChatModel | None) -> TaskModels:
         if model is None:
             return None
         # Where rules do every task nothing that speaks to models is loaded.
-        from jiyi.providers.careful import CarefulModel, Patience, Usage
+        from jiyi.providers.retrying import RetryingModel, RetryPolicy, Usage
         from jiyi.text.token_count import counter_for
 
-        return CarefulModel(
+        return RetryingModel(
             model,
             counter=counter_for(model.name),
             limit=limit,
-            patience=Patience(retries=settings.llm_retries),
+            patience=RetryPolicy(retries=settings.llm_retries),
             usage=Usage(model.name, settings.llm_input_price, settings.llm_output_price),
         )
 

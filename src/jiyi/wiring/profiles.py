@@ -10,12 +10,12 @@ from jiyi.errors import MissingDependencyError
 from jiyi.model.address import EMBEDDED
 
 if TYPE_CHECKING:
-    from jiyi.backends.milvus_vectors import ExclusiveLock, MilvusVectors
-    from jiyi.backends.postgres_session import SessionLock
-    from jiyi.backends.postgres_text import PostgresTextIndex
-    from jiyi.backends.postgres_vectors import PostgresVectors
-    from jiyi.backends.sql.postgres import PostgresDatabase
-    from jiyi.backends.sql.records import Database
+    from jiyi.backends.milvus.index import ExclusiveLock, MilvusVectors
+    from jiyi.backends.postgres.database import PostgresDatabase
+    from jiyi.backends.postgres.session import SessionLock
+    from jiyi.backends.postgres.text.index import PostgresTextIndex
+    from jiyi.backends.postgres.vectors.index import PostgresVectors
+    from jiyi.backends.records.store import Database
     from jiyi.config import Settings
     from jiyi.ports import Embedder, RecordStore, ScopeReader, TextIndex, TextProposer, VectorIndex
     from jiyi.text import Vocabulary
@@ -27,11 +27,11 @@ _INDEXES: Final = "search_index"
 def open_database(settings: Settings) -> Database:
     """The database of the records, opened, made if there was none, and brought up to date."""
     if settings.storage == EMBEDDED:
-        from jiyi.backends.sql.sqlite import SqliteDatabase
+        from jiyi.backends.embedded.database import SqliteDatabase
 
         return SqliteDatabase(settings.path / DATABASE_FILE, busy_timeout=settings.busy_timeout)
     try:
-        from jiyi.backends.sql.postgres import PostgresDatabase
+        from jiyi.backends.postgres.database import PostgresDatabase
     except ImportError as error:
         raise MissingDependencyError(
             "storage is PostgreSQL, which needs the package psycopg; install it with: pip install 'jiyi[postgres]'"
@@ -46,13 +46,13 @@ def open_database(settings: Settings) -> Database:
 
 def record_store(database: Database) -> RecordStore:
     """The records in it. What a recall asks is asked of the driver itself."""
-    from jiyi.backends.sql.sqlite import SqliteDatabase
+    from jiyi.backends.embedded.database import SqliteDatabase
 
     if isinstance(database, SqliteDatabase):
-        from jiyi.backends.sql.sqlite_store import SqliteRecordStore
+        from jiyi.backends.embedded.store import SqliteRecordStore
 
         return SqliteRecordStore(database)
-    from jiyi.backends.sql.postgres_store import PostgresRecordStore
+    from jiyi.backends.postgres.store import PostgresRecordStore
 
     return PostgresRecordStore(_postgres(database))
 
@@ -62,10 +62,10 @@ def text_index(
 ) -> TextIndex:
     """Words: tantivy beside a file, PostgreSQL's own inside PostgreSQL; Milvus helps where that has no BM25."""
     if settings.storage == EMBEDDED:
-        from jiyi.backends.tantivy_index import TantivyIndex
+        from jiyi.backends.embedded.text.index import TantivyIndex
 
         return TantivyIndex(settings.path / _INDEXES, vocabulary, store_id, lock_timeout=settings.busy_timeout)
-    from jiyi.backends.postgres_text import PostgresTextIndex
+    from jiyi.backends.postgres.text.index import PostgresTextIndex
 
     index = PostgresTextIndex(
         _postgres(database),
@@ -82,7 +82,7 @@ def text_index(
 def _words_of_milvus(settings: Settings, vectors: VectorIndex | None) -> TextProposer | None:
     if vectors is None or settings.vectors != "milvus":
         return None
-    from jiyi.backends.milvus_text import MilvusProposer
+    from jiyi.backends.milvus.text import MilvusProposer
 
     return MilvusProposer(cast("MilvusVectors", vectors))
 
@@ -92,7 +92,7 @@ def vector_index(settings: Settings, database: Database, embedder: Embedder, sto
     if settings.vectors == "milvus":
         return _milvus(settings, database, embedder, store_id)
     if settings.storage == EMBEDDED:
-        from jiyi.backends.sqlite_vectors import SqliteVectors
+        from jiyi.backends.embedded.vectors.index import SqliteVectors
 
         return SqliteVectors(
             settings.path / _INDEXES,
@@ -101,7 +101,7 @@ def vector_index(settings: Settings, database: Database, embedder: Embedder, sto
             cache_bytes=settings.vector_cache_mb << 20,
             lock_timeout=settings.busy_timeout,
         )
-    from jiyi.backends.postgres_vectors import PostgresVectors
+    from jiyi.backends.postgres.vectors.index import PostgresVectors
 
     return PostgresVectors(_postgres(database), embedder, store_id, lock_timeout=settings.busy_timeout)
 
@@ -112,13 +112,13 @@ def scope_reader(
     """What reads small scopes whole; only where one server has the records and all indexes."""
     if settings.storage == EMBEDDED or settings.vectors == "milvus":
         return None
-    from jiyi.backends.postgres_reading import PostgresReader
+    from jiyi.backends.postgres.reader import PostgresReader
 
     return PostgresReader(_postgres(database), cast("PostgresTextIndex", text), cast("PostgresVectors | None", vectors))
 
 
 def _milvus(settings: Settings, database: Database, embedder: Embedder, store_id: str) -> VectorIndex:
-    from jiyi.backends.milvus_vectors import MilvusVectors
+    from jiyi.backends.milvus.index import MilvusVectors
 
     return MilvusVectors(
         settings.milvus_address,
@@ -134,12 +134,12 @@ def _milvus(settings: Settings, database: Database, embedder: Embedder, store_id
 def _lock_of_vectors(settings: Settings, database: Database) -> ExclusiveLock:
     """Milvus has no locks: who writes there is settled where the records are."""
     if settings.storage == EMBEDDED:
-        from jiyi.backends.locks import ProcessLock
+        from jiyi.backends.shared.locks import ProcessLock
 
         return ProcessLock(
             settings.path / "vector-index.lock", timeout=settings.busy_timeout, purpose="the vector index"
         )
-    from jiyi.backends.postgres_session import SessionLock, Sessions
+    from jiyi.backends.postgres.session import SessionLock, Sessions
 
     postgres = _postgres(database)
     key = postgres.key("milvus", settings.milvus_memory_collection)

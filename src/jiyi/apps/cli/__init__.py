@@ -16,7 +16,7 @@ def main() -> None:
     gc.disable()
     _write_any_text()
     from jiyi.apps.cli import interrupts
-    from jiyi.apps.cli.homes import app_for
+    from jiyi.apps.cli.command_modules import app_for
 
     app = app_for(sys.argv[1] if len(sys.argv) > 1 else "")
     interrupts.install(json="--json" in sys.argv)

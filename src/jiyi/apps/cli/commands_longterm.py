@@ -9,11 +9,11 @@ import typer
 
 from jiyi.apps.cli import views
 from jiyi.apps.cli.blocks import Block, Column, Table, text
-from jiyi.apps.cli.exits import Code
+from jiyi.apps.cli.exit_codes import Code
 from jiyi.apps.cli.framework import command, group
 from jiyi.apps.cli.moments import last_moment, local
+from jiyi.apps.cli.sanitize import one_line, visible
 from jiyi.apps.cli.session import Session
-from jiyi.apps.cli.visible import one_line, visible
 from jiyi.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 longterm = group("longterm", "What is worth keeping of conversations: kept, recalled, reflected on, forgotten.")
 
-_MOST_LISTED = 50
+_MAX_LISTED = 50
 IdArgument = Annotated[str, typer.Argument(metavar="ID", help="The id or the key of a memory.")]
 ConversationOption = Annotated[
     str | None,
@@ -305,7 +305,7 @@ def curve(
 ) -> Code:
     """Draw curves of forgetting, in the terminal and to a file."""
     from jiyi.apps.cli.curves import as_text, make_curves, save
-    from jiyi.model.retention import EbbinghausForgetting, check_threshold
+    from jiyi.model.forgetting_curve import EbbinghausForgetting, check_threshold
 
     if not 0 < days <= 1e6:
         raise InvalidInputError(f"--days {days:g} must be above 0 and at most 1,000,000")
@@ -352,7 +352,7 @@ def _plan(plan: ForgettingPlan, zone: tzinfo) -> list[Block]:
             text(visible(each.entry.key or each.entry.id), "key"),
             text(one_line(visible(each.entry.content))),
         )
-        for each in plan.memories[:_MOST_LISTED]
+        for each in plan.memories[:_MAX_LISTED]
     )
     verdict = text(f"{plan.count:,} of {plan.considered:,} memories would be forgotten", "good")
     return [Table(columns, rows), verdict] if rows else [verdict]

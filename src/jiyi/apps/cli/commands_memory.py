@@ -9,12 +9,12 @@ import typer
 
 from jiyi.apps.cli import views
 from jiyi.apps.cli.blocks import text
-from jiyi.apps.cli.exits import Code
+from jiyi.apps.cli.exit_codes import Code
 from jiyi.apps.cli.framework import command
 from jiyi.apps.cli.moments import first_moment, last_moment
 from jiyi.apps.cli.output import is_terminal
+from jiyi.apps.cli.sanitize import visible
 from jiyi.apps.cli.session import Session
-from jiyi.apps.cli.visible import visible
 from jiyi.errors import InvalidInputError
 
 if TYPE_CHECKING:

@@ -12,11 +12,11 @@ import typer
 from jiyi.apps.cli import views_notes
 from jiyi.apps.cli.blocks import text
 from jiyi.apps.cli.commands_memory import standard_input
-from jiyi.apps.cli.exits import Code
+from jiyi.apps.cli.exit_codes import Code
 from jiyi.apps.cli.framework import command, group
 from jiyi.apps.cli.progress import progress
+from jiyi.apps.cli.sanitize import visible
 from jiyi.apps.cli.session import Session
-from jiyi.apps.cli.visible import visible
 from jiyi.errors import InvalidInputError
 
 if TYPE_CHECKING:

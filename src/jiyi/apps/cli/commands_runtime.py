@@ -10,7 +10,7 @@ import typer
 
 from jiyi.apps.cli import views
 from jiyi.apps.cli.blocks import text
-from jiyi.apps.cli.exits import Code
+from jiyi.apps.cli.exit_codes import Code
 from jiyi.apps.cli.framework import command, group
 from jiyi.apps.cli.session import Session
 from jiyi.errors import InvalidInputError

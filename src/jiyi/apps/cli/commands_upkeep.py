@@ -9,7 +9,7 @@ import typer
 
 from jiyi.apps.cli import views
 from jiyi.apps.cli.blocks import text
-from jiyi.apps.cli.exits import Code
+from jiyi.apps.cli.exit_codes import Code
 from jiyi.apps.cli.framework import command
 from jiyi.apps.cli.progress import progress
 from jiyi.apps.cli.session import Session

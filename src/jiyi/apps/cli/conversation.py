@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from jiyi.apps.cli.blocks import Block, Column, Table, text
-from jiyi.apps.cli.exits import Code
+from jiyi.apps.cli.exit_codes import Code
 from jiyi.apps.cli.framework import command
 from jiyi.apps.cli.output import is_terminal, show
+from jiyi.apps.cli.sanitize import visible
 from jiyi.apps.cli.session import Session
-from jiyi.apps.cli.visible import visible
 from jiyi.errors import InvalidInputError, JiyiError
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from pathlib import Path
 from xml.sax.saxutils import escape
 
 from jiyi.errors import InvalidInputError, MissingDependencyError
-from jiyi.model.retention import EbbinghausForgetting
+from jiyi.model.forgetting_curve import EbbinghausForgetting
 
 _MARKS = "●◆▲■✚✖"
 _COLOURS = ("#2563eb", "#d97706", "#059669", "#dc2626", "#7c3aed", "#0891b2")

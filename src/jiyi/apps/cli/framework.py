@@ -13,8 +13,8 @@ import typer
 from typer._click.exceptions import ClickException  # has no public name in the oldest typer that is supported
 from typer.core import TyperGroup
 
-from jiyi.apps.cli import exits
-from jiyi.apps.cli.exits import Code
+from jiyi.apps.cli import exit_codes as exits
+from jiyi.apps.cli.exit_codes import Code
 from jiyi.apps.cli.interrupts import Interrupted
 from jiyi.apps.cli.output import Output
 from jiyi.apps.cli.session import Options, Session, warnings_as_notes

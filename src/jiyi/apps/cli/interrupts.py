@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-from jiyi.apps.cli.exits import Code
+from jiyi.apps.cli.exit_codes import Code
 
 _MESSAGE = "interrupted; everything acknowledged before is kept"
 _requested = threading.Event()

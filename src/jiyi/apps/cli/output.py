@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, TextIO
 
 from jiyi.apps.cli.blocks import Block, text
-from jiyi.apps.cli.visible import one_line, safe_json
+from jiyi.apps.cli.sanitize import one_line, safe_json
 
 JsonReady = dict[str, Any]
 

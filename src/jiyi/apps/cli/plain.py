@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from jiyi.apps.cli.blocks import BAR_CELLS, Bars, Block, Table, Text, bar
-from jiyi.apps.cli.visible import cells
+from jiyi.apps.cli.sanitize import cells
 
 _GAP = "  "
 

@@ -14,7 +14,7 @@ from rich.text import Text as RichText
 
 from jiyi.apps.cli.blocks import BAR_CELLS, Bars, Block, Table, Text, bar
 
-_LEAST_CELLS = 16
+_MIN_CELLS = 16
 
 STYLES = {
     "": "",
@@ -74,7 +74,7 @@ def _room_needed(block: Table) -> int:
     for place, column in enumerate(block.columns):
         cells = (row[place].plain for row in block.rows)
         longest = max(cell_len(line) for cell in (column.title, *cells) for line in cell.split("\n"))
-        needed += 3 + (longest if column.kind == "number" else min(longest, _LEAST_CELLS))
+        needed += 3 + (longest if column.kind == "number" else min(longest, _MIN_CELLS))
     return needed
 
 

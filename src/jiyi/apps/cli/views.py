@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from jiyi.apps.cli.blocks import Bars, Block, Column, Table, Text, text
 from jiyi.apps.cli.moments import local
-from jiyi.apps.cli.visible import one_line, visible
+from jiyi.apps.cli.sanitize import one_line, visible
 
 if TYPE_CHECKING:
     from jiyi.indexing import IndexReport
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from jiyi.model.migration import MigrationReport
     from jiyi.runtime import BaseMemory, ConsolidationReport, FeedbackResult
 
-MOST_IN_LIST = 400
-MOST_IN_HIT = 2_000
+MAX_IN_LIST = 400
+MAX_IN_HIT = 2_000
 
 
 def entries(found: Sequence[MemoryEntry], zone: tzinfo, *, total: int, offset: int, full: bool) -> list[Block]:
@@ -36,7 +36,7 @@ def entries(found: Sequence[MemoryEntry], zone: tzinfo, *, total: int, offset: i
     rows = tuple(
         (
             text(visible(entry.key or "—"), "key"),
-            _content(entry, most=None if full else MOST_IN_LIST),
+            _content(entry, most=None if full else MAX_IN_LIST),
             text(str(entry.category)),
             text(visible(", ".join(entry.tags))),
             text(local(entry.updated_at, zone), "dim"),
@@ -61,7 +61,7 @@ def hits(found: Sequence[MemoryEntry], zone: tzinfo, *, full: bool) -> list[Bloc
             text(str(place)),
             text(_score(hit), "number"),
             text(visible(hit.key or "—"), "key"),
-            _in_context(hit, most=None if full else MOST_IN_HIT),
+            _in_context(hit, most=None if full else MAX_IN_HIT),
             text(local(hit.event_time, zone), "dim"),
         )
         for place, hit in enumerate(found, start=1)
@@ -83,7 +83,7 @@ def explained(found: Sequence[MemoryEntry], zone: tzinfo, *, full: bool) -> list
             (f"  {_score(hit)}", "number"),
             (f"  {' · '.join(about)}", "dim"),
         )
-        blocks += [Text(heading), _in_context(hit, most=None if full else MOST_IN_HIT, indent=3)]
+        blocks += [Text(heading), _in_context(hit, most=None if full else MAX_IN_HIT, indent=3)]
         parts = tuple((name, part) for name, part in hit.score_parts.items() if name in telling)
         if parts:
             blocks.append(Bars(parts, scale, indent=3))

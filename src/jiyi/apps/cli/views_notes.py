@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from jiyi.apps.cli.blocks import Bars, Block, Column, Table, Text, text
-from jiyi.apps.cli.visible import one_line, visible
+from jiyi.apps.cli.sanitize import one_line, visible
 
 if TYPE_CHECKING:
     from jiyi.model.note import NoteHit, ScanReport
     from jiyi.notes.candidates import TakenCandidates
     from jiyi.notes.curation import Accepted, Proposal
     from jiyi.notes.entries import PlacedEntry
-    from jiyi.notes.transport import Imported
+    from jiyi.notes.import_export import Imported
 
 _MOST = 2_000
 

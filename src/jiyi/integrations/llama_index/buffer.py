@@ -17,7 +17,7 @@ from llama_index.core.storage.chat_store import BaseChatStore, SimpleChatStore
 
 from jiyi.integrations.llama_index.messages import calls_tools, to_message
 from jiyi.integrations.llama_index.stores import JiyiChatStore, KeepsSummaries, loaded_store
-from jiyi.integrations.llama_index.window import LEAST_STRICT_LIMIT, MemoryWindow, is_prompt, split
+from jiyi.integrations.llama_index.window import MIN_STRICT_LIMIT, MemoryWindow, is_prompt, split
 from jiyi.model.message import encode_message
 
 _log = logging.getLogger("jiyi.llama_index")
@@ -146,7 +146,7 @@ class ChatMemory(ChatSummaryMemoryBuffer):
         state = self._load_state(said)
         prompts = [message for message in said[: state.covered] if is_prompt(message)]
         rest = said[state.covered :]
-        strict = self.token_limit >= LEAST_STRICT_LIMIT
+        strict = self.token_limit >= MIN_STRICT_LIMIT
         summary_tokens = self._text_tokens(state.summary) if strict and state.summary else 0
         if sum(map(self._tokens, [*prompts, *rest])) + summary_tokens <= room:
             return _shown(prompts, state.summary, rest)
@@ -206,7 +206,7 @@ class ChatMemory(ChatSummaryMemoryBuffer):
         covered = state.covered if state is not None else 0
         summary = state.summary if state is not None else None
         prompts = [message for message in said if is_prompt(message)]
-        strict = self.token_limit >= LEAST_STRICT_LIMIT
+        strict = self.token_limit >= MIN_STRICT_LIMIT
         free = room - sum(map(self._tokens, prompts))
         if summary is not None and strict:
             free -= self._text_tokens(summary)
@@ -220,17 +220,17 @@ class ChatMemory(ChatSummaryMemoryBuffer):
 
     # --- summaries --------------------------------------------------------------------------------------------------
 
-    def _summary(self, before: str | None, leaving: Sequence[ChatMessage], most_tokens: int) -> str:
+    def _summary(self, before: str | None, leaving: Sequence[ChatMessage], max_tokens: int) -> str:
         if self.llm is None:
             from jiyi.text.extractive import summarize
 
             texts = [message.content for message in leaving if message.content]
             counter = _Counter(self._text_tokens)
-            return summarize(texts, most_tokens=max(1, most_tokens), counter=counter, previous=before)
+            return summarize(texts, max_tokens=max(1, max_tokens), counter=counter, previous=before)
         source = [ChatMessage(role=MessageRole.SYSTEM, content=before)] if before else []
         prompt = self.summarize_prompt or ""
-        if most_tokens:
-            prompt = f"{prompt}\n\n(At most {max(10, most_tokens // 2)} words. 不超过 {max(10, most_tokens // 2)} 字。)"
+        if max_tokens:
+            prompt = f"{prompt}\n\n(At most {max(10, max_tokens // 2)} words. 不超过 {max(10, max_tokens // 2)} 字。)"
         asked = [
             ChatMessage(role=MessageRole.SYSTEM, content=prompt),
             ChatMessage(role=MessageRole.USER, content=self._get_prompt_to_summarize([*source, *leaving])),

@@ -204,12 +204,12 @@ class _Summarizer:
         metadata = llm.metadata
         self.name = f"llama-index:{metadata.model_name or type(llm).__name__}"
 
-    def __call__(self, previous: str | None, messages: Sequence[Message], most_tokens: int) -> str:
-        from jiyi.chat.making import readable
+    def __call__(self, previous: str | None, messages: Sequence[Message], max_tokens: int) -> str:
+        from jiyi.chat.summarizers import readable
         from jiyi.prompts.chat import summarize_messages
 
         spoken = "\n\n".join(f"{message.role}: {readable(message)}" for message in messages)
-        asked = summarize_messages(previous, spoken, most_tokens=most_tokens, prompt=self._prompt)
+        asked = summarize_messages(previous, spoken, max_tokens=max_tokens, prompt=self._prompt)
         reply = self._llm.chat([to_chat_message(message) for message in asked])
         return reply.message.content or ""
 

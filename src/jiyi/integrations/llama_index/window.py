@@ -10,7 +10,7 @@ from llama_index.core.base.llms.types import ChatMessage, MessageRole
 
 from jiyi.integrations.llama_index.messages import calls_tools
 
-LEAST_STRICT_LIMIT = 128
+MIN_STRICT_LIMIT = 128
 """Below this a limit cannot hold a summary beside messages: it is taken as LlamaIndex takes it, for full messages."""
 
 _PROMPTS = (MessageRole.SYSTEM, MessageRole.DEVELOPER)

@@ -33,8 +33,8 @@ class ChangeLogConformance(StoreFixtures):
 
     def test_an_empty_log_is_at_its_start(self, store: RecordStore) -> None:
         assert store.head() == START
-        assert store.mark_at(0) == START
-        assert store.mark_at(1) is None
+        assert store.log_position_at(0) == START
+        assert store.log_position_at(1) is None
         assert store.changes_after(0, limit=10) == []
         assert store.pending(0) == 0
 
@@ -65,11 +65,11 @@ class ChangeLogConformance(StoreFixtures):
         store.put([draft("a", "1"), draft("b", "1")], actor=ACTOR)
         store.put([draft("a", "2")], actor=ACTOR)
         changes = store.changes_after(0, limit=100)
-        marks = [second_handle.mark_at(c.sequence) for c in changes]
-        assert [c.mark for c in changes] == marks
+        marks = [second_handle.log_position_at(c.sequence) for c in changes]
+        assert [c.log_position for c in changes] == marks
         assert marks[-1] == store.head()
-        assert len({mark.fingerprint for mark in marks if mark is not None}) == 3
-        assert store.mark_at(changes[-1].sequence + 1) is None
+        assert len({log_position.fingerprint for log_position in marks if log_position is not None}) == 3
+        assert store.log_position_at(changes[-1].sequence + 1) is None
 
     def test_what_follows_a_place_can_be_counted_by_scope(self, store: RecordStore) -> None:
         store.put([draft("a", "1"), draft("b", "1", scope="other"), draft("c", "1")], actor=ACTOR)
@@ -204,7 +204,7 @@ class ChangeLogConformance(StoreFixtures):
             while True:
                 last = finished.is_set()
                 seen += page.tags
-                page = second_handle.tags_since(page.mark)
+                page = second_handle.tags_since(page.log_position)
                 assert not page.whole
                 if last:
                     return [*seen, *page.tags]

@@ -16,7 +16,7 @@ from jiyi.errors import IndexDamagedError, StoreBusyError
 from jiyi.indexing import Drainer, verify
 from jiyi.model.entry import MemoryEntry
 from jiyi.model.filters import Filters
-from jiyi.ports import DerivedIndex, Draft, IndexBatch, Mark, RecordStore
+from jiyi.ports import DerivedIndex, Draft, IndexBatch, LogPosition, RecordStore
 from jiyi.testing.conformance.examples import ACTOR, FILTERS, LOOK_ALIKE_SCOPES, draft, entry, varied_entries
 from jiyi.wiring import build
 
@@ -28,7 +28,7 @@ MAIN = Filters(scopes=("main",))
 def _batch(
     upserts: Sequence[MemoryEntry] = (), removals: Iterable[MemoryEntry] = (), *, place: int = 1, fingerprint: str = "x"
 ) -> IndexBatch:
-    return IndexBatch(upserts, [(gone.scope, gone.id) for gone in removals], Mark(place, fingerprint))
+    return IndexBatch(upserts, [(gone.scope, gone.id) for gone in removals], LogPosition(place, fingerprint))
 
 
 class DerivedIndexConformance(Generic[I]):
@@ -65,7 +65,7 @@ class DerivedIndexConformance(Generic[I]):
     def second_handle(self, index: I, store: RecordStore, tmp_path: Path) -> Iterator[I]:
         """Another handle on the same index, as another process has one."""
         other = self.make_index(tmp_path / "index", store)
-        assert other.mark() == index.mark()
+        assert other.log_position() == index.log_position()
         yield other
         other.close()
 
@@ -80,7 +80,7 @@ class DerivedIndexConformance(Generic[I]):
 
     def test_an_index_that_was_never_built_has_no_mark(self, store: RecordStore, tmp_path: Path) -> None:
         index = self.make_index(tmp_path / "new", store)
-        assert index.mark() is None
+        assert index.log_position() is None
         assert list(index.contents()) == []
         assert index.check() != []
         index.close()
@@ -89,13 +89,13 @@ class DerivedIndexConformance(Generic[I]):
         index = self.make_index(tmp_path / "new", store)
         with pytest.raises(IndexDamagedError):
             index.apply(_batch([entry("k", "apple")]))
-        assert index.mark() is None
+        assert index.log_position() is None
         index.close()
 
     def test_a_built_index_stands_where_the_records_stand(self, store: RecordStore, index: I) -> None:
         stored = store.put([draft(f"k{i}", f"apple {i}") for i in range(3)], actor=ACTOR)
         index.rebuild(store)
-        assert index.mark() == store.head()
+        assert index.log_position() == store.head()
         assert dict(index.contents()) == self._shown(index, stored)
         assert index.check() == []
 
@@ -106,7 +106,7 @@ class DerivedIndexConformance(Generic[I]):
         first.apply(_batch([kept], place=7))
         first.close()
         second = self.make_index(tmp_path / "index", store)
-        assert second.mark() == Mark(7, "x")
+        assert second.log_position() == LogPosition(7, "x")
         assert dict(second.contents()) == self._shown(second, [kept])
         second.close()
 
@@ -114,9 +114,9 @@ class DerivedIndexConformance(Generic[I]):
         index.apply(_batch([entry("k", "apple")]))
         others = self.make_store(tmp_path / "other records")
         foreign = self.make_index(tmp_path / "index", others)
-        assert foreign.mark() is None
+        assert foreign.log_position() is None
         foreign.rebuild(others)
-        assert foreign.mark() == others.head()
+        assert foreign.log_position() == others.head()
         assert list(foreign.contents()) == []
         foreign.close()
         others.close()
@@ -129,7 +129,7 @@ class DerivedIndexConformance(Generic[I]):
         index.apply(_batch([new], place=3))
         for handle in (index, second_handle):
             assert self._found(handle, "apple", [new]) == {new.id}
-            assert handle.mark() == Mark(3, "x")
+            assert handle.log_position() == LogPosition(3, "x")
 
     def test_an_entry_that_comes_again_is_held_once_in_its_last_state(self, index: I, second_handle: I) -> None:
         old = entry("k", "apple pie")
@@ -169,11 +169,11 @@ class DerivedIndexConformance(Generic[I]):
         for _ in range(2):
             index.apply(_batch(entries, [gone], place=2))
             assert sorted(index.contents()) == sorted(self._shown(index, entries).items())
-            assert index.mark() == Mark(2, "x")
+            assert index.log_position() == LogPosition(2, "x")
 
     def test_a_batch_without_entries_moves_the_mark(self, index: I, second_handle: I) -> None:
         index.apply(_batch(place=12, fingerprint="y"))
-        assert second_handle.mark() == Mark(12, "y")
+        assert second_handle.log_position() == LogPosition(12, "y")
 
     def test_a_batch_that_fails_changes_neither_data_nor_mark(self, index: I, second_handle: I) -> None:
         kept = entry("a", "apple")
@@ -181,11 +181,11 @@ class DerivedIndexConformance(Generic[I]):
         with pytest.raises(_Refused):
             index.apply(_batch(_Breaking([entry("b", "banana"), entry("c", "cherry")]), [kept], place=2))
         for handle in (index, second_handle):
-            assert handle.mark() == Mark(1, "x")
+            assert handle.log_position() == LogPosition(1, "x")
             assert dict(handle.contents()) == self._shown(handle, [kept])
             assert self._found(handle, "apple", [kept]) == {kept.id}
         index.apply(_batch([entry("d", "damson")], place=2))
-        assert second_handle.mark() == Mark(2, "x")
+        assert second_handle.log_position() == LogPosition(2, "x")
 
     # --- filters --------------------------------------------------------------------------------------------------
 
@@ -219,7 +219,7 @@ class DerivedIndexConformance(Generic[I]):
         index.rebuild(store)
         kept = [e for e in stored if e.key not in {"key 0", "off"}]
         assert sorted(index.contents()) == sorted(self._shown(index, kept).items())
-        assert index.mark() == store.head()
+        assert index.log_position() == store.head()
 
     def test_other_handles_go_over_to_the_rebuilt_index(self, store: RecordStore, index: I, second_handle: I) -> None:
         [old] = store.put([draft("k", "apple")], actor=ACTOR)
@@ -228,7 +228,7 @@ class DerivedIndexConformance(Generic[I]):
         [new] = store.put([draft("k2", "apple")], actor=ACTOR)
         index.rebuild(store)
         assert self._found(second_handle, "apple", [old, new]) == {old.id, new.id}
-        assert second_handle.mark() == store.head()
+        assert second_handle.log_position() == store.head()
         third = entry("k3", "apple")
         second_handle.apply(_batch([third], place=50))
         assert self._found(index, "apple", [third]) == {old.id, new.id, third.id}
@@ -246,7 +246,7 @@ class DerivedIndexConformance(Generic[I]):
             try:
                 while not finished.is_set():
                     found = self._found(second_handle, "apple", stored)
-                    if found != everything or second_handle.mark() != store.head():
+                    if found != everything or second_handle.log_position() != store.head():
                         wrong.append(found)
                     asked.set()
             finally:
@@ -274,7 +274,7 @@ class DerivedIndexConformance(Generic[I]):
         with pytest.raises(_Refused):
             index.rebuild(store, progress=refuse)
         assert self._found(index, "apple", stored) == {stored[0].id}
-        assert index.mark() == store.head()
+        assert index.log_position() == store.head()
         index.rebuild(store)
         assert dict(index.contents()) == self._shown(index, stored)
 

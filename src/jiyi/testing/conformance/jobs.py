@@ -82,7 +82,7 @@ class JobStoreConformance(StoreFixtures):
         taken = claimed(second, now=LATER + LEASE)
         assert (taken.id, taken.attempt) == (lost.id, 2)
         assert not jobs.finish(lost, now=NOON)
-        assert not jobs.bury(lost, now=NOON, reason="x")
+        assert not jobs.dead_letter(lost, now=NOON, reason="x")
         assert not jobs.postpone(lost, until=NOON, reason="x")
         assert second.finish(taken, now=NOON)
 
@@ -112,15 +112,15 @@ class JobStoreConformance(StoreFixtures):
     def test_a_buried_job_is_not_done_until_it_is_revived(self, jobs: JobStore) -> None:
         jobs.add(JobDraft("learn", "main", {"n": 1}))
         job = claimed(jobs)
-        assert jobs.bury(job, now=NOON, reason="no use")
+        assert jobs.dead_letter(job, now=NOON, reason="no use")
         assert claim(jobs) is None
         assert jobs.next_due() is None
         [dead] = jobs.list(states=("dead",), scopes=("main",), limit=10)
         assert (dead.id, dead.reason, dead.finished_at) == (job.id, "no use", NOON)
-        assert not jobs.revive(job.id, ("other",), now=NOON)
-        assert not jobs.revive("unknown", None, now=NOON)
-        assert jobs.revive(job.id, ("other", "main"), now=NOON)
-        assert not jobs.revive(job.id, ("main",), now=NOON)
+        assert not jobs.requeue(job.id, ("other",), now=NOON)
+        assert not jobs.requeue("unknown", None, now=NOON)
+        assert jobs.requeue(job.id, ("other", "main"), now=NOON)
+        assert not jobs.requeue(job.id, ("main",), now=NOON)
         again = claimed(jobs, now=NOON)
         assert (again.id, again.attempt, again.payload) == (job.id, 1, {"n": 1})
 
@@ -174,7 +174,7 @@ class JobStoreConformance(StoreFixtures):
             jobs.add(JobDraft("learn", f"scope {number}", {}))
         for number in range(5):
             jobs.finish(claimed(jobs), now=NOON + timedelta(days=number))
-        jobs.bury(claimed(jobs), now=NOON, reason="no use")
+        jobs.dead_letter(claimed(jobs), now=NOON, reason="no use")
         assert jobs.purge(before=NOON) == 0
         assert jobs.purge(before=NOON + timedelta(days=3), limit=2) == 3
         assert jobs.counts() == {"done": 2, "dead": 1, "queued": 1}

@@ -62,10 +62,10 @@ class NoteConformance(StoreFixtures):
 
     def test_only_what_changed_is_news_for_the_indexes(self, store: RecordStore) -> None:
         self.save(store, update(piece("one", 1), piece("two", 3), piece("three", 5)))
-        mark = store.head().sequence
+        log_position = store.head().sequence
         counts = self.save(store, update(piece("one", 1), piece("new", 3), piece("three", 7)))
         assert counts == NoteCounts(added=1, removed=1, moved=1)
-        changed = {change.entry_id for change in store.changes_after(mark, limit=100)}
+        changed = {change.entry_id for change in store.changes_after(log_position, limit=100)}
         assert changed == {"id of two", "id of new"}
         assert [row.content for row in self.rows(store)] == ["one", "new", "three"]
         assert self.rows(store)[2].source.references[0] == "memory/a.md:7-7"

@@ -256,22 +256,22 @@ class EntryConformance(StoreFixtures):
         store.put([draft("a", "x", tags=("red", "big")), draft("b", "x", tags=("red",))], actor=ACTOR)
         first = second_handle.tags_since(None)
         assert {name for _, name in first.tags} == {"red", "big"}
-        assert (first.whole, list(second_handle.tags_since(first.mark).tags)) == (True, [])
+        assert (first.whole, list(second_handle.tags_since(first.log_position).tags)) == (True, [])
         store.put([draft("c", "x", tags=("blue", "big"))], actor=ACTOR)
-        second = second_handle.tags_since(first.mark)
+        second = second_handle.tags_since(first.log_position)
         assert ([name for _, name in second.tags], second.whole) == (["blue"], False)
         store.forget("main", "c", actor=ACTOR)
-        assert list(second_handle.tags_since(second.mark).tags) == []
+        assert list(second_handle.tags_since(second.log_position).tags) == []
         assert (store.collect_tags(), store.collect_tags()) == (1, 0)
-        third = second_handle.tags_since(second.mark)
+        third = second_handle.tags_since(second.log_position)
         assert ({name for _, name in third.tags}, third.whole) == ({"red", "big"}, True)
         store.put([draft("d", "x", tags=("blue",))], actor=ACTOR)
-        assert len(second_handle.tags_since(third.mark).tags) == 1
+        assert len(second_handle.tags_since(third.log_position).tags) == 1
 
     def test_erasing_takes_the_tags_along_that_nothing_else_has(self, store: RecordStore) -> None:
         store.put([draft("a", "x", tags=("red", "secret"))], actor=ACTOR)
         store.put([draft("b", "x", tags=("red",))], actor=ACTOR)
-        known = store.tags_since(None).mark
+        known = store.tags_since(None).log_position
         store.forget("main", "a", actor=ACTOR, erase=True)
         after = store.tags_since(known)
         assert (after.whole, [name for _, name in after.tags]) == (True, ["red"])

@@ -10,7 +10,7 @@ import pytest
 
 from jiyi.model.entry import MemoryEntry
 from jiyi.model.filters import Filters
-from jiyi.ports import IndexBatch, Mark, RecordStore, TextIndex
+from jiyi.ports import IndexBatch, LogPosition, RecordStore, TextIndex
 from jiyi.testing.conformance.examples import ACTOR, draft, entry
 from jiyi.testing.conformance.indexes import MAIN, DerivedIndexConformance
 from jiyi.text import Analyzer
@@ -19,7 +19,7 @@ _analyzer = Analyzer()
 
 
 def _apply(index: TextIndex, entries: Sequence[MemoryEntry], place: int = 1) -> None:
-    index.apply(IndexBatch(entries, (), Mark(place, "x")))
+    index.apply(IndexBatch(entries, (), LogPosition(place, "x")))
 
 
 class TextIndexConformance(DerivedIndexConformance[TextIndex]):
@@ -100,7 +100,7 @@ class TextIndexConformance(DerivedIndexConformance[TextIndex]):
         both = index.statistics(["a", "b"], words, ["香蕉", "蕉好"])
         assert (both.entries, both.word_df, both.bigram_df) == (3, (2, 2, 0, 0), (1, 1))
         changed = replace(entries[0], content="cherry")
-        index.apply(IndexBatch([changed], [("a", entries[1].id)], Mark(2, "x")))
+        index.apply(IndexBatch([changed], [("a", entries[1].id)], LogPosition(2, "x")))
         both = index.statistics(["a", "b"], words, ["香蕉", "蕉好"])
         assert (both.entries, both.word_df, both.bigram_df) == (2, (1, 0, 1, 0), (0, 0))
         assert index.statistics(["nobody"], words, []).entries == 0
@@ -119,7 +119,7 @@ class TextIndexConformance(DerivedIndexConformance[TextIndex]):
         gone = store.get(["main"], "k3")
         assert gone is not None
         store.forget("main", "k3", actor=ACTOR)
-        index.apply(IndexBatch((), [("main", gone.id)], Mark(99, "x")))
+        index.apply(IndexBatch((), [("main", gone.id)], LogPosition(99, "x")))
         words, bigrams = _analyzer.query("apple number 香蕉 7 29").words, ["香蕉", "果"]
         rows = index.windows(store.matching_ids(MAIN), reach=0)
         threads = [*sorted({(row.scope, row.thread) for row in rows}), ("main", "unknown")]

@@ -13,7 +13,7 @@ import pytest
 
 from jiyi.errors import IndexDamagedError
 from jiyi.model.filters import Filters
-from jiyi.ports import Embedder, IndexBatch, Mark, RecordStore, VectorIndex
+from jiyi.ports import Embedder, IndexBatch, LogPosition, RecordStore, VectorIndex
 from jiyi.testing.conformance.examples import ACTOR, NOON, draft, entry, varied_entries
 from jiyi.testing.conformance.indexes import MAIN, DerivedIndexConformance
 from jiyi.testing.fakes import HashEmbedder
@@ -43,7 +43,7 @@ class VectorIndexConformance(DerivedIndexConformance[VectorIndex]):
 
     def test_similarities_are_those_of_the_vectors(self, index: VectorIndex) -> None:
         entries = varied_entries(40)
-        index.apply(IndexBatch(entries, (), Mark(1, "x")))
+        index.apply(IndexBatch(entries, (), LogPosition(1, "x")))
         scan = index.scan(_vector("apple number7"), ["main", "public"])
         seen = [e for e in entries if e.scope in {"main", "public"}]
         exact = np.array([float(_vector(e.content) @ _vector("apple number7")) for e in seen])
@@ -57,25 +57,25 @@ class VectorIndexConformance(DerivedIndexConformance[VectorIndex]):
 
     def test_the_nearest_is_the_text_itself(self, index: VectorIndex) -> None:
         entries = varied_entries(40)
-        index.apply(IndexBatch(entries, (), Mark(1, "x")))
+        index.apply(IndexBatch(entries, (), LogPosition(1, "x")))
         for own in entries[::5]:
             assert index.scan(_vector(own.content), [own.scope]).best(1) == [own.id]
 
     def test_what_has_no_vector_in_the_scope_has_no_similarity(self, index: VectorIndex) -> None:
         mine, foreign = entry("a", "apple"), entry("a", "apple", scope="other")
-        index.apply(IndexBatch([mine, foreign], (), Mark(1, "x")))
+        index.apply(IndexBatch([mine, foreign], (), LogPosition(1, "x")))
         found = index.scan(_vector("apple"), ["main"]).of([foreign.id, mine.id, "unknown"])
         assert np.isnan(found).tolist() == [True, False, True]
 
     def test_a_scope_without_vectors_is_an_empty_scan(self, index: VectorIndex) -> None:
-        index.apply(IndexBatch([entry("a", "apple")], (), Mark(1, "x")))
+        index.apply(IndexBatch([entry("a", "apple")], (), LogPosition(1, "x")))
         scan = index.scan(_vector("apple"), ["nobody"])
         assert (scan.count, scan.best(5)) == (0, [])
         assert np.isnan(scan.of(["x"])).all()
 
     def test_the_best_can_be_asked_for_among_some_ids(self, index: VectorIndex) -> None:
         entries = [entry(f"k{i}", f"apple {i}") for i in range(20)]
-        index.apply(IndexBatch(entries, (), Mark(1, "x")))
+        index.apply(IndexBatch(entries, (), LogPosition(1, "x")))
         scan = index.scan(_vector("apple 3"), ["main"])
         some = [entries[3].id, entries[17].id, "unknown"]
         assert scan.best(10, allowed=some) == [entries[3].id, entries[17].id]
@@ -85,7 +85,7 @@ class VectorIndexConformance(DerivedIndexConformance[VectorIndex]):
     def test_the_best_can_be_asked_for_inside_periods(self, index: VectorIndex) -> None:
         entries = [entry(f"k{i}", f"apple {i}", minutes=i) for i in range(20)]
         early = replace(entry("early", "apple early"), occurred_at=NOON - timedelta(days=30))
-        index.apply(IndexBatch([*entries, early], (), Mark(1, "x")))
+        index.apply(IndexBatch([*entries, early], (), LogPosition(1, "x")))
         scan = index.scan(_vector("apple"), ["main"])
         around = [(NOON + timedelta(minutes=5), NOON + timedelta(minutes=7))]
         assert set(scan.best(10, periods=around)) == {entries[5].id, entries[6].id}
@@ -95,9 +95,9 @@ class VectorIndexConformance(DerivedIndexConformance[VectorIndex]):
 
     def test_a_new_text_gets_a_new_vector_in_every_handle(self, index: VectorIndex, second_handle: VectorIndex) -> None:
         old = entry("a", "apple")
-        index.apply(IndexBatch([old, entry("b", "apricot")], (), Mark(1, "x")))
+        index.apply(IndexBatch([old, entry("b", "apricot")], (), LogPosition(1, "x")))
         assert second_handle.scan(_vector("apple"), ["main"]).of([old.id])[0] == pytest.approx(1, abs=self.tolerance)
-        index.apply(IndexBatch([replace(old, content="zebra crossing")], (), Mark(2, "x")))
+        index.apply(IndexBatch([replace(old, content="zebra crossing")], (), LogPosition(2, "x")))
         for handle in (index, second_handle):
             scan = handle.scan(_vector("zebra crossing"), ["main"])
             assert scan.count == 2
@@ -105,16 +105,16 @@ class VectorIndexConformance(DerivedIndexConformance[VectorIndex]):
 
     def test_a_scan_is_not_disturbed_by_later_changes(self, index: VectorIndex) -> None:
         entries = [entry(f"k{i}", f"apple {i}") for i in range(100)]
-        index.apply(IndexBatch(entries, (), Mark(1, "x")))
+        index.apply(IndexBatch(entries, (), LogPosition(1, "x")))
         scan = index.scan(_vector("apple 3"), ["main"])
         before = scan.best(100)
-        index.apply(IndexBatch([entry("n", "apple 3")], [("main", e.id) for e in entries[:60]], Mark(2, "x")))
+        index.apply(IndexBatch([entry("n", "apple 3")], [("main", e.id) for e in entries[:60]], LogPosition(2, "x")))
         assert index.scan(_vector("apple 3"), ["main"]).count == 41
         assert scan.best(100) == before
 
     def test_long_texts_have_one_similarity(self, index: VectorIndex) -> None:
         long = entry("long", "The apple tree stands in the garden. " * 60 + "Nobody knows the zebra. " * 40)
-        index.apply(IndexBatch([long, entry("short", "apple")], (), Mark(1, "x")))
+        index.apply(IndexBatch([long, entry("short", "apple")], (), LogPosition(1, "x")))
         scan = index.scan(_vector("zebra"), ["main"])
         assert scan.count == 2
         assert len(scan.best(10)) == 2
@@ -129,13 +129,13 @@ class VectorIndexConformance(DerivedIndexConformance[VectorIndex]):
         index.rebuild(store)
         other_model = HashEmbedder(dimension=32)
         other = self.make_vectors(tmp_path / "index", store, other_model)
-        assert other.mark() is None
+        assert other.log_position() is None
         with pytest.raises(IndexDamagedError):
             other.scan(other_model.embed(["apple"])[0], ["main"])
         other.rebuild(store)
-        assert other.mark() == store.head()
+        assert other.log_position() == store.head()
         assert other.scan(other_model.embed(["apple"])[0], ["main"]).best(1) == [stored[0].id]
-        assert index.mark() is None
+        assert index.log_position() is None
         with pytest.raises(IndexDamagedError):
             index.scan(_vector("apple"), ["main"])
         other.close()
@@ -144,14 +144,14 @@ class VectorIndexConformance(DerivedIndexConformance[VectorIndex]):
         self, store: RecordStore, index: VectorIndex, tmp_path: Path
     ) -> None:
         kept = entry("k", "apple")
-        index.apply(IndexBatch([kept], (), Mark(1, "x")))
+        index.apply(IndexBatch([kept], (), LogPosition(1, "x")))
         failing = self.make_vectors(tmp_path / "index", store, _FailingEmbedder())
         with pytest.raises(RuntimeError, match="no model"):
-            failing.apply(IndexBatch([entry("n", "new")], [("main", kept.id)], Mark(2, "x")))
+            failing.apply(IndexBatch([entry("n", "new")], [("main", kept.id)], LogPosition(2, "x")))
         store.put([draft("r", "record")], actor=ACTOR)
         with pytest.raises(RuntimeError, match="no model"):
             failing.rebuild(store)
-        assert index.mark() == failing.mark() == Mark(1, "x")
+        assert index.log_position() == failing.log_position() == LogPosition(1, "x")
         assert self._found(index, "apple", [kept]) == {kept.id}
         failing.close()
         assert index.scan(_vector("apple"), MAIN.scopes).count == 1

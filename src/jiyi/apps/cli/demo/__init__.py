@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from jiyi.apps.cli import interrupts
-from jiyi.apps.cli.exits import Code
+from jiyi.apps.cli.exit_codes import Code
 from jiyi.apps.cli.framework import command
 from jiyi.apps.cli.session import Session
 

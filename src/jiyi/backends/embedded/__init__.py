@@ -1,0 +1,1 @@
+"""The embedded engines: SQLite, tantivy, vectors in SQLite."""

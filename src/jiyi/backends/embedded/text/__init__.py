@@ -1,0 +1,1 @@
+"""The embedded text index: tantivy with a term store."""

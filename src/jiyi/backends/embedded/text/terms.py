@@ -1,0 +1,391 @@
+"""TermStore: what the scorer needs to know of every text, beside the text index and as derived as that.
+
+For each entry its terms with counts, its length, its time and its place in the conversation; for each scope how many
+entries there are and in how many of them a term stands; the same for whole conversations. All of it is kept up to date
+by differences, so adding an entry costs the same in a large scope as in a small one.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from operator import itemgetter
+from pathlib import Path
+from typing import Any, TypeVar
+
+from jiyi.backends.embedded.text.terms_check import row_checksum, wrong_sums
+from jiyi.backends.shared.derived_file import FILE_ERRORS
+from jiyi.backends.shared.term_rows import (
+    BIGRAMS,
+    CONVERSATIONS,
+    LENGTH_FLOOR,
+    UNIT,
+    WORDS,
+    Analysed,
+    Differences,
+    Features,
+    changed_only,
+    differences,
+    features_of,
+    mean_length,
+    shortness,
+    term_id,
+    term_row,
+)
+from jiyi.ports import ALONE, CONVERSATION, TermRow, TermStatistics
+
+R = TypeVar("R")
+
+# A conversation of at most this many entries is read whole: one question instead of two for each entry in it.
+_SHORT_THREAD = 64
+# Looked up first, to see whether the entries of a scope stand alone or in threads.
+_PROBE = 8
+
+_CREATE = """
+CREATE TABLE IF NOT EXISTS entry_terms (
+    scope TEXT NOT NULL,
+    thread TEXT NOT NULL,            -- what it stands in line with: see `term_rows`
+    position INTEGER NOT NULL,       -- order in the conversation, -1 where only the time tells
+    event_time INTEGER NOT NULL,     -- microseconds
+    entry_id TEXT NOT NULL,
+    hash TEXT NOT NULL,
+    length INTEGER NOT NULL,
+    bigram_length INTEGER NOT NULL,
+    question_share REAL NOT NULL,
+    words BLOB NOT NULL,             -- term ids, counted terms first
+    word_counts BLOB NOT NULL,
+    bigrams BLOB NOT NULL,           -- empty where they are the same as the words
+    bigram_counts BLOB NOT NULL,
+    counted INTEGER NOT NULL,        -- how many of the words have statistics
+    counted_bigrams INTEGER NOT NULL,
+    checksum INTEGER NOT NULL,
+    PRIMARY KEY (scope, thread, position, event_time, entry_id)
+) WITHOUT ROWID;
+CREATE UNIQUE INDEX IF NOT EXISTS ix_entry_terms_id ON entry_terms (entry_id);
+CREATE TABLE IF NOT EXISTS term_df (
+    scope TEXT NOT NULL, field INTEGER NOT NULL, term INTEGER NOT NULL, df INTEGER NOT NULL,
+    PRIMARY KEY (scope, field, term)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS conversation_terms (
+    scope TEXT NOT NULL, thread TEXT NOT NULL, term INTEGER NOT NULL, tf INTEGER NOT NULL,
+    PRIMARY KEY (scope, thread, term)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS conversation_lengths (
+    scope TEXT NOT NULL, thread TEXT NOT NULL, length INTEGER NOT NULL, entries INTEGER NOT NULL,
+    PRIMARY KEY (scope, thread)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS term_mark (id INTEGER PRIMARY KEY, sequence INTEGER NOT NULL);
+CREATE TABLE IF NOT EXISTS scope_totals (
+    scope TEXT PRIMARY KEY, entries INTEGER NOT NULL, shortness INTEGER NOT NULL, bigram_shortness INTEGER NOT NULL,
+    conversations INTEGER NOT NULL, conversation_shortness INTEGER NOT NULL
+) WITHOUT ROWID;
+"""
+_COLUMNS = (
+    "scope, thread, position, event_time, entry_id, hash, length, bigram_length, question_share, "
+    "words, word_counts, bigrams, bigram_counts, counted, counted_bigrams"
+)
+_INSERT = f"INSERT INTO entry_terms ({_COLUMNS}, checksum) VALUES ({','.join('?' * 16)})"
+_SELECT = f"SELECT {_COLUMNS} FROM entry_terms"
+_BY_THREAD = itemgetter(0, 1)
+_LENGTHS = (8, 16, 32, 48, 64, 96, 128, 256, 500)
+
+
+class TermStore:
+    """One SQLite file in the folder of a text index."""
+
+    def __init__(self, path: Path, *, create: bool = False) -> None:
+        self._path = path
+        # One connection to read and one to write, so that a question does not wait for a batch.
+        self._reader = _connect(path, create=create)
+        self._writer: sqlite3.Connection | None = None
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._reader.close()
+        if self._writer is not None:
+            self._writer.close()
+
+    # --- writing --------------------------------------------------------------------------------------------------
+
+    def apply(self, upserts: Sequence[Analysed], removals: Sequence[str], sequence: int) -> None:
+        """Take entries in and out, and their statistics with them. Doing it twice changes nothing."""
+        new = [features_of(analysed) for analysed in upserts]
+        ids = [row.entry_id for row in new] + list(removals)
+        if self._writer is None:
+            self._writer = _connect(self._path)
+        connection = self._writer
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            old = [Features(*row) for row in _by_ids(connection, ids)]
+            gone, come = changed_only(old, new)
+            connection.executemany("DELETE FROM entry_terms WHERE entry_id = ?", [(row.entry_id,) for row in gone])
+            connection.executemany(_INSERT, [_values(row) for row in come])
+            _count(connection, gone, come)
+            connection.execute("INSERT OR REPLACE INTO term_mark VALUES (1, ?)", (sequence,))
+            connection.execute("COMMIT")
+        except BaseException:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+            raise
+
+    # --- reading --------------------------------------------------------------------------------------------------
+
+    def sequence(self) -> int:
+        """The place of the change log up to which changes were taken in."""
+        return int(self._reader.execute("SELECT max(sequence) FROM term_mark").fetchone()[0] or 0)
+
+    def statistics(self, scopes: Sequence[str], words: Sequence[str], bigrams: Sequence[str]) -> TermStatistics:
+        """Numbers of the visible scopes together."""
+        totals = self._reader.execute(
+            "SELECT scope, entries, shortness, bigram_shortness, conversations, conversation_shortness "
+            f"FROM scope_totals WHERE scope IN ({_marks(scopes)})",
+            scopes,
+        ).fetchall()
+        entries, shortness, bigram_shortness, conversations, conversation_shortness = (
+            sum(total[column] for total in totals) for column in range(1, 6)
+        )
+        # A scope without texts, or without conversations, has no frequencies either: not asked for.
+        of_texts = [total[0] for total in totals if total[1]]
+        of_conversations = [total[0] for total in totals if total[4]]
+        return TermStatistics(
+            entries=entries,
+            mean_length=mean_length(entries, shortness),
+            mean_bigram_length=mean_length(entries, bigram_shortness),
+            word_df=self._df(of_texts, WORDS, words),
+            bigram_df=self._df(of_texts, BIGRAMS, bigrams),
+            conversations=conversations,
+            mean_conversation_length=mean_length(conversations, conversation_shortness),
+            conversation_df=self._df(of_conversations, CONVERSATIONS, words),
+        )
+
+    def _df(self, scopes: Sequence[str], field: int, terms: Sequence[str]) -> tuple[int, ...]:
+        ids = [term_id(term) for term in terms]
+        found = dict.fromkeys(ids, 0)
+        wanted = list(found)
+        for start in range(0, len(wanted), 500):
+            chunk = _filled_up(wanted[start : start + 500])
+            sql = f"SELECT term, df FROM term_df WHERE scope = ? AND field = ? AND term IN ({_marks(chunk)})"
+            for scope in scopes:
+                for term, df in self._reader.execute(sql, (scope, field, *chunk)):
+                    found[term] += df
+        return tuple(found[term] for term in ids)
+
+    def windows(self, ids: Sequence[str], *, reach: int, scopes: Sequence[str] = ()) -> list[TermRow]:
+        """The entries with these ids and up to `reach` entries before and after each in its thread, in order.
+
+        Rows that follow each other in one thread follow each other in the answer.
+        """
+        members: defaultdict[tuple[str, str], list[tuple[Any, ...]]] = defaultdict(list)
+        found: list[tuple[Any, ...]] = []
+        for row in self._rows(ids, scopes):
+            if row[1].startswith(ALONE):
+                found.append(row)
+            else:
+                members[row[0], row[1]].append(row)
+        for (scope, thread), rows in sorted(members.items()):
+            if thread.startswith(CONVERSATION) and self._entries(scope, thread) <= _SHORT_THREAD:
+                found += self._reader.execute(
+                    f"{_SELECT} WHERE scope = ? AND thread = ? ORDER BY position, event_time, entry_id", (scope, thread)
+                ).fetchall()
+            else:
+                found += self._around(rows, reach)
+        # By scope and thread; what stands in one thread is in order and stays so.
+        found.sort(key=_BY_THREAD)
+        return [term_row(row[0], row[1], row[3], row[4], row[6:13]) for row in found]
+
+    def _rows(self, ids: Sequence[str], scopes: Sequence[str]) -> list[tuple[Any, ...]]:
+        """Entries by id. Those that stand alone are looked up where their scope is, side by side.
+
+        By the index of ids they are spread over the whole file, which takes several times as long in a large one.
+        """
+        found: list[tuple[Any, ...]] = []
+        left = list(ids)
+        for scope in scopes:
+            probe = left[:_PROBE]
+            alone = _alone(self._reader, scope, probe)
+            if 2 * len(alone) > len(probe):
+                alone += _alone(self._reader, scope, left[_PROBE:])
+            found += alone
+            known = {row[4] for row in alone}
+            left = [entry_id for entry_id in left if entry_id not in known]
+        return found + _by_ids(self._reader, left)
+
+    def _entries(self, scope: str, thread: str) -> int:
+        row = self._reader.execute(
+            "SELECT entries FROM conversation_lengths WHERE scope = ? AND thread = ?", (scope, thread)
+        ).fetchone()
+        return int(row[0]) if row is not None else 0
+
+    def _around(self, rows: list[tuple[Any, ...]], reach: int) -> list[tuple[Any, ...]]:
+        """The surroundings of some rows of one thread, in order."""
+        found: dict[tuple[Any, ...], tuple[Any, ...]] = {}
+        for row in sorted(rows):
+            scope, thread, *place = row[:5]
+            if row[:5] not in found:
+                # Otherwise it stands in the surroundings of the row before it, and so does all that precedes it.
+                before = self._reader.execute(
+                    f"{_SELECT} WHERE scope = ? AND thread = ? AND (position, event_time, entry_id) < (?, ?, ?) "
+                    "ORDER BY position DESC, event_time DESC, entry_id DESC LIMIT ?",
+                    (scope, thread, *place, reach),
+                ).fetchall()
+                found.update((near[:5], near) for near in reversed(before))
+                found[row[:5]] = row
+            after = self._reader.execute(
+                f"{_SELECT} WHERE scope = ? AND thread = ? AND (position, event_time, entry_id) > (?, ?, ?) "
+                "ORDER BY position, event_time, entry_id LIMIT ?",
+                (scope, thread, *place, reach),
+            ).fetchall()
+            found.update((near[:5], near) for near in after)
+        return [found[place] for place in sorted(found)]
+
+    def conversations(
+        self, threads: Iterable[tuple[str, str]], words: Sequence[str]
+    ) -> dict[tuple[str, str], tuple[int, tuple[int, ...]]]:
+        """For each (scope, conversation) its length and how often each word stands in it."""
+        ids = [term_id(word) for word in words]
+        found = {}
+        for scope, thread in threads:
+            length = self._reader.execute(
+                "SELECT length FROM conversation_lengths WHERE scope = ? AND thread = ?", (scope, thread)
+            ).fetchone()
+            counts = dict(
+                self._reader.execute(
+                    "SELECT term, tf FROM conversation_terms WHERE scope = ? AND thread = ? "
+                    f"AND term IN ({_marks(ids)})",
+                    (scope, thread, *ids),
+                ).fetchall()
+            )
+            found[scope, thread] = (length[0] if length else 0, tuple(counts.get(term, 0) for term in ids))
+        return found
+
+    def contents(self) -> Iterator[tuple[str, str]]:
+        """(id, hash) of every entry; the hash is another where the row is not what was written."""
+        for *row, checksum in self._reader.execute(f"SELECT {_COLUMNS}, checksum FROM entry_terms"):
+            yield row[4], row[5] if row_checksum(row) == checksum else "damaged"
+
+    def check(self) -> list[str]:
+        """SQLite's own opinion of the file, and whether the statistics are those of the entries."""
+        found = [row[0] for row in self._reader.execute("PRAGMA integrity_check(20)") if row[0] != "ok"]
+        return found or wrong_sums(self._reader, length_floor=LENGTH_FLOOR, unit=UNIT, conversation=CONVERSATION)
+
+
+def _connect(path: Path, *, create: bool = False) -> sqlite3.Connection:
+    # A file that is gone must not come back empty: the index would seem whole and find nothing.
+    address = f"{path.absolute().as_uri()}?mode={'rwc' if create else 'rw'}"
+    connection = sqlite3.connect(address, uri=True, timeout=30, isolation_level=None, check_same_thread=False)
+    try:
+        if create:
+            connection.execute("PRAGMA journal_mode=WAL")
+            connection.executescript(_CREATE)
+        # Written before the index commits its mark: what the mark says is here must be on disk.
+        connection.execute("PRAGMA synchronous=FULL")
+        connection.execute("PRAGMA cache_size=-32000")
+        # The first touch of the file: a broken one is noticed here.
+        connection.execute("SELECT max(sequence) FROM term_mark").fetchone()
+    except FILE_ERRORS:
+        connection.close()
+        raise
+    return connection
+
+
+def _alone(connection: sqlite3.Connection, scope: str, ids: Sequence[str]) -> list[tuple[Any, ...]]:
+    """Those of the entries that stand in this scope and in no thread with others."""
+    found: list[tuple[Any, ...]] = []
+    for start in range(0, len(ids), 500):
+        threads = _filled_up([ALONE + entry_id for entry_id in ids[start : start + 500]])
+        sql = f"{_SELECT} WHERE scope = ? AND thread IN ({_marks(threads)})"
+        found += connection.execute(sql, (scope, *threads)).fetchall()
+    return found
+
+
+def _by_ids(connection: sqlite3.Connection, ids: Sequence[str]) -> list[tuple[Any, ...]]:
+    found: list[tuple[Any, ...]] = []
+    for start in range(0, len(ids), 500):
+        chunk = ids[start : start + 500]
+        found += connection.execute(f"{_SELECT} WHERE entry_id IN ({_marks(chunk)})", chunk).fetchall()
+    return found
+
+
+def _filled_up(values: list[R]) -> list[R]:
+    """The last one again and again, up to one of a few lengths: then nearly every statement was prepared before."""
+    wanted = next((size for size in _LENGTHS if size >= len(values)), len(values))
+    return values + values[-1:] * (wanted - len(values))
+
+
+def _marks(values: Sequence[object]) -> str:
+    return ",".join("?" * len(values))
+
+
+def _count(connection: sqlite3.Connection, gone: Sequence[Features], come: Sequence[Features]) -> None:
+    changes = differences(gone, come)
+    _count_conversations(connection, changes)
+    connection.executemany(
+        "INSERT INTO term_df VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET df = df + excluded.df",
+        sorted((*key, change) for key, change in changes.terms.items() if change),
+    )
+    connection.executemany(
+        "INSERT INTO scope_totals VALUES (?, ?, ?, ?, 0, 0) ON CONFLICT DO UPDATE SET "
+        "entries = entries + excluded.entries, shortness = shortness + excluded.shortness, "
+        "bigram_shortness = bigram_shortness + excluded.bigram_shortness",
+        [(scope, *total) for scope, total in changes.totals.items()],
+    )
+
+
+def _count_conversations(connection: sqlite3.Connection, changes: Differences) -> None:
+    """Conversations are documents too: their term counts, and in how many of them a term stands."""
+    before_all = _term_counts(connection, [key for key, change in changes.spoken.items() if change])
+    there, gone = [], []
+    for (scope, thread, term), change in changes.spoken.items():
+        if change == 0:
+            continue
+        before = before_all.get((scope, thread, term), 0)
+        after = before + change
+        if after > 0:
+            there.append((scope, thread, term, after))
+        else:
+            gone.append((scope, thread, term))
+        changes.terms[scope, CONVERSATIONS, term] += (after > 0) - (before > 0)
+    connection.executemany("INSERT OR REPLACE INTO conversation_terms VALUES (?, ?, ?, ?)", sorted(there))
+    connection.executemany("DELETE FROM conversation_terms WHERE scope = ? AND thread = ? AND term = ?", gone)
+    for (scope, thread), (length, entries) in changes.lengths.items():
+        row = connection.execute(
+            "SELECT length, entries FROM conversation_lengths WHERE scope = ? AND thread = ?", (scope, thread)
+        ).fetchone()
+        before_length, before_entries = row if row is not None else (0, 0)
+        after_length, after_entries = before_length + length, before_entries + entries
+        connection.execute(
+            "INSERT OR REPLACE INTO conversation_lengths VALUES (?, ?, ?, ?)",
+            (scope, thread, after_length, after_entries),
+        )
+        change = (shortness(after_length) if after_entries else 0) - (shortness(before_length) if before_entries else 0)
+        connection.execute(
+            "INSERT INTO scope_totals VALUES (?, 0, 0, 0, ?, ?) ON CONFLICT DO UPDATE SET "
+            "conversations = conversations + excluded.conversations, "
+            "conversation_shortness = conversation_shortness + excluded.conversation_shortness",
+            (scope, (after_entries > 0) - (before_entries > 0), change),
+        )
+
+
+def _term_counts(
+    connection: sqlite3.Connection, keys: Sequence[tuple[str, str, int]]
+) -> dict[tuple[str, str, int], int]:
+    """How often each (scope, conversation, term) stands now, where it does."""
+    by_thread: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
+    for scope, thread, term in keys:
+        by_thread[scope, thread].append(term)
+    found: dict[tuple[str, str, int], int] = {}
+    for (scope, thread), wanted in by_thread.items():
+        for start in range(0, len(wanted), 500):
+            chunk = wanted[start : start + 500]
+            rows = connection.execute(
+                f"SELECT term, tf FROM conversation_terms WHERE scope = ? AND thread = ? AND term IN ({_marks(chunk)})",
+                (scope, thread, *chunk),
+            )
+            found.update(((scope, thread, term), tf) for term, tf in rows)
+    return found
+
+
+def _values(row: Features) -> tuple[Any, ...]:
+    values = tuple(getattr(row, name) for name in Features.__slots__)
+    return (*values, row_checksum(values))

@@ -1,0 +1,1 @@
+"""The embedded vector index."""

@@ -1,0 +1,1 @@
+"""The text index in PostgreSQL."""

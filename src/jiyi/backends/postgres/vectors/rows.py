@@ -1,0 +1,169 @@
+"""Writing the rows of `PostgresVectors`, and keeping count of each scope."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from psycopg import sql
+
+from jiyi.backends.postgres.session import Connection
+from jiyi.backends.postgres.vectors.halfvec import Floats, Reals, from_halfvec, from_vector, halfvec_bytes
+from jiyi.backends.postgres.vectors.tables import NEXT, named, scopes_table, vectors_table
+from jiyi.backends.shared.embedding import vector_fingerprint, without_record
+from jiyi.model import clock
+from jiyi.model.entry import MemoryEntry
+from jiyi.ports import RecordStore
+
+Key: TypeAlias = tuple[str, str]
+"""Scope and id."""
+
+_LISTED = "unnest(%s::text[], %s::text[]) AS w (scope, entry_id)"
+_SAME = 'v.scope = w.scope COLLATE "C" AND v.entry_id = w.entry_id COLLATE "C"'
+_FINGERPRINTS = sql.SQL(
+    f"SELECT v.scope, v.entry_id, v.fingerprint FROM {_LISTED} JOIN {{}} v ON {_SAME} WHERE v.chunk = 0"
+)
+_DELETE = sql.SQL(f"DELETE FROM {{}} v USING {_LISTED} WHERE {_SAME} RETURNING v.scope, v.entry_id, v.embedding")
+_TAKE_OVER = sql.SQL(f"INSERT INTO {{}} SELECT v.* FROM {_LISTED} JOIN {{}} v ON {_SAME}")
+_COPY = sql.SQL("COPY {} (scope, entry_id, chunk, event_time, fingerprint, embedding) FROM STDIN (FORMAT BINARY)")
+_COPIED = ("text", "text", "int2", "int8", "text", "bytea")
+"""The last one is written as the type itself sends it."""
+_PAGE = sql.SQL(
+    "SELECT scope, entry_id FROM {} WHERE (scope, entry_id) > (%s, %s) AND chunk = 0 ORDER BY scope, entry_id LIMIT %s"
+)
+
+
+def combined(block: Floats) -> Floats:
+    """The rows of a text: each chunk together with the mean of all."""
+    return block if len(block) == 1 else (block + block.mean(axis=0)) / 2
+
+
+def fingerprints(connection: Connection, table: str, entries: Sequence[MemoryEntry]) -> dict[Key, str]:
+    """What a table has of these entries."""
+    if not entries:
+        return {}
+    rows = connection.execute(_FINGERPRINTS.format(named(table)), _arrays(_keys(entries)))
+    return {(scope, entry_id): fingerprint for scope, entry_id, fingerprint in rows}
+
+
+def delete(connection: Connection, table: str, gone: Sequence[Key]) -> list[tuple[str, str, bytes]]:
+    """Take rows out; returns scope, id and vector of each."""
+    if not gone:
+        return []
+    with connection.cursor(binary=True) as cursor:
+        cursor.execute(_DELETE.format(named(table)), _arrays(gone))
+        return [(scope, entry_id, embedding) for scope, entry_id, embedding in cursor]
+
+
+def take_over(connection: Connection, entries: Sequence[MemoryEntry]) -> None:
+    """Copy what the current table has of these entries into the next one."""
+    if entries:
+        statement = _TAKE_OVER.format(named(vectors_table(NEXT)), named(vectors_table()))
+        connection.execute(statement, _arrays(_keys(entries)))
+
+
+def copy_in(connection: Connection, table: str, entries: Sequence[MemoryEntry], blocks: Sequence[Floats]) -> None:
+    """Add the rows of texts that the table does not have."""
+    if not entries:
+        return
+    with connection.cursor() as cursor, cursor.copy(_COPY.format(named(table))) as copy:
+        copy.set_types(_COPIED)
+        for entry, block in zip(entries, blocks, strict=True):
+            moment, fingerprint = clock.microseconds(entry.event_time), vector_fingerprint(entry)
+            for chunk, row in enumerate(block):
+                copy.write_row((entry.scope, entry.id, chunk, moment, fingerprint, halfvec_bytes(row)))
+
+
+def drop_others(connection: Connection, store: RecordStore, size: int) -> None:
+    """Take out of the next table what a broken-off run left behind and no record has any more."""
+    after = ("", "")
+    table = vectors_table(NEXT)
+    while rows := connection.execute(_PAGE.format(named(table)), (*after, size)).fetchall():
+        delete(connection, table, without_record(store, rows))
+        after = rows[-1]
+
+
+@dataclass(frozen=True, slots=True)
+class _Sum:
+    """Texts, their rows, and the sum of their vectors."""
+
+    entries: int
+    held: int
+    total: NDArray[np.float64]
+
+    def __add__(self, other: _Sum) -> _Sum:
+        return _Sum(self.entries + other.entries, self.held + other.held, self.total + other.total)
+
+
+class Totals:
+    """How a batch changes the number of vectors of each scope and their center."""
+
+    def __init__(self) -> None:
+        self._changes: dict[str, _Sum] = {}
+
+    def give(self, entries: Sequence[MemoryEntry], blocks: Sequence[Floats]) -> None:
+        """Texts that come."""
+        for entry, block in zip(entries, blocks, strict=True):
+            # As they are kept, so that what is taken away some day is what was given.
+            kept = block.astype(np.float16).astype(np.float64)
+            self._add(entry.scope, _Sum(1, len(block), kept.mean(axis=0)))
+
+    def take(self, gone: Sequence[tuple[str, str, bytes]]) -> None:
+        """Rows that go."""
+        texts: dict[Key, list[Floats]] = {}
+        for scope, entry_id, data in gone:
+            texts.setdefault((scope, entry_id), []).append(from_halfvec(data))
+        for (scope, _), rows in texts.items():
+            self._add(scope, _Sum(-1, -len(rows), -np.stack(rows).astype(np.float64).mean(axis=0)))
+
+    def write(self, connection: Connection, exact_rows: int) -> bool:
+        """Write the new numbers; whether a scope has become so large that it needs a graph."""
+        if not self._changes:
+            return False
+        known = self._known(connection)
+        updates, empty, crowded = [], [], False
+        for scope, change in self._changes.items():
+            before, graph = known.get(scope, (None, False))
+            now = change if before is None else before + change
+            if now.entries > 0:
+                updates.append((scope, now.entries, now.held, Reals((now.total / now.entries).astype(np.float32))))
+                crowded = crowded or (now.held > exact_rows and not graph)
+            else:
+                empty.append(scope)
+        table = named(scopes_table())
+        with connection.cursor() as cursor:
+            cursor.executemany(
+                sql.SQL(
+                    "INSERT INTO {} (scope, entries, held, center) VALUES (%s, %s, %s, %s::real[]) "
+                    "ON CONFLICT (scope) DO UPDATE SET entries = excluded.entries, held = excluded.held, "
+                    "center = excluded.center"
+                ).format(table),
+                updates,
+            )
+            if empty:
+                cursor.execute(sql.SQL("DELETE FROM {} WHERE scope = ANY (%s)").format(table), [empty])
+        return crowded
+
+    def _known(self, connection: Connection) -> Mapping[str, tuple[_Sum, bool]]:
+        statement = sql.SQL("SELECT scope, entries, held, center, graph FROM {} WHERE scope = ANY (%s)")
+        with connection.cursor(binary=True) as cursor:
+            cursor.execute(statement.format(named(scopes_table())), [list(self._changes)])
+            return {
+                scope: (_Sum(entries, held, entries * from_vector(center).astype(np.float64)), graph)
+                for scope, entries, held, center, graph in cursor
+            }
+
+    def _add(self, scope: str, change: _Sum) -> None:
+        before = self._changes.get(scope)
+        self._changes[scope] = change if before is None else before + change
+
+
+def _keys(entries: Sequence[MemoryEntry]) -> list[Key]:
+    return [(entry.scope, entry.id) for entry in entries]
+
+
+def _arrays(keys: Sequence[Key]) -> list[list[str]]:
+    return [[scope for scope, _ in keys], [entry_id for _, entry_id in keys]]

@@ -1,0 +1,94 @@
+"""Generations of an index: the next one is built beside the current one and takes its place in one rename."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import uuid
+from pathlib import Path
+
+from jiyi.backends.shared.derived_file import FileVersion, file_version
+
+_UNFINISHED = "-unfinished"
+
+
+class Generations:
+    """A pointer file `<name>.current` that names the folder in use.
+
+    A folder that was ever in use never comes back under its name, so a process that has one open knows by the name
+    alone whether it is still the current one.
+    """
+
+    def __init__(self, root: Path, name: str) -> None:
+        self._root = root
+        self._name = name
+        self._pointer = root / f"{name}.current"
+        self._pointer_path = str(self._pointer)
+        # What the pointer said, and which version of it: it is asked for several times in every recall.
+        self._read: tuple[FileVersion, Path | None] | None = None
+
+    def current(self) -> Path | None:
+        """The folder in use; `None` when there is none (any more)."""
+        folder = self._named()
+        while folder is not None:
+            if os.path.isdir(folder):  # noqa: PTH112 - half the time of the same by pathlib
+                return folder
+            # Deleted, or has another process put the next one in its place since?
+            before, folder = folder, self._named()
+            if folder == before:
+                break
+        return None
+
+    def folders(self) -> list[Path]:
+        """Every folder there is, in use or left over: what they hold may save work."""
+        return [folder for folder in sorted(self._root.glob(f"{self._name}-*")) if folder.is_dir()]
+
+    def create(self) -> Path:
+        """A new empty folder beside the current one."""
+        folder = self._unused()
+        folder.mkdir(parents=True)
+        return folder
+
+    def resumable(self, digest: str) -> Path:
+        """A folder beside the current one in which a run that broke off is continued, for the same digest."""
+        folder = self._root / f"{self._name}-{digest[:16]}{_UNFINISHED}"
+        folder.mkdir(parents=True, exist_ok=True)
+        return folder
+
+    def publish(self, folder: Path) -> None:
+        """Make this folder the current one, and delete the others."""
+        if folder.name.endswith(_UNFINISHED):
+            folder = folder.rename(self._unused())
+        partial = self._root / f"{self._name}.{uuid.uuid4().hex}.partial"
+        with partial.open("w", encoding="utf-8") as file:
+            file.write(folder.name)
+            file.flush()
+            os.fsync(file.fileno())
+        partial.replace(self._pointer)
+        for other in self.folders():
+            if other != folder:
+                shutil.rmtree(other, ignore_errors=True)
+        for leftover in self._root.glob(f"{self._name}.*.partial"):
+            leftover.unlink(missing_ok=True)
+
+    def _named(self) -> Path | None:
+        version = file_version(self._pointer_path)
+        if version is None:
+            return None
+        read = self._read
+        if read is None or read[0] != version:
+            # The version was asked before the content: if another one comes in between, the next call sees that.
+            self._read = read = (version, self._folder_in_pointer())
+        return read[1]
+
+    def _folder_in_pointer(self) -> Path | None:
+        try:
+            named = self._pointer.read_text("utf-8").strip()
+        except (FileNotFoundError, NotADirectoryError, UnicodeDecodeError):
+            return None
+        # Only names of our own making count: a damaged pointer must not lead elsewhere.
+        folder = self._root / named
+        return folder if named.startswith(f"{self._name}-") and folder.parent == self._root else None
+
+    def _unused(self) -> Path:
+        return self._root / f"{self._name}-{uuid.uuid4().hex}"

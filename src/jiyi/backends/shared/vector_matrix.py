@@ -1,0 +1,223 @@
+"""ScopeMatrix: the vectors of one scope in memory, scanned exactly."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime
+from math import isfinite
+
+import numpy as np
+from numpy.typing import NDArray
+
+from jiyi.model import clock
+
+Floats = NDArray[np.float32]
+
+_MAX_EXACT = 20_000
+_NOWHERE = -1
+_BLOCK = 64
+
+
+class ScopeMatrix:
+    """Vectors of the entries of one scope. An entry has one row for each chunk of its text, side by side.
+
+    An update appends the new rows and marks the old ones dead; when too many are dead the matrix is packed anew, so an
+    update costs the same in a large scope as in a small one.
+    """
+
+    def __init__(self, dimension: int) -> None:
+        self._dimension = dimension
+        self._matrix: Floats = np.empty((0, dimension), dtype=np.float32)
+        self._rows = 0
+        self.ids: list[str] = []
+        self.ordinals: dict[str, int] = {}
+        self._starts: NDArray[np.int64] = np.empty(0, dtype=np.int64)
+        self._alive: NDArray[np.bool_] = np.empty(0, dtype=np.bool_)
+        self.times: NDArray[np.int64] = np.empty(0, dtype=np.int64)
+        self._single = True
+        self.sequence = 0
+        """The last change that this matrix has taken in."""
+        self.log_position: tuple[str | None, ...] = ()
+        """What the file said of itself before the matrix was last compared with it."""
+
+    @property
+    def nbytes(self) -> int:
+        """About how much memory it takes."""
+        return self._matrix.nbytes + len(self.ids) * 200
+
+    def __len__(self) -> int:
+        return len(self.ordinals)
+
+    def update(self, changes: Iterable[tuple[str, int, int, Floats | None]]) -> None:
+        """Take in (id, sequence, event time, rows or None when it is gone) in any order."""
+        ids: list[str] = []
+        times: list[int] = []
+        blocks: list[Floats] = []
+        for entry_id, sequence, event_time, rows in changes:
+            self.sequence = max(self.sequence, sequence)
+            old = self.ordinals.pop(entry_id, None)
+            if old is not None:
+                self._alive[old] = False
+            if rows is not None and len(rows):
+                ids.append(entry_id)
+                times.append(event_time)
+                blocks.append(rows)
+        if ids:
+            self._append(ids, times, [len(block) for block in blocks], np.concatenate(blocks))
+        if len(self.ids) > 64 and len(self.ordinals) < 0.7 * len(self.ids):
+            self._pack()
+
+    def load(
+        self, ids: Sequence[str], times: Sequence[int], lengths: Sequence[int], rows: Floats, sequence: int
+    ) -> None:
+        """Take in all entries of a scope at once; there is none yet. `lengths` says how many rows each one has."""
+        self.sequence = sequence
+        if ids:
+            self._append(ids, times, lengths, rows)
+
+    def similarities(self, query: Floats) -> Floats:
+        """One similarity for each ordinal: half the best chunk, half the mean of the chunks. Dead ones are -inf."""
+        if not self.ids:
+            return np.empty(0, dtype=np.float32)
+        products = self._matrix[: self._rows] @ query
+        if self._single:
+            found = products
+        else:
+            ends = np.append(self._starts[1:], self._rows)
+            means = np.add.reduceat(products, self._starts) / (ends - self._starts)
+            found = 0.5 * np.maximum.reduceat(products, self._starts) + 0.5 * means
+        found = found.astype(np.float32, copy=False)
+        if len(self.ordinals) < len(self.ids):
+            found = np.where(self._alive, found, np.float32(-np.inf))
+        return found
+
+    def exact(self, query: Floats) -> Callable[[NDArray[np.int64]], Floats]:
+        """A function from ordinals to similarities as the rows are now.
+
+        `similarities` may differ in the last digit between equal rows, depending on where they stand.
+        """
+        # An update appends behind these rows or replaces the whole, so what is taken here stays as it is.
+        matrix, starts, rows, single = self._matrix, self._starts, self._rows, self._single
+        wide = query.astype(np.float64)
+
+        def similarities(places: NDArray[np.int64]) -> Floats:
+            if single:
+                alone: Floats = np.clip((matrix[places] * wide).sum(axis=1), -1.0, 1.0).astype(np.float32)
+                return alone
+            ends = np.where(places + 1 < len(starts), starts[np.minimum(places + 1, len(starts) - 1)], rows)
+            counts = ends - starts[places]
+            firsts = np.cumsum(counts) - counts
+            chunks = np.repeat(starts[places] - firsts, counts) + np.arange(counts.sum())
+            products = (matrix[chunks] * wide).sum(axis=1)
+            found = 0.5 * np.maximum.reduceat(products, firsts) + 0.5 * np.add.reduceat(products, firsts) / counts
+            # Rounded to 16 bits, a vector may be a little longer than 1.
+            return np.clip(found, -1.0, 1.0).astype(np.float32)
+
+        return similarities
+
+    def _append(self, ids: Sequence[str], times: Sequence[int], counts: Sequence[int], rows: Floats) -> None:
+        added = len(rows)
+        if self._rows + added > len(self._matrix):
+            grown = np.empty((max(self._rows + added, int(1.5 * len(self._matrix))), self._dimension), np.float32)
+            grown[: self._rows] = self._matrix[: self._rows]
+            self._matrix = grown
+        lengths = np.asarray(counts, dtype=np.int64)
+        starts = self._rows + np.concatenate(([0], np.cumsum(lengths)[:-1]))
+        self._matrix[self._rows : self._rows + added] = rows
+        self._rows += added
+        first = len(self.ids)
+        self.ids.extend(ids)
+        self.ordinals.update(zip(ids, range(first, len(self.ids)), strict=True))
+        self._starts = np.concatenate((self._starts, starts.astype(np.int64)))
+        self.times = np.concatenate((self.times, np.asarray(times, dtype=np.int64)))
+        self._alive = np.concatenate((self._alive, np.ones(len(ids), dtype=np.bool_)))
+        self._single = self._single and bool((lengths == 1).all())
+
+    def _pack(self) -> None:
+        keep = np.flatnonzero(self._alive)
+        ends = np.append(self._starts[1:], self._rows)
+        counts = (ends - self._starts)[keep].tolist()
+        alive = np.repeat(self._alive, ends - self._starts)
+        rows = self._matrix[: self._rows][alive]
+        ids = [self.ids[i] for i in keep]
+        times = self.times[keep].tolist()
+        self._matrix = np.empty((0, self._dimension), dtype=np.float32)
+        self._rows = 0
+        self.ids, self.ordinals = [], {}
+        self._starts = np.empty(0, dtype=np.int64)
+        self._alive = np.empty(0, dtype=np.bool_)
+        self.times = np.empty(0, dtype=np.int64)
+        self._single = True
+        if ids:
+            self._append(ids, times, counts, rows)
+
+
+class MatrixScan:
+    """The similarities of one question to everything in one or more scopes."""
+
+    def __init__(self, parts: Sequence[tuple[ScopeMatrix, Floats]], query: Floats) -> None:
+        # The lists of a matrix are replaced, never reordered, so what is taken here stays true for this scan.
+        self._parts = [(matrix.ids, matrix.ordinals, matrix.times, similarities) for matrix, similarities in parts]
+        self._exact = [matrix.exact(query) for matrix, _ in parts]
+        values = [_finite(similarities) for _, similarities in parts]
+        joined = values[0] if len(values) == 1 else np.concatenate(values or [np.empty(0, dtype=np.float32)])
+        self.count = len(joined)
+        self.mean = float(joined.mean(dtype=np.float64)) if len(joined) else 0.0
+
+    def best(
+        self,
+        limit: int,
+        *,
+        allowed: Sequence[str] | None = None,
+        periods: Sequence[tuple[datetime, datetime]] = (),
+    ) -> list[str]:
+        """Ids of the most similar, best first; ties by id."""
+        found: list[tuple[float, str]] = []
+        for ids, ordinals, times, similarities in self._parts:
+            usable = similarities
+            if allowed is not None:
+                places = [ordinals[entry_id] for entry_id in allowed if entry_id in ordinals]
+                mask = np.zeros(len(similarities), dtype=np.bool_)
+                mask[[place for place in places if place < len(similarities)]] = True
+                usable = np.where(mask, usable, np.float32(-np.inf))
+            if periods:
+                inside = np.zeros(len(similarities), dtype=np.bool_)
+                for start, end in periods:
+                    inside |= (times >= clock.microseconds(start)) & (times < clock.microseconds(end))
+                usable = np.where(inside, usable, np.float32(-np.inf))
+            if len(usable):
+                best = _greatest(usable, limit)
+                alike = zip(usable[best].tolist(), best.tolist(), strict=True)
+                found += [(similarity, ids[place]) for similarity, place in alike if isfinite(similarity)]
+        found.sort(key=lambda pair: (-pair[0], pair[1]))
+        return [entry_id for _, entry_id in found[:limit]]
+
+    def of(self, ids: Sequence[str]) -> Floats:
+        """The similarity of each of these, the same for equal texts; NaN where there is no vector."""
+        found = np.full(len(ids), np.nan, dtype=np.float32)
+        for (_, ordinals, _, similarities), exact in zip(self._parts, self._exact, strict=True):
+            places = np.asarray([ordinals.get(entry_id, _NOWHERE) for entry_id in ids], dtype=np.int64)
+            rows = np.flatnonzero((places >= 0) & (places < len(similarities)))
+            rows = rows[np.isfinite(similarities[places[rows]])]
+            if len(rows):
+                known = places[rows]
+                # So many are not put in order, only their mean is asked.
+                found[rows] = exact(known) if len(known) <= _MAX_EXACT else similarities[known]
+        return found
+
+
+def _greatest(values: Floats, limit: int) -> NDArray[np.int64]:
+    """Places of the greatest values, the greatest first."""
+    places = np.arange(len(values))
+    blocks = len(values) // _BLOCK
+    if blocks >= 2 * limit:
+        # So many blocks hold a value that is at least as great as this one: nothing below it is among the greatest.
+        greatest = values[: blocks * _BLOCK].reshape(blocks, _BLOCK).max(axis=1)
+        places = np.flatnonzero(values >= np.partition(greatest, blocks - limit)[blocks - limit])
+    return places[np.argsort(-values[places], kind="stable")[:limit]]
+
+
+def _finite(values: Floats) -> Floats:
+    """Without those of the dead; nearly always there are none."""
+    finite = np.isfinite(values)
+    return values if finite.all() else values[finite]

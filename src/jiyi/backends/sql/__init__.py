@@ -1,1 +1,0 @@
-"""The record store in SQL: one schema and one implementation for SQLite and PostgreSQL."""

@@ -1,0 +1,42 @@
+"""Puts together what all chats of a memory share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+
+from jiyi.chat.model_summarizer import ModelSummarizer
+from jiyi.chat.rule_summarizer import RuleSummarizer
+from jiyi.chat.service import ChatDeps, SessionLocks, TokenCounts
+from jiyi.chat.summarizers import Summarizer
+from jiyi.chat.window import Budget
+from jiyi.model import clock
+from jiyi.ports import ChatModel, ChatStore
+from jiyi.text.token_count import count_message, counter_for
+
+
+def chat_deps(
+    store: ChatStore,
+    model: ChatModel | None,
+    *,
+    actor: str,
+    recallable: bool,
+    now: Callable[[], datetime] = clock.utc_now,
+) -> ChatDeps:
+    """With a model it makes summaries and candidates, and tokens are counted as it counts them; else rules do."""
+    counter = counter_for(model.name if model is not None else None)
+
+    def maker(budget: Budget, prompt: str | None) -> Summarizer:
+        if model is None:
+            return RuleSummarizer(counter)
+        return ModelSummarizer(model, counter, prompt=prompt, max_input=budget.portion)
+
+    return ChatDeps(
+        store=store,
+        maker=maker,
+        counts=TokenCounts(lambda message: count_message(message, counter)),
+        now=now,
+        actor=actor,
+        recallable=recallable,
+        locks=SessionLocks(),
+    )

@@ -1,0 +1,69 @@
+"""A chat with the caller's own summaries and the caller's own count of tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TypeAlias
+
+from jiyi.chat.rule_summarizer import RuleSummarizer
+from jiyi.chat.service import ChatDeps, TokenCounts
+from jiyi.chat.summarizers import Summarizer
+from jiyi.chat.window import Budget
+from jiyi.errors import InvalidInputError
+from jiyi.model.chat import StoredMessage
+from jiyi.model.message import Message
+from jiyi.ports import TokenCounter
+from jiyi.text.token_count import count_message, counter_for
+
+SummarizeFunction: TypeAlias = Callable[[str | None, Sequence[Message], int], str]
+"""From the summary before, the messages that leave the window and the most tokens, to the next summary."""
+
+
+def own_parts(
+    parts: ChatDeps, summarizer: SummarizeFunction | None, count_tokens: Callable[[str], int] | None
+) -> ChatDeps:
+    """The parts of a chat, with what the caller brings in the place of ours."""
+    for name, given in (("summarizer", summarizer), ("count_tokens", count_tokens)):
+        if given is not None and not callable(given):
+            raise InvalidInputError(f"{name} must be a function, not {type(given).__name__}")
+    counter = counter_for(None) if count_tokens is None else _CallerCounter(count_tokens)
+    if count_tokens is not None:
+        parts = replace(parts, counts=TokenCounts(lambda message: count_message(message, counter)))
+    if summarizer is None:
+        return parts
+
+    def maker(_budget: Budget, _prompt: str | None) -> Summarizer:
+        return _CallerSummarizer(counter, summarizer)
+
+    return replace(parts, maker=maker)
+
+
+class _CallerCounter:
+    """Counts tokens as the caller says."""
+
+    name = "the caller's"
+
+    def __init__(self, count: Callable[[str], int]) -> None:
+        self._count = count
+
+    def count(self, text: str) -> int:
+        """How many tokens the text has."""
+        return self._count(text)
+
+
+class _CallerSummarizer(RuleSummarizer):
+    """Summaries by the caller, candidates by rules."""
+
+    def __init__(self, counter: TokenCounter, summarizer: SummarizeFunction) -> None:
+        super().__init__(counter)
+        self._summarizer = summarizer
+
+    @property
+    def made_by(self) -> str:  # type: ignore[override]
+        """What the caller calls it."""
+        return str(getattr(self._summarizer, "name", "caller"))
+
+    def summarize(self, previous: str | None, messages: Sequence[StoredMessage], *, max_tokens: int) -> str:
+        """The caller's summary."""
+        return self._summarizer(previous, [stored.message for stored in messages], max_tokens)

@@ -1,0 +1,39 @@
+"""The regular upkeep, for cron: what is due, what has faded, what nobody uses, and what could not be done."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Any
+
+from jiyi.longterm.dependencies import LongtermDeps
+from jiyi.longterm.forgetting import Forgetter
+from jiyi.model.forgetting_curve import DEFAULT_THRESHOLD, EbbinghausForgetting
+
+KEEP_DONE_JOBS = timedelta(days=7)
+_MAX_DEAD = 100
+
+
+def maintain(parts: LongtermDeps, scopes: Sequence[str] | None, *, dry_run: bool) -> dict[str, Any]:
+    """Do it for these scopes, or for all; a report of what was done."""
+    ran = 0 if dry_run else parts.runner.run_due(scopes=scopes)
+    forgetter = Forgetter(parts)
+    curve = EbbinghausForgetting()
+    forgotten: dict[str, int] = {}
+    for scope in parts.store.scopes() if scopes is None else scopes:
+        if dry_run:
+            count = forgetter.plan(scope, curve, DEFAULT_THRESHOLD, ("reflection",)).count
+        else:
+            count = forgetter.cleanup(scope, curve, DEFAULT_THRESHOLD, ("reflection",))
+        if count:
+            forgotten[scope] = count
+    dead = parts.jobs.list(states=("dead",), scopes=scopes, limit=_MAX_DEAD)
+    return {
+        "dry_run": dry_run,
+        "jobs_run": ran,
+        "forgotten": forgotten,
+        "tags_removed": 0 if dry_run else parts.store.drop_unused_tags(),
+        "jobs_purged": 0 if dry_run else parts.jobs.purge(before=parts.now() - KEEP_DONE_JOBS),
+        "jobs": parts.jobs.counts(),
+        "dead_jobs": [job.to_dict() for job in dead],
+    }

@@ -1,0 +1,54 @@
+"""The change log: every change of an entry in order. Indexes follow it as an outbox."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One line of the change log, as indexers read it."""
+
+    sequence: int
+    entry_id: str
+    scope: str
+    version: int
+    fingerprint: str
+
+    @property
+    def log_position(self) -> LogPosition:
+        """This place of the log."""
+        return LogPosition(self.sequence, self.fingerprint)
+
+
+@dataclass(frozen=True, slots=True)
+class LogPosition:
+    """A place in the change log. The fingerprint tells two logs apart that have the same length."""
+
+    sequence: int
+    fingerprint: str
+
+
+START = LogPosition(0, "")
+
+
+class ChangeLog(Protocol):
+    """Reads the change log."""
+
+    def head(self) -> LogPosition:
+        """The last place of the change log."""
+        ...
+
+    def log_position_at(self, sequence: int) -> LogPosition | None:
+        """The mark of one place of the change log; `None` when there is no such place."""
+        ...
+
+    def changes_after(self, sequence: int, *, limit: int) -> list[Change]:
+        """What follows this place of the change log."""
+        ...
+
+    def pending(self, sequence: int, scopes: Sequence[str] | None = None) -> int:
+        """How many changes follow this place."""
+        ...

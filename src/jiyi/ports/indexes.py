@@ -1,0 +1,251 @@
+"""Derived indexes: text and vectors. They follow the change log and can be rebuilt from the records."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+    from datetime import datetime
+
+    from jiyi.model.entry import MemoryEntry
+    from jiyi.model.filters import Filters
+    from jiyi.ports.changelog import LogPosition
+    from jiyi.ports.models import Vectors
+    from jiyi.ports.progress import Progress
+    from jiyi.ports.records import RecordStore
+
+
+@dataclass(frozen=True, slots=True)
+class IndexBatch:
+    """What an index takes in at once: the current state of what changed."""
+
+    upserts: Sequence[MemoryEntry]
+    removals: Sequence[tuple[str, str]]
+    """(scope, id) of what is gone."""
+    log_position: LogPosition
+    """Where the index stands after this batch."""
+
+
+@runtime_checkable
+class DerivedIndex(Protocol):
+    """Anything that can be deleted and rebuilt from the records. Its mark is committed together with its data."""
+
+    @property
+    def name(self) -> str:
+        """What it is called in reports."""
+        ...
+
+    @property
+    def batch_size(self) -> int:
+        """How many changes one commit should take."""
+        ...
+
+    def log_position(self) -> LogPosition | None:
+        """How far the index has come; `None` when it is missing, foreign or made by other rules: rebuild it."""
+        ...
+
+    def apply(self, batch: IndexBatch) -> None:
+        """Take the batch in, durably and idempotently, mark included.
+
+        `IndexDamagedError` when there is no mark: an index that knows only this batch would claim to know everything.
+        """
+        ...
+
+    def rebuild(self, store: RecordStore, *, progress: Progress | None = None) -> None:
+        """Build a new index beside the old one from all records, then swap."""
+        ...
+
+    def contents(self) -> Iterator[tuple[str, str]]:
+        """(id, fingerprint) of everything held, for comparing with the records."""
+        ...
+
+    def check(self) -> list[str]:
+        """Problems of the files themselves, in words; empty when sound."""
+        ...
+
+    def exclusive(self, timeout: float | None = None) -> AbstractContextManager[None]:
+        """Only one process drains or rebuilds this index at a time; `StoreBusyError` after the timeout."""
+        ...
+
+    def fingerprint(self, entry: MemoryEntry) -> str:
+        """The hash by which `contents` shows this state of an entry; empty for one that it does not hold."""
+        ...
+
+    def describe(self) -> dict[str, Any]:
+        """Facts for `doctor`."""
+        ...
+
+    def close(self) -> None:
+        """Let go of files and connections."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class TermStatistics:
+    """Numbers about the visible texts together; the tuples follow the question's terms."""
+
+    entries: int
+    mean_length: float
+    """Harmonic, of lengths of at least 25: as near to the usual length as the median, and kept up to date by a sum."""
+    mean_bigram_length: float
+    word_df: tuple[int, ...]
+    bigram_df: tuple[int, ...]
+    conversations: int
+    mean_conversation_length: float
+    conversation_df: tuple[int, ...]
+
+
+CONVERSATION, TIMED, ALONE = "c:", "t:", "e:"
+"""How the name of a thread begins: a conversation, records in order of time, an entry by itself."""
+
+
+class TermRow(NamedTuple):
+    """What the scorer knows of one text: its place, and 32-bit term ids (little-endian) with one byte of count each.
+
+    A tuple: every recall makes a hundred of them.
+    """
+
+    scope: str
+    thread: str
+    """What it stands in line with: entries of one thread are neighbours."""
+    event_time: int
+    """Microseconds since 1970 in UTC."""
+    entry_id: str
+    length: int
+    bigram_length: int
+    question_share: float
+    words: bytes
+    word_counts: bytes
+    bigrams: bytes
+    bigram_counts: bytes
+
+    @property
+    def in_conversation(self) -> bool:
+        """Whether its thread is a conversation."""
+        return self.thread.startswith(CONVERSATION)
+
+
+class TextSource(Protocol):
+    """Finds entries by their words, and knows the numbers by which texts are compared."""
+
+    def propose(
+        self, field: str, terms: Sequence[str], filters: Filters, *, limit: int, labels: bool = False
+    ) -> list[str]:
+        """Ids of the best matches in `words` or `bigrams`, best first; with `labels` also by keys and tags."""
+        ...
+
+    def statistics(self, scopes: Sequence[str], words: Sequence[str], bigrams: Sequence[str]) -> TermStatistics:
+        """Numbers of these scopes together."""
+        ...
+
+    def windows(self, ids: Sequence[str], *, reach: int, scopes: Sequence[str] = ()) -> list[TermRow]:
+        """Texts by id with up to `reach` others before and after each in its conversation, in order.
+
+        `scopes` is a hint where they stand: they are found sooner by it.
+        """
+        ...
+
+    def conversations(
+        self, threads: Iterable[tuple[str, str]], words: Sequence[str]
+    ) -> dict[tuple[str, str], tuple[int, tuple[int, ...]]]:
+        """For each (scope, thread) of a conversation its length and how often each word stands in it."""
+        ...
+
+    def term_ids(self, terms: Sequence[str]) -> list[int]:
+        """The numbers under which `windows` shows these terms."""
+        ...
+
+
+class TextIndex(TextSource, DerivedIndex, Protocol):
+    """A text source that follows the change log."""
+
+
+class TextProposer(Protocol):
+    """A part of a text index that another engine may do: finding the best matches."""
+
+    @property
+    def mode(self) -> str:
+        """How it does that, in words for `doctor` and for the coverage of an answer."""
+        ...
+
+    def propose(
+        self, field: str, terms: Sequence[str], filters: Filters, *, limit: int, labels: bool = False
+    ) -> list[str]:
+        """As `TextIndex.propose`; there is at least one term."""
+        ...
+
+
+@runtime_checkable
+class StatesMode(Protocol):
+    """An index that answers in one of several ways, and says in which."""
+
+    @property
+    def mode(self) -> str:
+        """How it answers, in words for the coverage of an answer."""
+        ...
+
+
+class VectorScan(Protocol):
+    """The similarities of one question to every text of the visible scopes."""
+
+    @property
+    def count(self) -> int:
+        """How many texts were compared."""
+        ...
+
+    @property
+    def mean(self) -> float:
+        """The mean similarity."""
+        ...
+
+    def best(
+        self,
+        limit: int,
+        *,
+        allowed: Sequence[str] | None = None,
+        periods: Sequence[tuple[datetime, datetime]] = (),
+    ) -> list[str]:
+        """Ids of the most similar, best first; only the allowed ones, and inside one of the periods if any."""
+        ...
+
+    def of(self, ids: Sequence[str]) -> Vectors:
+        """The similarity of each of these; NaN where there is no vector."""
+        ...
+
+
+class VectorIndex(DerivedIndex, Protocol):
+    """Finds entries by meaning, exactly, inside the visible scopes."""
+
+    def scan(self, vector: Vectors, scopes: Sequence[str]) -> VectorScan:
+        """Compare a question with every text of these scopes."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """Everything that a recall asks of its scopes, as it was at one moment after the question was put."""
+
+    text: TextSource
+    mode: str
+    """How the text index answers, in words."""
+    scan: VectorScan | None
+    """`None` where meaning was not asked."""
+
+
+class ScopeReader(Protocol):
+    """Reads small scopes whole, in one round trip, where an engine keeps the records and every index."""
+
+    def worthwhile(self, scopes: Sequence[str]) -> bool:
+        """Whether these scopes are small, as far as it is known without asking."""
+        ...
+
+    def read(self, filters: Filters, vector: Vectors | None, *, bigrams: bool) -> Reading | None:
+        """All of these scopes, compared with the vector if there is one; without `bigrams` only words are asked for.
+
+        `None` when they are too large for that, or an index is behind in them, missing, or not to be trusted: then
+        each index has to be brought up to date and asked by itself.
+        """
+        ...

@@ -1,0 +1,154 @@
+"""The record store: entries, their versions, and what every room reads and writes there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+from jiyi.ports.changelog import ChangeLog
+from jiyi.ports.history import HistoryStore
+from jiyi.ports.notes import NoteStore
+from jiyi.ports.tags import TagStore
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from jiyi.model.entry import EntryVersion, MemoryEntry
+    from jiyi.model.filters import Filters
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """An entry to be stored."""
+
+    entry: MemoryEntry
+    """Complete as a new entry. Where its key is taken, that entry's id and creation time are kept."""
+    keep: frozenset[str] = frozenset()
+    """Fields that an existing entry keeps, because the caller said nothing about them."""
+
+
+class EntryStore(Protocol):
+    """Entries by key, by id and by filters."""
+
+    def put(self, drafts: Sequence[Draft], *, actor: str) -> list[MemoryEntry]:
+        """Insert or update by (scope, key) in one transaction; returns them as stored, durable."""
+        ...
+
+    def forget(self, scope: str, key: str, *, actor: str, erase: bool = False) -> bool:
+        """Remove the entry with this key; its versions stay readable unless `erase`."""
+        ...
+
+    def get(self, scopes: Sequence[str], key: str) -> MemoryEntry | None:
+        """The entry with this key in the first of `scopes` that has it."""
+        ...
+
+    def fetch(self, ids: Sequence[str], filters: Filters | None) -> dict[str, MemoryEntry]:
+        """Entries by id; with filters only those they admit. `None` is for indexers, never for callers."""
+        ...
+
+    def admitted(self, ids: Sequence[str], filters: Filters) -> set[str]:
+        """Which of these ids the filters admit; quicker than `fetch` where the entries are not needed."""
+        ...
+
+    def matching_ids(self, filters: Filters) -> list[str]:
+        """Ids of all entries that the filters admit."""
+        ...
+
+    def count(self, filters: Filters) -> int:
+        """How many entries the filters admit."""
+        ...
+
+    def page(self, filters: Filters, *, limit: int, offset: int) -> list[MemoryEntry]:
+        """Entries newest first."""
+        ...
+
+    def versions(self, scope: str, key: str) -> list[EntryVersion]:
+        """All versions of the entries that had this key, oldest first."""
+        ...
+
+    def time_range(self, scopes: Sequence[str]) -> tuple[datetime, datetime] | None:
+        """When the first and the last of these scopes' entries happened; `None` when there are none."""
+        ...
+
+    def touch(self, ids: Sequence[str], at: datetime) -> None:
+        """Count an access to each of these entries."""
+        ...
+
+    def scan(self, *, after_id: str = "", limit: int) -> list[MemoryEntry]:
+        """All active entries of all scopes in id order, for rebuilding and comparing."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ImportCounts:
+    """What an import did."""
+
+    entries: int = 0
+    versions: int = 0
+    messages: int = 0
+    unchanged: int = 0
+    words: int = 0
+    chat: int = 0
+    """Epochs, summaries, flush marks and candidates of conversations."""
+    jobs: int = 0
+
+    def __add__(self, other: ImportCounts) -> ImportCounts:
+        return ImportCounts(
+            self.entries + other.entries,
+            self.versions + other.versions,
+            self.messages + other.messages,
+            self.unchanged + other.unchanged,
+            self.words + other.words,
+            self.chat + other.chat,
+            self.jobs + other.jobs,
+        )
+
+
+class TransferStore(Protocol):
+    """Export to JSON-ready rows and import of them."""
+
+    def export_rows(self, scope: str | None) -> Iterator[dict[str, Any]]:
+        """Everything, or everything of one scope, as JSON-ready rows."""
+        ...
+
+    def import_rows(self, rows: Iterable[Mapping[str, Any]], *, actor: str) -> ImportCounts:
+        """Take exported rows in, all or nothing."""
+        ...
+
+
+class UserWordStore(Protocol):
+    """The user dictionary of the segmenter."""
+
+    def user_words(self) -> list[str]:
+        """Words that the segmenter shall take as words."""
+        ...
+
+    def add_user_word(self, word: str) -> bool:
+        """Add one; whether it is new."""
+        ...
+
+
+class RecordStore(EntryStore, TagStore, ChangeLog, HistoryStore, NoteStore, TransferStore, UserWordStore, Protocol):
+    """The truth: entries, their versions, conversations, and the change log that feeds every index."""
+
+    @property
+    def store_id(self) -> str:
+        """Which store this is."""
+        ...
+
+    def describe(self) -> dict[str, Any]:
+        """Facts for `doctor`: versions, sizes, settings of the engine."""
+        ...
+
+    def check(self) -> list[str]:
+        """Problems of the store itself, in words; empty when sound."""
+        ...
+
+    def maintain(self) -> None:
+        """Small regular upkeep, such as a checkpoint."""
+        ...
+
+    def close(self) -> None:
+        """Let go of files and connections."""
+        ...

@@ -1,0 +1,64 @@
+"""Moving a whole store from one engine to another."""
+
+from __future__ import annotations
+
+import os
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from jiyi.config import load_settings
+from jiyi.errors import InvalidInputError
+from jiyi.model.address import EMBEDDED, check_postgres, is_postgres, masked
+from jiyi.wiring.profiles import DATABASE_FILE, open_database
+
+if TYPE_CHECKING:
+    from jiyi.backends.records.store import Database
+    from jiyi.config import Settings
+    from jiyi.model.migration import MigrationReport
+    from jiyi.ports import Progress
+
+
+def migrate_store(
+    source: str | os.PathLike[str],
+    target: str | os.PathLike[str],
+    *,
+    config: str | os.PathLike[str] | None = None,
+    progress: Progress | None = None,
+    **settings: Any,
+) -> MigrationReport:
+    """Copy everything from `source` to `target`; each is a data directory or the address of a PostgreSQL database."""
+    from jiyi.backends.records.copy import copy_store
+
+    read, names = load_settings(config=config, **settings), (_named(source, "source"), _named(target, "target"))
+    if names[0] == names[1]:
+        raise InvalidInputError(f"source and target are both {names[0]}; name another target")
+    if not is_postgres(source) and not (Path(source).expanduser() / DATABASE_FILE).is_file():
+        raise InvalidInputError(f"there is no memory in {names[0]}: it has no file {DATABASE_FILE}")
+    with closing(_open(source, read)) as origin, closing(_open(target, read)) as copy:
+        return copy_store(origin, copy, names=names, progress=progress)
+
+
+def _named(place: str | os.PathLike[str], what: str) -> str:
+    """What the place is called in messages; whatever can be no store is refused."""
+    if is_postgres(place):
+        return masked(str(place))
+    if not isinstance(place, str | os.PathLike) or not os.fspath(place):
+        raise InvalidInputError(f"the {what} must be a data directory or a postgresql:// address, not {place!r}")
+    text = os.fspath(place)
+    if "://" in text:
+        raise InvalidInputError(f"the {what} {masked(text)!r} is neither a data directory nor a postgresql:// address")
+    folder = Path(text).expanduser()
+    if folder.exists() and not folder.is_dir():
+        raise InvalidInputError(f"the {what} {folder} is a file; name the data directory that it is in")
+    return str(folder.resolve())
+
+
+def _open(place: str | os.PathLike[str], settings: Settings) -> Database:
+    if not is_postgres(place):
+        return open_database(replace(settings, storage=EMBEDDED, path=Path(place).expanduser()))
+    try:
+        return open_database(replace(settings, storage=check_postgres(str(place))))
+    except ValueError as error:
+        raise InvalidInputError(f"{masked(str(place))!r} will not do: {error}") from None
