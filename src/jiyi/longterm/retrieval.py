@@ -19,7 +19,7 @@ from jiyi.recall.engine import Request
 from jiyi.text import fold
 
 if TYPE_CHECKING:
-    from jiyi.longterm.ingest import RecentlyRecalled
+    from jiyi.longterm.recently_recalled import RecentlyRecalled
     from jiyi.recall import RecallEngine
 
 _log = logging.getLogger("jiyi.longterm")

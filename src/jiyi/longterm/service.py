@@ -10,7 +10,8 @@ from jiyi.errors import ModelError
 from jiyi.longterm.compression import compress, compress_by_rules
 from jiyi.longterm.dependencies import LongtermDeps
 from jiyi.longterm.forgetting import Forgetter
-from jiyi.longterm.ingest import FactIngestor, RecentlyRecalled
+from jiyi.longterm.ingest import FactIngestor
+from jiyi.longterm.recently_recalled import RecentlyRecalled
 from jiyi.longterm.reflection import REFLECTION_JOB, Reflector
 from jiyi.longterm.retrieval import Retriever
 from jiyi.model import clock

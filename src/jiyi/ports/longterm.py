@@ -95,6 +95,10 @@ class LongtermStore(Protocol):
         """Entries of a scope by key, active or not."""
         ...
 
+    def facts(self, scope: str, *, limit: int) -> list[MemoryEntry]:
+        """The newest active facts of a scope, newest first."""
+        ...
+
     def unsummarized(self, scope: str, *, limit: int) -> list[MemoryEntry]:
         """The newest facts that no reflection speaks for yet and that are not pinned, newest first."""
         ...

@@ -125,6 +125,16 @@ class SqlLongtermStore:
         with self._database.read((scope,)) as connection:
             return {row.key: entry_of(row) for row in connection.execute(statement)}
 
+    def facts(self, scope: str, *, limit: int) -> list[MemoryEntry]:
+        """The newest active facts of a scope, newest first."""
+        statement = (
+            _SELECT.where(ACTIVE, *_LONGTERM, _columns.scope == scope, _columns.memory_type == "fact")
+            .order_by(_columns.created_at.desc(), _columns.id.desc())
+            .limit(limit)
+        )
+        with self._database.read((scope,)) as connection:
+            return [entry_of(row) for row in connection.execute(statement)]
+
     def unsummarized(self, scope: str, *, limit: int) -> list[MemoryEntry]:
         """The newest facts that no reflection speaks for yet and that are not pinned, newest first."""
         statement = (
@@ -304,7 +314,10 @@ def _next_version(before: MemoryEntry, now: datetime, values: Mapping[str, Any])
     return replace(before, **values, version=before.version + 1, updated_at=max(now, before.updated_at))
 
 
-_AMENDABLE = ("is_active", "pinned", "superseded_by", "summarized_by", "last_accessed_at", "version", "updated_at")
+_AMENDABLE = (
+    *("is_active", "pinned", "superseded_by", "summarized_by", "source"),
+    *("last_accessed_at", "version", "updated_at"),
+)
 _UPDATE = (
     memory_records.update()
     .where(_columns.id == sa.bindparam("id_"))

@@ -1,0 +1,178 @@
+"""Tells what is worth keeping from what is not, and the domain of it, without a language model.
+
+A linear classifier (ridge regression, solved in one step) over features of the text and, where there is an embedder,
+its vector. It learns from labelled prototypes when it is first asked. How well it separates them is known exactly from
+the prototypes themselves, each judged by all the others: an embedder that does not help is not asked.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from typing import TYPE_CHECKING, Final, cast
+
+import numpy as np
+
+from jiyi.text.claims import ClaimText, split_claims
+from jiyi.text.cue_rules import Domain
+from jiyi.text.cues import find_statements
+from jiyi.text.evidence import has_date
+from jiyi.text.normalize import fold
+from jiyi.text.statement_features import features_of, topic_features
+from jiyi.text.subjects import is_person
+from jiyi.text.topics import topics_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from jiyi.ports import Embedder
+
+    Matrix = NDArray[np.float64]
+
+_log = logging.getLogger("jiyi.longterm")
+
+# Chosen on the prototypes, those of each writer judged by those of the others.
+WORTH_KEEPING: Final = 0.05
+_RIDGE: Final = 1.0
+_DOMAIN_RIDGE: Final = 2.0
+_FEATURE_WEIGHT: Final = 0.5
+_TOPIC_WEIGHT: Final = 0.3
+_VECTOR_IN_DOMAIN: Final = 0.5
+_MIN_GAIN: Final = 0.002
+NOT_WORTH: Final = "-"
+NO_DOMAIN: Final = "+"
+_PLAIN_LIFE: Final = frozenset({"allergy", "health", "medication", "home", "pet", "household", "diet"})
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """A linear function of a row: near 1 on one side, near -1 on the other."""
+
+    weights: Matrix
+    offset: float
+
+    def of(self, rows: Matrix) -> Matrix:
+        return cast("Matrix", rows @ self.weights + self.offset)
+
+
+@dataclass(frozen=True, slots=True)
+class _Learned:
+    worth: _Line
+    domains: dict[Domain, _Line]
+    with_vectors: bool
+    accuracy: float
+
+
+class StatementClassifier:
+    """Judges texts with one embedder, or with none. Nothing is loaded or embedded before the first question."""
+
+    def __init__(self, embedder: Embedder | None) -> None:
+        self._embedder = embedder
+        self._learning = threading.Lock()
+        self._learned_lines: _Learned | None = None
+
+    @property
+    def accuracy(self) -> float:
+        """Which share of the prototypes it tells right, each judged by all the others."""
+        return self._learned().accuracy
+
+    def worth(self, texts: Sequence[str]) -> list[float]:
+        """How much each text is like what is worth keeping; from `WORTH_KEEPING` on it is kept."""
+        if not texts:
+            return []
+        learned = self._learned()
+        rows = _worth_rows(texts, self._vectors(texts) if learned.with_vectors else None)
+        return [float(value) for value in learned.worth.of(rows)]
+
+    def domains(self, claims: Sequence[ClaimText]) -> list[Domain]:
+        """The domain of each claim."""
+        if not claims:
+            return []
+        learned = self._learned()
+        rows = _domain_rows(claims, self._vectors([c.text for c in claims]) if learned.with_vectors else None)
+        likeness = np.stack([line.of(rows) for line in learned.domains.values()], axis=1)
+        names = list(learned.domains)
+        return [names[int(place)] for place in np.argmax(likeness, axis=1)]
+
+    def _vectors(self, texts: Sequence[str]) -> Matrix | None:
+        if self._embedder is None:
+            return None
+        return cast("Matrix", self._embedder.embed(texts).astype(np.float64))
+
+    def _learned(self) -> _Learned:
+        with self._learning:
+            if self._learned_lines is None:
+                labels, texts = load()
+                self._learned_lines = _learn(labels, texts, self._vectors(texts))
+                if self._embedder is not None and not self._learned_lines.with_vectors:
+                    _log.info("%s does not help to tell the prototypes apart: features judge alone", self._embedder.identity)
+            return self._learned_lines
+
+
+def load() -> tuple[list[str], list[str]]:
+    """(domain, "+" for an unknown one, or "-" for what is not worth keeping; text) of every prototype."""
+    text = files("jiyi.longterm").joinpath("data/prototypes.tsv").read_text("utf-8")
+    rows = [line.split("\t", 1) for line in text.splitlines() if line and not line.startswith("#")]
+    return [row[0] for row in rows], [row[1] for row in rows]
+
+
+def _learn(labels: Sequence[str], texts: Sequence[str], vectors: Matrix | None) -> _Learned:
+    sides = np.array([-1.0 if label == NOT_WORTH else 1.0 for label in labels])
+    worth, accuracy = _fit(_worth_rows(texts, None), sides, _RIDGE)
+    with_vectors = False
+    if vectors is not None:
+        better, its_accuracy = _fit(_worth_rows(texts, vectors), sides, _RIDGE)
+        if its_accuracy > accuracy + _MIN_GAIN:
+            worth, accuracy, with_vectors = better, its_accuracy, True
+    named = [place for place, label in enumerate(labels) if label not in {NOT_WORTH, NO_DOMAIN}]
+    claims = [split_claims(texts[place])[0] for place in named]
+    rows = _domain_rows(claims, vectors[named] if vectors is not None and with_vectors else None)
+    names = [cast("Domain", labels[place]) for place in named]
+    domains = {
+        domain: _fit(rows, np.array([1.0 if name == domain else -1.0 for name in names]), _DOMAIN_RIDGE)[0]
+        for domain in sorted(set(names))
+    }
+    return _Learned(worth, domains, with_vectors, accuracy)
+
+
+def _worth_rows(texts: Sequence[str], vectors: Matrix | None) -> Matrix:
+    features = _FEATURE_WEIGHT * np.array([features_of(text) for text in texts])
+    topics = _TOPIC_WEIGHT * np.array([topic_features(text) for text in texts])
+    return np.hstack([features, topics] if vectors is None else [vectors, features, topics])
+
+
+def _domain_rows(claims: Sequence[ClaimText], vectors: Matrix | None) -> Matrix:
+    features = np.array([_domain_features(claim) for claim in claims])
+    return features if vectors is None else np.hstack([_VECTOR_IN_DOMAIN * vectors, features])
+
+
+def _domain_features(claim: ClaimText) -> list[float]:
+    folded = fold(claim.text)
+    dated = has_date(folded)
+    kinds = {statement.kind for statement in find_statements(claim.text)}
+    return [
+        *topic_features(claim.text),
+        2.0 * is_person(claim.subject),
+        float(dated),
+        float(dated and "appointment" in topics_of(folded)),
+        float("instruction" in kinds),
+        float("preference" in kinds),
+        float(claim.topic in {"work", "study"}),
+        1.5 * (claim.topic == "appointment"),
+        float(claim.topic in _PLAIN_LIFE),
+    ]
+
+
+def _fit(rows: Matrix, sides: Matrix, ridge: float) -> tuple[_Line, float]:
+    """The line, and which share of the rows a line through all the others puts on the right side."""
+    centre, mean = rows.mean(axis=0), float(sides.mean())
+    moved = rows - centre
+    inverse = np.linalg.inv(moved.T @ moved + ridge * np.eye(rows.shape[1]))
+    weights = inverse @ (moved.T @ (sides - mean))
+    line = _Line(weights, mean - float(centre @ weights))
+    influence = np.einsum("ij,jk,ik->i", moved, inverse, moved) + 1 / len(rows)
+    others_say = sides - (sides - line.of(rows)) / np.maximum(1 - influence, 1e-6)
+    return line, float(np.mean((others_say >= WORTH_KEEPING) == (sides > 0)))
