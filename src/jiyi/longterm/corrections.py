@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING, Final
 from jiyi.longterm.duplicates import Gist, gist
 from jiyi.model.entry import MemoryEntry
 from jiyi.text.change_words import adds, changes, ends, ends_life, ends_love, is_mistake, is_temporary
-from jiyi.text.claims import topic_of
 from jiyi.text.normalize import fold
-from jiyi.text.subjects import PRONOUN, SUBJECT_WORDS, USER, names_in, starts_with_subject, subject_of
+from jiyi.text.subjects import SUBJECT_WORDS, USER, mentions_subject, names_in, starts_with_subject, subject_of, subject_words
 from jiyi.text.topics import TOPICS, topics_of
 
 if TYPE_CHECKING:
@@ -27,12 +26,12 @@ if TYPE_CHECKING:
 REPLACES: Final = "replaces"
 CONFLICTS: Final = "conflicts"
 
-CERTAIN: Final = 1.0
+CERTAIN: Final = 0.75
 """From this agreement on a change replaces the claim."""
-POSSIBLE: Final = 0.6
+POSSIBLE: Final = 0.5
 """From this agreement on both stay and are linked."""
 _SINGLE: Final = {topic.name: topic.single for topic in TOPICS}
-_WEAK: Final = frozenset({"family", "friends and colleagues", "plan", "travel", "like and dislike", "skill", "origin", "belief and identity"})
+_WEAK: Final = frozenset({"family", "friends and colleagues", "plan", "travel", "like and dislike", "skill", "origin"})
 _PARTNERS: Final = frozenset({"girlfriend", "boyfriend", "partner", "wife", "husband"})
 _KIN: Final = (
     frozenset({"child", "son", "daughter", "first child", "second child", "kids"}),
@@ -45,6 +44,10 @@ _KIN: Final = (
 _PIECES: Final = re.compile(r"[，,；;、]\s*|\s+(?:and|&)\s+|(?<=[\u3400-\u9fff])和(?=[\u3400-\u9fff])|[:：]\s*")
 _SHORT_PIECE: Final = {True: 7, False: 28}
 _HAN: Final = re.compile(r"[\u3400-\u9fff]")
+_TWO_HAN: Final = re.compile(r"[\u3400-\u9fff]{2}")
+_COMMON_HAN: Final = re.compile(
+    r"[的了是在我你他她它们这那有和就都也不没一个上下来去到说要会很还又最给把被从对为与以及吗呢吧啊呀年月日天点号今明昨每周时现后前里]"
+)
 _STRONG: Final = re.compile(
     r"换|改|搬|跳槽|转(?:岗|园|到)|推到|延到|变成|不再|\b(?:switch\w*|swap\w*|replac\w*|moved (?:to|out)|instead|changed|no longer|deferred|used to)\b"
 )
@@ -81,32 +84,42 @@ def judge(message: str, olds: Sequence[Known], analyzer: Analyzer) -> list[Findi
         return []
     if adds(folded) and not mistaken and not _STRONG.search(folded) and not ending:
         return []
-    if ends_life(folded):
-        return _ended(message, folded, olds)
-    if ends_love(folded):
-        return [
-            Finding(old, REPLACES, 2.0, reason="they have parted")
-            for old in olds
-            if _subject(old) in _PARTNERS or "relationship" in topics_of(fold(old.entry.content))
-        ]
+    if ends_life(folded) and (over := _ended(folded, olds)):
+        return over
+    if ends_love(folded) and (over := [old for old in olds if _of_partners(old)]):
+        return [Finding(old, REPLACES, 2.0, reason="they have parted") for old in over]
     new = gist(message, analyzer)
-    scored: list[tuple[float, int, Known, list[str], int]] = []
+    best: dict[str, tuple[float, int, Known, list[str], int]] = {}
     for place, old in enumerate(olds):
-        if not _same_subject(message, folded, old, newest=place == 0):
+        if not _same_subject(message, folded, new, old, newest=place == 0):
             continue
         pieces = _pieces(old.entry.content)
         values = [_agreement(folded, new, old, piece, analyzer, ending=ending, mistaken=mistaken) for piece in pieces]
-        best = max(range(len(pieces)), key=lambda number: values[number])
-        scored.append((values[best], -place, old, pieces, best))
-    if not scored:
-        return []
-    value, _, old, pieces, best = max(scored, key=lambda each: each[:2])
-    if value >= CERTAIN:
-        residue = _without(pieces, best)
-        return [Finding(old, REPLACES, value, residue, "the same subject and attribute have changed")]
-    if value >= POSSIBLE:
-        return [Finding(old, CONFLICTS, value, reason="this may contradict it")]
-    return []
+        piece = max(range(len(pieces)), key=lambda number: values[number])
+        found = (values[piece], -place, old, pieces, piece)
+        # One claim for each attribute that the message speaks of.
+        attribute = _shared_attribute(folded, pieces[piece])
+        if attribute not in best or best[attribute][:2] < found[:2]:
+            best[attribute] = found
+    ordered = sorted(best.items(), key=lambda item: item[1][:2], reverse=True)
+    findings: list[Finding] = []
+    for number, (attribute, (value, _, old, pieces, piece)) in enumerate(ordered):
+        if value >= CERTAIN and (number == 0 or attribute):
+            residue = _without(pieces, piece)
+            findings.append(Finding(old, REPLACES, value, residue, "the same subject and attribute have changed"))
+        elif value >= POSSIBLE and number == 0:
+            findings.append(Finding(old, CONFLICTS, value, reason="this may contradict it"))
+    return findings
+
+
+def _shared_attribute(folded: str, piece: str) -> str:
+    """The attribute with one value that both speak of; empty when there is none."""
+    theirs = topics_of(fold(piece))
+    return next((name for name in topics_of(folded) if name in theirs and _SINGLE[name]), "")
+
+
+def _of_partners(old: Known) -> bool:
+    return _subject(old) in _PARTNERS or "relationship" in topics_of(fold(old.entry.content))
 
 
 def supports(message: str, old: Known, analyzer: Analyzer) -> Finding | None:
@@ -114,9 +127,9 @@ def supports(message: str, old: Known, analyzer: Analyzer) -> Finding | None:
     folded = fold(message)
     if is_temporary(folded) or (adds(folded) and not _STRONG.search(folded) and not is_mistake(folded)):
         return None
-    if not _same_subject(message, folded, old, newest=False):
-        return None
     new = gist(message, analyzer)
+    if not _same_subject(message, folded, new, old, newest=False):
+        return None
     ending = ends(folded) or ends_life(folded)
     pieces = _pieces(old.entry.content)
     values = [_agreement(folded, new, old, piece, analyzer, ending=ending, mistaken=is_mistake(folded)) for piece in pieces]
@@ -135,7 +148,7 @@ def residue_without_attribute(text: str, attribute: Callable[[str], object]) -> 
     return _without(pieces, setting[0]) if len(pieces) > 1 and len(setting) == 1 else ""
 
 
-def _ended(message: str, folded: str, olds: Sequence[Known]) -> list[Finding]:
+def _ended(folded: str, olds: Sequence[Known]) -> list[Finding]:
     """A death ends what was said about the one who died."""
     found = []
     for old in olds:
@@ -161,6 +174,7 @@ def _agreement(
     of_piece = gist(piece, analyzer)
     who = {fold(name) for name in names_in(old.entry.content)} | SUBJECT_WORDS
     words = {word for word in new.terms & of_piece.terms if word not in who}
+    words |= {pair for pair in _pairs(folded) & _pairs(part) if not any(pair in word or word in pair for word in (*who, *words))}
     value += min(1.6, (1.0 if ending else 0.8) * len(words))
     if (new.numbers or new.times) and (of_piece.numbers or of_piece.times):
         value += 0.5 if mistaken or words or shared else 0.3
@@ -169,26 +183,42 @@ def _agreement(
     return value
 
 
+def _pairs(folded: str) -> set[str]:
+    """Pairs of Chinese characters that may be a word which the segmentation has cut."""
+    pairs = {folded[i : i + 2] for i in range(len(folded) - 1)}
+    return {pair for pair in pairs if _TWO_HAN.fullmatch(pair) and not _COMMON_HAN.search(pair)}
+
+
 def _subject(old: Known) -> str:
     claim = old.entry.source.claim
     return claim.subject if claim is not None else subject_of(fold(old.entry.content))
 
 
-def _same_subject(message: str, folded: str, old: Known, *, newest: bool) -> bool:
+def _same_subject(message: str, folded: str, new: Gist, old: Known, *, newest: bool) -> bool:
     theirs = _subject(old)
     text = fold(old.entry.content)
     if any(_mentions(folded, name) for name in names_in(old.entry.content)):
         return True
-    if any(_mentions(text, name) for name in names_in(message)) and theirs != USER:
+    if theirs != USER and any(_mentions(text, name) for name in names_in(message)):
         return True
-    ours = subject_of(folded)
-    if ours == theirs or any(ours in kin and theirs in kin for kin in _KIN):
+    ours = _subjects(folded)
+    if theirs in ours or any(theirs in kin and ours & kin for kin in _KIN):
         return True
-    if PRONOUN.search(folded) or re.search(r"[他她佢]|\b(?:he|she|her|him|they)\b", folded):
+    if theirs != USER and mentions_subject(folded, theirs):
+        return True
+    if ours <= {USER, ""} and theirs != USER and (new.terms & old.gist.terms) - SUBJECT_WORDS:
+        # Nobody else is named, and both speak of the same thing: "Elsie's lot have moved to Wednesdays".
+        return True
+    if re.search(r"[他她佢]|\b(?:he|she|her|him|they)\b", folded):
         return theirs != USER or newest
-    if not starts_with_subject(folded) and theirs != USER and re.search(rf"\b{re.escape(theirs)}", folded):
-        return True
-    return ours == USER and theirs != USER and newest and not starts_with_subject(folded)
+    return newest and theirs != USER and ours == {""}
+
+
+def _subjects(folded: str) -> set[str]:
+    """Whom the clauses of a message are about; empty text for a clause that does not say."""
+    clauses = [part.strip() for part in re.split(r"[，,；;。.!！?？]\s*", folded) if part.strip()]
+    found = {subject_of(clause) if starts_with_subject(clause) or subject_of(clause) != USER else "" for clause in clauses}
+    return found | {USER} if "" in found and len(found) > 1 else found if found != {""} else {"", USER}
 
 
 def _mentions(folded: str, name: str) -> bool:
@@ -198,31 +228,31 @@ def _mentions(folded: str, name: str) -> bool:
 
 
 def _pieces(text: str) -> list[str]:
-    """The parts of a fact that can be replaced by themselves: those with a topic of their own, or the items of a list."""
+    """The parts of a fact that can be replaced by themselves."""
     ends_at = [match.end() for match in _PIECES.finditer(text)]
     parts = [text[a:b] for a, b in zip([0, *ends_at], [*ends_at, len(text)], strict=True) if text[a:b].strip()]
-    if len(parts) < 2:
-        return [text]
-    han = _HAN.search(text) is not None
-    listed = len(parts) > 2 and sum(len(part) <= _SHORT_PIECE[han] for part in parts) >= len(parts) - 1
-    if listed:
-        return parts
-    found = [parts[0]]
-    for part in parts[1:]:
-        topic = topic_of(fold(part))
-        if topic and topic != topic_of(fold(found[-1])):
-            found.append(part)
-        else:
-            found[-1] += part
-    return found
+    return parts or [text]
 
 
 def _without(pieces: Sequence[str], gone: int) -> str:
-    """What is left of a fact; empty when nothing is left that could stand by itself."""
-    left = [piece for number, piece in enumerate(pieces) if number != gone]
+    """What is left of a fact; empty when nothing is left that could stand by itself.
+
+    A part stands by itself if it has a topic, or is one item of a list.
+    """
+    han = _HAN.search("".join(pieces)) is not None
+    items = len(pieces) > 2 and sum(len(piece) <= _SHORT_PIECE[han] for piece in pieces) >= len(pieces) - 1
+    heading = re.search(r"[:：]\s*$", pieces[0]) is not None
+    left = [
+        piece
+        for number, piece in enumerate(pieces)
+        if number != gone and (items or (heading and number == 0) or topics_of(fold(piece)).keys() - _WEAK)
+    ]
     text = "".join(left).strip(" ,，；;、:：&").removesuffix(" and").strip()
-    if not text or (len(left) == 1 and re.search(r"[:：]\s*$", pieces[0]) and gone != 0):
+    if not text or (len(left) == 1 and heading and gone != 0):
         return ""
-    if gone == 0 and not starts_with_subject(fold(text)) and not re.search(r"[:：]\s*$", pieces[0]):
-        text = f"我：{text}" if _HAN.search(text) else f"About me: {text}"
+    if left[0] is not pieces[0] and not starts_with_subject(fold(text)):
+        who = subject_words(pieces[0])
+        if who and who.lower() not in {"i", "i'm", "im", "i've", "ive", "we", "我"}:
+            return f"{who}：{text}" if han else f"{who}: {text}"
+        return f"我：{text}" if han else f"About me: {text}"
     return text

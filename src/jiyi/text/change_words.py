@@ -27,11 +27,11 @@ _CHANGES: Final = _any(
 _ENDS: Final = _any(
     r"戒了|戒掉|放弃了?|不(?:学|拉|去|练|吃|喝|用|打|做|干|玩|养|考|订|续|跑|写|弹|跳|教|碰|戴|追|抽|看|信|报|办|租|想)了|再也不|退(?:了|掉|订|出|社|役|会|群)|走了|没救回来|去世|过世|死了|病死|没了|分手|分了|离婚|取消了?|卸任|关(?:店|门|了|张)|不在了|送(?:人|走)了|卖了|卖掉|辞了|停了|停掉|丢了|解散|散了|黄了|泡汤|作废|不算数|卸(?:载|了)|没再|不再|吹了|倒闭|停产|停刊|断了|离了|下架|退休了",
     r"\b(?:died|passed away|rip|didn'?t make it|put (?:him|her|it) to sleep|broke up|split up|called it off|call(?:ed)? off|that'?s over|it'?s over|is over|withdrew|withdrawn|shut (?:the|it|down)|closed (?:the|my|it|down)|gave up|given up|quit|stopped|packed (?:it )?in|dropped out|cancel\w*|no longer|not .{1,20} any ?more|don'?t .{1,20} (?:these days|any ?more)"
-    r"|dont .{1,20} (?:these days|any ?more)|dont go|haven'?t touched|havent touched|lost my faith|sold (?:the|my|it)|rehomed|ended|deleted|unsubscribed|let (?:it|my .{1,12}) lapse|over and done|left the|ran away|disbanded|folded|went bust|done with|parted ways|retired from|bye bye)\b",
+    r"|dont .{1,20} (?:these days|any ?more)|dont go|haven'?t touched|havent touched|lost my faith|sold (?:the|my|it)|rehomed|ended|deleted|finished|unsubscribed|let (?:it|my .{1,12}) lapse|over and done|left the|ran away|disbanded|folded|went bust|done with|parted ways|retired from|bye bye)\b",
 )
 _ENDS_LIFE: Final = _any(
     r"(?:昨晚|昨天|上周|上个?月|今早|前天|没救|已经)走了|走了[，…。]|没救回来|去世|过世|病死|死了|不在了|没挺过|去(?:了)?(?:喵|汪)星|安乐死",
-    r"\b(?:died|passed away|rip|didn'?t make it|put (?:him|her|it) to sleep|crossed the rainbow|is gone now|had to say goodbye)\b",
+    r"\b(?:died(?! so)|passed away|rip|didn'?t make it|put (?:him|her|it) to sleep|crossed the rainbow|is gone now|had to say goodbye)\b",
 )
 _ENDS_LOVE: Final = _any(
     r"分手|(?:跟|和|同)(?:她|他|佢|[^，。]{1,4})分了|分了[，。]|上(?:周|週|个?月)分了|离婚|吹了|掰了|退婚",
@@ -49,7 +49,7 @@ _TEMPORARY: Final = _any(
 # These make a change lasting even where a word such as "today" stands beside them.
 _LASTING: Final = _any(
     r"以后|从(?:这个?月|今天|现在)|换成|搬(?:到|去|完|进|出)|跳槽|转岗|入职|买了|提了|上秤|改订|改叫|推到|延到|改到|卸了|退租|不再|永久|正式|开始去|转园|变成",
-    r"\b(?:for good|from now on|these days|as of|bought|permanent\w*|every|each|went in|switched|moved (?:to|out|in)|started at|is home now|new job|deferred|replaced|swapped)\b",
+    r"\b(?:for good|hit|started|from now on|these days|as of|bought|permanent\w*|every|each|went in|switched|moved (?:to|out|in)|started at|is home now|new job|deferred|replaced|swapped)\b",
 )
 _MISTAKE: Final = _any(
     r"才对|贴错|说错|打错|记错|写错|更正|纠正|应该是|不对[，,]|搞错|弄错",
@@ -84,7 +84,8 @@ def adds(folded: str) -> bool:
 
 def is_temporary(folded: str) -> bool:
     """Whether a statement is an exception that passes."""
-    return _TEMPORARY.search(folded) is not None and _LASTING.search(folded) is None
+    lasting = _LASTING.search(folded) or _ENDS.search(folded) or _ENDS_LIFE.search(folded) or _ENDS_LOVE.search(folded)
+    return _TEMPORARY.search(folded) is not None and lasting is None
 
 
 def is_mistake(folded: str) -> bool:

@@ -8,13 +8,14 @@ kept.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
 from jiyi.text.normalize import fold
 from jiyi.text.sentences import sentences
 from jiyi.text.statement_features import FIRST_PERSON, OWN_STATEMENT, asks
-from jiyi.text.subjects import PRONOUN, USER, names_in, starts_with_subject, subject_of
+from jiyi.text.subjects import PRONOUN, USER, names_in, starts_with_subject, subject_of, subject_words
 from jiyi.text.topics import TOPICS, topics_of
 
 __all__ = ["ClaimText", "split_claims", "topic_of"]
@@ -27,7 +28,7 @@ _JOINER: Final = re.compile(
 )
 # A clause that only explains or judges the one before.
 _DEPENDENT: Final = re.compile(
-    r"^(?:因为|所以|但|不过|不然|否则|虽然|而|才|就(?!读|业|是)|都|也|闻到|反而|结果|说出来|真的|唉|哈|怪|羡慕|挺|太|好(?!友|朋)|很|够|认命|雷打不动|没换过|还差|图啥|皮得|超|好像|基本)"
+    r"^(?:换成|改成|改叫|变成|现在(?:去|在|是|就|改|用)|以后|今年|因为|所以|但|不过|不然|否则|虽然|而|才|就(?!读|业|是)|都|也|闻到|反而|结果|说出来|真的|唉|哈|怪|羡慕|挺|太|好(?!友|朋)|很|够|认命|雷打不动|没换过|还差|图啥|皮得|超|好像|基本)"
     r"|^(?:which|who|because|cause|cos|since|so|that|though|although|if|when|while|as|with|like|yes|no|thank|hence|otherwise|apparently|mostly|not|well|honestly|truly|still|until|even|except)\b"
 )
 _VERB_EN: Final = re.compile(
@@ -40,6 +41,7 @@ _SINGLE: Final = {topic.name: topic.single for topic in TOPICS}
 _ORDER: Final = {topic.name: place for place, topic in enumerate(TOPICS)}
 _HAN: Final = re.compile(r"[\u3400-\u9fff]")
 _MIN_CLAUSE: Final = 2
+_WHO: Final = frozenset({"family", "friends and colleagues", "pet"})
 _NEGATED: Final = re.compile(
     r"不(?!错|过|仅|但|止|锈)|没(?!想到|事)|無|未(?!来|婚)|戒了|戒掉|再也不|\b(?:not|no|never|none|neither|nor|without|cannot|quit|stopped|no longer)\b|n't\b|\b(?:dont|cant|wont|isnt|havent)\b"
 )
@@ -131,7 +133,7 @@ def _parts(sentence: str) -> list[str]:
         own = {name for name in topics_of(folded)}
         who = subject_of(folded) if starts_with_subject(folded) else subject
         begins = bool(groups) and bool(own) and not _DEPENDENT.search(folded) and (
-            who != subject or (not own & topics and bool(topics)) or (topic_of(folded) in _LIST_TOPICS and own != topics)
+            (who != subject and not _only_names(groups[-1], topics)) or (not own & topics and bool(topics - _WHO) and not _only_names(groups[-1], topics)) or (topic_of(folded) in _LIST_TOPICS and own != topics)
         )
         if begins or not groups:
             groups.append([clause])
@@ -150,25 +152,20 @@ def _parts(sentence: str) -> list[str]:
         if not starts_with_subject(folded) and found:
             part = _with_subject(part, lead)
         elif starts_with_subject(folded) and not PRONOUN.search(folded):
-            lead = _lead(part)
+            lead = subject_words(part)
         found.append(part)
     return found
 
 
-def _lead(part: str) -> str:
-    """The words at the beginning of a claim that name its subject."""
-    match = re.match(
-        r"(?:我|咱|俺|本人)(?:家|的)?[\u3400-\u9fff]{0,3}?(?=是|在|有|叫|今年|学|做|喜|不|没|也|都|住|养|\d|$)"
-        r"|(?:my|our) (?:\w+ ?){1,2}?(?='s|\b (?:is|has|works|plays|does|lives|wants))|(?:i'm|i've|i|we)\b",
-        part,
-        re.IGNORECASE,
-    )
-    return match[0].strip() if match is not None else ""
+def _only_names(group: Sequence[str], topics: set[str]) -> bool:
+    """Whether what stands there so far is only somebody's name: "my other brother, Dom", 香菜，死敌."""
+    text = "".join(group).strip(" ,，；;")
+    return not topics - _WHO and _VERB_EN.search(fold(text)) is None and len(text) <= (6 if _HAN.search(text) else 30)
 
 
 def _with_subject(part: str, lead: str) -> str:
     if _HAN.search(part):
-        who = lead if lead and len(lead) <= 6 else "我"
+        who = lead if lead and len(lead) <= 8 else "我"
         return f"{who}{part}" if re.match(r"[在是有做干住养学读念用喜不没会想要每去写玩打吃喝对从]", part) else f"{who}：{part}"
     if lead.lower() not in {"", "i", "i'm", "i've", "we"}:
         return f"{lead}: {part}"

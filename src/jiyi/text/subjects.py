@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from typing import Final
 
-__all__ = ["PRONOUN", "SUBJECT_WORDS", "USER", "is_person", "names_in", "starts_with_subject", "subject_of"]
+from jiyi.text.normalize import fold
+
+__all__ = ["PRONOUN", "SUBJECT_WORDS", "USER", "is_person", "mentions_subject", "names_in", "starts_with_subject", "subject_of", "subject_words"]
 
 USER: Final = "user"
 
@@ -69,7 +71,7 @@ _ZH_LEAD: Final = (
 )
 _ZH_KIN: Final = "|".join(map(re.escape, _HAN))
 _SUBJECT_ZH: Final = re.compile(
-    rf"^(?:那|还有|另外|对了|请问|开学了|哦)?[，,]?(?:(?:{_ZH_LEAD}|[他她佢])(?:{_ZH_KIN}|)的?)?{_ZH_LEAD}(?P<of>{_ZH_KIN})"
+    rf"^(?:那|还有|另外|对了|请问|开学了|哦)?[，,]?(?:给|把|带|陪|帮|为|送)?(?:(?:{_ZH_LEAD}|[他她佢])(?:{_ZH_KIN}|)的?)?{_ZH_LEAD}(?P<of>{_ZH_KIN})"
 )
 _SUBJECT_EN: Final = re.compile(
     r"^(?:(?:and|but|so|ok|oh|btw|also|actually),? )*(?:(?:me and )?(?:my|our|the|his|her|another|a)(?: (?:new|old|oldest|own|other|youngest|eldest|lil|little|big|best|older|younger|late|dear)){0,2} )?"
@@ -106,6 +108,26 @@ def subject_of(folded: str) -> str:
         if match is not None:
             return _BY_WORD[match["of"]]
     return USER
+
+
+def subject_words(text: str) -> str:
+    """The words at the beginning of a clause that name its subject, as they stand there; empty when it names none."""
+    folded = fold(text)
+    if len(folded) != len(text):
+        return ""
+    match = next((m for pattern in (_SUBJECT_ZH, _SUBJECT_EN) if (m := pattern.search(folded))), None)
+    if match is not None:
+        return text[: match.end()].strip()
+    first = re.match(r"(?:我们?|咱们?|俺|本人)(?:家)?|(?:i'm|im|i've|ive|i|we're|we've|we)\b", folded)
+    return text[: first.end()] if first is not None else ""
+
+
+def mentions_subject(folded: str, subject: str) -> bool:
+    """Whether a folded text names a relation by one of its words."""
+    return any(
+        (word in folded) if not word.isascii() else re.search(rf"\b{re.escape(word)}s?\b", folded) is not None
+        for word in _CANONICAL.get(subject, ())
+    )
 
 
 def is_person(subject: str) -> bool:

@@ -137,7 +137,7 @@ TOPICS: Final[tuple[Topic, ...]] = (
     _topic(
         "wake and sleep",
         _LIFE,
-        r"起床|早起|[点半]起|睡觉|熬夜|午睡|作息|点睡|才睡",
+        r"起床|早起|[点半][^，。]{0,3}起|睡觉|熬夜|午睡|作息|点睡|才睡",
         r"\b(?:wake up|get up|bedtime|night owl|early bird|go to bed|sleep)\b",
         single=True,
     ),
@@ -162,20 +162,20 @@ TOPICS: Final[tuple[Topic, ...]] = (
     _topic(
         "hobby",
         _LIFE,
-        r"爱好|弹|吉他|钢琴|小提琴|贝斯|bass|打鼓|架子鼓|古筝|乐团|乐队|唱歌|画画|书法|练字|摄影|相机|富士|钓鱼|露营|烘焙"
+        r"爱好|弹|琴|吉他|钢琴|小提琴|贝斯|bass|打鼓|架子鼓|古筝|乐团|乐队|唱歌|画画|书法|练字|摄影|相机|富士|钓鱼|露营|烘焙"
         r"|园艺|种(?:菜|花|了)|君子兰|多肉|手账|拼图|乐高|下棋|围棋|象棋|桌游|跑团|剧本杀|打游戏|游戏|lol|原神|王者|steam"
         r"|追剧|看书|读书会|动漫|漫画|cosplay|infp|mbti|收藏|模型|演唱会|彩票|集邮|编织|裁缝",
         r"\b(?:hobb(?:y|ies)|guitar|piano|cello|violin|drums?|bass|keys|sax\w*|choir|sing|alto|band|dj|paint(?:ing)?|draw(?:ing)?"
         r"|pottery|ceramics|knit\w*|crochet|sew\w*|quilt\w*|bak(?:e|es|ing)|sourdough|brew\w*|garden(?:ing)?|photograph\w*"
         r"|camera|film camera|chess|board games?|d&d|dnd|gam(?:e|es|ing)|league|minecraft|main \w+|speedrun\w*|cosplay"
         r"|book club|reading|novels?|poetry|podcasts?|collect\w*|vinyl|lego|fishing|birdwatch\w*|volunteer\w*|webcomic"
-        r"|church|quaker\w*|life drawing|improv|theatre|woodwork\w*|rank\w*|plat|diamond|junkrat|bridge|pta|club)\b",
+        r"|life drawing|improv|theatre|woodwork\w*|junkrat|bridge|pta|club)\b",
     ),
     _topic(
         "belief and identity",
         _LIFE,
         r"信(?:佛|教|主|基督|伊斯兰)|佛教|基督|天主|穆斯林|拜观音|无神论|党员|单亲|独生|同性恋",
-        r"\b(?:catholic|christian|muslim|jewish|buddhist|hindu|agnostic|atheist|faith|religio\w*|gay|lesbian|queer|trans"
+        r"\b(?:church|mosque|synagogue|temple|quaker\w*|catholic|christian|muslim|jewish|buddhist|hindu|agnostic|atheist|faith|religio\w*|gay|lesbian|queer|trans"
         r"|non-?binary|\bbi\b|straight|zodiac|infj|intj)\b",
     ),
     _topic(
@@ -224,12 +224,47 @@ TOPICS: Final[tuple[Topic, ...]] = (
         "study",
         _WORK,
         r"大[一二三四]|研[一二三]|读(?:博|研|书|大学|护理|紧)|念(?:电机|资工|兽医|书|的)|学(?:护理|数媒|的是?|计算机|法|医|号)|专业|本科|硕士"
-        r"|博士|考研|二战|上财|大学|学院|港大|浙大|毕业|毕设|论文|导师|备考|雅思|托福|考级|建造师|考证|学号|公务员考试|在读"
+        r"|博士|考研|二战|上财|大学|学院|港大|浙大|毕业|毕设|论文|备考|转园|转学|中班|大班|小班|住校|雅思|托福|考级|建造师|考证|学号|公务员考试|在读"
         r"|自学|日语|德语|法语|西班牙语|n[1-5](?!\d)|课题|实验室|中专|高三|初[一二三]|幼儿园|上[一二三四五六]年级|小学|中学",
         r"\b(?:uni(?:versity)?|college|school|degree|major(?:ing)?|minor|thesis|dissertation|phd|mba|masters?|bachelor\w*"
         r"|undergrad\w*|second year|first year|third year|final year|freshman|sophomore|student|study|studying|course"
-        r"|comp sci|exam|certificate|cert|a-?levels?|gcses?|advisor|supervisor|grad school|animation|physics|philosophy"
+        r"|comp sci|exam|certificate|cert|a-?levels?|gcses?|grad school|primary|grammar|nursery|secondary|medicine|law|reception|sixth form|animation|physics|philosophy"
         r"|biology|sheridan|scholarship|apprenticeship|bootcamp|learning|tutor)\b",
+        single=True,
+    ),
+    _topic(
+        "advisor",
+        _WORK,
+        r"导师|班主任|老师带|带我的老师|教练",
+        r"\b(?:advisor|adviser|supervisor|dr|professor|prof|coach|mentor|line manager)\b",
+        single=True,
+    ),
+    _topic(
+        "role in a club",
+        _LIFE,
+        r"社长|社员|干部|会长|部长|班长|队长|团长|主席",
+        r"\b(?:captain|treasurer|chair(?:person|man)?|president of|secretary of|committee)\b",
+        single=True,
+    ),
+    _topic(
+        "business",
+        _WORK,
+        r"开店|店(?:铺|面|里)?(?:关|盘|开|转)|网店|小卖部|摆摊",
+        r"\b(?:sell(?:ing)?|shop|etsy|my business|market stall|vinted|ebay)\b",
+        single=True,
+    ),
+    _topic(
+        "lodging",
+        _LIFE,
+        r"民宿|酒店|宾馆|青旅|住.{1,6}家(?!里)|住(?:大阪|东京|京都)",
+        r"\b(?:hostel|airbnb|hotel|b&b|staying (?:at|in|with)|campsite)\b",
+        single=True,
+    ),
+    _topic(
+        "rank",
+        _LIFE,
+        r"段位|钻石|铂金|白金|王者\d|青铜|大师段",
+        r"\b(?:plat(?:inum)?|diamond|gold \d|silver \d|bronze|elo|mmr|ranked|grandmaster|belt)\b",
         single=True,
     ),
     _topic(
@@ -289,11 +324,11 @@ TOPICS: Final[tuple[Topic, ...]] = (
     _topic(
         "name",
         _SOCIAL,
-        r"我(?:的名字)?(?:叫|姓|本名|全名|大名)(?!你|他|她|车|外卖)|(?:叫|喊|称呼)我|英文名|网名|小名|名叫|改叫",
-        r"\bmy name\b|\bcall me\b|\bi go by\b|\bgoes by\b|\bnickname\b|\bback to \w+ \w+\b|\bi'?m called\b",
+        r"(?:狗|猫|儿子|女儿|孩子|乐队|店)(?:名)?(?:就)?叫|改叫|名字|我(?:的名字)?(?:叫|姓|本名|全名|大名)(?!你|他|她|车|外卖)|(?:叫|喊|称呼)我|英文名|网名|小名|名叫|改叫",
+        r"\b(?:is|'s|was) (?:called|named)\b|\bband name\b|\bwe go by\b|\bmy name\b|\bcall me\b|\bi go by\b|\bgoes by\b|\bnickname\b|\bback to \w+ \w+\b|\bi'?m called\b",
         single=True,
     ),
-    _topic("age", _LIFE, r"\d{1,3}岁|今年\d{1,2}(?!\d)|[一二三四五六七八九十]+岁", r"\b\d{1,2} years? old\b|\bi'?m \d{2}\b|\bturn(?:s|ed)? \w+\b", single=True),
+    _topic("age", _LIFE, r"\d{1,3}岁|今年\d{1,2}(?!\d)|[一二三四五六七八九十]+岁", r"\b\d{1,2} years? old\b|\b(?:is|she's|he's|shes|hes) (?:now )?\d{1,2}\b(?! ?(?:am|pm|o'clock|:|%|miles|km))|\bage\b|\bi'?m \d{2}\b|\bturn(?:s|ed)? \w+\b", single=True),
     _topic(
         "relationship",
         _SOCIAL,
