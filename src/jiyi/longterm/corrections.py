@@ -43,13 +43,21 @@ _KIN: Final = (
 )
 _PIECES: Final = re.compile(r"[，,；;、]\s*|\s+(?:and|&)\s+|(?<=[\u3400-\u9fff])和(?=[\u3400-\u9fff])|[:：]\s*")
 _SHORT_PIECE: Final = {True: 7, False: 28}
+_MIN_ALONE: Final = 5
+_ZH_VERB: Final = re.compile(r"[请去做有是在住教用吃养学打买开带管卖种坐骑喝玩]")
 _HAN: Final = re.compile(r"[\u3400-\u9fff]")
+# What these words change is plain.
+_CHANGED_TOPIC: Final = (
+    (re.compile(r"搬|退租|安家|\b(?:mov(?:ed?|ing)|relocat\w*)\b"), "home"),
+    (re.compile(r"跳槽|转岗|入职|升职|离职|\b(?:promot\w*|new job|start(?:ed|ing)? (?:at|as))\b"), "work"),
+    (re.compile(r"改叫|改名|\b(?:call me|go by|renamed)\b"), "name"),
+)
 _TWO_HAN: Final = re.compile(r"[\u3400-\u9fff]{2}")
 _COMMON_HAN: Final = re.compile(
     r"[的了是在我你他她它们这那有和就都也不没一个上下来去到说要会很还又最给把被从对为与以及吗呢吧啊呀年月日天点号今明昨每周时现后前里]"
 )
 _STRONG: Final = re.compile(
-    r"换|改|搬|跳槽|转(?:岗|园|到)|推到|延到|变成|不再|\b(?:switch\w*|swap\w*|replac\w*|moved (?:to|out)|instead|changed|no longer|deferred|used to)\b"
+    r"换|改|搬|跳槽|转(?:岗|园|到)|[推延挪]到|变成|不再|\b(?:switch\w*|swap\w*|replac\w*|moved (?:to|out)|instead|changed|no longer|deferred|used to)\b"
 )
 
 
@@ -95,8 +103,8 @@ def judge(message: str, olds: Sequence[Known], analyzer: Analyzer) -> list[Findi
             continue
         pieces = _pieces(old.entry.content)
         values = [_agreement(folded, new, old, piece, analyzer, ending=ending, mistaken=mistaken) for piece in pieces]
-        piece = max(range(len(pieces)), key=lambda number: values[number])
-        found = (values[piece], -place, old, pieces, piece)
+        piece = _replaced_piece(new, pieces, values, analyzer)
+        found = (max(values), -place, old, pieces, piece)
         # One claim for each attribute that the message speaks of.
         attribute = _shared_attribute(folded, pieces[piece])
         if attribute not in best or best[attribute][:2] < found[:2]:
@@ -110,6 +118,21 @@ def judge(message: str, olds: Sequence[Known], analyzer: Analyzer) -> list[Findi
         elif value >= POSSIBLE and number == 0:
             findings.append(Finding(old, CONFLICTS, value, reason="this may contradict it"))
     return findings
+
+
+def _replaced_piece(new: Gist, pieces: Sequence[str], values: Sequence[float], analyzer: Analyzer) -> int:
+    """The piece whose value is replaced: of a new time the one with a time, of a new figure the one with a figure.
+
+    What both have in common says which fact is meant, and not which of its values has changed.
+    """
+    best = max(range(len(pieces)), key=lambda number: values[number])
+    gists = [gist(piece, analyzer) for piece in pieces]
+    for values_of in (lambda each: each.times, lambda each: each.numbers):
+        if values_of(new):
+            same = [number for number, each in enumerate(gists) if values_of(each)]
+            if len(same) == 1 or (same and best in same):
+                return best if best in same else same[0]
+    return best
 
 
 def _shared_attribute(folded: str, piece: str) -> str:
@@ -133,12 +156,12 @@ def supports(message: str, old: Known, analyzer: Analyzer) -> Finding | None:
     ending = ends(folded) or ends_life(folded)
     pieces = _pieces(old.entry.content)
     values = [_agreement(folded, new, old, piece, analyzer, ending=ending, mistaken=is_mistake(folded)) for piece in pieces]
-    best = max(range(len(pieces)), key=lambda number: values[number])
+    best = _replaced_piece(new, pieces, values, analyzer)
     marked = changes(folded) or ending or is_mistake(folded)
     single = any(_SINGLE[name] for name in topics_of(folded) if name in topics_of(fold(pieces[best])))
-    if values[best] >= CERTAIN and (marked or single):
-        return Finding(old, REPLACES, values[best], _without(pieces, best), "proposed, and subject and attribute agree")
-    return Finding(old, CONFLICTS, values[best], reason="proposed, but subject and attribute are not certain")
+    if max(values) >= CERTAIN and (marked or single):
+        return Finding(old, REPLACES, max(values), _without(pieces, best), "proposed, and subject and attribute agree")
+    return Finding(old, CONFLICTS, max(values), reason="proposed, but subject and attribute are not certain")
 
 
 def residue_without_attribute(text: str, attribute: Callable[[str], object]) -> str:
@@ -178,6 +201,9 @@ def _agreement(
     value += min(1.6, (1.0 if ending else 0.8) * len(words))
     if (new.numbers or new.times) and (of_piece.numbers or of_piece.times):
         value += 0.5 if mistaken or words or shared else 0.3
+    for change, topic in _CHANGED_TOPIC:
+        if topic in others and change.search(folded):
+            value += 0.5
     if old.likeness is not None:
         value += max(0.0, old.likeness - 0.25)
     return value
@@ -245,7 +271,7 @@ def _without(pieces: Sequence[str], gone: int) -> str:
     left = [
         piece
         for number, piece in enumerate(pieces)
-        if number != gone and (items or (heading and number == 0) or topics_of(fold(piece)).keys() - _WEAK)
+        if number != gone and (items or (heading and number == 0) or _stands_alone(fold(piece)))
     ]
     text = "".join(left).strip(" ,，；;、:：&").removesuffix(" and").strip()
     if not text or (len(left) == 1 and heading and gone != 0):
@@ -256,3 +282,10 @@ def _without(pieces: Sequence[str], gone: int) -> str:
             return f"{who}：{text}" if han else f"{who}: {text}"
         return f"我：{text}" if han else f"About me: {text}"
     return text
+
+
+def _stands_alone(piece: str) -> bool:
+    """Whether a part of a fact says something without the others."""
+    if topics_of(piece).keys() - _WEAK:
+        return True
+    return len(piece) >= _MIN_ALONE and _ZH_VERB.search(piece) is not None

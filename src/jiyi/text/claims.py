@@ -15,7 +15,7 @@ from typing import Final
 from jiyi.text.normalize import fold
 from jiyi.text.sentences import sentences
 from jiyi.text.statement_features import FIRST_PERSON, OWN_STATEMENT, asks
-from jiyi.text.subjects import PRONOUN, USER, names_in, starts_with_subject, subject_of, subject_words
+from jiyi.text.subjects import PRONOUN, USER, named_subject, names_in, starts_with_subject, subject_of, subject_words
 from jiyi.text.topics import TOPICS, topics_of
 
 __all__ = ["ClaimText", "split_claims", "topic_of"]
@@ -35,12 +35,20 @@ _VERB_EN: Final = re.compile(
     r"\b(?:am|is|are|was|were|be|been|'m|'re|'s|have|has|had|'ve|do|does|did|don'?t|can|can'?t|will|won'?t|work\w*|live\w*|play\w*|use\w*|eat\w*|drink\w*|love\w*|hate\w*|like\w*|prefer\w*|go|goes|going"
     r"|got|get\w*|run\w*|keep\w*|want\w*|need\w*|stud\w+|teach\w*|learn\w*|move\w*|left|quit|start\w*|stop\w*|doing|working|living|saving|flying|listen\w*|own\w*|wear\w*|take\w*|took|said|says|told|turn\w*)\b"
 )
+# "…, a dear man", "…, has been since": more about the same.
+_APPOSITION: Final = re.compile(
+    r"^(?:a|an|the|has|was|were|is|in|on|at|from|with|for|to|near|just|only|same|first|one|by|of|no|hence|where|band|put|mostly|roughly|every|old|new|two|three)\b"
+)
+_MIN_LIST: Final = 4
 _LIST_TOPICS: Final = frozenset({"name", "age", "weight", "height", "family", "pet"})
 _WEAK: Final = frozenset({"plan", "travel", "family", "friends and colleagues", "project", "origin", "skill", "like and dislike"})
 _SINGLE: Final = {topic.name: topic.single for topic in TOPICS}
 _ORDER: Final = {topic.name: place for place, topic in enumerate(TOPICS)}
 _HAN: Final = re.compile(r"[\u3400-\u9fff]")
+_OPENING: Final = re.compile(r"(?:^|[\s(:,])['‘](?=\w)")
+_CLOSING: Final = re.compile(r"(?<=[\w.,!?])['’](?=$|[\s.,!?)])")
 _MIN_CLAUSE: Final = 2
+_PERSON_NAME: Final = re.compile(r"(?:,|\b(?:Mrs?|Ms|Dr|Professor)\.?|\bcalled|\band) (?P<name>(?:Mrs?\.? |Ms |Dr |Professor )?[A-Z][a-z]+)(?=[,.]| is\b| has\b|$)")
 _WHO: Final = frozenset({"family", "friends and colleagues", "pet"})
 _NEGATED: Final = re.compile(
     r"不(?!错|过|仅|但|止|锈)|没(?!想到|事)|無|未(?!来|婚)|戒了|戒掉|再也不|\b(?:not|no|never|none|neither|nor|without|cannot|quit|stopped|no longer)\b|n't\b|\b(?:dont|cant|wont|isnt|havent)\b"
@@ -84,19 +92,29 @@ def topic_of(folded: str) -> str:
 
 
 def split_claims(text: str) -> list[ClaimText]:
-    """The claims of a message, in order."""
+    """The claims of a message, in order. A pronoun gets the person before it, where the message names one."""
     found: list[ClaimText] = []
-    carried = ""
+    person = ""
     for sentence in sentences(text) or [text]:
-        claims = _of_sentence(sentence.strip(), carried)
-        for claim in claims:
+        for claim in _of_sentence(sentence.strip()):
+            if claim.pronoun and person and person.lower() not in claim.text.lower():
+                found.append(_attributed(claim, person))
+                continue
             if claim.subject != USER:
-                carried = claim.text
-        found += claims
+                person = subject_words(claim.text) or person
+            elif named := _PERSON_NAME.search(claim.text):
+                person = named["name"]
+            found.append(claim)
     return found
 
 
-def _of_sentence(sentence: str, context: str) -> list[ClaimText]:
+def _attributed(claim: ClaimText, person: str) -> ClaimText:
+    sign = "：" if _HAN.search(claim.text) else ": "
+    made = _made(f"{person}{sign}{claim.text}")
+    return replace(made, from_question=claim.from_question, subject=subject_of(fold(person)))
+
+
+def _of_sentence(sentence: str) -> list[ClaimText]:
     folded = fold(sentence)
     if asks(folded):
         stated = _stated_in_question(sentence)
@@ -117,6 +135,7 @@ def _in_quotation(sentence: str, place: int) -> bool:
         before.count("“") > before.count("”")
         or before.count("「") > before.count("」")
         or before.count('"') % 2 == 1
+        or len(_OPENING.findall(before)) > len(_CLOSING.findall(before))
     )
 
 
@@ -131,8 +150,11 @@ def _parts(sentence: str) -> list[str]:
     for clause in clauses:
         folded = fold(_JOINER.sub("", clause).strip())
         own = {name for name in topics_of(folded)}
-        who = subject_of(folded) if starts_with_subject(folded) else subject
-        begins = bool(groups) and bool(own) and not _DEPENDENT.search(folded) and (
+        bare = _JOINER.sub("", clause).strip()
+        named = named_subject(bare)
+        who = named or (subject_of(folded) if starts_with_subject(folded) else subject)
+        follows = _APPOSITION.search(folded) is not None and len(clauses) < _MIN_LIST
+        begins = bool(groups) and bool(own) and not follows and not _DEPENDENT.search(folded) and not PRONOUN.search(folded) and (
             (who != subject and not _only_names(groups[-1], topics)) or (not own & topics and bool(topics - _WHO) and not _only_names(groups[-1], topics)) or (topic_of(folded) in _LIST_TOPICS and own != topics)
         )
         if begins or not groups:
@@ -194,7 +216,7 @@ def _made(text: str) -> ClaimText:
     bare = text.strip(" ,，；;、")
     folded = fold(bare)
     topic = topic_of(folded)
-    subject = subject_of(folded)
+    subject = named_subject(bare) or subject_of(folded)
     moment = _WHEN.search(bare)
     quoted = _QUOTED.search(folded)
     return ClaimText(

@@ -7,19 +7,19 @@ from typing import Final
 
 from jiyi.text.normalize import fold
 
-__all__ = ["PRONOUN", "SUBJECT_WORDS", "USER", "is_person", "mentions_subject", "names_in", "starts_with_subject", "subject_of", "subject_words"]
+__all__ = ["PRONOUN", "SUBJECT_WORDS", "USER", "is_person", "mentions_subject", "named_subject", "names_in", "starts_with_subject", "subject_of", "subject_words"]
 
 USER: Final = "user"
 
 _CANONICAL: Final[dict[str, tuple[str, ...]]] = {
-    "wife": ("太太", "老婆", "妻子", "媳妇", "wife", "missus"),
+    "wife": ("老伴", "太太", "老婆", "妻子", "媳妇", "wife", "missus"),
     "husband": ("老公", "丈夫", "husband", "hubby"),
     "girlfriend": ("女朋友", "女友", "条女", "girlfriend", "gf"),
     "boyfriend": ("男朋友", "男友", "boyfriend", "bf"),
     "partner": ("对象", "爱人", "partner", "fiance", "fiancee", "fiancé", "fiancée"),
     "ex": ("前妻", "前夫", "前任", "ex", "ex-wife", "ex-husband"),
-    "mother": ("妈妈", "母亲", "老妈", "我妈", "妈", "mother", "mum", "mom", "mam"),
-    "father": ("爸爸", "父亲", "老爸", "我爸", "爸", "father", "dad"),
+    "mother": ("家母", "老母亲", "妈妈", "母亲", "老妈", "我妈", "妈", "mother", "mum", "mom", "mam"),
+    "father": ("家父", "爸爸", "老爹", "我爹", "父亲", "老爸", "我爸", "爸", "father", "dad"),
     "parents": ("父母", "爸妈", "parents", "folks"),
     "elder sister": ("姐姐", "老姐", "我姐", "姐", "older sister", "big sister"),
     "younger sister": ("妹妹", "老妹", "我妹", "妹", "little sister", "younger sister", "lil sis"),
@@ -27,18 +27,22 @@ _CANONICAL: Final[dict[str, tuple[str, ...]]] = {
     "elder brother": ("哥哥", "我哥", "老哥", "阿哥", "哥", "older brother", "big brother"),
     "younger brother": ("弟弟", "我弟", "亲弟", "弟", "little brother", "younger brother", "other brother"),
     "brother": ("brother", "bro"),
-    "son": ("儿子", "son", "boy"),
-    "daughter": ("女儿", "闺女", "daughter", "girl"),
+    "son": ("小儿子", "儿子", "son", "boy"),
+    "daughter": ("小女儿", "女儿", "闺女", "daughter", "girl"),
     "child": ("孩子", "娃", "小孩", "宝宝", "kid", "child", "baby", "toddler", "eldest", "oldest", "youngest"),
     "first child": ("老大", "大儿子", "大女儿"),
     "second child": ("老二", "二宝"),
     "kids": ("俩娃", "kids", "children", "twins", "boys", "girls"),
+    "grandchild": ("孙子", "孙女", "外孙", "外孙女", "grandson", "granddaughter", "grandchildren", "grandkids"),
+    "daughter-in-law": ("儿媳妇", "儿媳", "daughter-in-law"),
+    "son-in-law": ("女婿", "son-in-law"),
+    "apprentice": ("徒弟", "学徒", "apprentice"),
     "grandfather": ("爷爷", "外公", "姥爷", "grandfather", "grandad", "grandpa"),
     "grandmother": ("奶奶", "外婆", "姥姥", "grandmother", "gran", "grandma", "nan", "nana"),
     "father-in-law": ("公公", "岳父", "father-in-law", "father in law"),
     "mother-in-law": ("婆婆", "岳母", "丈母娘", "mother-in-law", "mother in law"),
     "brother-in-law": ("姐夫", "妹夫", "大舅哥", "小舅子", "brother-in-law", "brother in law"),
-    "sister-in-law": ("嫂子", "弟妹", "sister-in-law", "sister in law"),
+    "sister-in-law": ("嫂子", "弟妹", "弟媳妇", "弟媳", "sister-in-law", "sister in law"),
     "uncle": ("叔叔", "舅舅", "大舅", "伯伯", "姑父", "姨父", "uncle"),
     "aunt": ("姑姑", "姑妈", "阿姨", "二姨", "大姨", "小姨", "姨妈", "舅妈", "婶婶", "aunt", "auntie"),
     "cousin": ("表哥", "表姐", "表弟", "表妹", "堂哥", "堂姐", "堂弟", "堂妹", "cousin"),
@@ -46,7 +50,8 @@ _CANONICAL: Final[dict[str, tuple[str, ...]]] = {
     "niece": ("侄女", "外甥女", "niece"),
     "friend": ("朋友", "闺蜜", "发小", "哥们", "死党", "best friend", "oldest friend", "friend", "mate", "bestie"),
     "roommate": ("室友", "舍友", "roommate", "roomie", "flatmate", "housemate"),
-    "colleague": ("同事", "搭档", "colleague", "coworker", "co-worker", "teammate"),
+    "senior": ("师兄", "师姐", "师弟", "师妹"),
+    "colleague": ("同事", "搭档", "colleague", "coworker", "co-worker", "teammate", "lab mate", "workmate"),
     "boss": ("老板", "领导", "上司", "头儿", "组长", "主管", "boss", "manager", "line manager"),
     "classmate": ("同学", "同桌", "classmate", "deskmate"),
     "teacher": ("班主任", "老师", "导师", "教练", "teacher", "advisor", "supervisor", "coach", "tutor"),
@@ -91,8 +96,25 @@ _NAMED: Final = re.compile(
     r"|\b(?:called|named|name is|names are|[Mm]eet) (?P<en>[A-Za-z][\w'-]+)"
     r"|\b(?:[Mm]y|[Oo]ur) (?:\w+ ){0,3}?(?:boss|son|daughter|kid|sister|brother|friend|flatmate|roommate|roomie|roomate|boyfriend|girlfriend|bf|gf|partner|wife|husband|childminder|colleague"
     r"|cousin|cat|dog|rabbit|beagle|goldfish|hamster|pa|nephew|niece|advisor|coworker|ex|teacher|neighbour|neighbor|mate)(?: is|,|'s name is|) (?!(?:called|named|born|and|who|that|was|has|got)\b)(?P<en2>[A-Z][a-z]+|[a-z]{3,9}(?= (?:is|plays|wants|has|got|supports|said)\b))"
+    r"|\b(?:[Mm]y|[Oo]ur) (?:[a-z-]+ ){1,3}(?P<en4>[A-Z][a-z]+)\b(?! (?:Street|Road|School|Court|Bridge))"
     r"|(?:^|\bthe )(?:cat|dog|baby|rabbit), (?P<en3>[A-Z][a-z]+)",
 )
+
+
+_NAME_SUBJECT: Final = re.compile(
+    r"^(?:[Oo]ld |[Pp]rofessor |[Dd]r\.? |[Mm]rs?\.? |[Mm]s\.? |[Oo]ur )?(?P<of>[A-Z][a-z]{2,})(?:'s\b| (?:is|has|was|plays|got|gets|lives|works|wants|said|says|told|can't|heads|does|and I)\b)"
+)
+_NO_NAMES: Final = frozenset(
+    "this that there what which who when where why how here then they these those she her his its your our and but now today tomorrow every each some any one two "
+    "most mother father dad mum wife husband work home life everything nothing someone everyone coffee dinner lunch breakfast rent boss tea".split()  # noqa: SIM905
+)
+
+
+def named_subject(text: str) -> str:
+    """The name with which a clause begins, in lower case; empty when it begins otherwise."""
+    match = _NAME_SUBJECT.search(text)
+    name = match["of"].lower() if match is not None else ""
+    return "" if name in _NO_NAMES or name in _BY_WORD else name
 
 
 def subject_of(folded: str) -> str:
@@ -117,7 +139,11 @@ def subject_words(text: str) -> str:
         return ""
     match = next((m for pattern in (_SUBJECT_ZH, _SUBJECT_EN) if (m := pattern.search(folded))), None)
     if match is not None:
-        return text[: match.end()].strip()
+        name = re.match(r"(?:,? [A-Z][\w'-]+)+|[阿小老大]?[\u3400-\u9fff]{1,2}(?=，)", text[match.end() :])
+        return (text[: match.end()] + (name[0] if name is not None else "")).strip()
+    named = _NAME_SUBJECT.search(text)
+    if named is not None and named_subject(text):
+        return text[: named.end("of")]
     first = re.match(r"(?:我们?|咱们?|俺|本人)(?:家)?|(?:i'm|im|i've|ive|i|we're|we've|we)\b", folded)
     return text[: first.end()] if first is not None else ""
 

@@ -130,7 +130,7 @@ TOPICS: Final[tuple[Topic, ...]] = (
     _topic(
         "commute",
         _LIFE,
-        r"上班(?:坐|骑|开|走)|坐.{1,6}(?:号线|地铁|公交|高铁|班车)|通勤|返学",
+        r"上班(?:坐|骑|开|走)|(?:骑|坐|开|走路)[^，。]{0,6}上班|坐.{1,6}(?:号线|地铁|公交|高铁|班车)|通勤|返学",
         r"\b(?:commute|the \d+:\d\d (?:bus|train)|bus to|train to work|cycle to)\b",
         single=True,
     ),
@@ -230,6 +230,28 @@ TOPICS: Final[tuple[Topic, ...]] = (
         r"|undergrad\w*|second year|first year|third year|final year|freshman|sophomore|student|study|studying|course"
         r"|comp sci|exam|certificate|cert|a-?levels?|gcses?|grad school|primary|grammar|nursery|secondary|medicine|law|reception|sixth form|animation|physics|philosophy"
         r"|biology|sheridan|scholarship|apprenticeship|bootcamp|learning|tutor)\b",
+        single=True,
+    ),
+    _topic(
+        "farming and trade",
+        _WORK,
+        r"种(?:了|的|着)?.{0,6}(?:亩|花生|猕猴桃|草莓|葡萄|玉米|水稻|小麦|蔬菜|果树|茶)|[一二三四五六七八九十百\d]亩|大棚|果园|葡萄园|园子|地里|合作社|除草剂|养(?:猪|鸡|牛|羊|蜂|殖)|卖(?:包子|菜|水果|卤味|衣服|货)|(?:裁缝|水果|杂货|理发|早餐|面|药|花|书|茶|五金|文具)(?:铺|店|馆|摊)"
+        r"|铺面|铺子|小店|伙计|熟客|批发|赊|生意|开(?:了|的)?(?:家|间|个)?.{0,4}(?:店|馆|铺|厂|诊所|工作室)|木匠|裁缝|厨子|修复|纺织厂|退休前|跑船|护士|icu|字幕|翻译|审计|校史|班主任|毕业班|教(?:物理|化学|语文|数学|小学|书)",
+        r"\b(?:farm\w*|hardware|(?:book|sweet|corner|hardware|coffee|barber|charity)[ -]?shop|haberdashery|bakery|salon|pub|stall|milk(?:ing)? (?:\w+ )?(?:jerseys|cows|goats)|herd|acres|hives|organic|glyphosate|invoic\w*|clients?|customers?|bookkeeping|an hour|quotes?"
+        r"|ward|nights on|post office|civil servant|taught|professor|research\w*|institute|lab|botanist|manuscript|publisher|viva|subtitling|subtitles|interpret\w*|court|courts|illustrator|translator|carpenter|seamstress|tailor|butcher|baker|mechanic|welder|pilot|firefighter|police|soldier|charge)\b",
+    ),
+    _topic(
+        "doctor",
+        _LIFE,
+        r"家庭医生|主治医生|牙医",
+        r"\b(?:gp|my (?:doctor|dentist|therapist|physio|vet|optician)|is my dentist)\b",
+        single=True,
+    ),
+    _topic(
+        "opening hours",
+        _WORK,
+        r"营业(?:时间)?|开门|打烊|几点关",
+        r"\b(?:we open|opening hours|new hours|closed on|we close|hours)\b",
         single=True,
     ),
     _topic(
