@@ -22,7 +22,7 @@ from jiyi.apps.cli.exit_codes import MEANINGS
 from jiyi.backends.records import schema
 from jiyi.config import DEFAULT_HOME, HOME_VARIABLE, PREFIX, Settings, load_memory_config
 from jiyi.memory import AgentMemory
-from jiyi.recall.engine import MODES
+from jiyi.recall.request import MODES
 from jiyi.recall.settings import ScoringWeights
 from jiyi.runtime import FadingRules, MemoryRuntime
 

@@ -23,7 +23,7 @@ from jiyi.model.identity import new_id
 from jiyi.model.limits import check_importance, check_whole
 from jiyi.model.message import Message, MessageLike, check_messages
 from jiyi.model.scope import check_scope, visible_scopes
-from jiyi.model.scoring import final_weights
+from jiyi.model.scoring import DECAY_RATE, final_weights
 from jiyi.ports import ChatModel, ChatStore, DerivedIndex, Draft, ImportCounts, JobStore, Progress, RecordStore
 from jiyi.recall.request import Request
 
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from jiyi.notes import Notes
     from jiyi.notes.service import NotesService
     from jiyi.runtime import MemoryRuntime
-    from jiyi.runtime.service import Run
+    from jiyi.runtime.dependencies import Run
     from jiyi.text import Vocabulary
 
 P = ParamSpec("P")
@@ -230,7 +230,7 @@ class AgentMemory:
         since: datetime | None = None,
         until: datetime | None = None,
         weights: tuple[float, float, float] | None = None,
-        decay_rate: float = 0.99,
+        decay_rate: float = DECAY_RATE,
         context: int = 0,
         now: datetime | None = None,
         highlights: bool = False,

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from jiyi.model.entry import EntryVersion
 from jiyi.model.identity import new_id
-from jiyi.runtime.api import BaseMemory, ConsolidationReport, FeedbackResult, MergeLike, NewMemory
+from jiyi.runtime.values import BaseMemory, ConsolidationReport, FeedbackResult, MergeLike, NewMemory
 
 
 class NoopRuntime:

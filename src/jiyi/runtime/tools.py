@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from jiyi.errors import InvalidInputError
 
 if TYPE_CHECKING:
-    from jiyi.runtime.api import BaseMemory, MemoryRuntime
+    from jiyi.runtime.api import MemoryRuntime
+    from jiyi.runtime.values import BaseMemory
 
 Arguments: TypeAlias = str | Mapping[str, Any]
 """As the model gives them: JSON text, or what was read from it."""

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from jiyi.recall import RecallEngine, Request
     from jiyi.recall.tags import TagMirror
     from jiyi.runtime import MemoryRuntime
-    from jiyi.runtime.service import Run, RuntimeDeps
+    from jiyi.runtime.dependencies import Run, RuntimeDeps
     from jiyi.text import Vocabulary
 
 _log = logging.getLogger("jiyi.runtime")
@@ -112,7 +112,7 @@ def assemble(
         def parts() -> RuntimeDeps:
             # A program that has no use for the runtime does not load it.
             from jiyi.backends.records.runtime import SqlRuntimeStore
-            from jiyi.runtime.service import RuntimeDeps
+            from jiyi.runtime.dependencies import RuntimeDeps
 
             runtime_store = SqlRuntimeStore(database)
             return RuntimeDeps(store, runtime_store, vocabulary, settings.limits, settings.scope, settings.actor)

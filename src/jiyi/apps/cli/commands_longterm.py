@@ -15,6 +15,7 @@ from jiyi.apps.cli.moments import last_moment, local
 from jiyi.apps.cli.sanitize import one_line, visible
 from jiyi.apps.cli.session import Session
 from jiyi.errors import InvalidInputError
+from jiyi.model.forgetting_curve import BASE_RETENTION, DEFAULT_THRESHOLD, STRENGTHENING_FACTOR
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -294,11 +295,15 @@ def curve(
         ),
     ] = None,
     days: Annotated[float, typer.Option("--days", metavar="N", help="How far to draw.")] = 60.0,
-    threshold: Annotated[float, typer.Option("--threshold", metavar="0..1", help="Below this it is forgotten.")] = 0.1,
-    base_retention: Annotated[float, typer.Option("--base-retention", metavar="X", help="Left after a day.")] = 0.9,
+    threshold: Annotated[
+        float, typer.Option("--threshold", metavar="0..1", help="Below this it is forgotten.")
+    ] = DEFAULT_THRESHOLD,
+    base_retention: Annotated[
+        float, typer.Option("--base-retention", metavar="X", help="Left after a day.")
+    ] = BASE_RETENTION,
     strengthening_factor: Annotated[
         float, typer.Option("--strengthening-factor", metavar="X", help="What each recall adds.")
-    ] = 1.5,
+    ] = STRENGTHENING_FACTOR,
     out: Annotated[
         Path | None, typer.Option("--out", metavar="FILE", help="Draw to an .svg or .png file.", show_default=False)
     ] = None,
