@@ -67,6 +67,9 @@ bench-recall: $(READY) ## measure recall on a question set: make bench-recall DA
 	@test -n '$(DATA)' || { echo 'Say which set: make bench-recall DATA=path/to/questions.jsonl' >&2; exit 2; }
 	@$(PY) -m bench.recall --data '$(DATA)' $(ARGS)
 
+picture: $(PRODUCT) ## draw docs/images/demo.svg, the picture of the README, from what the demo prints
+	@$(PY) -m tests.picture
+
 dist: $(READY) ## build the wheel and the source archive into dist/
 	@rm -rf dist
 	@$(PY) -m build --no-isolation --outdir dist $(ARGS)
