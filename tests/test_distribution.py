@@ -1,12 +1,13 @@
 """What `make dist` builds: the files of the archives, and the wheel at work in an empty environment."""
 
 import os
+import shutil
 import subprocess
 import sys
 import tarfile
 import venv
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -40,7 +41,7 @@ def wheel(archives: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def programs(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def programs(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """The programs of a new environment in which nothing but the wheel was installed."""
     folder = tmp_path_factory.mktemp("environment")
     venv.create(folder, symlinks=True)
@@ -48,7 +49,8 @@ def programs(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     environment = {name: value for name, value in _ALONE.items() if name != "HOME"}
     install: list[str | Path] = ["install", "--quiet", "--no-compile", "--disable-pip-version-check", wheel]
     run([sys.executable, "-m", "pip", "--python", folder / "bin" / "python", *install], folder, environment)
-    return folder / "bin"
+    yield folder / "bin"
+    shutil.rmtree(folder)  # 200 MB, of which pytest would keep several
 
 
 def test_the_wheel_has_every_file_of_the_package_and_no_other(wheel: Path) -> None:
