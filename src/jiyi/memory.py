@@ -25,7 +25,7 @@ from jiyi.model.message import Message, MessageLike, check_messages
 from jiyi.model.scope import check_scope, visible_scopes
 from jiyi.model.scoring import DECAY_RATE, final_weights
 from jiyi.ports import ChatModel, ChatStore, DerivedIndex, Draft, ImportCounts, JobStore, Progress, RecordStore
-from jiyi.recall.engine import Request
+from jiyi.recall.request import Request
 
 if TYPE_CHECKING:
     from types import TracebackType

@@ -180,7 +180,7 @@ def test_one_index_may_be_behind_while_the_other_is_not(impatient: AgentMemory, 
     assert (found["vectors"].answered, found["vectors"].behind) == (False, 4)
 
 
-@pytest.mark.parametrize("when", ["mark", "scan", "best", "of"])
+@pytest.mark.parametrize("when", ["log_position", "scan", "best", "of"])
 def test_when_the_vectors_go_away_in_the_middle_of_an_answer_words_answer_alone(
     impatient: AgentMemory, when: str
 ) -> None:

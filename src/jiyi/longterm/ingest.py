@@ -27,7 +27,7 @@ from jiyi.model.filters import Filters
 from jiyi.model.identity import new_id
 from jiyi.model.message import Message
 from jiyi.ports import Amendment
-from jiyi.recall.engine import Request
+from jiyi.recall.request import Request
 from jiyi.text import fold
 from jiyi.text.attributes import read_attribute
 from jiyi.text.change_words import is_temporary

@@ -15,7 +15,7 @@ from jiyi.model.entry import MESSAGE_TYPE, Explanation, MemoryEntry
 from jiyi.model.filters import Filters
 from jiyi.model.scope import visible_scopes
 from jiyi.model.scoring import FinalWeights, time_decay
-from jiyi.recall.engine import Request
+from jiyi.recall.request import Request
 from jiyi.text import fold
 
 if TYPE_CHECKING:

@@ -7,7 +7,8 @@ from dataclasses import replace
 
 from jiyi.model.entry import MemoryEntry
 from jiyi.model.filters import Filters
-from jiyi.recall.engine import RecallEngine, Request
+from jiyi.recall.engine import RecallEngine
+from jiyi.recall.request import Request
 from jiyi.runtime.api import Runtime
 from jiyi.runtime.dependencies import Run, RuntimeDeps
 from jiyi.runtime.service import Found, RuntimeService

@@ -13,8 +13,9 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from jiyi.backends.shared.term_rows import LENGTH_FLOOR, UNIT, mean_length, term_id
+from jiyi.backends.shared.term_rows import UNIT, mean_length, term_id
 from jiyi.model import clock
+from jiyi.model.bm25 import K1, LENGTH_FLOOR, B
 from jiyi.model.filters import Filters
 from jiyi.ports import ALONE, CONVERSATION, TermRow, TermStatistics
 
@@ -46,8 +47,6 @@ FOR_BIGRAMS, FOR_FILTERS = slice(11, 14), slice(14, 18)
 _THREAD, _EVENT_TIME, _ID, _LENGTH, _BIGRAM_LENGTH, _QUESTION_SHARE = 1, 3, 4, 5, 6, 7
 _WORDS, _WORD_COUNTS, _COUNTED, _BIGRAMS, _BIGRAM_COUNTS, _COUNTED_BIGRAMS = 8, 9, 10, 11, 12, 13
 _CATEGORY, _MEMORY_TYPE, _DOMAINS, _TAGS = 14, 15, 16, 17
-# The numbers of the scorer.
-_K1, _B = 0.9, 0.75
 
 
 class TermCounts(NamedTuple):
@@ -96,8 +95,8 @@ def bm25_order(
     else:
         frequency = np.asarray(df, dtype=np.float64)
     idf = np.log(1.0 + (np.maximum(entries - frequency, 0.0) + 0.5) / (frequency + 0.5))
-    norm = _K1 * (1.0 - _B + _B * floored / max(mean, 1.0))
-    scores = ((_K1 + 1.0) * tf * idf / (tf + norm[:, None])).sum(axis=1).tolist()
+    norm = K1 * (1.0 - B + B * floored / max(mean, 1.0))
+    scores = ((K1 + 1.0) * tf * idf / (tf + norm[:, None])).sum(axis=1).tolist()
     places = [place for place, score in enumerate(scores) if score > 0]
     places.sort(key=lambda place: (-scores[place], -times[place]))
     return places[:limit]

@@ -15,6 +15,7 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 from jiyi.model import clock
+from jiyi.model.bm25 import LENGTH_FLOOR
 from jiyi.model.entry import MemoryEntry
 from jiyi.ports import ALONE, CONVERSATION, TIMED, TermRow
 from jiyi.text import question_share
@@ -22,8 +23,6 @@ from jiyi.text import question_share
 if TYPE_CHECKING:
     from jiyi.text import Analysis, Analyzer
 
-LENGTH_FLOOR = 25
-"""Shorter texts count as this long: otherwise a set of short texts and one of long texts want different formulas."""
 UNIT = 1 << 32
 """What lengths are divided into: see `shortness`."""
 WORDS, BIGRAMS, CONVERSATIONS = 0, 1, 2

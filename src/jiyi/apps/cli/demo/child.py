@@ -1,4 +1,4 @@
-"""The process that the demo kills: it stores, says so, and waits for its end.
+"""The process that the demo kills: it stores one memory, reports it on standard output, and waits.
 
 python -m jiyi.apps.cli.demo.child DATA KEY CONTENT
 """
@@ -13,12 +13,12 @@ from jiyi.memory import create_memory
 
 
 async def store_and_wait(path: str, key: str, content: str) -> None:
-    """Store one memory, acknowledge it on standard output, and never close anything."""
+    """Store one memory and report its id on standard output; nothing is closed."""
     memory = await create_memory(path, background_indexing=False, embedder="none")
     entry = await memory.store(key, content)
     sys.stdout.write(f"{entry.id} {os.getpid()}\n")
     sys.stdout.flush()
-    # Nobody writes to this pipe: the end comes from outside. Should the parent die first, the read ends.
+    # The parent writes nothing to this pipe and kills this process. The read ends if the parent dies first.
     sys.stdin.read()
 
 

@@ -1,4 +1,4 @@
-"""The story itself: every chapter does something real and checks it. Nothing is drawn here."""
+"""The story of the demo: every chapter executes its step and checks the result. Nothing is drawn here."""
 
 from __future__ import annotations
 
@@ -50,19 +50,19 @@ _CHILD_SECONDS = 60
 
 
 class StoryBrokenError(Exception):
-    """A step of the story did not come true."""
+    """Raised when a check of the story fails."""
 
 
 @dataclass(slots=True)
 class Chapter:
-    """One step: what was done and what came of it, in both languages."""
+    """One step: what was done and its result, in both languages."""
 
     chinese: str
     english: str
     facts: list[tuple[str, str]] = field(default_factory=list)
     """(Chinese, English) sentences, all of them checked."""
     rows: list[tuple[str, ...]] = field(default_factory=list)
-    """Things to show as they are: questions and answers, versions."""
+    """What to show unchanged: questions and answers, versions."""
 
     def fact(self, chinese: str, english: str) -> None:
         """Add a sentence that has just been checked."""
@@ -77,27 +77,27 @@ class Chapter:
         }
 
 
-class Audience(Protocol):
-    """Who is told."""
+class Observer(Protocol):
+    """Is notified of every chapter."""
 
     def chapter(self, number: int, chapter: Chapter) -> None:
-        """A chapter has come true."""
+        """Called when the checks of a chapter have passed."""
         ...
 
 
 def expect(condition: bool, what: str) -> None:
-    """Break the story off when something did not come true."""
+    """Raise `StoryBrokenError` if a check failed."""
     if not condition:
         raise StoryBrokenError(f"the story did not come true: {what}")
 
 
-async def tell(path: Path, told: list[Chapter], audience: Audience) -> None:
-    """Play all chapters in this new data directory; each is appended to `told` when it has come true."""
+async def tell(path: Path, told: list[Chapter], observer: Observer) -> None:
+    """Run all chapters in this new data directory; each is appended to `told` when its checks have passed."""
 
     async def play(scene: Coroutine[Any, Any, Chapter]) -> None:
         chapter = await scene
         told.append(chapter)
-        audience.chapter(len(told), chapter)
+        observer.chapter(len(told), chapter)
 
     async with _open(path) as memory:
         await play(_store(memory))
@@ -113,7 +113,7 @@ async def tell(path: Path, told: list[Chapter], audience: Audience) -> None:
 
 
 def _open(path: Path) -> AgentMemory:
-    """A memory with the default settings: the story must not depend on the settings of the person who watches."""
+    """A memory with the default settings: the story does not depend on the settings of the user."""
     return AgentMemory(assemble(load_settings(path, environment={}, background_indexing=False)))
 
 
@@ -267,7 +267,7 @@ async def _best(memory: AgentMemory, question: str) -> MemoryEntry:
 
 
 def _store_and_die(path: Path, key: str, content: str) -> tuple[str, str]:
-    """Let a child process store and kill it after its acknowledgement; returns the entry's id and how it ended."""
+    """Kill a child process after it has acknowledged a write; returns the entry's id and how the process ended."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("JIYI_")}
     command = [sys.executable, "-m", "jiyi.apps.cli.demo.child", str(path), key, content]
     with subprocess.Popen(  # noqa: S603 - our own module in our own interpreter
@@ -276,7 +276,7 @@ def _store_and_die(path: Path, key: str, content: str) -> tuple[str, str]:
         stdout=subprocess.PIPE,
         env=environment,
         encoding="utf-8",
-        start_new_session=True,  # Ctrl-C is for the story, not for the child
+        start_new_session=True,  # so that Ctrl-C does not reach the child
     ) as child:
         acknowledged = child.stdout.readline() if child.stdout is not None else ""
         child.kill()

@@ -19,7 +19,6 @@ from jiyi.backends.shared.derived_file import FILE_ERRORS
 from jiyi.backends.shared.term_rows import (
     BIGRAMS,
     CONVERSATIONS,
-    LENGTH_FLOOR,
     UNIT,
     WORDS,
     Analysed,
@@ -33,6 +32,7 @@ from jiyi.backends.shared.term_rows import (
     term_id,
     term_row,
 )
+from jiyi.model.bm25 import LENGTH_FLOOR
 from jiyi.ports import ALONE, CONVERSATION, TermRow, TermStatistics
 
 R = TypeVar("R")

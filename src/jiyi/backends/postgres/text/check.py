@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from jiyi.backends.postgres.session import Connection
 from jiyi.backends.postgres.text.tables import PG_SEARCH, SCOPES, TALK_TERMS, TALKS, TERMS, TEXTS, State
-from jiyi.backends.shared.term_rows import LENGTH_FLOOR, UNIT
+from jiyi.backends.shared.term_rows import UNIT
+from jiyi.model.bm25 import LENGTH_FLOOR
 from jiyi.ports import CONVERSATION
 
 _SHORT = f"({UNIT} / greatest({{0}}, {LENGTH_FLOOR}))"

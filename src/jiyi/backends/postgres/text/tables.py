@@ -21,8 +21,9 @@ import psycopg
 from psycopg import sql
 
 from jiyi.backends.postgres.session import SCHEMA, Connection, make_schema
-from jiyi.backends.shared.term_rows import CONVERSATIONS, LENGTH_FLOOR, UNIT
+from jiyi.backends.shared.term_rows import CONVERSATIONS, UNIT
 from jiyi.errors import IndexDamagedError
+from jiyi.model.bm25 import LENGTH_FLOOR
 
 STATE, ALIVE = f"{SCHEMA}.text_state", f"{SCHEMA}.text_alive"
 TEXTS, SCOPES, TERMS = f"{SCHEMA}.texts", f"{SCHEMA}.text_scopes", f"{SCHEMA}.text_terms"
