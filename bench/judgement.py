@@ -1,8 +1,8 @@
-"""How well the long-term room judges: what it keeps of a round, what a later message replaces, and what is lost by that.
+"""How well the long-term room judges: what it keeps of a round, what a message replaces, and what is lost by that.
 
-The sets in bench/sets/judgement were written by three writers who had not seen the rules. Rounds are one message and its
-reply with the facts that are worth keeping; sequences are messages over time with what must still be known at the end
-and what must not. A third of every kind is held out: the rules were not changed after it had been measured.
+The sets in bench/sets/judgement were written by three writers who had not seen the rules. Rounds are one message and
+its reply with the facts that are worth keeping; sequences are messages over time with what must still be known at the
+end and what must not. A third of every kind is held out: the rules were not changed after it had been measured.
 
     python -m bench.judgement [--split dev] [--writers a,b,c] [--show rounds,sequences]
     python -m bench.judgement --split held_out --llm http://127.0.0.1:8000/v1 --llm-model NAME [--sample 20]
@@ -159,7 +159,9 @@ class Judge:
         if "sequences" in self._show and (lost or stays):
             console.print(f"{item['id']}: {item['messages']}", highlight=False, markup=False)
             console.print(f"    not known {[f['must'] for f in lost]} still there {[f['must'] for f in stays]}")
-            console.print(f"    current {[e.content for e in current]} hidden {[e.content for e in hidden]}", markup=False)
+            console.print(
+                f"    current {[e.content for e in current]} hidden {[e.content for e in hidden]}", markup=False
+            )
 
     def _prepare(self, item: Mapping[str, Any]) -> None:
         if isinstance(self._model, ScriptedJudge):
@@ -179,14 +181,11 @@ class Judge:
             counts.seconds += time.perf_counter() - begin
 
     def _entries(self, scope: str) -> tuple[list[MemoryEntry], list[MemoryEntry]]:
-        store = self._memory._target._lt.store
         facts = [e for e in self._memory.list(scope=scope, limit=1_000) if e.memory_type == "fact"]
-        return facts, store.inactive(scope, limit=1_000)
+        return facts, [each.entry for each in self._memory.longterm.superseded(scope, limit=1_000)]
 
 
-def measure(
-    place: Path, name: str, options: argparse.Namespace, language: str, model: ChatModel | None
-) -> Counts:
+def measure(place: Path, name: str, options: argparse.Namespace, language: str, model: ChatModel | None) -> Counts:
     """Run the sets of one language."""
     counts = Counts()
     writers = options.writers.split(",")
@@ -226,12 +225,12 @@ def models(options: argparse.Namespace) -> Iterator[list[tuple[str, ChatModel | 
     from jiyi.providers.openai_compatible import OpenAICompatibleModel
 
     if options.llm:
-        yield [(options.llm_model, OpenAICompatibleModel(options.llm_model, base_url=options.llm, api_key="none"))]
+        yield [(options.llm_model, OpenAICompatibleModel(options.llm, options.llm_model))]
         return
     from tests import real_model
 
     with real_model.running() as address:
-        yield [(real_model.NAME, OpenAICompatibleModel(real_model.NAME, base_url=address, api_key="none"))]
+        yield [(real_model.NAME, OpenAICompatibleModel(address, real_model.NAME))]
 
 
 def tell(report: Report, name: str, language: str, counts: Counts) -> None:
@@ -255,7 +254,8 @@ def tell(report: Report, name: str, language: str, counts: Counts) -> None:
     said = counts.rounds + sum(map(len, counts.sequences.values()))
     report.note(
         f"{name}, {language}: {counts.entries} entries of rounds, {counts.useful_entries} of them hold a wanted fact; "
-        f"{1_000 * counts.seconds / max(said, 1):.0f} ms an item, {counts.calls} model calls, {counts.failures} failures."
+        f"{1_000 * counts.seconds / max(said, 1):.0f} ms an item, {counts.calls} model calls, "
+        f"{counts.failures} failures."
     )
 
 
@@ -281,9 +281,9 @@ def main() -> None:
                 counts = measure(place, re.sub(r"\W+", "-", name), options, language, model)
                 tell(report, name, language, counts)
     report.note(
-        "precision: rounds of which something was kept rightly; recall: facts that one kept entry holds; domain: of those "
-        "found; sequences: everything current is known and nothing that is gone is shown as current; wrong losses: "
-        "facts that must still be known, were kept, and are hidden."
+        "precision: rounds of which something was kept rightly; recall: facts that one kept entry holds; domain: of "
+        "those found; sequences: everything current is known and nothing that is gone is shown as current; "
+        "wrong losses: facts that must still be known, were kept, and are hidden."
     )
     report.finish(options.results)
 

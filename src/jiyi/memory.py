@@ -515,7 +515,8 @@ class AgentMemory:
         scopes = None if scope is None else (check_scope(scope),)
         report = await self._run(maintain, self._lt, scopes, dry_run=bool(dry_run))
         self._written()
-        return report
+        consolidated = await self.runtime.consolidate_memories(memory_scope=scope, dry_run=bool(dry_run))
+        return {**report, "consolidated": consolidated.to_dict()}
 
     @property
     def _lt(self) -> LongtermDeps:

@@ -55,7 +55,7 @@ class _Line:
     offset: float
 
     def of(self, rows: Matrix) -> Matrix:
-        return cast("Matrix", rows @ self.weights + self.offset)
+        return rows @ self.weights + self.offset
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +108,9 @@ class StatementClassifier:
                 labels, texts = load()
                 self._learned_lines = _learn(labels, texts, self._vectors(texts))
                 if self._embedder is not None and not self._learned_lines.with_vectors:
-                    _log.info("%s does not help to tell the prototypes apart: features judge alone", self._embedder.identity)
+                    _log.info(
+                        "%s does not help to tell the prototypes apart: features judge alone", self._embedder.identity
+                    )
             return self._learned_lines
 
 

@@ -1,9 +1,9 @@
 """Which older facts a message replaces, and which part of them. Code decides; a model may only propose.
 
 The law: a message replaces a claim only if it says that something changed or ended (or corrects a mistake), speaks of
-the same subject, and of the same attribute. It replaces that claim alone: what else the older fact says stays, as a fact
-of its own. What adds, or is only for now, replaces nothing. Where subject and attribute are near but not certain, both
-stay and are linked as a possible conflict.
+the same subject, and of the same attribute. It replaces that claim alone: what else the older fact says stays, as a
+fact of its own. What adds, or is only for now, replaces nothing. Where subject and attribute are near but not certain,
+both stay and are linked as a possible conflict.
 """
 
 from __future__ import annotations
@@ -17,7 +17,15 @@ from jiyi.longterm.duplicates import Gist, gist
 from jiyi.model.entry import MemoryEntry
 from jiyi.text.change_words import adds, changes, ends, ends_life, ends_love, is_mistake, is_temporary
 from jiyi.text.normalize import fold
-from jiyi.text.subjects import SUBJECT_WORDS, USER, mentions_subject, names_in, starts_with_subject, subject_of, subject_words
+from jiyi.text.subjects import (
+    SUBJECT_WORDS,
+    USER,
+    mentions_subject,
+    names_in,
+    starts_with_subject,
+    subject_of,
+    subject_words,
+)
 from jiyi.text.topics import TOPICS, topics_of
 
 if TYPE_CHECKING:
@@ -57,7 +65,8 @@ _COMMON_HAN: Final = re.compile(
     r"[的了是在我你他她它们这那有和就都也不没一个上下来去到说要会很还又最给把被从对为与以及吗呢吧啊呀年月日天点号今明昨每周时现后前里]"
 )
 _STRONG: Final = re.compile(
-    r"换|改|搬|跳槽|转(?:岗|园|到)|[推延挪]到|变成|不再|\b(?:switch\w*|swap\w*|replac\w*|moved (?:to|out)|instead|changed|no longer|deferred|used to)\b"
+    r"换|改|搬|跳槽|转(?:岗|园|到)|[推延挪]到|变成|不再|\b(?:switch\w*|swap\w*|replac\w*|moved (?:to|out)"
+    r"|instead|changed|no longer|deferred|used to)\b"
 )
 
 
@@ -94,8 +103,8 @@ def judge(message: str, olds: Sequence[Known], analyzer: Analyzer) -> list[Findi
         return []
     if ends_life(folded) and (over := _ended(folded, olds)):
         return over
-    if ends_love(folded) and (over := [old for old in olds if _of_partners(old)]):
-        return [Finding(old, REPLACES, 2.0, reason="they have parted") for old in over]
+    if ends_love(folded) and (partners := [old for old in olds if _of_partners(old)]):
+        return [Finding(old, REPLACES, 2.0, reason="they have parted") for old in partners]
     new = gist(message, analyzer)
     best: dict[str, tuple[float, int, Known, list[str], int]] = {}
     for place, old in enumerate(olds):
@@ -127,11 +136,10 @@ def _replaced_piece(new: Gist, pieces: Sequence[str], values: Sequence[float], a
     """
     best = max(range(len(pieces)), key=lambda number: values[number])
     gists = [gist(piece, analyzer) for piece in pieces]
-    for values_of in (lambda each: each.times, lambda each: each.numbers):
-        if values_of(new):
-            same = [number for number, each in enumerate(gists) if values_of(each)]
-            if len(same) == 1 or (same and best in same):
-                return best if best in same else same[0]
+    for wanted, theirs in ((new.times, [each.times for each in gists]), (new.numbers, [each.numbers for each in gists])):
+        same = [number for number, values_there in enumerate(theirs) if wanted and values_there]
+        if len(same) == 1 or (same and best in same):
+            return best if best in same else same[0]
     return best
 
 
@@ -155,7 +163,9 @@ def supports(message: str, old: Known, analyzer: Analyzer) -> Finding | None:
         return None
     ending = ends(folded) or ends_life(folded)
     pieces = _pieces(old.entry.content)
-    values = [_agreement(folded, new, old, piece, analyzer, ending=ending, mistaken=is_mistake(folded)) for piece in pieces]
+    values = [
+        _agreement(folded, new, old, piece, analyzer, ending=ending, mistaken=is_mistake(folded)) for piece in pieces
+    ]
     best = _replaced_piece(new, pieces, values, analyzer)
     marked = changes(folded) or ending or is_mistake(folded)
     single = any(_SINGLE[name] for name in topics_of(folded) if name in topics_of(fold(pieces[best])))
@@ -178,7 +188,9 @@ def _ended(folded: str, olds: Sequence[Known]) -> list[Finding]:
         names = names_in(old.entry.content)
         text = fold(old.entry.content)
         named = any(_mentions(folded, name) for name in names)
-        first = re.match(r"[\u3400-\u9fff]{2,3}(?=上|昨|今|前|没|走|去|已)|[a-z][\w'-]+(?= (?:died|passed|didn|is|was))", folded)
+        first = re.match(
+            r"[\u3400-\u9fff]{2,3}(?=上|昨|今|前|没|走|去|已)|[a-z][\w'-]+(?= (?:died|passed|didn|is|was))", folded
+        )
         if named or (first is not None and _mentions(text, first[0])):
             found.append(Finding(old, REPLACES, 2.0, reason="it has died"))
     return found
@@ -197,7 +209,11 @@ def _agreement(
     of_piece = gist(piece, analyzer)
     who = {fold(name) for name in names_in(old.entry.content)} | SUBJECT_WORDS
     words = {word for word in new.terms & of_piece.terms if word not in who}
-    words |= {pair for pair in _pairs(folded) & _pairs(part) if not any(pair in word or word in pair for word in (*who, *words))}
+    words |= {
+        pair
+        for pair in _pairs(folded) & _pairs(part)
+        if not any(pair in word or word in pair for word in (*who, *words))
+    }
     value += min(1.6, (1.0 if ending else 0.8) * len(words))
     if (new.numbers or new.times) and (of_piece.numbers or of_piece.times):
         value += 0.5 if mistaken or words or shared else 0.3
@@ -220,7 +236,7 @@ def _subject(old: Known) -> str:
     return claim.subject if claim is not None else subject_of(fold(old.entry.content))
 
 
-def _same_subject(message: str, folded: str, new: Gist, old: Known, *, newest: bool) -> bool:
+def _same_subject(message: str, folded: str, new: Gist, old: Known, *, newest: bool) -> bool:  # noqa: PLR0911
     theirs = _subject(old)
     text = fold(old.entry.content)
     if any(_mentions(folded, name) for name in names_in(old.entry.content)):
@@ -243,7 +259,9 @@ def _same_subject(message: str, folded: str, new: Gist, old: Known, *, newest: b
 def _subjects(folded: str) -> set[str]:
     """Whom the clauses of a message are about; empty text for a clause that does not say."""
     clauses = [part.strip() for part in re.split(r"[，,；;。.!！?？]\s*", folded) if part.strip()]
-    found = {subject_of(clause) if starts_with_subject(clause) or subject_of(clause) != USER else "" for clause in clauses}
+    found = {
+        subject_of(clause) if starts_with_subject(clause) or subject_of(clause) != USER else "" for clause in clauses
+    }
     return found | {USER} if "" in found and len(found) > 1 else found if found != {""} else {"", USER}
 
 

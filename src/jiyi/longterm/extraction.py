@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from jiyi.errors import ContextOverflowError
+from jiyi.errors import ContextOverflowError, ModelReplyError
 from jiyi.longterm.classifier import WORTH_KEEPING, StatementClassifier
+from jiyi.longterm.rule_router import route_by_rules
 from jiyi.longterm.structured_output import ask_json, shown, wrong
 from jiyi.longterm.untrusted import is_steering, looked_at, readable
-from jiyi.model.domain import DOMAINS
+from jiyi.model.domain import DOMAINS, SUBSTANTIAL
 from jiyi.ports import ChatModel
 from jiyi.prompts.longterm import LONGEST_FACT, MAX_FACTS, SCORE_ACCEPTED, SCORE_SCHEMA, score_messages
 from jiyi.text import fold, sentences
@@ -22,6 +24,7 @@ from jiyi.text.non_statements import LEAD_IN
 from jiyi.text.smalltalk import is_small_talk
 from jiyi.text.topics import topics_of
 
+_log = logging.getLogger("jiyi.longterm")
 MIN_SCORE = 0.7
 _MAX_BY_RULES = 20
 _REPLY_TOKENS = 2_000
@@ -33,7 +36,14 @@ _WINDOW = 6
 _NOT_PLAINLY_NOTHING = -0.35
 _SURE = 0.45
 _MIN_WITHOUT_TOPIC = 5
-_IMPORTANCE: Final = {"allergy": 0.95, "medication": 0.9, "health": 0.85, "name": 0.9, "contact": 0.85, "appointment": 0.75}
+_IMPORTANCE: Final = {
+    "allergy": 0.95,
+    "medication": 0.9,
+    "health": 0.85,
+    "name": 0.9,
+    "contact": 0.85,
+    "appointment": 0.75,
+}
 # That it was asked to be remembered is not part of what is remembered.
 _ASKED_TO = re.compile(
     r"[，,。.;；\s]+(?:请|麻烦)?(?:你|您)?(?:一定要?|帮我)?(?:记住|记一下|记得)[。.!！]*$"
@@ -87,10 +97,7 @@ def propose(
     """
     if not (said.user or said.assistant):
         return []
-    if model is None:
-        found = _by_rules(said, classifier or StatementClassifier(None))
-    else:
-        found = _by_model(model, said, known)
+    found = _by_model(model, said, known) if model else _by_rules(said, classifier or StatementClassifier(None))
     return [proposal for proposal in found if proposal.worth_keeping and not is_steering(proposal.text)]
 
 
@@ -103,7 +110,9 @@ def _by_rules(said: Round, classifier: StatementClassifier) -> list[Proposal]:
     claims = [claim for sentence in kept for claim in split_claims(sentence) if _says_something(claim)][:_MAX_BY_RULES]
     domains = classifier.domains(claims)
     return [
-        Proposal(_fact(LEAD_IN.sub("", claim.text).strip() or claim.text), importance_of(claim.text), domain, claim=claim)
+        Proposal(
+            _fact(LEAD_IN.sub("", claim.text).strip() or claim.text), importance_of(claim.text), domain, claim=claim
+        )
         for claim, domain in zip(claims, domains, strict=True)
     ]
 
@@ -119,9 +128,9 @@ def _kept_sentences(text: str, classifier: StatementClassifier) -> list[str]:
     for place, part in enumerate(parts):
         whole, own = worth[place // _WINDOW], worth[len(windows) + place]
         alone = len(parts) == 1
-        if whole >= WORTH_KEEPING and (alone or own >= _NOT_PLAINLY_NOTHING):
-            found.append(part)
-        elif whole < WORTH_KEEPING and own >= _SURE:
+        if (whole >= WORTH_KEEPING and (alone or own >= _NOT_PLAINLY_NOTHING)) or (
+            whole < WORTH_KEEPING and own >= _SURE
+        ):
             found.append(part)
     return found
 
@@ -159,13 +168,27 @@ def _by_model(model: ChatModel, said: Round, known: Sequence[str]) -> list[Propo
 
 
 def _read(model: ChatModel, reply: Any, known: int) -> list[Proposal]:
-    """Check every value: a model can be wrong, or have been talked into something."""
+    """Check every value: a model can be wrong, or have been talked into something.
+
+    A flawed item loses only itself; a reply of nothing but flawed items is an error, and is asked for again.
+    """
     items = reply.get("memories", [reply]) if isinstance(reply, dict) else None
     if not isinstance(items, list):
         raise wrong(model, "no list of memories")
     if len(items) > MAX_FACTS:
         raise wrong(model, f"{len(items)} memories for one round, more than {MAX_FACTS}")
-    return [_read_one(model, item, known) for item in items]
+    found: list[Proposal] = []
+    flaws: list[ModelReplyError] = []
+    for item in items:
+        try:
+            found.append(_read_one(model, item, known))
+        except ModelReplyError as error:
+            flaws.append(error)
+    if flaws and not found:
+        raise flaws[0]
+    for flaw in flaws:
+        _log.warning("one of %d proposals is left out: %s", len(items), flaw)
+    return found
 
 
 def _read_one(model: ChatModel, item: Any, known: int) -> Proposal:
@@ -177,7 +200,11 @@ def _read_one(model: ChatModel, item: Any, known: int) -> Proposal:
     if not isinstance(text, str):
         raise wrong(model, f"extracted_fact {shown(text)}, which is no text")
     if domain not in DOMAINS:
-        raise wrong(model, f"domain {shown(domain)}, which is none of the six")
+        mended = next((each for each in route_by_rules(text) if each in SUBSTANTIAL), None)
+        if mended is None or not isinstance(domain, str):
+            raise wrong(model, f"domain {shown(domain)}, which is none of the six")
+        _log.warning("%s named the domain %s, which is none of the six: %s is taken", model.name, shown(domain), mended)
+        domain = mended
     corrects = item.get("corrects")
     place = corrects - 1 if isinstance(corrects, int) and not isinstance(corrects, bool) else None
     return Proposal(_fact(text), float(score), domain, place if place is not None and 0 <= place < known else None)

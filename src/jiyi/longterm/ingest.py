@@ -389,10 +389,11 @@ def _repeats(new: Gist, old: Gist, asked: frozenset[str]) -> bool:
 def _read_claim(text: str, trust: str) -> Claim:
     """The parts of a fact, as far as its words tell them."""
     spoken = _spoken(text)
-    (first, *_) = split_claims(spoken) or [None]
+    claims = split_claims(spoken)
     setting = read_attribute(spoken)
-    if first is None:
+    if not claims:
         return Claim(said_by=USER if trust == "user" else "assistant")
+    first = claims[0]
     return Claim(
         subject=setting[0] if setting is not None else first.subject,
         attribute=setting[1] if setting is not None else first.topic,

@@ -119,7 +119,7 @@ class MemoryEntry:
     superseded_by: str | None = None
     """The id of the entry that took its place, if it was corrected."""
     summarized_by: str | None = None
-    """The id of the reflection that speaks for it: it is then found by words and by key, no longer by meaning."""
+    """The id of the reflection that was made from it; it is found as before."""
     version: int = 1
 
     relevance_score: float | None = None

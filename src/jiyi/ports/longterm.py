@@ -39,6 +39,8 @@ class Fading:
     last_accessed_at: datetime
     access_count: int
     importance_score: float
+    attribute: str = ""
+    """What the fact is about, if that is known: some attributes are not forgotten."""
 
     @property
     def place(self) -> FadingPlace:

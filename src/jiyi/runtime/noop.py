@@ -54,6 +54,10 @@ class NoopRuntime:
         """There is nothing to do."""
         return ConsolidationReport(dry_run=dry_run, examples={"merged": (), "faded": (), "archived": ()})
 
+    async def update(self, memory_id: str, **_: Any) -> BaseMemory | None:
+        """There is nothing to change."""
+        return None
+
     async def get(self, memory_id: str, **_: Any) -> BaseMemory | None:
         """Nothing."""
         return None

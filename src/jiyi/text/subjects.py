@@ -7,7 +7,19 @@ from typing import Final
 
 from jiyi.text.normalize import fold
 
-__all__ = ["PRONOUN", "SUBJECT_WORDS", "USER", "is_person", "mentions_subject", "named_subject", "names_in", "starts_with_subject", "subject_of", "subject_words"]
+__all__ = [
+    "PRONOUN",
+    "SUBJECT_WORDS",
+    "USER",
+    "is_person",
+    "mentions_subject",
+    "named_subject",
+    "names_in",
+    "relation_in",
+    "starts_with_subject",
+    "subject_of",
+    "subject_words",
+]
 
 USER: Final = "user"
 
@@ -60,9 +72,35 @@ _CANONICAL: Final[dict[str, tuple[str, ...]]] = {
     "childminder": ("保姆", "childminder", "nanny", "babysitter"),
     "assistant": ("助理", "pa"),
     "drummer": ("drummer", "bassist", "singer", "dm"),
-    "dog": ("狗", "狗狗", "柯基", "金毛", "dog", "puppy", "beagle", "lurcher", "whippet", "labrador", "spaniel", "corgi"),
+    "dog": (
+        "狗",
+        "狗狗",
+        "柯基",
+        "金毛",
+        "dog",
+        "puppy",
+        "beagle",
+        "lurcher",
+        "whippet",
+        "labrador",
+        "spaniel",
+        "corgi",
+    ),
     "cat": ("猫", "猫咪", "橘猫", "cat", "kitten"),
-    "pet": ("仓鼠", "兔子", "乌龟", "鹦鹉", "hamster", "rabbit", "gecko", "ferret", "goldfish", "tortoise", "parrot", "snake"),
+    "pet": (
+        "仓鼠",
+        "兔子",
+        "乌龟",
+        "鹦鹉",
+        "hamster",
+        "rabbit",
+        "gecko",
+        "ferret",
+        "goldfish",
+        "tortoise",
+        "parrot",
+        "snake",
+    ),
 }
 _NOT_PEOPLE: Final = frozenset({"dog", "cat", "pet"})
 _BY_WORD: Final = {word: subject for subject, words in _CANONICAL.items() for word in words}
@@ -76,10 +114,12 @@ _ZH_LEAD: Final = (
 )
 _ZH_KIN: Final = "|".join(map(re.escape, _HAN))
 _SUBJECT_ZH: Final = re.compile(
-    rf"^(?:那|还有|另外|对了|请问|开学了|哦)?[，,]?(?:给|把|带|陪|帮|为|送)?(?:(?:{_ZH_LEAD}|[他她佢])(?:{_ZH_KIN}|)的?)?{_ZH_LEAD}(?P<of>{_ZH_KIN})"
+    rf"^(?:那|还有|另外|对了|请问|开学了|哦)?[，,]?(?:给|把|带|陪|帮|为|送)?(?:(?:{_ZH_LEAD}"
+    rf"|[他她佢])(?:{_ZH_KIN}|)的?)?{_ZH_LEAD}(?P<of>{_ZH_KIN})"
 )
 _SUBJECT_EN: Final = re.compile(
-    r"^(?:(?:and|but|so|ok|oh|btw|also|actually),? )*(?:(?:me and )?(?:my|our|the|his|her|another|a)(?: (?:new|old|oldest|own|other|youngest|eldest|lil|little|big|best|older|younger|late|dear)){0,2} )?"
+    r"^(?:(?:and|but|so|ok|oh|btw|also|actually),? )*(?:(?:me and )?(?:my|our|the|his|her|another|a)(?: (?:new"
+    r"|old|oldest|own|other|youngest|eldest|lil|little|big|best|older|younger|late|dear)){0,2} )?"
     rf"(?P<of>{'|'.join(map(re.escape, _LATIN))})(?=\b|'s\b|s\b)"
 )
 # "our drummer told me", 我公公原话: anywhere near the beginning of the clause.
@@ -88,25 +128,85 @@ _NEAR_EN: Final = re.compile(
     r"\b(?:my|our)(?: (?:new|oldest|own|other|youngest|eldest|lil|little|big|best|older|younger)){0,2} "
     rf"(?P<of>{'|'.join(map(re.escape, _LATIN))})(?=\b|s\b)"
 )
-_FIRST_PERSON: Final = re.compile(r"^(?:那|其实|现在|今年|平时|以后|目前|每.{1,4})?(?:我|咱|俺|本人)|^(?:i|i'm|im|i've|ive|i'd|we|we're|we've|my|our)\b")
+_FIRST_PERSON: Final = re.compile(
+    r"^(?:那|其实|现在|今年|平时|以后|目前|每.{1,4})?(?:我|咱|俺|本人)|^(?:i|i'm|im|i've|ive|i'd|we|we're|we've"
+    r"|my|our)\b"
+)
 PRONOUN: Final = re.compile(r"^(?:他|她|它|佢|人家)(?!们都说)|^(?:he|she|it|they|he's|she's|it's|hes|shes|they're)\b")
 _NAMED: Final = re.compile(
     r"(?:叫(?:做)?|名叫|小名|名字是?|改叫)(?P<zh>[\u3400-\u9fffA-Za-z]{1,6}?)(?=$|[，。！,.!；;、\s了吧就啦]|的|今年)"
     r"|(?:室友|同事|朋友|组长|同桌|班主任|老师|领导|闺蜜|堂妹|表姐|哥们)(?P<zh2>[阿小老大][\u3400-\u9fff])(?=[^，。]|$)"
     r"|\b(?:called|named|name is|names are|[Mm]eet) (?P<en>[A-Za-z][\w'-]+)"
-    r"|\b(?:[Mm]y|[Oo]ur) (?:\w+ ){0,3}?(?:boss|son|daughter|kid|sister|brother|friend|flatmate|roommate|roomie|roomate|boyfriend|girlfriend|bf|gf|partner|wife|husband|childminder|colleague"
-    r"|cousin|cat|dog|rabbit|beagle|goldfish|hamster|pa|nephew|niece|advisor|coworker|ex|teacher|neighbour|neighbor|mate)(?: is|,|'s name is|) (?!(?:called|named|born|and|who|that|was|has|got)\b)(?P<en2>[A-Z][a-z]+|[a-z]{3,9}(?= (?:is|plays|wants|has|got|supports|said)\b))"
+    r"|\b(?:[Mm]y|[Oo]ur) (?:\w+ ){0,3}?(?:boss|son|daughter|kid|sister|brother|friend|flatmate|roommate|roomie"
+    r"|roomate|boyfriend|girlfriend|bf|gf|partner|wife|husband|childminder|colleague"
+    r"|cousin|cat|dog|rabbit|beagle|goldfish|hamster|pa|nephew|niece|advisor|coworker|ex|teacher|neighbour"
+    r"|neighbor|mate)(?: is|,|'s name is|) (?!(?:called|named|born|and|who|that|was|has"
+    r"|got)\b)(?P<en2>[A-Z][a-z]+|[a-z]{3,9}(?= (?:is|plays|wants|has|got|supports|said)\b))"
     r"|\b(?:[Mm]y|[Oo]ur) (?:[a-z-]+ ){1,3}(?P<en4>[A-Z][a-z]+)\b(?! (?:Street|Road|School|Court|Bridge))"
     r"|(?:^|\bthe )(?:cat|dog|baby|rabbit), (?P<en3>[A-Z][a-z]+)",
 )
 
 
 _NAME_SUBJECT: Final = re.compile(
-    r"^(?:[Oo]ld |[Pp]rofessor |[Dd]r\.? |[Mm]rs?\.? |[Mm]s\.? |[Oo]ur )?(?P<of>[A-Z][a-z]{2,})(?:'s\b| (?:is|has|was|plays|got|gets|lives|works|wants|said|says|told|can't|heads|does|and I)\b)"
+    r"^(?:[Oo]ld |[Pp]rofessor |[Dd]r\.? |[Mm]rs?\.? |[Mm]s\.? |[Oo]ur )?(?P<of>[A-Z][a-z]{2,})(?:'s\b| (?:is"
+    r"|has|was|plays|got|gets|lives|works|wants|said|says|told|can't|heads|does|and I)\b)"
 )
 _NO_NAMES: Final = frozenset(
-    "this that there what which who when where why how here then they these those she her his its your our and but now today tomorrow every each some any one two "
-    "most mother father dad mum wife husband work home life everything nothing someone everyone coffee dinner lunch breakfast rent boss tea".split()  # noqa: SIM905
+    [
+        "this",
+        "that",
+        "there",
+        "what",
+        "which",
+        "who",
+        "when",
+        "where",
+        "why",
+        "how",
+        "here",
+        "then",
+        "they",
+        "these",
+        "those",
+        "she",
+        "her",
+        "his",
+        "its",
+        "your",
+        "our",
+        "and",
+        "but",
+        "now",
+        "today",
+        "tomorrow",
+        "every",
+        "each",
+        "some",
+        "any",
+        "one",
+        "two",
+        "most",
+        "mother",
+        "father",
+        "dad",
+        "mum",
+        "wife",
+        "husband",
+        "work",
+        "home",
+        "life",
+        "everything",
+        "nothing",
+        "someone",
+        "everyone",
+        "coffee",
+        "dinner",
+        "lunch",
+        "breakfast",
+        "rent",
+        "boss",
+        "tea",
+    ]
 )
 
 
@@ -154,6 +254,12 @@ def mentions_subject(folded: str, subject: str) -> bool:
         (word in folded) if not word.isascii() else re.search(rf"\b{re.escape(word)}s?\b", folded) is not None
         for word in _CANONICAL.get(subject, ())
     )
+
+
+def relation_in(subject: str, language: str) -> str:
+    """A subject in words of a language: a relation by its first word there, a name as it is."""
+    words = _CANONICAL.get(subject, ())
+    return next((word for word in words if word.isascii() == (language == "en")), subject)
 
 
 def is_person(subject: str) -> bool:

@@ -115,7 +115,16 @@ def assemble(
             from jiyi.runtime.dependencies import RuntimeDeps
 
             runtime_store = SqlRuntimeStore(database)
-            return RuntimeDeps(store, runtime_store, vocabulary, settings.limits, settings.scope, settings.actor)
+            return RuntimeDeps(
+                store,
+                runtime_store,
+                vocabulary,
+                settings.limits,
+                settings.scope,
+                settings.actor,
+                zone=settings.zone,
+                strict_scope=settings.strict_scope,
+            )
 
         if settings.enable_simple_memory:
             recall = _simple(settings, store, tags, parts())
@@ -304,6 +313,7 @@ def _longterm(
         limits=settings.limits,
         actor=settings.actor,
         recallable=settings.recall_messages,
+        exempt=settings.forgetting_exempt,
         now=now or utc_now,
     )
 

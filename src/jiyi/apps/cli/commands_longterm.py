@@ -149,6 +149,8 @@ def recall(
             top_k_final=limit,
             domains=domain or None,
             as_of=last_moment(as_of, "--as-of", zone) if as_of is not None else None,
+            # Looking is no use: it must not change what is forgotten.
+            touch=False,
         )
         return found, zone
 

@@ -41,7 +41,7 @@ from jiyi.backends.milvus.schema import (
     state_indexes,
 )
 from jiyi.backends.milvus.scope_cache import ScopeCache
-from jiyi.backends.shared.embedding import CHUNK_COLUMNS, embed_entries, parted
+from jiyi.backends.shared.embedding import CHUNK_COLUMNS, embed_entries
 from jiyi.backends.shared.vector_matrix import Floats, MatrixScan
 from jiyi.errors import ConfigError, IndexDamagedError, IndexingError, IndexUnavailableError
 from jiyi.model import clock
@@ -206,10 +206,9 @@ class MilvusVectors:
                 self._apply(state, batch)
 
     def _apply(self, state: State, batch: IndexBatch) -> None:
-        held, left = parted(batch.upserts)
-        gone = [*(entry_id for _, entry_id in batch.removals), *(entry.id for entry in left)]
-        known = self._known(state, state.generation, [*(entry.id for entry in held), *gone])
-        fresh = [entry for entry in held if not self._is_held(known.get(entry.id), entry)]
+        gone = [entry_id for _, entry_id in batch.removals]
+        known = self._known(state, state.generation, [*(entry.id for entry in batch.upserts), *gone])
+        fresh = [entry for entry in batch.upserts if not self._is_held(known.get(entry.id), entry)]
         sources = [state.generation]
         written = self._put(state.generation, fresh, known, batch.log_position.sequence, sources, state)
         removed = [
@@ -294,9 +293,8 @@ class MilvusVectors:
         sources = [target, *([state.generation] if usable and self._is_sound(state.generation) else [])]
         done, after, timestamp = 0, "", 0
         while page := store.scan(after_id=after, limit=self.batch_size):
-            entries, _ = parted(page)
-            known = {} if fresh else self._known(state, target, [entry.id for entry in entries], STRONG)
-            new = [entry for entry in entries if not self._is_held(known.get(entry.id), entry)]
+            known = {} if fresh else self._known(state, target, [entry.id for entry in page], STRONG)
+            new = [entry for entry in page if not self._is_held(known.get(entry.id), entry)]
             timestamp = max(timestamp, self._put(target, new, known, head.sequence, sources, state).timestamp)
             done, after = done + len(page), page[-1].id
             if progress is not None:

@@ -218,9 +218,7 @@ def bucket(entry_id: str) -> int:
 
 
 def row_fingerprint(entry: MemoryEntry) -> str:
-    """A hash of all that the rows of an entry show; nothing where a reflection speaks for it."""
-    if entry.summarized_by is not None:
-        return ""
+    """A hash of all that the rows of an entry show."""
     return text_hash(
         entry.content,
         clock.to_text(entry.event_time),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -30,6 +31,7 @@ _FADING = (
     _columns.last_accessed_at,
     _columns.access_count,
     _columns.importance_score,
+    _columns.source,
 )
 
 
@@ -232,7 +234,17 @@ class SqlLongtermStore:
             later = sa.or_(_columns.created_at > moment, sa.and_(_columns.created_at == moment, _columns.id > entry_id))
             statement = statement.where(_columns.created_at >= moment, later)
         with self._database.read((scope,)) as connection:
-            return [Fading(*row) for row in connection.execute(statement)]
+            return [
+                Fading(
+                    row.id,
+                    row.created_at,
+                    row.last_accessed_at,
+                    row.access_count,
+                    row.importance_score,
+                    _attribute(row.source),
+                )
+                for row in connection.execute(statement)
+            ]
 
     def forget_faded(self, scope: str, faded: Sequence[Fading], *, actor: str) -> int:
         """Take these out of recall, in one transaction; those that were touched, pinned or changed since are left."""
@@ -260,6 +272,11 @@ class SqlLongtermStore:
         """Delete tags that no entry has; returns how many."""
         with self._database.write() as connection:
             return tags.collect(connection)
+
+
+def _attribute(source: str) -> str:
+    """The attribute of a fact's claim; most sources have none, and are not read."""
+    return str(json.loads(source)["claim"].get("attribute", "")) if '"claim"' in source else ""
 
 
 def unlink(connection: sa.Connection, gone: MemoryEntry, actor: str, *, erase: bool) -> None:

@@ -95,6 +95,7 @@ _TOUCH = (
     .where(_ONE_OF)
     .values(access_count=memory_records.c.access_count + 1, last_accessed_at=sa.bindparam("at_"))
 )
+_SHOW = memory_records.update().where(_ONE_OF).values(last_accessed_at=sa.bindparam("at_"))
 _PLACES = sa.select(
     memory_changes.c.sequence,
     memory_changes.c.entry_id,
@@ -310,10 +311,18 @@ class SqlRecordStore:
         with self._database.read() as connection:
             return tags.tags_since(connection, known)
 
-    def tagged(self, tag_ids: Iterable[int], filters: Filters, *, limit: int, each_type: bool = False) -> Tagged:
+    def tagged(
+        self,
+        tag_ids: Iterable[int],
+        filters: Filters,
+        *,
+        limit: int,
+        each_type: bool = False,
+        day_shift: int = 0,
+    ) -> Tagged:
         """Entries with any of these tags: most tags first, then newer day, strength, newest."""
         with self._database.read(filters.scopes) as connection:
-            return tags.tagged(connection, tag_ids, filters, limit=limit, each_type=each_type)
+            return tags.tagged(connection, tag_ids, filters, limit=limit, each_type=each_type, day_shift=day_shift)
 
     def tag_usage(self, scopes: Sequence[str], *, limit: int, offset: int) -> list[tuple[str, int]]:
         """Tags of the active entries of these scopes with how many have each; the most used first."""
@@ -325,12 +334,13 @@ class SqlRecordStore:
         with self._database.write() as connection:
             return tags.collect(connection)
 
-    def touch(self, ids: Sequence[str], at: datetime) -> None:
-        """Count an access to each of these entries; no new version, nothing to re-index."""
+    def touch(self, ids: Sequence[str], at: datetime, *, used: bool = True) -> None:
+        """Note the time of access, and with `used` count it; no new version, nothing to re-index."""
+        statement = _TOUCH if used else _SHOW
         if ids:
             with self._database.write(scopes_of(self._database, ids), durable=False) as connection:
                 for start in range(0, len(ids), CHUNK):
-                    connection.execute(_TOUCH, {"ids_": list(dict.fromkeys(ids[start : start + CHUNK])), "at_": at})
+                    connection.execute(statement, {"ids_": list(dict.fromkeys(ids[start : start + CHUNK])), "at_": at})
 
     def head(self) -> LogPosition:
         """The last place of the change log."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
+from datetime import timedelta
 from functools import cache, lru_cache
 from typing import Any
 
@@ -112,11 +113,24 @@ def tag_usage(connection: sa.Connection, scopes: Sequence[str], *, limit: int, o
 
 
 def tagged(
-    connection: sa.Connection, tag_ids: Iterable[int], filters: Filters, *, limit: int, each_type: bool
+    connection: sa.Connection,
+    tag_ids: Iterable[int],
+    filters: Filters,
+    *,
+    limit: int,
+    each_type: bool,
+    day_shift: int = 0,
 ) -> Tagged:
-    """Entries with any of these tags: most tags first, then newer day, strength, newest."""
+    """Entries with any of these tags: most tags first, then newer day, strength, newest.
+
+    `day_shift` is by how many minutes the user's day is ahead of that of UTC.
+    """
     dialect, ids = connection.dialect.name, sorted(tag_ids)
-    wanted = {"tag_ids_": json.dumps(ids) if dialect == "sqlite" else ids, "limit_": limit}
+    wanted = {
+        "tag_ids_": json.dumps(ids) if dialect == "sqlite" else ids,
+        "limit_": limit,
+        "shift_": _shift(dialect, day_shift),
+    }
     found = connection.execute(_ranking(filters, each_type, dialect), wanted)
     ranked = [(row[0], int(row[1]), int(row[2])) for row in found]
     entries: dict[str, MemoryEntry] = {}
@@ -126,6 +140,19 @@ def tagged(
             entry = entry_of(row)
             entries[entry.id] = entry
     return Tagged([(entries[entry_id], hits) for entry_id, hits, _ in ranked], ranked[0][2] if ranked else 0)
+
+
+def _shift(dialect: str, minutes: int) -> str | timedelta:
+    return f"{minutes:+d} minutes" if dialect == "sqlite" else timedelta(minutes=minutes)
+
+
+def _local_day(dialect: str) -> sa.ColumnElement[Any]:
+    """The user's day on which an entry was made."""
+    if dialect == "sqlite":
+        made = sa.func.substr(sa.cast(memory_records.c.created_at, sa.Text), 1, 19)
+        return sa.func.date(made, sa.bindparam("shift_", type_=sa.Text))
+    utc = sa.func.timezone("UTC", memory_records.c.created_at)
+    return sa.cast(utc + sa.bindparam("shift_", type_=sa.Interval), sa.Date)
 
 
 def _one_of_the_tags(dialect: str) -> sa.ColumnElement[bool]:
@@ -151,7 +178,7 @@ def _ranking(filters: Filters, each_type: bool, dialect: str) -> sa.Select[tuple
     )
     order = (
         matched.c.hits.desc(),
-        sa.func.substr(sa.cast(record.created_at, sa.Text), 1, 10).desc(),
+        _local_day(dialect).desc(),
         record.strength.desc(),
         record.created_at.desc(),
         record.id.desc(),

@@ -17,19 +17,8 @@ CHUNK_COLUMNS = 300
 """Longer texts are cut: a vector of too many thoughts is near to none of them."""
 
 
-def parted(entries: Sequence[MemoryEntry]) -> tuple[list[MemoryEntry], list[MemoryEntry]]:
-    """Those that are found by meaning, and those that a reflection speaks for."""
-    held: list[MemoryEntry] = []
-    left: list[MemoryEntry] = []
-    for entry in entries:
-        (held if entry.summarized_by is None else left).append(entry)
-    return held, left
-
-
 def vector_fingerprint(entry: MemoryEntry) -> str:
-    """What an index keeps to recognise the text it has a vector of; nothing where a reflection speaks for it."""
-    if entry.summarized_by is not None:
-        return ""
+    """What an index keeps to recognise the text it has a vector of."""
     return text_hash(entry.content, clock.to_text(entry.event_time))
 
 
@@ -56,5 +45,4 @@ def without_record(store: RecordStore, held: Sequence[tuple[str, str]]) -> list[
         if (entry := present.get(entry_id)) is None
         or not entry.is_active
         or entry.scope != scope
-        or entry.summarized_by is not None
     ]

@@ -40,7 +40,7 @@ from jiyi.backends.postgres.vectors.tables import (
     swap,
     vectors_table,
 )
-from jiyi.backends.shared.embedding import CHUNK_COLUMNS, embed_entries, parted, vector_fingerprint
+from jiyi.backends.shared.embedding import CHUNK_COLUMNS, embed_entries, vector_fingerprint
 from jiyi.errors import IndexDamagedError, IndexingError
 from jiyi.model.entry import MemoryEntry
 from jiyi.ports import Embedder, IndexBatch, LogPosition, Progress, RecordStore
@@ -132,11 +132,10 @@ class PostgresVectors:
         with self._writing() as connection:
             if self._mark(connection) is None:
                 raise IndexDamagedError("the vector index is missing or made by other rules")
-            held, left = parted(batch.upserts)
-            known = fingerprints(connection, vectors_table(), held)
-            fresh = [entry for entry in held if known.get((entry.scope, entry.id)) != self.fingerprint(entry)]
+            known = fingerprints(connection, vectors_table(), batch.upserts)
+            fresh = [entry for entry in batch.upserts if known.get((entry.scope, entry.id)) != self.fingerprint(entry)]
             blocks = [combined(block) for block in embed_entries(self._embedder, fresh)]
-            gone = [*batch.removals, *((entry.scope, entry.id) for entry in [*left, *fresh])]
+            gone = [*batch.removals, *((entry.scope, entry.id) for entry in fresh)]
             with connection.transaction():
                 # What a crash takes of it is drained again: a derived table need not wait for the disk.
                 connection.execute("SET LOCAL synchronous_commit = off")
@@ -192,9 +191,8 @@ class PostgresVectors:
         usable = self._mark(connection) is not None
         done, after = 0, ""
         while page := store.scan(after_id=after, limit=self.batch_size):
-            entries, _ = parted(page)
-            there = fingerprints(connection, vectors_table(NEXT), entries)
-            wanted = [e for e in entries if there.get((e.scope, e.id)) != self.fingerprint(e)]
+            there = fingerprints(connection, vectors_table(NEXT), page)
+            wanted = [e for e in page if there.get((e.scope, e.id)) != self.fingerprint(e)]
             reusable = fingerprints(connection, vectors_table(), wanted) if usable else {}
             reused = [e for e in wanted if reusable.get((e.scope, e.id)) == self.fingerprint(e)]
             fresh = [e for e in wanted if reusable.get((e.scope, e.id)) != self.fingerprint(e)]
