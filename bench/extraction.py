@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from bench.support import Report, console, parser
-from jiyi.longterm.extraction import Proposal, Round, propose
 from jiyi.longterm.classifier import StatementClassifier
+from jiyi.longterm.extraction import Proposal, Round, propose
 from jiyi.providers.bundled import BundledEmbedder
 
 ROUNDS = Path(__file__).parent / "rounds.jsonl"

@@ -11,6 +11,7 @@ import logging
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Final, cast
 
@@ -105,8 +106,7 @@ class StatementClassifier:
     def _learned(self) -> _Learned:
         with self._learning:
             if self._learned_lines is None:
-                labels, texts = load()
-                self._learned_lines = _learn(labels, texts, self._vectors(texts))
+                self._learned_lines = _learn(self._vectors(_prototypes().texts))
                 if self._embedder is not None and not self._learned_lines.with_vectors:
                     _log.info(
                         "%s does not help to tell the prototypes apart: features judge alone", self._embedder.identity
@@ -121,21 +121,45 @@ def load() -> tuple[list[str], list[str]]:
     return [row[0] for row in rows], [row[1] for row in rows]
 
 
-def _learn(labels: Sequence[str], texts: Sequence[str], vectors: Matrix | None) -> _Learned:
+@dataclass(frozen=True, slots=True)
+class _Prototypes:
+    """The prototypes and what is the same for every embedder."""
+
+    texts: list[str]
+    sides: Matrix
+    worth_rows: Matrix
+    worth: _Line
+    accuracy: float
+    named: list[int]
+    """The places of those whose domain is known."""
+    names: list[Domain]
+    domain_rows: Matrix
+
+
+@cache
+def _prototypes() -> _Prototypes:
+    labels, texts = load()
     sides = np.array([-1.0 if label == NOT_WORTH else 1.0 for label in labels])
-    worth, accuracy = _fit(_worth_rows(texts, None), sides, _RIDGE)
-    with_vectors = False
-    if vectors is not None:
-        better, its_accuracy = _fit(_worth_rows(texts, vectors), sides, _RIDGE)
-        if its_accuracy > accuracy + _MIN_GAIN:
-            worth, accuracy, with_vectors = better, its_accuracy, True
+    rows = _worth_rows(texts, None)
+    worth, accuracy = _fit(rows, sides, _RIDGE)
     named = [place for place, label in enumerate(labels) if label not in {NOT_WORTH, NO_DOMAIN}]
     claims = [split_claims(texts[place])[0] for place in named]
-    rows = _domain_rows(claims, vectors[named] if vectors is not None and with_vectors else None)
     names = [cast("Domain", labels[place]) for place in named]
+    return _Prototypes(texts, sides, rows, worth, accuracy, named, names, _domain_rows(claims, None))
+
+
+def _learn(vectors: Matrix | None) -> _Learned:
+    known = _prototypes()
+    worth, accuracy, with_vectors = known.worth, known.accuracy, False
+    rows = known.domain_rows
+    if vectors is not None:
+        better, its_accuracy = _fit(np.hstack([vectors, known.worth_rows]), known.sides, _RIDGE)
+        if its_accuracy > accuracy + _MIN_GAIN:
+            worth, accuracy, with_vectors = better, its_accuracy, True
+            rows = np.hstack([_VECTOR_IN_DOMAIN * vectors[known.named], rows])
     domains = {
-        domain: _fit(rows, np.array([1.0 if name == domain else -1.0 for name in names]), _DOMAIN_RIDGE)[0]
-        for domain in sorted(set(names))
+        domain: _fit(rows, np.array([1.0 if name == domain else -1.0 for name in known.names]), _DOMAIN_RIDGE)[0]
+        for domain in sorted(set(known.names))
     }
     return _Learned(worth, domains, with_vectors, accuracy)
 

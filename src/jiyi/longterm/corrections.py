@@ -136,7 +136,8 @@ def _replaced_piece(new: Gist, pieces: Sequence[str], values: Sequence[float], a
     """
     best = max(range(len(pieces)), key=lambda number: values[number])
     gists = [gist(piece, analyzer) for piece in pieces]
-    for wanted, theirs in ((new.times, [each.times for each in gists]), (new.numbers, [each.numbers for each in gists])):
+    times, numbers = [each.times for each in gists], [each.numbers for each in gists]
+    for wanted, theirs in ((new.times, times), (new.numbers, numbers)):
         same = [number for number, values_there in enumerate(theirs) if wanted and values_there]
         if len(same) == 1 or (same and best in same):
             return best if best in same else same[0]

@@ -107,7 +107,7 @@ def _by_rules(said: Round, classifier: StatementClassifier) -> list[Proposal]:
     if gives_orders(text):
         return []
     kept = _kept_sentences(text, classifier)
-    claims = [claim for sentence in kept for claim in split_claims(sentence) if _says_something(claim)][:_MAX_BY_RULES]
+    claims = [claim for claim in split_claims("\n".join(kept)) if _says_something(claim)][:_MAX_BY_RULES]
     domains = classifier.domains(claims)
     return [
         Proposal(

@@ -28,10 +28,11 @@ from jiyi.model.identity import new_id
 from jiyi.model.message import Message
 from jiyi.ports import Amendment
 from jiyi.recall.request import Request
-from jiyi.text import fold
+from jiyi.text import detect_language, fold
 from jiyi.text.attributes import read_attribute
 from jiyi.text.change_words import is_temporary
 from jiyi.text.claims import split_claims
+from jiyi.text.subjects import subject_words
 
 if TYPE_CHECKING:
     from jiyi.longterm.classifier import StatementClassifier
@@ -47,6 +48,7 @@ _QUERY_CHARACTERS = 2_000
 _LATE = timedelta(minutes=1)
 # Facts that a message may be about without sharing a word with them: so many of the newest are compared.
 _NEWEST_COMPARED = 60
+_ANTECEDENTS = 5
 # Shares of the words of a fact: from when on the user said it, and from when on a reply only repeats a memory.
 _SAID = 0.75
 _REPEATED = 0.4
@@ -112,6 +114,7 @@ class FactIngestor:
         classifier = self._made_classifier() if model is None else None
         proposals = propose(model, said, [entry.content for entry in shown], classifier)
         work = _Work(scope, conversation_id, said, messages, made_by(model))
+        proposals = [self._with_antecedent(scope, proposal) for proposal in proposals]
         decision = self._decide(work, proposals, shown)
         if model is None and said.user:
             self._apply_changes(work, decision)
@@ -146,6 +149,18 @@ class FactIngestor:
 
             self._classifier = StatementClassifier(self._deps.embedder)
         return self._classifier
+
+    def _with_antecedent(self, scope: str, proposal: Proposal) -> Proposal:
+        """A claim that begins with a pronoun gets the person or animal that the user spoke of last."""
+        if proposal.claim is None or not proposal.claim.pronoun:
+            return proposal
+        for fact in self._deps.store.facts(scope, limit=_ANTECEDENTS):
+            who = subject_words(fact.content)
+            claim = fact.source.claim
+            if who and claim is not None and claim.subject != USER:
+                sign = "：" if detect_language(proposal.text) == "zh" else ": "
+                return replace(proposal, text=f"{who}{sign}{proposal.text}")
+        return proposal
 
     # --- deciding ---------------------------------------------------------------------------------------------------
 

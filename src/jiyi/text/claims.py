@@ -180,9 +180,10 @@ def _parts(sentence: str) -> list[str]:
             and not follows
             and not _DEPENDENT.search(folded)
             and not PRONOUN.search(folded)
+            and not _only_names(groups[-1], topics)
             and (
-                (who != subject and not _only_names(groups[-1], topics))
-                or (not own & topics and bool(topics - _WHO) and not _only_names(groups[-1], topics))
+                who != subject
+                or (not own & topics and bool(topics - _WHO))
                 or (topic_of(folded) in _LIST_TOPICS and own != topics)
             )
         )
