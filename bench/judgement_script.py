@@ -44,8 +44,9 @@ class ScriptedJudge(ScriptedModel):
             }
             for place, text in enumerate(texts)
         ]
-        # One item in every reply is broken, as replies of small models are: it must cost nothing but itself.
-        memories.append({"importance_score": 0.9, "extracted_fact": None, "domain": "nonsense", "corrects": None})
+        if memories:
+            # One item of the reply is broken, as replies of small models are: it must cost nothing but itself.
+            memories.append({"importance_score": 0.9, "extracted_fact": None, "domain": "nonsense", "corrects": None})
         return json.dumps({"memories": memories}, ensure_ascii=False)
 
     def _corrected(self, known: Sequence[str]) -> int | None:

@@ -4,12 +4,15 @@ import pytest
 
 from bench.extraction import load as load_rounds
 from bench.judgement import LANGUAGES, WRITERS, load
-from jiyi.longterm.classifier import WORTH_KEEPING, StatementClassifier
+from jiyi.longterm.classifier import StatementClassifier
 from jiyi.longterm.classifier import load as load_prototypes
 from jiyi.longterm.extraction import Round, propose
+from jiyi.longterm.feature_classifier import FeatureClassifier
 from jiyi.model.domain import SUBSTANTIAL
 from jiyi.ports import Embedder
 from jiyi.testing.fakes import HashEmbedder
+from jiyi.text.claims import split_claims
+from jiyi.text.statement_features import WORTH_KEEPING
 from tests.longterm.conftest import OpenMemory
 
 
@@ -70,6 +73,13 @@ def test_an_embedder_that_knows_no_meaning_changes_nothing() -> None:
     without = StatementClassifier(None).worth(texts)
     assert StatementClassifier(HashEmbedder()).worth(texts) == pytest.approx(without)
     assert [value >= WORTH_KEEPING for value in without] == [True, False, True]
+
+
+def test_the_weights_that_are_shipped_are_those_that_are_learned() -> None:
+    texts = ["I have kept bees for ten years", "thanks a lot", "我每周三晚上打羽毛球"]
+    assert FeatureClassifier().worth(texts) == pytest.approx(StatementClassifier(None).worth(texts), abs=1e-3)
+    claims = [claim for text in texts for claim in split_claims(text)]
+    assert FeatureClassifier().domains(claims) == StatementClassifier(None).domains(claims)
 
 
 def test_most_prototypes_are_told_right_by_the_others(classifier: StatementClassifier) -> None:

@@ -221,7 +221,7 @@ def block(hits: list[MemoryEntry], query: str = "什么", budget: int = 10_000) 
     return build_context(
         hits,
         query,
-        scope="main",
+        scope="a",
         budget=budget,
         counter=EstimatedTokens(),
         compress=lambda texts, most: (compress(None, list(texts), most), ""),

@@ -13,18 +13,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import numpy as np
 
+from jiyi.longterm.feature_classifier import domain_row, worth_row
 from jiyi.text.claims import ClaimText, split_claims
 from jiyi.text.cue_rules import Domain
-from jiyi.text.cues import find_statements
-from jiyi.text.evidence import has_date
-from jiyi.text.normalize import fold
-from jiyi.text.statement_features import features_of, topic_features
-from jiyi.text.subjects import is_person
-from jiyi.text.topics import topics_of
+from jiyi.text.statement_features import WORTH_KEEPING
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -36,16 +32,12 @@ if TYPE_CHECKING:
 _log = logging.getLogger("jiyi.longterm")
 
 # Chosen on the prototypes, those of each writer judged by those of the others.
-WORTH_KEEPING: Final = 0.05
 _RIDGE: Final = 1.0
 _DOMAIN_RIDGE: Final = 2.0
-_FEATURE_WEIGHT: Final = 0.5
-_TOPIC_WEIGHT: Final = 0.3
 _VECTOR_IN_DOMAIN: Final = 0.5
 _MIN_GAIN: Final = 0.002
 NOT_WORTH: Final = "-"
 NO_DOMAIN: Final = "+"
-_PLAIN_LIFE: Final = frozenset({"allergy", "health", "medication", "home", "pet", "household", "diet"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,32 +156,24 @@ def _learn(vectors: Matrix | None) -> _Learned:
     return _Learned(worth, domains, with_vectors, accuracy)
 
 
+def feature_weights() -> dict[str, Any]:
+    """What `FeatureClassifier` works with: the lines that are learned by features alone."""
+    learned = _learn(None)
+
+    def told(line: _Line) -> dict[str, Any]:
+        return {"weights": [round(float(weight), 6) for weight in line.weights], "offset": round(line.offset, 6)}
+
+    return {"worth": told(learned.worth), "domains": {name: told(line) for name, line in learned.domains.items()}}
+
+
 def _worth_rows(texts: Sequence[str], vectors: Matrix | None) -> Matrix:
-    features = _FEATURE_WEIGHT * np.array([features_of(text) for text in texts])
-    topics = _TOPIC_WEIGHT * np.array([topic_features(text) for text in texts])
-    return np.hstack([features, topics] if vectors is None else [vectors, features, topics])
+    features = np.array([worth_row(text) for text in texts])
+    return features if vectors is None else np.hstack([vectors, features])
 
 
 def _domain_rows(claims: Sequence[ClaimText], vectors: Matrix | None) -> Matrix:
-    features = np.array([_domain_features(claim) for claim in claims])
+    features = np.array([domain_row(claim) for claim in claims])
     return features if vectors is None else np.hstack([_VECTOR_IN_DOMAIN * vectors, features])
-
-
-def _domain_features(claim: ClaimText) -> list[float]:
-    folded = fold(claim.text)
-    dated = has_date(folded)
-    kinds = {statement.kind for statement in find_statements(claim.text)}
-    return [
-        *topic_features(claim.text),
-        2.0 * is_person(claim.subject),
-        float(dated),
-        float(dated and "appointment" in topics_of(folded)),
-        float("instruction" in kinds),
-        float("preference" in kinds),
-        float(claim.topic in {"work", "study"}),
-        1.5 * (claim.topic == "appointment"),
-        float(claim.topic in _PLAIN_LIFE),
-    ]
 
 
 def _fit(rows: Matrix, sides: Matrix, ridge: float) -> tuple[_Line, float]:

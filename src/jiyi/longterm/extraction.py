@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from jiyi.errors import ContextOverflowError, ModelReplyError
-from jiyi.longterm.classifier import WORTH_KEEPING, StatementClassifier
+from jiyi.longterm.feature_classifier import Classifier, FeatureClassifier
 from jiyi.longterm.rule_router import route_by_rules
 from jiyi.longterm.structured_output import ask_json, shown, wrong
 from jiyi.longterm.untrusted import is_steering, looked_at, readable
@@ -22,6 +22,7 @@ from jiyi.text.claims import ClaimText, split_claims
 from jiyi.text.cues import find_statements, gives_orders, strip_code
 from jiyi.text.non_statements import LEAD_IN
 from jiyi.text.smalltalk import is_small_talk
+from jiyi.text.statement_features import WORTH_KEEPING
 from jiyi.text.topics import topics_of
 
 _log = logging.getLogger("jiyi.longterm")
@@ -89,7 +90,7 @@ class Proposal:
 
 
 def propose(
-    model: ChatModel | None, said: Round, known: Sequence[str], classifier: StatementClassifier | None = None
+    model: ChatModel | None, said: Round, known: Sequence[str], classifier: Classifier | None = None
 ) -> list[Proposal]:
     """The facts of a round that are worth keeping. A model that fails is an error.
 
@@ -97,11 +98,11 @@ def propose(
     """
     if not (said.user or said.assistant):
         return []
-    found = _by_model(model, said, known) if model else _by_rules(said, classifier or StatementClassifier(None))
+    found = _by_model(model, said, known) if model is not None else _by_rules(said, classifier or FeatureClassifier())
     return [proposal for proposal in found if proposal.worth_keeping and not is_steering(proposal.text)]
 
 
-def _by_rules(said: Round, classifier: StatementClassifier) -> list[Proposal]:
+def _by_rules(said: Round, classifier: Classifier) -> list[Proposal]:
     # Only what the user says about things: a reply is made of what the memory and the model already know.
     text = said.user[:_LONGEST_BY_RULES]
     if gives_orders(text):
@@ -117,7 +118,7 @@ def _by_rules(said: Round, classifier: StatementClassifier) -> list[Proposal]:
     ]
 
 
-def _kept_sentences(text: str, classifier: StatementClassifier) -> list[str]:
+def _kept_sentences(text: str, classifier: Classifier) -> list[str]:
     """The sentences that are worth keeping: of a message that is, those that are not plainly something else."""
     parts = [part for part in sentences(strip_code(text)) if not is_small_talk(part) and len(part) <= _LONGEST_SENTENCE]
     if not parts:

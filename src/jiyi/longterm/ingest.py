@@ -17,6 +17,7 @@ from jiyi.longterm.corrections import REPLACES, Finding, Known, judge, residue_w
 from jiyi.longterm.dependencies import LongtermDeps, made_by
 from jiyi.longterm.duplicates import Gist, fact_key, gist, is_known, support
 from jiyi.longterm.extraction import Proposal, Round, propose
+from jiyi.longterm.feature_classifier import FeatureClassifier
 from jiyi.longterm.rule_router import route_by_rules
 from jiyi.longterm.untrusted import is_steering
 from jiyi.model.category import MemoryCategory
@@ -35,7 +36,7 @@ from jiyi.text.claims import split_claims
 from jiyi.text.subjects import subject_words
 
 if TYPE_CHECKING:
-    from jiyi.longterm.classifier import StatementClassifier
+    from jiyi.longterm.feature_classifier import Classifier
     from jiyi.longterm.recently_recalled import RecentlyRecalled
     from jiyi.model.chat import Candidate
     from jiyi.model.job import Job
@@ -102,7 +103,7 @@ class FactIngestor:
     def __init__(self, deps: LongtermDeps, recalled: RecentlyRecalled) -> None:
         self._deps = deps
         self._recalled = recalled
-        self._classifier: StatementClassifier | None = None
+        self._classifier: Classifier | None = None
 
     def keep_round(
         self, scope: str, conversation_id: str, messages: Sequence[tuple[str, Message, datetime]], job: Job
@@ -142,12 +143,16 @@ class FactIngestor:
         decision = self._decide(work, [proposal], ())
         return self._deps.store.commit(scope, decision.entries, decision.amendments, actor=self._deps.actor)
 
-    def _made_classifier(self) -> StatementClassifier:
+    def _made_classifier(self) -> Classifier:
         """Judges what is worth keeping without a model; made when the first round is looked at."""
         if self._classifier is None:
-            from jiyi.longterm.classifier import StatementClassifier
+            if self._deps.embedder is None:
+                self._classifier = FeatureClassifier()
+            else:
+                # Who has no embedder need not load what its vectors are compared with.
+                from jiyi.longterm.classifier import StatementClassifier
 
-            self._classifier = StatementClassifier(self._deps.embedder)
+                self._classifier = StatementClassifier(self._deps.embedder)
         return self._classifier
 
     def _with_antecedent(self, scope: str, proposal: Proposal) -> Proposal:

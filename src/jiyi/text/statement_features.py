@@ -13,7 +13,11 @@ from jiyi.text.normalize import fold
 from jiyi.text.smalltalk import is_small_talk
 from jiyi.text.topics import TOPICS, topics_of
 
-__all__ = ["FEATURES", "asks", "features_of", "is_fiction", "is_foreign_text", "topic_features"]
+__all__ = ["FEATURES", "WORTH_KEEPING", "asks", "features_of", "is_fiction", "is_foreign_text", "topic_features"]
+
+
+WORTH_KEEPING: Final = 0.05
+"""From this value of the classifier on a text is worth keeping; chosen on the prototypes, writer against writer."""
 
 
 def _any(*alternatives: str) -> re.Pattern[str]:
