@@ -115,6 +115,22 @@ class NoopLongterm:
         """Nothing."""
         return None
 
+    async def feedback(self, user_id: str, useful: Any) -> Sequence[str]:
+        """Nothing is there to be counted."""
+        return []
+
+    async def conflicts(self, user_id: str, *, limit: int = 100) -> Sequence[Any]:
+        """No conflicts."""
+        return []
+
+    async def settle_conflict(self, user_id: str, newer: Any, older: Any, *, keep: str = "newer") -> bool:
+        """There is none."""
+        return False
+
+    async def superseded(self, user_id: str, *, limit: int = 100) -> Sequence[Any]:
+        """Nothing."""
+        return []
+
 
 class NoopMemory:
     """Drops what is stored and finds nothing."""

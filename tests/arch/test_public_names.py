@@ -129,14 +129,17 @@ RUNTIME = {
     "recall",
     "remember",
     "restore",
+    "update",
 }
 
 LONGTERM = {
     "asynchronous",
     "cleanup_forgotten_memories",
     "compress_memories",
+    "conflicts",
     "explain",
     "extract_and_store_memories_for_round",
+    "feedback",
     "get_intent_domains",
     "get_memory_context_for_prompt",
     "pin",
@@ -145,6 +148,8 @@ LONGTERM = {
     "schedule_round",
     "take_candidates",
     "try_generate_reflection",
+    "settle_conflict",
+    "superseded",
 }
 
 # Properties behind which there are more methods.
