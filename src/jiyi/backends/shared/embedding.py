@@ -42,7 +42,5 @@ def without_record(store: RecordStore, held: Sequence[tuple[str, str]]) -> list[
     return [
         (scope, entry_id)
         for scope, entry_id in held
-        if (entry := present.get(entry_id)) is None
-        or not entry.is_active
-        or entry.scope != scope
+        if (entry := present.get(entry_id)) is None or not entry.is_active or entry.scope != scope
     ]
