@@ -18,8 +18,7 @@ from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Self
 
-from jiyi import memory as asynchronous
-from jiyi import noop
+from jiyi import noop, opening
 from jiyi.errors import InvalidInputError, MemoryClosedError
 
 if TYPE_CHECKING:
@@ -127,7 +126,7 @@ class AgentMemory(_Blocking):
         """Open (and create) a data directory; use it with `with`, or call `close()`."""
         portal = _Portal()
         try:
-            target = portal.call(asynchronous.create_memory(path, config=config, **settings))
+            target = portal.call(opening.create_memory(path, config=config, **settings))
         except BaseException:
             portal.stop()
             raise

@@ -184,7 +184,7 @@ def test_one_index_may_be_behind_while_the_other_is_not(impatient: AgentMemory, 
 def test_when_the_vectors_go_away_in_the_middle_of_an_answer_words_answer_alone(
     impatient: AgentMemory, when: str
 ) -> None:
-    engine = impatient._target._parts.engine
+    engine = impatient._target._components.engine
     assert isinstance(engine, RecallEngine)
     assert engine.vectors is not None
     broken = replace(engine, vectors=_Failing(engine.vectors, when))

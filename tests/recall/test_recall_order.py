@@ -173,7 +173,7 @@ def begin_anew(memory: AgentMemory, old: str, new: str) -> None:
 
 
 def text_index(memory: AgentMemory) -> TextIndex:
-    index: TextIndex = memory._target._parts.indexes[0]
+    index: TextIndex = memory._target._components.indexes[0]
     assert index.name == "text"
     return index
 

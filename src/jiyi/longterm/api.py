@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime, tzinfo
-from typing import Any, Literal, Protocol, TypeVar, overload
+from typing import Any, Literal, overload
 
 from jiyi.errors import InvalidInputError, ModelError
+from jiyi.execution import Run
 from jiyi.longterm.compression import compress, compress_by_rules
 from jiyi.longterm.context import build_context
 from jiyi.longterm.dependencies import LongtermDeps
@@ -24,23 +25,14 @@ from jiyi.model.job import Job, JobDraft
 from jiyi.model.limits import check_whole
 from jiyi.model.message import Message
 from jiyi.model.scope import check_scope
-from jiyi.model.scoring import final_weights
+from jiyi.model.scoring import DECAY_RATE, final_weights
 from jiyi.ports import Amendment
 
-R = TypeVar("R")
 ROUND_JOB = "longterm.round"
 MAX_ROUND_BYTES = 8 << 20
 CONTEXT_TOKENS = 1_000
 _TAKER = "longterm"
 _REFLECTION_TYPES = ("reflection",)
-
-
-class Run(Protocol):
-    """Runs blocking work on a thread."""
-
-    def __call__(self, function: Callable[..., R], /, *args: Any, **kwargs: Any) -> Awaitable[R]:
-        """Call it and wait for the result."""
-        ...
 
 
 class Longterm:
@@ -128,7 +120,7 @@ class Longterm:
         alpha: float = 0.5,
         beta: float = 0.2,
         gamma: float = 0.3,
-        decay_rate: float = 0.99,
+        decay_rate: float = DECAY_RATE,
         top_k_semantic: int = 50,
         top_k_final: int = 10,
         *,

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, ParamSpec, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from jiyi.errors import SimpleModeError
+from jiyi.execution import Run
 from jiyi.model.note import AppendedNote, NoteFile, NoteHit, NoteText, ScanReport
 
 if TYPE_CHECKING:
@@ -18,18 +19,6 @@ if TYPE_CHECKING:
     from jiyi.notes.import_export import Imported
     from jiyi.notes.service import NotesService
     from jiyi.ports import Progress
-
-
-P = ParamSpec("P")
-R = TypeVar("R")
-
-
-class Run(Protocol):
-    """Calls blocking functions off the event loop."""
-
-    def __call__(self, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> Coroutine[Any, Any, R]:
-        """Call it in a thread and wait."""
-        ...
 
 
 class Notes:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import logging
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
+from jiyi.execution import Run
 from jiyi.model import clock
 from jiyi.model.entry import MESSAGE_TYPE, EntryVersion, MemoryEntry
 from jiyi.model.filters import Filters, make_filters
@@ -35,14 +36,6 @@ log = logging.getLogger("jiyi.runtime")
 
 FIRST_STEPS = 5
 """So many of the direct answers are followed one step further."""
-
-
-class Run(Protocol):
-    """Calls something blocking off the event loop."""
-
-    def __call__(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Awaitable[Any]:
-        """Call it and wait."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

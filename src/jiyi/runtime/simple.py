@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from jiyi.execution import Run
 from jiyi.model.entry import MemoryEntry
 from jiyi.model.filters import Filters
 from jiyi.recall.tags import TagMirror, recall_by_tags
 from jiyi.runtime.api import MemoryLink
-from jiyi.runtime.service import Found, Run, Runtime, RuntimeDeps, log
+from jiyi.runtime.service import Found, Runtime, RuntimeDeps, log
 from jiyi.text import tag_form
 
 _MAX_LINKS = 256

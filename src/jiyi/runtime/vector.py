@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from jiyi.execution import Run
 from jiyi.model.entry import MemoryEntry
 from jiyi.model.filters import Filters
 from jiyi.recall.engine import RecallEngine, Request
 from jiyi.runtime.api import MemoryLink
-from jiyi.runtime.service import Found, Run, Runtime, RuntimeDeps
+from jiyi.runtime.service import Found, Runtime, RuntimeDeps
 
 _MAX_NEIGHBOURS = 10
 

@@ -9,7 +9,7 @@ import asyncio
 import os
 import sys
 
-from jiyi.memory import create_memory
+from jiyi.opening import create_memory
 
 
 async def store_and_wait(path: str, key: str, content: str) -> None:
