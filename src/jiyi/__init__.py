@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from jiyi.config import load_memory_config
+    from jiyi.interfaces import Memory
     from jiyi.memory import AgentMemory
     from jiyi.model.category import MemoryCategory
     from jiyi.model.entry import MemoryEntry
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = [
     "AgentMemory",
     "EbbinghausForgetting",
+    "Memory",
     "MemoryCategory",
     "MemoryEntry",
     "Message",
@@ -29,6 +31,7 @@ __all__ = [
 _MODULES = {
     "AgentMemory": "jiyi.memory",
     "EbbinghausForgetting": "jiyi.model.forgetting_curve",
+    "Memory": "jiyi.interfaces",
     "MemoryCategory": "jiyi.model.category",
     "MemoryEntry": "jiyi.model.entry",
     "Message": "jiyi.model.message",

@@ -41,7 +41,7 @@ def remove(folder: Path, *names: str) -> None:
             shutil.rmtree(path) if path.is_dir() else path.unlink()
 
 
-def coverage(memory: AgentMemory, question: str, **how: str) -> dict[str, IndexCoverage]:
+def coverage(memory: AgentMemory, question: str, **how: Any) -> dict[str, IndexCoverage]:
     """What the best hit says about the indexes."""
     return {part.index: part for part in memory.recall(question, **how)[0].explanation.coverage}
 

@@ -24,9 +24,6 @@ class Chat:
     A light object: any number may stand for one session, in any number of processes.
     """
 
-    asynchronous = True
-    """For `jiyi.sync`: the methods of this object are to be awaited."""
-
     def __init__(
         self,
         room: ChatService,

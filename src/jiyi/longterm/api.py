@@ -41,8 +41,6 @@ class Longterm:
     `user_id` is a scope: a user reads their own memories and the public ones, and writes only to their own.
     """
 
-    asynchronous = True
-
     def __init__(
         self,
         parts: LongtermDeps,
@@ -219,7 +217,9 @@ class Longterm:
         self._written()
         return forgotten
 
-    async def restore(self, user_id: str, memories: str | Iterable[Any] | None = None) -> list[MemoryEntry]:
+    async def restore(
+        self, user_id: str, memories: str | MemoryEntry | Iterable[Any] | None = None
+    ) -> list[MemoryEntry]:
         """Bring back memories that were forgotten or corrected, by id, key or entry; returns those brought back.
 
         Without names: all that the curve has taken.
@@ -395,7 +395,7 @@ class Longterm:
         }
 
 
-def _names(memories: str | Iterable[Any]) -> list[str]:
+def _names(memories: str | MemoryEntry | Iterable[Any]) -> list[str]:
     """Ids or keys of memories that were given as such or as entries."""
     given = [memories] if isinstance(memories, str | MemoryEntry) else memories
     if not isinstance(given, Iterable):

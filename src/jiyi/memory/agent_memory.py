@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from jiyi.longterm.api import Longterm
     from jiyi.notes import Notes
     from jiyi.runtime import MemoryRuntime
+    from jiyi.tools import Toolbox
 
 
 class AgentMemory(KeyedMemory, Conversations, Administration):
@@ -67,6 +68,21 @@ class AgentMemory(KeyedMemory, Conversations, Administration):
     def longterm(self) -> Longterm:
         """The long-term room: facts extracted from conversations, recalled, reflected on, forgotten over time."""
         return self._make_longterm()
+
+    def tools(self, *, scope: str | None = None, kind: str = "main") -> Toolbox:
+        """The tools that a model may call: those of the runtime, and those of the notes if there is a workspace.
+
+        The notes belong to the scope that the memory was opened with; another scope gets no tools for them. `kind` is
+        the kind of session that asks: a `group` sees shared notes only.
+        """
+        from jiyi.notes.service import check_kind
+        from jiyi.tools import notes_tools, runtime_tools
+
+        own, settings = self._scope(scope), self._settings
+        tools = runtime_tools(self.runtime, own)
+        if settings.workspace is None or settings.enable_simple_memory or own != settings.scope:
+            return tools
+        return notes_tools(self.notes, check_kind(kind)) + tools
 
     # --- closing --------------------------------------------------------------------------------------------------
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from jiyi.errors import SimpleModeError
 from jiyi.execution import Run
@@ -27,8 +27,6 @@ class Notes:
     `kind` says which session asks. A `group` sees what lies in `memory/shared/` or says `visibility: group` in its
     front matter, and never `MEMORY.md`.
     """
-
-    asynchronous: ClassVar = True
 
     def __init__(
         self, run: Run, run_short: Run, run_model: Run, room: Callable[[], NotesService], *, off: bool = False
@@ -112,20 +110,22 @@ class Notes:
 
     def tools(self) -> list[dict[str, Any]]:
         """The three tools as OpenAI-style function definitions."""
-        from jiyi.notes.tools import definitions
+        from jiyi.tools import notes_tools
 
         if self._off:
             raise SimpleModeError.notes()
-        return definitions()
+        return notes_tools(self).openai()
 
     async def call_tool(self, name: str, arguments: Mapping[str, Any] | str, *, kind: str = "main") -> dict[str, Any]:
         """Do what a model asked for; arguments as it gave them (a mapping or JSON). The result is ready for JSON.
 
         Whose notes and which session come from here, never from the arguments; unknown arguments are refused.
         """
-        from jiyi.notes.tools import call
+        from jiyi.notes.service import check_kind
+        from jiyi.tools import notes_tools
 
-        return await self._run(call, self._room(), name, arguments, kind)
+        check_kind(kind)
+        return await notes_tools(self, kind).call(name, arguments)
 
     # --- what the chat room found -------------------------------------------------------------------------------------
 

@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, ClassVar
+from typing import Any
 
 from jiyi.execution import Run
 from jiyi.model import clock
@@ -61,9 +61,6 @@ class Found:
 
 class Runtime(ABC):
     """A memory runtime; how memories are found is left to the two below."""
-
-    asynchronous: ClassVar = True
-    """For `jiyi.sync`: the methods of this object are to be awaited."""
 
     def __init__(self, parts: RuntimeDeps, run: Run, written: Callable[[], None]) -> None:
         self._parts = parts
