@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from jiyi.apps.cli import (
+    commands_admin,
+    commands_chat,
     commands_longterm,
     commands_memory,
     commands_notes,
     commands_runtime,
-    commands_upkeep,
-    conversation,
     demo,
 )
 from jiyi.apps.cli.framework import app
@@ -16,11 +16,11 @@ from jiyi.apps.cli.framework import app
 # Importing a module of commands registers them.
 __all__ = [
     "app",
+    "commands_admin",
+    "commands_chat",
     "commands_longterm",
     "commands_memory",
     "commands_notes",
     "commands_runtime",
-    "commands_upkeep",
-    "conversation",
     "demo",
 ]

@@ -1,4 +1,4 @@
-"""The story itself: every chapter does something real and checks it. Nothing is drawn here."""
+"""The chapters of the demo: each uses a real memory and checks the outcome. Nothing is drawn here."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ INDEXES = "search_index"
 _CHILD_SECONDS = 60
 
 
-class StoryBrokenError(Exception):
-    """A step of the story did not come true."""
+class DemoFailedError(Exception):
+    """Raised when a step of the demo has another outcome than it should."""
 
 
 @dataclass(slots=True)
@@ -77,43 +77,43 @@ class Chapter:
         }
 
 
-class Audience(Protocol):
-    """Who is told."""
+class Observer(Protocol):
+    """Is notified of each chapter."""
 
     def chapter(self, number: int, chapter: Chapter) -> None:
-        """A chapter has come true."""
+        """A chapter has passed."""
         ...
 
 
 def expect(condition: bool, what: str) -> None:
-    """Break the story off when something did not come true."""
+    """Raise `DemoFailedError` unless the condition holds."""
     if not condition:
-        raise StoryBrokenError(f"the story did not come true: {what}")
+        raise DemoFailedError(f"a step of the demo failed: {what}")
 
 
-async def tell(path: Path, told: list[Chapter], audience: Audience) -> None:
-    """Play all chapters in this new data directory; each is appended to `told` when it has come true."""
+async def play(path: Path, passed: list[Chapter], observer: Observer) -> None:
+    """Play all chapters in this new data directory; each is appended to `passed` when it has passed."""
 
-    async def play(scene: Coroutine[Any, Any, Chapter]) -> None:
+    async def show(scene: Coroutine[Any, Any, Chapter]) -> None:
         chapter = await scene
-        told.append(chapter)
-        audience.chapter(len(told), chapter)
+        passed.append(chapter)
+        observer.chapter(len(passed), chapter)
 
     async with _open(path) as memory:
-        await play(_store(memory))
-        await play(_ask(memory))
-        await play(_keyword(memory))
-        await play(_correct(memory))
-        await play(_crash(memory, path))
+        await show(_store(memory))
+        await show(_ask(memory))
+        await show(_keyword(memory))
+        await show(_correct(memory))
+        await show(_crash(memory, path))
     _delete_indexes(path)
     async with _open(path) as memory:
-        await play(_recall_without_indexes(memory, path))
-        await play(_isolate(memory))
-        await play(_compare(memory))
+        await show(_recall_without_indexes(memory, path))
+        await show(_isolate(memory))
+        await show(_compare(memory))
 
 
 def _open(path: Path) -> AgentMemory:
-    """A memory with the default settings: the story must not depend on the settings of the person who watches."""
+    """A memory with the default settings: the demo must not depend on the settings of the user."""
     return AgentMemory(assemble(load_settings(path, environment={}, background_indexing=False)))
 
 
@@ -269,14 +269,14 @@ async def _best(memory: AgentMemory, question: str) -> MemoryEntry:
 def _store_and_die(path: Path, key: str, content: str) -> tuple[str, str]:
     """Let a child process store and kill it after its acknowledgement; returns the entry's id and how it ended."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("JIYI_")}
-    command = [sys.executable, "-m", "jiyi.apps.cli.demo.child", str(path), key, content]
+    command = [sys.executable, "-m", "jiyi.apps.cli.demo.killed_process", str(path), key, content]
     with subprocess.Popen(  # noqa: S603 - our own module in our own interpreter
         command,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         env=environment,
         encoding="utf-8",
-        start_new_session=True,  # Ctrl-C is for the story, not for the child
+        start_new_session=True,  # Ctrl-C is for this process, not for the child
     ) as child:
         acknowledged = child.stdout.readline() if child.stdout is not None else ""
         child.kill()

@@ -1,6 +1,6 @@
-"""The process that the demo kills: it stores, says so, and waits for its end.
+"""The process that the demo kills: it stores a memory, acknowledges it, and waits.
 
-python -m jiyi.apps.cli.demo.child DATA KEY CONTENT
+python -m jiyi.apps.cli.demo.killed_process DATA KEY CONTENT
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ async def store_and_wait(path: str, key: str, content: str) -> None:
     entry = await memory.store(key, content)
     sys.stdout.write(f"{entry.id} {os.getpid()}\n")
     sys.stdout.flush()
-    # Nobody writes to this pipe: the end comes from outside. Should the parent die first, the read ends.
+    # Nothing is written to this pipe: the demo kills this process. If the demo ends first, the read ends.
     sys.stdin.read()
 
 

@@ -1,4 +1,4 @@
-"""The story on a screen: one panel for each chapter, in both languages."""
+"""Shows the demo on a terminal: one panel for each chapter, in both languages."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from rich.table import Table
 from rich.text import Text
 
 from jiyi.apps.cli import interrupts
-from jiyi.apps.cli.demo.story import Chapter
-from jiyi.apps.cli.pretty import make_console
+from jiyi.apps.cli.demo.scenario import Chapter
+from jiyi.apps.cli.render_terminal import make_console
 
 
-class Stage:
-    """Draws each chapter as soon as it has come true; a quiet one draws nothing."""
+class Screen:
+    """Draws each chapter as soon as it has passed; a quiet screen draws nothing."""
 
     def __init__(self, *, quiet: bool) -> None:
         self._quiet = quiet
