@@ -45,7 +45,7 @@ def test_a_story_that_does_not_come_true_is_code_1(jiyi: CommandLine, monkeypatc
     assert told.code == 1
     assert told.data["came_true"] is False
     assert [chapter["title"]["en"] for chapter in told.data["chapters"]] == ["Store"]
-    assert "did not come true" in told.error["message"]
+    assert "a step of the demo failed" in told.error["message"]
 
 
 def test_a_child_that_never_acknowledges_breaks_the_story(jiyi: CommandLine) -> None:

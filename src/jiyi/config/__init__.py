@@ -206,7 +206,7 @@ class Settings:
         return datetime.now(UTC).astimezone().tzinfo or UTC
 
     def user_words(self) -> list[str]:
-        """The words of the user dictionary: one a line; `#` begins a comment; anything after the first word is ignored."""
+        """The words of the user dictionary: the first word of each line; `#` begins a comment."""
         if self.user_dictionary is None:
             return []
         try:

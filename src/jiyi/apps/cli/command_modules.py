@@ -9,15 +9,15 @@ if TYPE_CHECKING:
     import typer
 
 COMMAND_MODULES: Final = {
-    "commands_longterm": ("longterm",),
     "commands_memory": ("store", "recall", "forget", "count", "list", "history"),
-    "commands_notes": ("notes",),
-    "commands_runtime": ("runtime",),
     "commands_admin": ("export", "import", "migrate", "verify", "repair", "rebuild", "doctor", "maintain", "jobs"),
     "commands_chat": ("chat",),
     "demo": ("demo",),
+    "commands_longterm": ("longterm",),
+    "commands_notes": ("notes",),
+    "commands_runtime": ("runtime",),
 }
-"""Each module with the commands and groups that importing it registers."""
+"""Each module with the commands and groups that importing it registers, in the order of the help."""
 
 
 def app_for(word: str) -> typer.Typer:
