@@ -11,8 +11,10 @@ from typing import Any
 import pytest
 
 from jiyi.backends.milvus.connection import STRONG, MilvusConnection
+from jiyi.backends.milvus.expressions import in_filters, in_scope
 from jiyi.backends.milvus.index import MilvusVectors
-from jiyi.backends.milvus.schema import content_pieces, data_fields, differences, in_filters, in_scope
+from jiyi.backends.milvus.rows import content_pieces
+from jiyi.backends.milvus.schema import data_fields, differences
 from jiyi.backends.milvus.text import MilvusProposer
 from jiyi.errors import ConfigError, IndexingError, IndexUnavailableError, MissingDependencyError
 from jiyi.indexing import Drainer, verify

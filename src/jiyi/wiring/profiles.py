@@ -12,7 +12,7 @@ from jiyi.model.address import EMBEDDED
 if TYPE_CHECKING:
     from jiyi.backends.milvus.index import ExclusiveLock, MilvusVectors
     from jiyi.backends.postgres.database import PostgresDatabase
-    from jiyi.backends.postgres.session import SessionLock
+    from jiyi.backends.postgres.session import AdvisoryLock
     from jiyi.backends.postgres.text.index import PostgresTextIndex
     from jiyi.backends.postgres.vectors.index import PostgresVectors
     from jiyi.backends.records.store import Database
@@ -134,22 +134,20 @@ def _milvus(settings: Settings, database: Database, embedder: Embedder, store_id
 def _lock_of_vectors(settings: Settings, database: Database) -> ExclusiveLock:
     """Milvus has no locks: who writes there is settled where the records are."""
     if settings.storage == EMBEDDED:
-        from jiyi.backends.shared.locks import ProcessLock
+        from jiyi.file_lock import FileLock
 
-        return ProcessLock(
-            settings.path / "vector-index.lock", timeout=settings.busy_timeout, purpose="the vector index"
-        )
-    from jiyi.backends.postgres.session import SessionLock, Sessions
+        return FileLock(settings.path / "vector-index.lock", timeout=settings.busy_timeout, purpose="the vector index")
+    from jiyi.backends.postgres.session import AdvisoryLock, DriverConnections
 
     postgres = _postgres(database)
     key = postgres.key("milvus", settings.milvus_memory_collection)
-    return _InDatabase(SessionLock(Sessions(postgres), key, "vector index", timeout=settings.busy_timeout))
+    return _InDatabase(AdvisoryLock(DriverConnections(postgres), key, "vector index", timeout=settings.busy_timeout))
 
 
 class _InDatabase:
     """A lock of the database for what is kept elsewhere."""
 
-    def __init__(self, lock: SessionLock) -> None:
+    def __init__(self, lock: AdvisoryLock) -> None:
         self._lock = lock
 
     @contextmanager
