@@ -452,3 +452,13 @@ def test_a_server_that_was_killed_leaves_an_index_that_is_sound_or_made_anew(
             assert setup.sound()
         finally:
             database.close()
+
+
+def test_tables_of_an_older_layout_are_dropped_by_the_rebuild(built: Setup) -> None:
+    built.execute("CREATE TABLE jiyi_search.text_talks (place uuid)")
+    built.execute("UPDATE jiyi_search.text_state SET identity = replace(identity, '/2/', '/1/')")
+    assert built.index.log_position() is None
+    built.index.rebuild(built.store)
+    assert built.index.log_position() == built.store.head()
+    with pytest.raises(psycopg.errors.UndefinedTable):
+        built.execute("SELECT FROM jiyi_search.text_talks")

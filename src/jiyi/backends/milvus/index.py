@@ -1,8 +1,8 @@
 """`MilvusVectors`: vectors in Milvus, in a file (Milvus Lite), on one server or on a cluster.
 
 Milvus has no transactions, so everything is written in an order in which a crash costs only repetition: first the rows
-of a batch, which can be written twice, then the state row, which tells how far the vectors have come and which
-collection holds them. A rebuild fills a new collection; the state row makes it the current one.
+of a batch, which can be written twice, then the state row, which holds the log position and the name of the
+collection. A rebuild fills a new collection; the state row makes it the current one.
 """
 
 from __future__ import annotations
@@ -231,7 +231,7 @@ class MilvusVectors:
         if state.building:
             self._connection.drop(state.building)
         building = replace(state, building=self._collections.new_name(), building_identity=self.identity)
-        # The state is written first: otherwise a crash would leave a collection that nobody knows.
+        # The state is written first: otherwise a crash would leave a collection that is never dropped.
         self._states.write(building)
         self._collections.create(building.building)
         return building, True

@@ -1,6 +1,6 @@
 """The state of a store in Milvus: one row of a collection that all stores share.
 
-Milvus has no transactions; this row is written last and tells which collection holds the vectors and how far it is.
+Milvus has no transactions; this row is written last. It names the current collection and its log position.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from jiyi.ports import LogPosition
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """Which collection holds the vectors of a store, how far it has come, and which one is being built."""
+    """The current collection of a store, its log position, and the collection that is being built."""
 
     identity: str = ""
     generation: str = ""

@@ -113,7 +113,7 @@ class AdvisoryLock:
     """Mutual exclusion between threads, processes and machines; re-entrant within a thread.
 
     The server frees the lock when the session ends, however it ends. The holder writes through the session of the lock,
-    so nobody can write after losing it.
+    so a process that has lost the lock cannot write.
     """
 
     def __init__(self, connections: DriverConnections, key: int, name: str, *, timeout: float) -> None:
@@ -222,7 +222,7 @@ def _fetch(connection: Connection, query: QueryNoTemplate, parameters: Params, s
 
 
 def _return(proxied: PoolProxiedConnection, connection: Connection) -> None:
-    """Return the connection to the pool, unless it is lost or inside a transaction that nobody will finish."""
+    """Return the connection to the pool, unless it is lost or inside an unfinished transaction."""
     # The status of a lost connection is `UNKNOWN`.
     if connection.pgconn.transaction_status != psycopg.pq.TransactionStatus.IDLE:
         proxied.invalidate()

@@ -66,6 +66,10 @@ def settings(values: Mapping[str, str], more: Sequence[str] = ()) -> Statement:
     return Statement(f"SELECT {', '.join(calls)}", (TEXT,) * len(more))
 
 
+GENERIC_PLANS: Final = BoundStatement(settings({}))
+"""Selects generic plans for one transaction."""
+
+
 def text_parameter(value: str) -> bytes:
     """A parameter of type `text`."""
     encoded = value.encode("utf-8")

@@ -81,11 +81,6 @@ class Features:
     """How many of the words have statistics."""
     counted_bigrams: int
 
-    @property
-    def in_conversation(self) -> bool:
-        """Whether its thread is a conversation."""
-        return self.thread.startswith(CONVERSATION)
-
 
 def features_of(analysed: Analysed) -> Features:
     """The row of an entry."""
@@ -159,7 +154,7 @@ def statistics_change(removed: Sequence[Features], added: Sequence[Features]) ->
             total[0] += sign
             total[1] += sign * shortness(row.length)
             total[2] += sign * shortness(row.bigram_length)
-            if row.in_conversation:
+            if row.thread.startswith(CONVERSATION):
                 for term, count in zip(words, row.word_counts, strict=False):
                     found.conversation_terms[row.scope, row.thread, term] += sign * count
                 length = found.conversation_lengths[row.scope, row.thread]

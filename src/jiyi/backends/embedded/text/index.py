@@ -297,7 +297,7 @@ class TantivyIndex:
             # Another thread may be using the connection.
             with self._writing, self._reading_terms:
                 self._opened.terms.close()
-                # The folder may be deleted already: nobody needs the result of a merge there.
+                # The folder may be deleted already: do not wait for a merge there.
                 self._opened.writer.close(wait=False)
                 self._opened = None
 

@@ -113,7 +113,7 @@ def error_reason(error: psycopg.Error) -> str:
 
 
 def _mark_broken(connection: Connection, error: psycopg.Error) -> None:
-    """Log that the index lacks a change; a corrupted BM25 index is not used again by anybody."""
+    """Log that the index lacks a change; a corrupted BM25 index is not used again by any process."""
     _log.warning("the text index could not be written and will be repaired: %s", error_reason(error))
     if isinstance(error, CORRUPTED):
         with connection.transaction():

@@ -21,6 +21,7 @@ from jiyi.backends.postgres.text.writer import TextWriter, signed, text_values
 from jiyi.backends.postgres.wire import (
     BYTEA,
     FLOAT8,
+    GENERIC_PLANS,
     INT2_ARRAY,
     INT4,
     INT4_ARRAY,
@@ -34,7 +35,6 @@ from jiyi.backends.postgres.wire import (
     Row,
     Statement,
     integer_array,
-    settings,
     text_array,
     text_parameter,
 )
@@ -54,7 +54,6 @@ MAX_SMALL_BATCH = 10
 # Not prepared: the savepoint must be set even if the prepared statements of the session were deallocated.
 _SAVE = BoundStatement(Statement(f"SAVEPOINT {_SAVEPOINT}", prepare=False))
 _RELEASE = BoundStatement(Statement(f"RELEASE SAVEPOINT {_SAVEPOINT}", prepare=False))
-_GENERIC_PLANS = BoundStatement(settings({}))
 _STATE = BoundStatement(Statement(STATE_QUERY))
 _ENTRIES = Statement(f"SELECT {', '.join(ENTRY_FIELDS)} FROM memory_records WHERE id = ANY ($1)", (TEXT_ARRAY,))
 _HELD = Statement(f"SELECT {FEATURES} FROM {TEXTS} WHERE entry_id = ANY ($1)", (TEXT_ARRAY,))
@@ -128,7 +127,7 @@ class SmallBatchWriter:
         """Set the savepoint and read the entries and their rows; returns the rows of `STATE_QUERY`."""
         statements = [
             _SAVE,
-            _GENERIC_PLANS,
+            GENERIC_PLANS,
             _STATE,
             BoundStatement(_ENTRIES, [self._ids]),
             BoundStatement(_HELD, [self._ids]),

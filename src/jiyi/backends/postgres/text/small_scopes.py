@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from jiyi.backends.postgres.text.tables import TEXTS
-from jiyi.backends.postgres.wire import TEXT_ARRAY, BoundStatement, Row, Statement, text_array
+from jiyi.backends.postgres.wire import GENERIC_PLANS, TEXT_ARRAY, BoundStatement, Row, Statement, text_array
 from jiyi.backends.shared.in_memory_text import BIGRAM_COLUMNS, COLUMNS, FILTER_COLUMNS, InMemoryTextIndex
 from jiyi.model.filters import Filters
 
@@ -78,7 +78,7 @@ class SmallScopeProposer:
         # The words of keys and tags are counted with those of the text: they cannot be left out.
         if filters.scopes in self._large or (field == "words" and not labels):
             return None
-        (rows,) = self._fetch([self._texts.statement(filters, bigrams=field == "bigrams")])
+        _, rows = self._fetch([GENERIC_PLANS, self._texts.statement(filters, bigrams=field == "bigrams")])
         if len(rows) > self._texts.max_texts:
             self._large.add(filters.scopes)
             return None
