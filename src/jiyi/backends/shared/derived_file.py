@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from pathlib import Path
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 FileIdentity: TypeAlias = tuple[int, int]
 """Distinguishes a file from one that has replaced it under the same name."""
@@ -65,3 +65,25 @@ def means_damage(error: Exception) -> bool:
     """Whether the error means that the file is damaged and has to be rebuilt."""
     code = getattr(error, "sqlite_errorcode", None)
     return code is None or code & 0xFF not in _NOT_DAMAGE
+
+
+def open_derived(
+    path: Path, *, synchronous: Literal["FULL", "OFF"], first_read: str, create: str | None = None
+) -> sqlite3.Connection:
+    """Open a derived file; with `create`, make it and run this script for its tables.
+
+    Without `create` the file must exist: an empty file in its place would look like a complete index.
+    """
+    address = f"{path.absolute().as_uri()}?mode={'rw' if create is None else 'rwc'}"
+    connection = sqlite3.connect(address, uri=True, timeout=30, isolation_level=None, check_same_thread=False)
+    try:
+        connection.execute(f"PRAGMA synchronous={synchronous}")
+        if create is not None:
+            connection.execute("PRAGMA journal_mode=WAL")
+            connection.executescript(create)
+        # The first read reveals a damaged file. It also opens the WAL, so both can be read even if they are deleted.
+        connection.execute(first_read).fetchone()
+    except FILE_ERRORS:
+        connection.close()
+        raise
+    return connection

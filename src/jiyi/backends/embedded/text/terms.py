@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from jiyi.backends.embedded.text.terms_check import row_checksum, wrong_sums
-from jiyi.backends.shared.derived_file import FILE_ERRORS
+from jiyi.backends.shared.derived_file import open_derived
 from jiyi.backends.shared.term_rows import (
     BIGRAMS,
     CONVERSATIONS,
@@ -273,21 +273,14 @@ class TermStore:
 
 
 def _connect(path: Path, *, create: bool = False) -> sqlite3.Connection:
-    # A file that is gone must not be created again: the empty index would look complete.
-    address = f"{path.absolute().as_uri()}?mode={'rwc' if create else 'rw'}"
-    connection = sqlite3.connect(address, uri=True, timeout=30, isolation_level=None, check_same_thread=False)
-    try:
-        if create:
-            connection.execute("PRAGMA journal_mode=WAL")
-            connection.executescript(_CREATE)
+    connection = open_derived(
+        path,
         # The tantivy commit that follows refers to this one, so this one must be on disk first.
-        connection.execute("PRAGMA synchronous=FULL")
-        connection.execute("PRAGMA cache_size=-32000")
-        # The first read reveals a damaged file.
-        connection.execute("SELECT max(sequence) FROM log_position").fetchone()
-    except FILE_ERRORS:
-        connection.close()
-        raise
+        synchronous="FULL",
+        first_read="SELECT max(sequence) FROM log_position",
+        create=_CREATE if create else None,
+    )
+    connection.execute("PRAGMA cache_size=-32000")
     return connection
 
 

@@ -12,7 +12,7 @@ import sqlite3
 import threading
 import zlib
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
 from typing import Any
@@ -117,7 +117,7 @@ class SqliteVectors:
             with self._using() as connection:
                 if connection is None:
                     raise IndexDamagedError("the vector index was removed while it was written")
-                write_rows(connection, rows, self.identity, batch.log_position)
+                self._write(connection, rows, batch.log_position)
 
     def rebuild(self, store: RecordStore, *, progress: Progress | None = None) -> None:
         """Build a new index beside the old one, then swap. Existing vectors are reused, also of an interrupted run."""
@@ -152,13 +152,12 @@ class SqliteVectors:
             fresh = [entry for entry in entries if entry.id not in reused]
             made = embed_entries(self._embedder, fresh)
             blocks = dict(zip([entry.id for entry in fresh], made, strict=True)) | reused
-            rows = [self._row(entry, head.sequence, blocks[entry.id]) for entry in entries]
-            write_rows(connection, rows, self.identity, None)
+            self._write(connection, [self._row(entry, head.sequence, blocks[entry.id]) for entry in entries], None)
             done, after = done + len(page), page[-1].id
             if progress is not None:
                 progress(done, None)
         drop_others(connection, store, self.batch_size)
-        write_rows(connection, (), self.identity, head)
+        self._write(connection, (), head)
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def _row(self, entry: MemoryEntry, sequence: int, block: Floats) -> tuple[Any, ...]:
@@ -172,6 +171,11 @@ class SqliteVectors:
             zlib.crc32(data),
             data,
         )
+
+    def _write(
+        self, connection: sqlite3.Connection, rows: Iterable[tuple[Any, ...]], log_position: LogPosition | None
+    ) -> None:
+        write_rows(connection, rows, self.identity, log_position)
 
     def _reusable(self, sources: Sequence[Path], entries: Sequence[MemoryEntry]) -> dict[str, Floats]:
         """Existing vectors of the same texts by the same model, with a valid checksum."""

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from jiyi.backends.shared.derived_file import FILE_ERRORS
+from jiyi.backends.shared.derived_file import open_derived
 from jiyi.backends.shared.embedding import without_record
 from jiyi.model.entry import MemoryEntry
 from jiyi.ports import LogPosition, RecordStore
@@ -44,21 +44,13 @@ _SINCE = _ALL.replace("+sequence", "sequence")
 
 def connect(path: Path, *, create: bool = False) -> sqlite3.Connection:
     """Open the file; with `create`, make it and its tables."""
-    mode = "rwc" if create else "rw"
-    address = f"{path.absolute().as_uri()}?mode={mode}"
-    connection = sqlite3.connect(address, uri=True, timeout=30, isolation_level=None, check_same_thread=False)
-    try:
-        # The file is derived: a commit that a crash loses is written again from the change log.
-        connection.execute("PRAGMA synchronous=OFF")
-        if create:
-            connection.execute("PRAGMA journal_mode=WAL")
-            connection.executescript(_CREATE)
-        # The first read opens the file and its WAL, so they can be read even if they are deleted later.
-        connection.execute("SELECT name FROM vector_meta LIMIT 1").fetchone()
-    except FILE_ERRORS:
-        connection.close()
-        raise
-    return connection
+    return open_derived(
+        path,
+        # A commit that is lost in a crash is applied again from the change log.
+        synchronous="OFF",
+        first_read="SELECT name FROM vector_meta LIMIT 1",
+        create=_CREATE if create else None,
+    )
 
 
 def read_meta(connection: sqlite3.Connection) -> dict[str, str]:
