@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from jiyi import AgentMemory
-from jiyi.backends.shared.locks import ProcessLock
 from jiyi.errors import MemoryClosedError
 from jiyi.execution import Pace, Workers, WouldWaitError, may_wait, must_be_patient, wait_from_now_on
+from jiyi.file_lock import FileLock
 
 HERE = "MainThread"
 
@@ -219,7 +219,7 @@ def test_closing_waits_for_a_call_on_the_loop_of_another_thread() -> None:
 
 
 def test_a_lock_that_another_thread_holds_is_not_waited_for_on_the_loop(tmp_path: Path, workers: Workers) -> None:
-    lock = ProcessLock(tmp_path / "test.lock", timeout=30, purpose="the lock")
+    lock = FileLock(tmp_path / "test.lock", timeout=30)
     held, give_back = threading.Event(), threading.Event()
 
     def keep() -> None:

@@ -12,7 +12,7 @@ from jiyi.model.address import EMBEDDED
 if TYPE_CHECKING:
     from jiyi.backends.milvus.index import ExclusiveLock, MilvusVectors
     from jiyi.backends.postgres.database import PostgresDatabase
-    from jiyi.backends.postgres.session import SessionLock
+    from jiyi.backends.postgres.session import AdvisoryLock
     from jiyi.backends.postgres.text.index import PostgresTextIndex
     from jiyi.backends.postgres.vectors.index import PostgresVectors
     from jiyi.backends.records.store import Database
@@ -134,22 +134,21 @@ def _milvus(settings: Settings, database: Database, embedder: Embedder, store_id
 def _lock_of_vectors(settings: Settings, database: Database) -> ExclusiveLock:
     """The lock for writing to Milvus, which has no locks: it is held where the records are."""
     if settings.storage == EMBEDDED:
-        from jiyi.backends.shared.locks import ProcessLock
+        from jiyi.file_lock import FileLock
 
-        return ProcessLock(
-            settings.path / "vector-index.lock", timeout=settings.busy_timeout, purpose="the vector index"
-        )
-    from jiyi.backends.postgres.session import SessionLock, Sessions
+        return FileLock(settings.path / "vector-index.lock", timeout=settings.busy_timeout, purpose="the vector index")
+    from jiyi.backends.postgres.session import AdvisoryLock, DriverConnections
 
     postgres = _postgres(database)
     key = postgres.key("milvus", settings.milvus_memory_collection)
-    return _DatabaseLock(SessionLock(Sessions(postgres), key, "vector index", timeout=settings.busy_timeout))
+    lock = AdvisoryLock(DriverConnections(postgres), key, "vector index", timeout=settings.busy_timeout)
+    return _DatabaseLock(lock)
 
 
 class _DatabaseLock:
     """A lock in the database for data that is stored elsewhere."""
 
-    def __init__(self, lock: SessionLock) -> None:
+    def __init__(self, lock: AdvisoryLock) -> None:
         self._lock = lock
 
     @contextmanager
