@@ -741,7 +741,7 @@ class AgentMemory:
 
     def _session(self, session_id: str | None) -> str:
         if session_id is None:
-            return datetime.now(self._settings.zone).date().isoformat()
+            return clock.utc_now().astimezone(self._settings.zone).date().isoformat()
         return self._limits.check_session_id(session_id)
 
     def _visible(
