@@ -5,6 +5,7 @@ import sqlite3
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,13 @@ from jiyi.sync import AgentMemory
 
 # Every call of a test says what it needs; what it does not say is quick and the same each time.
 QUICK: dict[str, Any] = {"embedder": "none", "background_indexing": False, "background_jobs": False, "llm_retries": 0}
+
+
+def midday_zone() -> str:
+    """A time zone in which it is about noon: while a test runs there, also in other processes, today stays today."""
+    east = 12 - datetime.now(UTC).hour
+    # In these names the sign is the other way round.
+    return f"Etc/GMT{-east:+d}"
 
 
 def contents_of(memory: AgentMemory, *, scope: str | None = None) -> list[dict[str, Any]]:
