@@ -15,7 +15,13 @@ from jiyi.model.entry import MemoryEntry
 from jiyi.sync import AgentMemory
 
 # Every call of a test says what it needs; what it does not say is quick and the same each time.
-QUICK: dict[str, Any] = {"embedder": "none", "background_indexing": False, "background_jobs": False, "llm_retries": 0}
+QUICK: dict[str, Any] = {
+    "embedder": "none",
+    "background_indexing": False,
+    "background_jobs": False,
+    "llm_retries": 0,
+    "time_zone": "UTC",
+}
 
 
 def midday_zone() -> str:

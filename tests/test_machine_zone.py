@@ -73,7 +73,7 @@ def test_every_change_of_the_clock_is_followed_to_the_second(zone: str) -> None:
 @pytest.mark.parametrize("zone", ["Pacific/Niue", "Pacific/Kiritimati"])
 def test_the_ends_of_the_calendar_are_no_obstacle(zone: str, tmp_path: Path) -> None:
     moments = [datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)]
-    with machine_in(zone), AgentMemory.open(tmp_path, **QUICK) as memory:
+    with machine_in(zone), AgentMemory.open(tmp_path, **{**QUICK, "time_zone": None}) as memory:
         for number, moment in enumerate(moments):
             memory.store(f"k{number}", "green tea", occurred_at=moment)
         for now in (*moments, datetime(1900, 1, 1, tzinfo=UTC)):
@@ -83,7 +83,7 @@ def test_the_ends_of_the_calendar_are_no_obstacle(zone: str, tmp_path: Path) -> 
 
 def test_a_day_keeps_its_date_in_summer_and_in_winter(open_memory: OpenMemory) -> None:
     with machine_in("Europe/Berlin"):
-        memory = open_memory()
+        memory = open_memory(time_zone=None)
         zone = memory.settings.zone
         memory.store("summer", "green tea", occurred_at=datetime(2025, 7, 1, tzinfo=zone))
         memory.store("winter", "green tea", occurred_at=datetime(2025, 1, 1, tzinfo=zone))

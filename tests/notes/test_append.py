@@ -94,7 +94,7 @@ def test_eight_processes_and_an_editor_that_saves_by_renaming_lose_nothing(tmp_p
     editor.stop()
     acknowledged = [line for printed, _, _ in ended for line in printed.split()]
     assert {n: (code, said[-2_000:]) for n, (_, said, code) in enumerate(ended) if code != 0} == {}
-    with AgentMemory.open(tmp_path / "data", workspace=workspace, **QUICK, time_zone="UTC") as memory:
+    with AgentMemory.open(tmp_path / "data", workspace=workspace, **QUICK) as memory:
         memory.notes.scan()
         found = Counter(entry.id for path in (workspace / "memory").glob("*.md") for entry in entries_in(path))
     assert len(acknowledged) == 800
