@@ -5,12 +5,12 @@ import sqlite3
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from hypothesis import settings
 
+from jiyi.model import clock
 from jiyi.model.entry import MemoryEntry
 from jiyi.sync import AgentMemory
 
@@ -26,7 +26,7 @@ QUICK: dict[str, Any] = {
 
 def midday_zone() -> str:
     """A time zone in which it is about noon: while a test runs there, also in other processes, today stays today."""
-    east = 12 - datetime.now(UTC).hour
+    east = 12 - clock.utc_now().hour
     # In these names the sign is the other way round.
     return f"Etc/GMT{-east:+d}"
 
