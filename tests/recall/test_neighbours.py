@@ -40,7 +40,7 @@ def clock_stands_still() -> Iterator[None]:
 def memory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AgentMemory]:
     """One memory for all tests, each in scopes of its own."""
     folder = tmp_path_factory.mktemp("neighbours")
-    with AgentMemory.open(folder, embedder=HashEmbedder(), background_indexing=False) as opened:
+    with AgentMemory.open(folder, embedder=HashEmbedder(), background_indexing=False, time_zone="UTC") as opened:
         yield opened
 
 
