@@ -18,7 +18,7 @@ from jiyi.ports import ChatModel, Embedder
 from jiyi.wiring.profiles import open_database, record_store, scope_reader, text_index, vector_index
 
 if TYPE_CHECKING:
-    from jiyi.backends.records.store import Database
+    from jiyi.backends.records.sql import Database
     from jiyi.indexing import BackgroundIndexer, Drainer
     from jiyi.longterm.dependencies import LongtermDeps, TaskModels
     from jiyi.memory import Components, Recaller

@@ -8,19 +8,16 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator, MutableMapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import Any, TypeAlias, TypeVar, cast
+from typing import TypeAlias, TypeVar
 
 import psycopg
-import sqlalchemy as sa
 from psycopg.abc import Params, QueryNoTemplate
 from psycopg.rows import TupleRow
-from sqlalchemy.exc import TimeoutError as PoolTimeoutError
-from sqlalchemy.pool import PoolProxiedConnection, QueuePool
 
+from jiyi.backends.postgres.connection import PostgresConnection
 from jiyi.backends.postgres.database import PostgresDatabase
-from jiyi.backends.postgres.errors import is_lost, meaning
 from jiyi.backends.postgres.vectors.halfvec import Reals, RealsDumper
 from jiyi.backends.postgres.wire import Question, Row, Wire
 from jiyi.errors import StoreBusyError
@@ -31,7 +28,7 @@ Connection: TypeAlias = psycopg.Connection[TupleRow]
 T = TypeVar("T")
 Settings: TypeAlias = Sequence[tuple[str, str]]
 
-_WIRE = "jiyi.wire"
+_REALS = "jiyi.reals"
 _LIMITS = "current_setting('lock_timeout'), current_setting('statement_timeout')"
 _LIMITED = "set_config('lock_timeout', %s, false), set_config('statement_timeout', %s, false)"
 
@@ -40,8 +37,7 @@ class Sessions:
     """Borrows connections from the pool of a database. Each is in autocommit mode."""
 
     def __init__(self, database: PostgresDatabase) -> None:
-        self._where = database.where
-        self._engine = database.engine
+        self._pool = database.pool
 
     def ask(self, query: QueryNoTemplate, parameters: Params, settings: Settings = ()) -> list[TupleRow]:
         """The rows of a statement that changes nothing, under settings that hold for it alone; in one round trip."""
@@ -67,46 +63,12 @@ class Sessions:
 
     @contextmanager
     def _speaking(self, first: Callable[[Connection, Wire], T]) -> Iterator[tuple[Connection, T]]:
-        """A connection, and what it answered to the first words.
-
-        These show whether it still lives. If it does not, nothing has been done yet, and the next one is taken: a
-        restart of the server is noticed by nobody who did not speak with it just then.
-        """
-        while True:
-            proxied, waiting = self._connect()
-            connection = cast("Connection", proxied.driver_connection)
-            try:
-                answered = first(connection, proxied.info[_WIRE])
-            except psycopg.Error as error:
-                lost = is_lost(connection, error)
-                _give_back(proxied, connection)
-                if not lost or not waiting:
-                    raise
-                continue
-            except BaseException:
-                _give_back(proxied, connection)
-                raise
-            break
+        """A connection, and what it answered to the first statement."""
+        pooled, answered = self._pool.begin(lambda new: first(_adapted(new), new.wire))
         try:
-            yield connection, answered
+            yield pooled.driver, answered
         finally:
-            _give_back(proxied, connection)
-
-    def _connect(self) -> tuple[PoolProxiedConnection, int]:
-        """A connection, and how many others there were to choose from."""
-        pool = self._engine.pool
-        waiting = pool.checkedin() if isinstance(pool, QueuePool) else 0
-        try:
-            proxied = self._engine.raw_connection()
-        except (sa.exc.DBAPIError, psycopg.Error) as error:
-            cause = error.orig if isinstance(error, sa.exc.DBAPIError) else error
-            raise meaning(self._where, cause, connected=False) from error
-        except PoolTimeoutError as error:
-            raise StoreBusyError(
-                f"{self._where}: no connection of the pool became free in time; try again, or use a larger pool"
-            ) from error
-        wire_of(cast("Connection", proxied.driver_connection), proxied.info)
-        return proxied, waiting
+            self._pool.release(pooled)
 
 
 class SessionLock:
@@ -182,21 +144,12 @@ def _rows(connection: Connection, query: QueryNoTemplate, parameters: Params, se
         return second.fetchall()
 
 
-def _give_back(proxied: PoolProxiedConnection, connection: Connection) -> None:
-    """Give the connection back, unless it is gone or in the middle of something that nobody will finish."""
-    # Where the connection is gone, this is `UNKNOWN`.
-    if connection.pgconn.transaction_status != psycopg.pq.TransactionStatus.IDLE:
-        proxied.invalidate()
-    proxied.close()
-
-
-def wire_of(connection: Connection, info: MutableMapping[Any, Any]) -> Wire:
-    """The wire of a connection of the pool; `info` is what the pool remembers of it."""
-    wire = info.get(_WIRE)
-    if wire is None or wire.connection is not connection:
-        connection.adapters.register_dumper(Reals, RealsDumper)
-        wire = info[_WIRE] = Wire(connection)
-    return cast("Wire", wire)
+def _adapted(connection: PostgresConnection) -> Connection:
+    """The connection of psycopg, which knows how vectors are sent."""
+    if _REALS not in connection.info:
+        connection.driver.adapters.register_dumper(Reals, RealsDumper)
+        connection.info[_REALS] = True
+    return connection.driver
 
 
 def ask(connection: Connection, settings: Settings, statement: tuple[QueryNoTemplate, Params | None]) -> list[TupleRow]:

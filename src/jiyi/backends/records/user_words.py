@@ -3,28 +3,30 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
+from typing import Final
 
-import sqlalchemy as sa
+from jiyi.backends.records.meta import set_meta
+from jiyi.backends.records.sql import Connection, Row
 
-from jiyi.backends.records.schema import store_meta
+_NAME: Final = "user_words"
+SELECT: Final = f"SELECT value FROM store_meta WHERE name = '{_NAME}'"
 
-_NAME = "user_words"
+
+def words_in(rows: Sequence[Row]) -> list[str]:
+    """The words in the answer to `SELECT`, in the order in which they were added."""
+    return list(json.loads(rows[0][0])) if rows else []
 
 
-def user_words(connection: sa.Connection) -> list[str]:
+def user_words(connection: Connection) -> list[str]:
     """The words in the order in which they were added."""
-    value = connection.execute(sa.select(store_meta.c.value).where(store_meta.c.name == _NAME)).scalar()
-    return [] if value is None else list(json.loads(value))
+    return words_in(connection.rows(SELECT))
 
 
-def add_user_word(connection: sa.Connection, word: str) -> bool:
+def add_user_word(connection: Connection, word: str) -> bool:
     """Add one; whether it is new."""
     words = user_words(connection)
     if word in words:
         return False
-    value = json.dumps([*words, word], ensure_ascii=False)
-    if words:
-        connection.execute(store_meta.update().where(store_meta.c.name == _NAME).values(value=value))
-    else:
-        connection.execute(store_meta.insert().values(name=_NAME, value=value))
+    set_meta(connection, _NAME, json.dumps([*words, word], ensure_ascii=False))
     return True

@@ -11,14 +11,14 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, cast
+from typing import Any
 
 import psycopg
-import sqlalchemy as sa
 
+from jiyi.backends.postgres.connection import PostgresConnection
 from jiyi.backends.postgres.database import PostgresDatabase
 from jiyi.backends.postgres.errors import meaning
-from jiyi.backends.postgres.session import SCHEMA, Connection, SessionLock, Sessions, wire_of
+from jiyi.backends.postgres.session import SCHEMA, Connection, SessionLock, Sessions
 from jiyi.backends.postgres.text import reader, tables
 from jiyi.backends.postgres.text.check import table_problems
 from jiyi.backends.postgres.text.proposers import WHOLE_SCOPE, PgSearchProposer, SmallScopes, TsvectorProposer
@@ -26,7 +26,7 @@ from jiyi.backends.postgres.text.rows import COPIED_FROM, TextWriter
 from jiyi.backends.postgres.text.small_batch import SmallBatchWriter
 from jiyi.backends.postgres.text.tables import NEXT, PG_SEARCH, TEXTS, TSVECTOR, State
 from jiyi.backends.records.changelog import fingerprint as line_fingerprint
-from jiyi.backends.records.rows import ENTRY_COLUMNS, entry_of
+from jiyi.backends.records.codec import SELECT_ENTRY, entry_of
 from jiyi.backends.shared.term_rows import Features, analyse, term_id
 from jiyi.errors import IndexDamagedError
 from jiyi.model.entry import MemoryEntry
@@ -37,7 +37,7 @@ from jiyi.text import Analyzer, Vocabulary
 _log = logging.getLogger("jiyi.index")
 
 LAYOUT = 1
-_ENTRIES = f"SELECT {', '.join(column.name for column in ENTRY_COLUMNS)} FROM memory_records WHERE id = ANY (%s)"
+_ENTRIES = f"{SELECT_ENTRY} WHERE id = ANY (%s)"
 _CHANGES = (
     "SELECT sequence, entry_id, version, changed_at FROM memory_changes WHERE sequence > %s ORDER BY sequence LIMIT %s"
 )
@@ -145,17 +145,17 @@ class PostgresTextIndex:
 
     # --- writing with the records ---------------------------------------------------------------------------------
 
-    def _before_log(self, connection: sa.Connection, changed: Sequence[tuple[str, str]]) -> None:
+    def _before_log(self, connection: PostgresConnection, changed: Sequence[tuple[str, str]]) -> None:
         """Take the changed entries in, in the transaction that changes them; the mark follows in `_before_commit`.
 
         The log is not locked yet, so transactions of different scopes do this at the same time.
         """
-        driver = cast("Connection", connection.connection.driver_connection)
+        driver = connection.driver
         connection.info.pop(_TAKEN, None)
         ids = list(dict.fromkeys(entry_id for _, entry_id in changed))
         try:
             if len(ids) < COPIED_FROM:
-                state = self._take_few(SmallBatchWriter(wire_of(driver, connection.info), ids))
+                state = self._take_few(SmallBatchWriter(connection.wire, ids))
             else:
                 state = self._take_many(driver, ids)
         except tables.MISSING:
@@ -191,12 +191,14 @@ class PostgresTextIndex:
                 self._take(connection, state.mode, ids[start : start + self.batch_size])
             return state
 
-    def _before_commit(self, connection: sa.Connection, changed: Sequence[tuple[str, str]], head: LogPosition) -> None:
+    def _before_commit(
+        self, connection: PostgresConnection, changed: Sequence[tuple[str, str]], head: LogPosition
+    ) -> None:
         """Move the mark to the new head of the log, unless something before this transaction is not taken in yet."""
         identity = connection.info.pop(_TAKEN, None)
         if identity is None:
             return
-        driver = cast("Connection", connection.connection.driver_connection)
+        driver = connection.driver
         # The log is seen as a whole for a moment: what others have written before is not of these scopes.
         with driver.pipeline():
             driver.execute(_SEE_ALL)
@@ -420,7 +422,7 @@ class PostgresTextIndex:
     def _transaction(self) -> Iterator[Connection]:
         """A transaction in which nobody else writes to the store, and which sees all of it."""
         with self._database.write() as connection:
-            yield cast("Connection", connection.connection.driver_connection)
+            yield connection.driver
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
