@@ -1,5 +1,6 @@
 """Transactions of the SQLite engine: whole or not at all."""
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -69,6 +70,38 @@ def test_a_snapshot_does_not_see_what_is_written_meanwhile(database: SqliteDatab
             write(connection, "one")
         assert snapshot.scalar(statement) == 0
     assert names(database) == {"one"}
+
+
+@pytest.mark.parametrize(
+    "name", ["one", "a😀b", "\x1fnotes", "用户", "it's", 'say "x"', "back\\slash", "\\u0000", "%s", ":x"]
+)
+def test_a_list_is_compared_exactly_whatever_its_values_are(database: SqliteDatabase, name: str) -> None:
+    with database.write() as connection:
+        write(connection, name, "other")
+    listed = "SELECT name FROM store_meta WHERE value = 'x' AND name {} :names"
+    assert database.query(listed.format("IN"), {"names": [name, "missing"]}) == [(name,)]
+    assert database.query(listed.format("NOT IN"), {"names": (name,)}) == [("other",)]
+    assert database.query(listed.format("IN"), {"names": []}) == []
+
+
+def test_a_value_with_a_nul_in_a_list_matches_nothing(database: SqliteDatabase) -> None:
+    with database.write() as connection:
+        write(connection, "one")
+    found = database.query("SELECT name FROM store_meta WHERE name IN :names", {"names": ["one\x00more", "one\x00"]})
+    assert found == []
+
+
+def test_a_list_of_pairs_is_compared_pair_by_pair(database: SqliteDatabase) -> None:
+    with database.write() as connection:
+        write(connection, "one", "two")
+    pairs = json.dumps([("one", "x"), ("two", "y"), ("three", "x")])
+    statement = "SELECT name FROM store_meta WHERE (name, value) IN PAIRS :pairs"
+    assert database.query(statement, {"pairs": pairs}) == [("one",)]
+
+
+def test_a_value_that_no_engine_knows_is_refused(database: SqliteDatabase) -> None:
+    with pytest.raises(TypeError, match="a set cannot be a value"):
+        database.query("SELECT 1 WHERE 1 IN :numbers", {"numbers": {1, 2}})
 
 
 def test_a_reader_does_not_write(database: SqliteDatabase) -> None:

@@ -85,16 +85,17 @@ def test_a_store_of_a_newer_jiyi_is_left_alone(postgres_url: str) -> None:
         PostgresDatabase(postgres_url)
 
 
+COLUMNS = (
+    "SELECT relname, attname, atttypid, attnotnull FROM pg_attribute JOIN pg_class c ON c.oid = attrelid "
+    "WHERE relnamespace = 'public'::regnamespace AND NOT attisdropped ORDER BY 1, 2"
+)
+INDEXES = "SELECT indexname, indexdef FROM pg_indexes WHERE schemaname = 'public' ORDER BY 1"
+FENCES = "SELECT tablename, policyname, qual, with_check FROM pg_policies ORDER BY 1, 2"
+
+
 def shape(connection: psycopg.Connection[Any]) -> list[list[tuple[Any, ...]]]:
     """Columns, indexes and fences of all tables."""
-    return [
-        connection.execute(statement).fetchall()
-        for statement in (
-            "SELECT table_name, column_name, data_type FROM information_schema.columns WHERE table_schema = 'public' ORDER BY 1, 2",
-            "SELECT indexname, indexdef FROM pg_indexes WHERE schemaname = 'public' ORDER BY 1",
-            "SELECT tablename, policyname, qual, with_check FROM pg_policies ORDER BY 1, 2",
-        )
-    ]
+    return [connection.execute(statement).fetchall() for statement in (COLUMNS, INDEXES, FENCES)]
 
 
 def test_a_store_of_the_version_before_becomes_what_a_new_one_is(postgres_url: str) -> None:

@@ -7,7 +7,7 @@ it loses no update, and different scopes are written at the same time. A read is
 only).
 
 No deadlocks. Locks are taken in one order: the store, scopes in the order of their numbers, the set of tags, the log.
-Rows are changed only under the lock of their scope, so nobody waits for a row.
+Rows are changed only under the lock of their scope, so no transaction waits for a row.
 
 The change log. Its lines are written at the end of a transaction under the last lock, which is held to the commit: the
 order of the lines is the order in which they became visible.
@@ -29,7 +29,7 @@ from jiyi.backends.postgres.connection import PostgresConnection, question
 from jiyi.backends.postgres.errors import is_lost, meaning
 from jiyi.backends.postgres.log import LogBuffer
 from jiyi.backends.postgres.pool import Address, ConnectionPool
-from jiyi.backends.postgres.schema import SCOPES, WHOLE_STORE, fenced_tables
+from jiyi.backends.postgres.schema import SCOPES, WHOLE_STORE, fence, fenced_tables
 from jiyi.backends.postgres.wire import Question, array, settings
 from jiyi.backends.records import migrations, versions
 from jiyi.backends.records.sql import NO_PARAMS, Connection, Dialect, Params, Row
@@ -132,10 +132,10 @@ class PostgresDatabase:
     ) -> list[Row]:
         """The rows of one statement in one round trip: the fence of the scopes and the statement are sent together."""
         whole, some = self._fences[prepare]
-        fence = whole if scopes is None else Question(some, [array(scopes)])
+        fenced = whole if scopes is None else Question(some, [array(scopes)])
         asked = question(sql, params, prepare=prepare)
         with self._translated():
-            connection, answers = self.pool.begin(lambda new: new.wire.ask([fence, asked]))
+            connection, answers = self.pool.begin(lambda new: new.wire.ask([fenced, asked]))
             self.pool.release(connection)
         return answers[1]
 
@@ -340,7 +340,7 @@ class PostgresDatabase:
         if found < versions.NEWEST:
             # Under the lock of the store: of several processes that find no tables one makes them.
             with self.write() as connection:
-                migrations.migrate(connection, self.where)
+                migrations.migrate(connection, self.where, fence)
 
 
 def _send(driver: psycopg.Connection[Any], command: bytes) -> None:

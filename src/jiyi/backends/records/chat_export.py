@@ -75,21 +75,21 @@ class ChatMerge:
         self._waiting.setdefault((values["scope"], values["session_id"]), []).append((table, values, same))
         return ImportCounts(unchanged=1) if same else ImportCounts(chat=1)
 
-    def settle(self, scope: str, session_id: str, *, theirs_stands: bool, new_here: bool) -> None:
-        """Write the rows of this session; `theirs_stands` when its state in the file is the one that is kept."""
+    def settle(self, scope: str, session_id: str, *, keep_theirs: bool, new_here: bool) -> None:
+        """Write the rows of this session; `keep_theirs` when its state in the file is the one that is kept."""
         waiting = self._waiting.pop((scope, session_id), [])
-        if theirs_stands and not new_here:
+        if keep_theirs and not new_here:
             self._make_room(scope, session_id)
         for table, values, same in waiting:
             if table is flush_candidates:
                 self._candidate(values)
-            elif theirs_stands or (new_here and not same and not self._overlaps(table, values)):
+            elif keep_theirs or (new_here and not same and not self._overlaps(table, values)):
                 self._insert(table, values)
 
     def finish(self) -> None:
         """Write the rows of sessions without messages."""
         for scope, session_id in list(self._waiting):
-            self.settle(scope, session_id, theirs_stands=False, new_here=True)
+            self.settle(scope, session_id, keep_theirs=False, new_here=True)
 
     def _make_room(self, scope: str, session_id: str) -> None:
         """Mark as replaced what was derived from messages that the import has replaced."""

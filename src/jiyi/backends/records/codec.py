@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from operator import attrgetter
 from typing import Any
@@ -24,19 +23,6 @@ _encoder = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 def to_json(value: Any) -> str:
     """Compact JSON that keeps Chinese readable."""
     return _encoder.encode(value)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EntryColumn(Column):
-    """A column of `memory_records`: the field of `MemoryEntry` with the same name."""
-
-    to_db: Callable[[Any], Any] | None = None
-    from_db: Callable[[Any], Any] | None = None
-    """From a value that is not NULL. Times and truth values are converted by their type."""
-    versioned: bool = False
-    """Whether a change of it is shown in the history of the entry; the others are bookkeeping."""
-    derived: bool = False
-    """Whether it is written for indexes only, and not read."""
 
 
 # Most entries have one of a few: decoding each of them again would be a large part of reading a row.
@@ -68,33 +54,34 @@ def _domains_of(text: str) -> tuple[str, ...]:
     return tuple(text.strip("|").split("|")) if text else ()
 
 
+# The field of `MemoryEntry` with the same name.
 COLUMNS = (
-    EntryColumn("id", TEXT),
-    EntryColumn("scope", TEXT),
-    EntryColumn("key", TEXT, nullable=True),
-    EntryColumn("content", TEXT, versioned=True),
-    EntryColumn("reasoning", TEXT, versioned=True),
-    EntryColumn("category", TEXT, to_db=str, from_db=MemoryCategory, versioned=True),
-    EntryColumn("memory_type", TEXT, versioned=True),
-    EntryColumn("domain", TEXT, nullable=True, versioned=True),
-    EntryColumn("importance_score", REAL, versioned=True),
-    EntryColumn("strength", INTEGER, versioned=True),
-    EntryColumn("tags", TEXT, to_db=_tags_text, from_db=_tags_of, versioned=True),
-    EntryColumn("conversation_id", TEXT, nullable=True, versioned=True),
-    EntryColumn("position", INTEGER, nullable=True, versioned=True),
-    EntryColumn("source", TEXT, to_db=_source_text, from_db=_source_of, versioned=True),
-    EntryColumn("occurred_at", TIME, nullable=True, versioned=True),
-    EntryColumn("event_time", TIME, derived=True),
-    EntryColumn("created_at", TIME),
-    EntryColumn("updated_at", TIME),
-    EntryColumn("last_accessed_at", TIME),
-    EntryColumn("access_count", INTEGER),
-    EntryColumn("is_active", BOOLEAN, versioned=True),
-    EntryColumn("pinned", BOOLEAN, versioned=True),
-    EntryColumn("superseded_by", TEXT, nullable=True, versioned=True),
-    EntryColumn("summarized_by", TEXT, nullable=True, versioned=True),
-    EntryColumn("more_domains", TEXT, default="''", to_db=_domains_text, from_db=_domains_of, versioned=True),
-    EntryColumn("version", INTEGER),
+    Column("id", TEXT),
+    Column("scope", TEXT),
+    Column("key", TEXT, nullable=True),
+    Column("content", TEXT, versioned=True),
+    Column("reasoning", TEXT, versioned=True),
+    Column("category", TEXT, to_db=str, from_db=MemoryCategory, versioned=True),
+    Column("memory_type", TEXT, versioned=True),
+    Column("domain", TEXT, nullable=True, versioned=True),
+    Column("importance_score", REAL, versioned=True),
+    Column("strength", INTEGER, versioned=True),
+    Column("tags", TEXT, to_db=_tags_text, from_db=_tags_of, versioned=True),
+    Column("conversation_id", TEXT, nullable=True, versioned=True),
+    Column("position", INTEGER, nullable=True, versioned=True),
+    Column("source", TEXT, to_db=_source_text, from_db=_source_of, versioned=True),
+    Column("occurred_at", TIME, nullable=True, versioned=True),
+    Column("event_time", TIME, derived=True),
+    Column("created_at", TIME),
+    Column("updated_at", TIME),
+    Column("last_accessed_at", TIME),
+    Column("access_count", INTEGER),
+    Column("is_active", BOOLEAN, versioned=True),
+    Column("pinned", BOOLEAN, versioned=True),
+    Column("superseded_by", TEXT, nullable=True, versioned=True),
+    Column("summarized_by", TEXT, nullable=True, versioned=True),
+    Column("more_domains", TEXT, default="''", to_db=_domains_text, from_db=_domains_of, versioned=True),
+    Column("version", INTEGER),
 )
 """The columns of `memory_records`, in the order of a new table."""
 
@@ -103,6 +90,8 @@ ENTRY_FIELDS = tuple(column.name for column in COLUMNS if not column.derived)
 VERSIONED_FIELDS = tuple(column.name for column in COLUMNS if column.versioned)
 SELECT_ENTRY = f"SELECT {', '.join(ENTRY_FIELDS)} FROM memory_records"
 """To be followed by conditions; its rows are those of `entry_of`."""
+BY_IDS = f"{SELECT_ENTRY} WHERE id IN :ids"
+BY_KEY = f"{SELECT_ENTRY} WHERE scope = :scope AND key = :key"
 
 _BY_TYPE: dict[Any, Callable[[Any], Any]] = {TIME: clock.of_driver, BOOLEAN: bool}
 _COUNT = len(ENTRY_FIELDS)

@@ -190,7 +190,7 @@ def _compare(
     with target.read() as copy:
         for table in CONTENTS:
             sides = _Digest(), _Digest()
-            # In turns: a server ends a session that stands idle in a transaction for too long.
+            # Alternately: a server ends a session that is idle in a transaction for too long.
             for pages in zip_longest(_pages(snapshot, table), _pages(copy, table)):
                 for side, page in zip(sides, pages, strict=True):
                     side.add(page or ())
@@ -328,7 +328,7 @@ def _sum(column: Column, *, exact: bool) -> str:
 
 
 def _last_number(connection: Connection, table: Table) -> int:
-    """The greatest number that was ever given out: it is not given out again, even if its row is gone."""
+    """The greatest number that was ever given out: it is not given out again, even if its row was deleted."""
     last = int(connection.scalar(f"SELECT max({table.primary_key[0]}) FROM {table.name}") or 0)
     if connection.dialect == "sqlite":
         given = connection.scalar("SELECT seq FROM sqlite_sequence WHERE name = :name", {"name": table.name})

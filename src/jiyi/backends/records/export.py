@@ -11,9 +11,9 @@ from jiyi.backends.records import chat_export
 from jiyi.backends.records.codec import SELECT_ENTRY, entry_of
 from jiyi.backends.records.import_checks import CHANGE_FIELDS, MESSAGE_FIELDS
 from jiyi.backends.records.merge import Merge
+from jiyi.backends.records.meta import user_words
 from jiyi.backends.records.schema import conversation_history, jobs, memory_changes, runtime_memories
 from jiyi.backends.records.sql import Connection, Row
-from jiyi.backends.records.user_words import user_words
 from jiyi.errors import ImportFormatError
 from jiyi.model import clock
 from jiyi.model.note import NOTE_SCOPES
@@ -25,7 +25,7 @@ FORMAT: Final = 1
 def export_rows(connection: Connection, scope: str | None) -> Iterator[dict[str, Any]]:
     """A header, the change log, entries and their usage, conversations, unfinished work, the dictionary.
 
-    Answers to requests are left out: nobody repeats a request to another store.
+    Answers to requests are left out: a request is not repeated to another store.
     """
     yield {
         "kind": "jiyi-export",

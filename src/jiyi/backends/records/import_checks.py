@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields
 from typing import Any, Final
 
-from jiyi.backends.records.codec import COLUMNS, EntryColumn, to_json
-from jiyi.backends.records.tables import BOOLEAN, INTEGER, REAL, TIME
+from jiyi.backends.records.codec import COLUMNS, to_json
+from jiyi.backends.records.tables import BOOLEAN, INTEGER, REAL, TIME, Column
 from jiyi.errors import InvalidInputError
 from jiyi.model import clock
 from jiyi.model.category import check_word
@@ -49,7 +49,7 @@ def checked_entry(data: Mapping[str, Any]) -> MemoryEntry:
     return entry
 
 
-def _check_value(column: EntryColumn, value: Any) -> None:
+def _check_value(column: Column, value: Any) -> None:
     """By the name of the column if there is a rule for it, otherwise by its type."""
     own = _OWN_CHECKS.get(column.name)
     if own is not None:

@@ -105,7 +105,7 @@ class SqlJobStore:
         """The oldest job (of these scopes) that is due, now this worker's; `None` when there is none.
 
         Jobs of one scope are done in their order: what was said later must not be learned earlier. A lease that has run
-        out means that its holder is gone.
+        out means that its holder has died.
         """
         sql, params = _of_scopes(_DUE, {"now": now}, scopes)
         while True:

@@ -9,11 +9,11 @@ from typing import Any, Final
 
 from jiyi.backends.records import history, tags
 from jiyi.backends.records.changelog import erase_texts, log_changes, log_line
-from jiyi.backends.records.codec import ENTRY_FIELDS, SELECT_ENTRY, changed_fields, entry_of, entry_values
+from jiyi.backends.records.codec import BY_IDS, ENTRY_FIELDS, SELECT_ENTRY, changed_fields, entry_of, entry_values
 from jiyi.backends.records.jobs import finish_job, insert_job
 from jiyi.backends.records.schema import ACTIVE, INACTIVE, memory_records
 from jiyi.backends.records.sql import Connection, Database, Row, chunks, moment, skip_scan
-from jiyi.backends.records.writes import BY_IDS, insert_and_log, remember_messages, remove_entry
+from jiyi.backends.records.writes import insert_and_log, remember_messages, remove_entry
 from jiyi.model import clock
 from jiyi.model.entry import MESSAGE_TYPE, MemoryEntry
 from jiyi.model.job import Job, JobDraft
@@ -105,7 +105,7 @@ class SqlLongtermStore:
     ) -> list[MemoryEntry] | None:
         """New entries, changes of old ones and what becomes of the jobs, all in one transaction.
 
-        An entry whose key is taken is left out: somebody else has stored it. `None`, and nothing changed, when the
+        An entry whose key is taken is left out: another writer has stored it. `None`, and nothing changed, when the
         finished job is no longer the caller's.
         """
         with self._database.write([scope, *(one.scope for one in (finished, *jobs) if one is not None)]) as connection:
@@ -150,7 +150,7 @@ class SqlLongtermStore:
         return {str(entry.key): entry for entry in map(entry_of, rows)}
 
     def unsummarized(self, scope: str, *, limit: int) -> list[MemoryEntry]:
-        """The newest facts that no reflection speaks for yet and that are not pinned, newest first."""
+        """The newest facts that no reflection summarizes yet and that are not pinned, newest first."""
         return self._entries(_UNSUMMARIZED, scope, limit)
 
     def last_reflection(self, scope: str) -> datetime | None:

@@ -3,8 +3,8 @@
 Nothing is lost, the newer wins, and doing it twice is doing it once:
 
 - Changes that the store does not have are added to its log. Where the two logs have parted (both changed the same
-  version of an entry), the other one goes on under an id of its own, the same one each time.
-- Of two entries with one key the newer stays; the other stands in the history as forgotten. What was forgotten here
+  version of an entry), the imported one continues under an id of its own, the same one each time.
+- Of two entries with one key the newer stays; the other is in the history as forgotten. What was forgotten here
   after the export was made stays forgotten, and what was erased stays erased.
 - Of two states of a conversation the one last written to stays; the other's messages are kept as replaced.
 """
@@ -19,7 +19,7 @@ from typing import Any, Final
 
 from jiyi.backends.records.changelog import REMOVED, erase_texts, log_changes, log_line, past_entry
 from jiyi.backends.records.chat_export import ChatMerge
-from jiyi.backends.records.codec import SELECT_ENTRY, changed_fields, entry_of, to_json
+from jiyi.backends.records.codec import BY_KEY, SELECT_ENTRY, changed_fields, entry_of, to_json
 from jiyi.backends.records.import_checks import (
     checked_change,
     checked_entry,
@@ -28,11 +28,11 @@ from jiyi.backends.records.import_checks import (
     checked_usage,
     checked_word,
 )
+from jiyi.backends.records.meta import add_user_word
 from jiyi.backends.records.schema import conversation_history, jobs, memory_changes, runtime_memories
 from jiyi.backends.records.sql import CHUNK, Connection, Params
 from jiyi.backends.records.tags import write_tags
-from jiyi.backends.records.user_words import add_user_word
-from jiyi.backends.records.writes import BY_KEY, delete_rows, insert_rows, remove_entry, update_row
+from jiyi.backends.records.writes import delete_rows, insert_rows, remove_entry, update_row
 from jiyi.errors import InvalidInputError
 from jiyi.model import clock
 from jiyi.model.entry import MemoryEntry
@@ -146,11 +146,11 @@ class Merge:
         if last is not None and last["version"] > entry.version:
             return _UNCHANGED
         if last is None or last["version"] < entry.version:
-            # Every version of an entry stands in the change log, or no index would hear of it.
+            # Every version of an entry is in the change log, because the indexes follow the log.
             self._log(entry, "import", None)
         if self._superseded(entry, original):
-            gone = replace(entry, version=entry.version + 1, updated_at=clock.utc_now())
-            self._log(gone, "forget", entry)
+            forgotten = replace(entry, version=entry.version + 1, updated_at=clock.utc_now())
+            self._log(forgotten, "forget", entry)
             return ImportCounts(versions=1)
         insert_rows(self._connection, [entry])
         write_tags(self._connection, [entry])
@@ -189,7 +189,7 @@ class Merge:
     # --- the runtime ----------------------------------------------------------------------------------------------
 
     def usage(self, data: Mapping[str, Any]) -> ImportCounts:
-        """Take in how a memory of the runtime has fared; where both stores know it, the greater numbers stay."""
+        """Take in how useful a memory of the runtime was; where both stores know it, the greater numbers stay."""
         values = checked_usage(data)
         self._write_batch()
         memory_id = self._renamed.get(values["memory_id"], values["memory_id"])
@@ -265,29 +265,29 @@ class Merge:
         return ImportCounts(words=1) if add_user_word(self._connection, word) else _UNCHANGED
 
     def finish(self) -> None:
-        """Write what is left, and let one state of each conversation stand."""
+        """Write what is left, and keep one state of each conversation."""
         self._write_batch()
         for (scope, session_id), session in self._sessions.items():
             new_here = session.last_here == _NEVER or session.live_here == session.live_there
-            theirs_stands = session.last_there > session.last_here and not new_here
-            self.chat.settle(scope, session_id, theirs_stands=theirs_stands, new_here=new_here)
+            keep_theirs = session.last_there > session.last_here and not new_here
+            self.chat.settle(scope, session_id, keep_theirs=keep_theirs, new_here=new_here)
             if new_here:
                 continue
-            stands = session.live_there if theirs_stands else session.live_here
+            kept = session.live_there if keep_theirs else session.live_here
             last = max(session.last_there, session.last_here)
-            for message_id in sorted((session.live_here | session.live_there) - stands):
+            for message_id in sorted((session.live_here | session.live_there) - kept):
                 moment = session.replaced_there.get(message_id, last)
                 self._connection.execute(_REPLACE_MESSAGE, {"moment": moment, "id": message_id})
                 entry = self._one(_BY_ID, {"id": message_id})
                 if entry is not None:
                     remove_entry(self._connection, entry, self._actor, "forget")
-            for message_id in sorted(stands - session.live_here):
+            for message_id in sorted(kept - session.live_here):
                 if self._connection.execute(_RESTORE_MESSAGE, {"id": message_id}).rowcount:
                     self._restore(message_id)
         self.chat.finish()
 
     def _restore(self, entry_id: str) -> None:
-        """Bring back the entry of a message that was replaced here and stands again."""
+        """Restore the entry of a message that was replaced here and is part of the conversation again."""
         last = self._last_change(entry_id)
         if last is None or last["operation"] != "forget" or last["before"] is None:
             return

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.metadata import version as package_version
-from typing import Final
+from typing import Final, TypeAlias
 
 from jiyi.backends.records.meta import set_meta
 from jiyi.backends.records.schema import TABLES, memory_tag_rel, schema_migrations
@@ -20,6 +20,8 @@ from jiyi.backends.records.tables import Index, Table
 from jiyi.backends.records.versions import refuse_newer, version_of
 from jiyi.model import clock
 from jiyi.model.identity import new_id
+
+Created: TypeAlias = Callable[[Connection, Table], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,13 +69,16 @@ def current_version(connection: Connection, where: str = "the database") -> int:
     return version_of(tables, lambda: connection.scalar("SELECT max(version) FROM schema_migrations"), where)
 
 
-def migrate(connection: Connection, where: str) -> list[str]:
-    """Apply what is missing, inside the caller's transaction; returns the names of the applied steps."""
+def migrate(connection: Connection, where: str, created: Created = lambda _connection, _table: None) -> list[str]:
+    """Apply what is missing, inside the caller's transaction; returns the names of the applied steps.
+
+    `created` is called for every new table.
+    """
     found = current_version(connection, where)
     refuse_newer(found, where)
     if found == 0:
         for table in TABLES:
-            _create(connection, table)
+            _create(connection, table, created)
         set_meta(connection, "store_id", new_id())
     applied = []
     for migration in MIGRATIONS:
@@ -90,18 +95,18 @@ def migrate(connection: Connection, where: str) -> list[str]:
         connection.execute(schema_migrations.insert, row)
         applied.append(migration.name)
     if found and applied:
-        _add_missing(connection)
+        _add_missing(connection, created)
     return applied
 
 
-def _add_missing(connection: Connection) -> None:
+def _add_missing(connection: Connection, created: Created) -> None:
     """Add the tables, columns and indexes that `schema` has and the database has not."""
     for name in _OUTDATED:
         connection.execute(f"DROP INDEX IF EXISTS {name}")
     tables = _tables_in(connection)
     for table in TABLES:
         if table.name not in tables:
-            _create(connection, table)
+            _create(connection, table, created)
             continue
         columns = _columns_of(connection, table.name)
         for column in table.columns:
@@ -116,13 +121,10 @@ def _add_missing(connection: Connection) -> None:
             connection.execute(table.create_index(index))
 
 
-def _create(connection: Connection, table: Table) -> None:
+def _create(connection: Connection, table: Table, created: Created) -> None:
     for statement in table.create(connection.dialect):
         connection.execute(statement)
-    if connection.dialect == "postgresql":
-        from jiyi.backends.postgres.schema import fence
-
-        fence(connection, table)
+    created(connection, table)
 
 
 # --- what the database has ------------------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 """Pieces of notes in SQL: derived from files, kept as rows so that indexes and recall treat them like everything else.
 
 A piece's id comes from its content, so an edit touches the pieces that it changed. What only moved inside its file
-keeps its row; the lines it stands on are bookkeeping, like access counts. A removed piece leaves no text in the log.
+keeps its row; its line numbers are bookkeeping, like access counts. A removed piece leaves no text in the log.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def save(connection: Connection, workspace: str, scope: str, updates: Sequence[N
 def positions(order: Sequence[str], known: Mapping[str, int]) -> dict[str, int]:
     """A rising position for each id in order. As many as possible keep theirs: a position is part of the index.
 
-    New ones stand in the gaps; where there is no room left, all are numbered anew.
+    New ones get positions in the gaps; where there is no room left, all are numbered anew.
     """
     kept = _rising([(key, known[key]) for key in order if key in known])
     found: dict[str, int] = {}

@@ -1,4 +1,4 @@
-"""The memories of the runtime in SQL: the same rows as everybody's, and how each of them has fared."""
+"""The memories of the runtime in SQL: ordinary entries, and beside each how often it was useful."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from datetime import datetime
 from typing import Final
 
 from jiyi.backends.records.changelog import REMOVED, erase_texts, log_changes, log_line, past_entry, versions_of
-from jiyi.backends.records.codec import ENTRY_FIELDS, entry_of
+from jiyi.backends.records.codec import BY_IDS, ENTRY_FIELDS, entry_of
 from jiyi.backends.records.disk_sort import DiskSorter
 from jiyi.backends.records.filters import in_scopes
 from jiyi.backends.records.schema import runtime_memories, runtime_requests
 from jiyi.backends.records.sql import Connection, Database, chunks, moment, skip_scan
 from jiyi.backends.records.tags import collect, write_tags
-from jiyi.backends.records.writes import BY_IDS, insert_rows, remove_entry, scopes_of, update_and_log
+from jiyi.backends.records.writes import insert_rows, remove_entry, scopes_of, update_and_log
 from jiyi.errors import InvalidInputError
 from jiyi.model.entry import EntryVersion, MemoryEntry, Source
 from jiyi.model.feedback import (
@@ -100,7 +100,7 @@ class SqlRuntimeStore:
             return _fetch(connection, ids, scopes)
 
     def versions(self, scopes: Sequence[str], memory_id: str) -> list[EntryVersion]:
-        """Every version of one memory, oldest first; also of one that is gone."""
+        """Every version of one memory, oldest first; also of a removed one."""
         with self._database.read(scopes) as connection:
             current = _fetch(connection, [memory_id], scopes)
             params = {"id": memory_id, "scopes": list(scopes)}
@@ -108,7 +108,7 @@ class SqlRuntimeStore:
 
     def forget(self, scope: str, memory_id: str, *, actor: str, erase: bool) -> bool:
         """Remove a memory; its versions stay readable unless `erase`, which reaches what it was merged from as well."""
-        # Tags that nobody else has go with an erased memory: whether they have is for the whole store to say.
+        # Tags that no other entry has are erased too, and only the whole store can tell which these are.
         with self._database.write(None if erase else (scope,)) as connection:
             entry = _fetch(connection, [memory_id], [scope]).get(memory_id)
             if not erase:
@@ -170,7 +170,7 @@ class SqlRuntimeStore:
             for group in groups:
                 found = _fetch(connection, group.memory_ids, [scope])
                 entries = [entry for entry in found.values() if entry.is_active]
-                # Whoever changed one of them meanwhile had a reason: the next round looks again.
+                # One of them was changed meanwhile: the next consolidation looks at them again.
                 if len(entries) == len(group.memory_ids) and why_not_merged(entries) is None:
                     _merge(connection, entries, group, actor, now)
                     done.append(group)
@@ -199,7 +199,7 @@ class SqlRuntimeStore:
                     remove_entry(connection, entry, actor, "archive", now)
 
     def forget_requests(self, before: datetime) -> int:
-        """Drop the answers to requests that are so old that nobody repeats them."""
+        """Delete the answers to requests that are too old to be repeated."""
         with self._database.write() as connection:
             return connection.execute(_FORGET_REQUESTS, {"before": before}).rowcount
 

@@ -7,10 +7,9 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
-from jiyi.backends.records import tags, writes
-from jiyi.backends.records import user_words as words
+from jiyi.backends.records import meta, tags
 from jiyi.backends.records.changelog import SELECT_CHANGE, change_of, versions_of
-from jiyi.backends.records.codec import SELECT_ENTRY, entry_of
+from jiyi.backends.records.codec import BY_IDS, BY_KEY, SELECT_ENTRY, entry_of
 from jiyi.backends.records.filters import in_scopes, where
 from jiyi.backends.records.schema import ACTIVE
 from jiyi.backends.records.sql import Database, chunks, moment
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from jiyi.model.note import NoteCounts, NoteFile, NoteUpdate
 
 _META: Final = "SELECT name, value FROM store_meta WHERE name IN :names"
-_FETCH_IN_SCOPES: Final = f"{writes.BY_IDS} AND {in_scopes(by_id=True)}"
+_FETCH_IN_SCOPES: Final = f"{BY_IDS} AND {in_scopes(by_id=True)}"
 _SCAN: Final = f"{SELECT_ENTRY} WHERE {ACTIVE} AND id > :after ORDER BY id LIMIT :limit"
 _TOUCH: Final = "UPDATE memory_records SET access_count = access_count + 1, last_accessed_at = :at WHERE id IN :ids"
 # Each end of the range is a subquery of its own, answered by one end of the index.
@@ -43,12 +42,12 @@ class SqlRecordStore:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        meta: dict[str, str] = dict(database.query(_META, {"names": ["store_id", "migration"]}))
-        if "migration" in meta:
+        found: dict[str, str] = dict(database.query(_META, {"names": ["store_id", "migration"]}))
+        if "migration" in found:
             from jiyi.backends.records.copy import refuse_unfinished
 
-            refuse_unfinished(meta)
-        self._store_id = str(meta["store_id"])
+            refuse_unfinished(found)
+        self._store_id = str(found["store_id"])
 
     @property
     def store_id(self) -> str:
@@ -59,14 +58,18 @@ class SqlRecordStore:
 
     def put(self, drafts: Sequence[Draft], *, actor: str) -> list[MemoryEntry]:
         """Insert or update by (scope, key) in one transaction."""
+        from jiyi.backends.records import writes
+
         with self._database.write(sorted({draft.entry.scope for draft in drafts})) as connection:
             return writes.put_drafts(connection, drafts, actor)
 
     def forget(self, scope: str, key: str, *, actor: str, erase: bool = False) -> bool:
         """Remove the entry with this key; its versions stay in the change log unless `erase`."""
+        from jiyi.backends.records import writes
+
         # Tags that no other entry has are erased too, and only the whole store can tell which these are.
         with self._database.write(None if erase else (scope,)) as connection:
-            row = connection.row(writes.BY_KEY, {"scope": scope, "key": key})
+            row = connection.row(BY_KEY, {"scope": scope, "key": key})
             if row is None:
                 return erase and writes.erase_versions(connection, scope, key) > 0
             before = entry_of(row)
@@ -84,7 +87,7 @@ class SqlRecordStore:
         """The entry with this key in the first of `scopes` that has it."""
         with self._database.read(scopes) as connection:
             for scope in scopes:
-                row = connection.row(writes.BY_KEY, {"scope": scope, "key": key})
+                row = connection.row(BY_KEY, {"scope": scope, "key": key})
                 if row is not None and (entry := entry_of(row)).is_active:
                     return entry
         return None
@@ -94,7 +97,7 @@ class SqlRecordStore:
         if not ids:
             return {}
         if filters is None:
-            rows = self._database.query(writes.BY_IDS, {"ids": list(ids)})
+            rows = self._database.query(BY_IDS, {"ids": list(ids)})
         else:
             # Scopes isolate and are part of the statement; the other conditions are cheaper to check here.
             params = {"ids": list(ids), "scopes": filters.scopes}
@@ -131,7 +134,7 @@ class SqlRecordStore:
                 sql = f"SELECT created_at, id FROM memory_records WHERE {condition} ORDER BY created_at DESC, id DESC"
                 places += connection.rows(f"{sql} LIMIT :limit", {**params, "limit": offset + limit})
             ids = [entry_id for _, entry_id in sorted(places, reverse=True)[offset : offset + limit]]
-            rows = [row for chunk in chunks(ids) for row in connection.rows(writes.BY_IDS, {"ids": chunk})]
+            rows = [row for chunk in chunks(ids) for row in connection.rows(BY_IDS, {"ids": chunk})]
         found = {entry.id: entry for entry in map(entry_of, rows)}
         return [found[entry_id] for entry_id in ids]
 
@@ -139,7 +142,7 @@ class SqlRecordStore:
         """All versions of the entries that had this key, oldest first."""
         one = {"scope": scope, "key": key}
         with self._database.read((scope,)) as connection:
-            current = {entry.id: entry for entry in map(entry_of, connection.rows(writes.BY_KEY, one))}
+            current = {entry.id: entry for entry in map(entry_of, connection.rows(BY_KEY, one))}
             return versions_of(connection, "scope = :scope AND key = :key", one, current)
 
     def time_range(self, scopes: Sequence[str]) -> tuple[datetime, datetime] | None:
@@ -152,6 +155,8 @@ class SqlRecordStore:
 
     def touch(self, ids: Sequence[str], at: datetime) -> None:
         """Count an access to each of these entries; no new version, nothing to re-index."""
+        from jiyi.backends.records import writes
+
         if ids:
             with self._database.write(writes.scopes_of(self._database, ids), durable=False) as connection:
                 for chunk in chunks(list(dict.fromkeys(ids))):
@@ -217,7 +222,7 @@ class SqlRecordStore:
         self, scope: str, session_id: str, messages: Sequence[Message], *, actor: str, recallable: bool = True
     ) -> int:
         """Make `messages` the record of the session, in one transaction."""
-        from jiyi.backends.records import history
+        from jiyi.backends.records import history, writes
 
         with self._database.write((scope,)) as connection:
             saved = history.save(connection, scope, session_id, messages)
@@ -277,19 +282,19 @@ class SqlRecordStore:
 
     def user_words(self) -> list[str]:
         """Words that the segmenter shall take as words."""
-        return words.words_in(self._database.query(words.SELECT))
+        return meta.words_in(self._database.query(meta.SELECT_WORDS))
 
     def add_user_word(self, word: str) -> bool:
         """Add one; whether it is new."""
         with self._database.write() as connection:
-            return words.add_user_word(connection, word)
+            return meta.add_user_word(connection, word)
 
     def describe(self) -> dict[str, Any]:
         """Facts for `doctor`."""
         return {"store_id": self._store_id, **self._database.describe()}
 
     def check(self) -> list[str]:
-        """Problems of the store itself, in words."""
+        """Problems of the store itself as messages."""
         return self._database.check()
 
     def maintain(self) -> None:

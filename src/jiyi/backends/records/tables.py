@@ -4,48 +4,53 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from enum import Enum
 from functools import cached_property
-from typing import Any
+from typing import Any, Final, NamedTuple
 
 from jiyi.backends.records.sql import Dialect, moment
 
 
-class ColumnType(Enum):
-    """What a column holds, with its SQL type in SQLite and in PostgreSQL.
+class ColumnType(NamedTuple):
+    """What a column holds: its SQL type in SQLite and in PostgreSQL."""
 
-    Texts of PostgreSQL compare by the numbers of their characters, as in SQLite and in Python.
-    """
-
-    TEXT = ("TEXT", 'TEXT COLLATE "C"')
-    INTEGER = ("INTEGER", "BIGINT")
-    LARGE = ("BIGINT", "BIGINT")
-    """The same as `INTEGER` under another name; kept for tables that were made with it."""
-    REAL = ("DOUBLE", "DOUBLE PRECISION")
-    BOOLEAN = ("BOOLEAN", "BOOLEAN")
-    TIME = ("TEXT", "TIMESTAMP WITH TIME ZONE")
+    sqlite: str
+    postgres: str
 
     def sql(self, dialect: Dialect) -> str:
         """The type in a definition."""
-        return self.value[dialect == "postgresql"]
+        return self.sqlite if dialect == "sqlite" else self.postgres
 
 
-TEXT, INTEGER, LARGE, REAL, BOOLEAN, TIME = ColumnType
-_CONVERTED: dict[ColumnType, Callable[[Any], Any]] = {
+# Texts of PostgreSQL compare by the numbers of their characters, as in SQLite and in Python.
+TEXT: Final = ColumnType("TEXT", 'TEXT COLLATE "C"')
+INTEGER: Final = ColumnType("INTEGER", "BIGINT")
+LARGE: Final = ColumnType("BIGINT", "BIGINT")
+"""The same as `INTEGER` under another name; kept for tables that were made with it."""
+REAL: Final = ColumnType("DOUBLE", "DOUBLE PRECISION")
+BOOLEAN: Final = ColumnType("BOOLEAN", "BOOLEAN")
+TIME: Final = ColumnType("TEXT", "TIMESTAMP WITH TIME ZONE")
+_CONVERTED: Final[dict[ColumnType, Callable[[Any], Any]]] = {
     TIME: moment,
     BOOLEAN: lambda value: None if value is None else bool(value),
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
-    """One column."""
+class Column(NamedTuple):
+    """One column. What follows `default` is for columns of entries, see `codec`."""
 
     name: str
     type: ColumnType
     nullable: bool = False
     default: str | None = None
     """The SQL literal that older rows get when the column is added to a table."""
+    to_db: Callable[[Any], Any] | None = None
+    """Makes the stored value of the field's value; `None` when they are the same."""
+    from_db: Callable[[Any], Any] | None = None
+    """The inverse, for values that are not NULL. Times and truth values are converted by their type."""
+    versioned: bool = False
+    """Whether a change of it is shown in the history of an entry; the others are bookkeeping."""
+    derived: bool = False
+    """Whether it is written for indexes only, and not read."""
 
     def definition(self, dialect: Dialect) -> str:
         """The column in a CREATE TABLE or ADD COLUMN."""
@@ -53,8 +58,7 @@ class Column:
         return f"{self.name} {self.type.sql(dialect)}{default}{'' if self.nullable else ' NOT NULL'}"
 
 
-@dataclass(frozen=True, slots=True)
-class Index:
+class Index(NamedTuple):
     """An index; with a condition it holds only the rows that meet it, and other writes do not pay for it."""
 
     name: str
@@ -62,8 +66,7 @@ class Index:
     where: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ForeignKey:
+class ForeignKey(NamedTuple):
     """A column whose values are ids of another table."""
 
     column: str
@@ -71,7 +74,7 @@ class ForeignKey:
     on_delete: str = ""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Table:
     """One table."""
 

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from jiyi.backends.records.changelog import lock_tags
-from jiyi.backends.records.codec import SELECT_ENTRY, entry_of
+from jiyi.backends.records.codec import BY_IDS, entry_of
 from jiyi.backends.records.filters import where
 from jiyi.backends.records.meta import get_meta, set_meta
 from jiyi.backends.records.schema import ACTIVE, memory_tag_rel
@@ -42,7 +42,6 @@ _ORDER: Final = (
 # Not counted over the rows of the answer: for that the engine would have to keep every one of them.
 _CANDIDATES: Final = "(SELECT count(*) FROM matched AS all_matched) AS candidates"
 _FOUND: Final = "FROM matched JOIN memory_records ON memory_records.id = matched.memory_id"
-_BY_IDS: Final = f"{SELECT_ENTRY} WHERE id IN :ids"
 
 
 def write_tags(connection: Connection, entries: Sequence[MemoryEntry]) -> None:
@@ -108,7 +107,7 @@ def tagged(connection: Connection, tag_ids: Iterable[int], filters: Filters, *, 
     sql, params = _ranking(filters, each_type)
     ranked = connection.rows(sql, {**params, "tag_ids": sorted(tag_ids), "limit": limit})
     ids = [row[0] for row in ranked]
-    rows = [row for chunk in chunks(ids) for row in connection.rows(_BY_IDS, {"ids": chunk})]
+    rows = [row for chunk in chunks(ids) for row in connection.rows(BY_IDS, {"ids": chunk})]
     entries = {entry.id: entry for entry in map(entry_of, rows)}
     hits = [(entries[entry_id], int(count)) for entry_id, count, _ in ranked]
     return Tagged(hits, int(ranked[0][2]) if ranked else 0)

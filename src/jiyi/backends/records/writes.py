@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from jiyi.backends.records import tags
 from jiyi.backends.records.changelog import creation_line, erase_texts, last_versions, log_changes, log_line
-from jiyi.backends.records.codec import SELECT_ENTRY, changed_fields, entry_of, entry_values
+from jiyi.backends.records.codec import BY_IDS, BY_KEY, SELECT_ENTRY, changed_fields, entry_of, entry_values
 from jiyi.backends.records.schema import memory_records
 from jiyi.backends.records.sql import Connection, Database, chunks
 from jiyi.model import clock
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 _MIN_KEYS_ALONE = 20
 """From so many keys of one scope on, the scope is looked up by a statement of its own."""
 
-BY_KEY = f"{SELECT_ENTRY} WHERE scope = :scope AND key = :key"
-BY_IDS = f"{SELECT_ENTRY} WHERE id IN :ids"
 _ID_BY_KEY = "SELECT id FROM memory_records WHERE scope = :scope AND key = :key"
 _BY_KEYS = f"{SELECT_ENTRY} WHERE scope = :scope AND key IN :keys"
 _BY_PAIRS = f"{SELECT_ENTRY} WHERE (scope, key) IN PAIRS :pairs"
