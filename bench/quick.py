@@ -117,17 +117,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     now = Checkout("now", ROOT)
     if unknown := set(options.only) - set(now.programs()):
         made.error(f"unknown: {', '.join(sorted(unknown))}; there are {', '.join(now.programs())}")
-    checkouts = [now]
-    if options.against is not None:
-        before = Checkout("before", options.against.absolute())
-        if not before.programs():
-            made.error(f"there is no bench/bench_*.py in {options.against}")
-        checkouts = [before, now]
+    before = None if options.against is None else Checkout("before", options.against.absolute())
+    if before is not None and not before.programs():
+        made.error(f"there is no bench/bench_*.py in {options.against}")
+    checkouts = [now] if before is None else [before, now]
     run_in_turn(checkouts, rounds=options.rounds or 2 * len(checkouts) - 1, only=options.only, work=options.work)
-    if options.against is not None:
-        report = comparison_report(compare(before.results, now.results), before, now)
-    else:
+    if before is None:
         report = single_report(now)
+    else:
+        report = comparison_report(compare(before.results, now.results), before, now)
     report.finish(options.results)
     return 1 if any(checkout.failed for checkout in checkouts) else 0
 

@@ -120,9 +120,9 @@ def command() -> str:
     module = specification.name if specification is not None else Path(sys.argv[0]).stem
     arguments, skip = [], False
     for argument in sys.argv[1:]:
-        if skip or argument.startswith(("--results=", "--work=", "--data=")):
+        if skip or argument.startswith(("--results=", "--work=", "--data=", "--against=")):
             skip = False
-        elif argument in {"--results", "--work", "--data"}:
+        elif argument in {"--results", "--work", "--data", "--against"}:
             skip = True
         else:
             arguments.append(shlex.quote(argument))
