@@ -388,7 +388,7 @@ class AgentMemory:
         the next summary; `count_tokens` counts the tokens of a text as your model does.
         """
         from jiyi.chat import Chat, ChatService, make_budget
-        from jiyi.chat.overrides import own_parts
+        from jiyi.chat.overrides import with_overrides
 
         settings = self._settings
         limit = settings.token_limit if token_limit is None else token_limit
@@ -400,7 +400,7 @@ class AgentMemory:
         prompt = settings.summarize_prompt if summarize_prompt is None else self._limits.check_content(summarize_prompt)
         parts = self._rooms()
         if summarizer is not None or count_tokens is not None:
-            parts = own_parts(parts, summarizer, count_tokens)
+            parts = with_overrides(parts, summarizer, count_tokens)
         room = ChatService(parts, self._scope(scope), self._session(session_id), budget, prompt)
         return Chat(room, self._run, self._run_short, self._run_slowly, self._written, self._parts.model)
 

@@ -78,7 +78,7 @@ def test_the_summary_is_counted(memory: AgentMemory) -> None:
         chat.put(said(number))
     window = chat.get()
     assert window.summary is not None
-    without = sum(chat._target._room._counts._count(message) for message in window if message.role != "system")
+    without = sum(chat._target._service._counts._count(message) for message in window if message.role != "system")
     assert without + window.summary.tokens == window.tokens <= 300
 
 

@@ -49,11 +49,11 @@ def test_a_message_that_is_none_is_refused_and_changes_nothing(memory: AgentMemo
 
 def test_the_settings_are_the_defaults_of_a_chat(open_memory: OpenMemory) -> None:
     memory = open_memory(token_limit=500, soft_threshold=0.5, reserve_tokens=200)
-    budget = memory.chat("s")._target._room.budget
+    budget = memory.chat("s")._target._service.budget
     assert (budget.limit, budget.soft, budget.reserve) == (500, 250, 200)
-    small = memory.chat("s", token_limit=100)._target._room.budget
+    small = memory.chat("s", token_limit=100)._target._service.budget
     assert (small.limit, small.reserve) == (100, 50)
-    assert memory.chat("s", reserve=10)._target._room.budget.reserve == 10
+    assert memory.chat("s", reserve=10)._target._service.budget.reserve == 10
     assert open_memory("other").chat("s").token_limit == 64_000
 
 

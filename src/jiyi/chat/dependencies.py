@@ -1,4 +1,4 @@
-"""Puts together what all chats of a memory share."""
+"""Builds what all chats of a memory share."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ def chat_deps(
     recallable: bool,
     now: Callable[[], datetime] = clock.utc_now,
 ) -> ChatDeps:
-    """With a model it makes summaries and candidates, and tokens are counted as it counts them; else rules do."""
+    """The dependencies: a model, if there is one, makes summaries and candidates; otherwise rules do."""
     counter = counter_for(model.name if model is not None else None)
 
-    def maker(budget: Budget, prompt: str | None) -> Summarizer:
+    def make_summarizer(budget: Budget, prompt: str | None) -> Summarizer:
         if model is None:
             return RuleSummarizer(counter)
         return ModelSummarizer(model, counter, prompt=prompt, max_input=budget.portion)
 
     return ChatDeps(
         store=store,
-        maker=maker,
+        make_summarizer=make_summarizer,
         counts=TokenCounts(lambda message: count_message(message, counter)),
         now=now,
         actor=actor,

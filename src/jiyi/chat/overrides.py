@@ -1,4 +1,4 @@
-"""A chat with the caller's own summaries and the caller's own count of tokens."""
+"""A chat with the caller's own summarizer and the caller's own count of tokens."""
 
 from __future__ import annotations
 
@@ -20,29 +20,29 @@ SummarizeFunction: TypeAlias = Callable[[str | None, Sequence[Message], int], st
 """From the summary before, the messages that leave the window and the most tokens, to the next summary."""
 
 
-def own_parts(
-    parts: ChatDeps, summarizer: SummarizeFunction | None, count_tokens: Callable[[str], int] | None
+def with_overrides(
+    deps: ChatDeps, summarizer: SummarizeFunction | None, count_tokens: Callable[[str], int] | None
 ) -> ChatDeps:
-    """The parts of a chat, with what the caller brings in the place of ours."""
+    """The dependencies of a chat, with what the caller gives in place of ours."""
     for name, given in (("summarizer", summarizer), ("count_tokens", count_tokens)):
         if given is not None and not callable(given):
             raise InvalidInputError(f"{name} must be a function, not {type(given).__name__}")
     counter = counter_for(None) if count_tokens is None else _CallerCounter(count_tokens)
     if count_tokens is not None:
-        parts = replace(parts, counts=TokenCounts(lambda message: count_message(message, counter)))
+        deps = replace(deps, counts=TokenCounts(lambda message: count_message(message, counter)))
     if summarizer is None:
-        return parts
+        return deps
 
-    def maker(_budget: Budget, _prompt: str | None) -> Summarizer:
+    def make_summarizer(_budget: Budget, _prompt: str | None) -> Summarizer:
         return _CallerSummarizer(counter, summarizer)
 
-    return replace(parts, maker=maker)
+    return replace(deps, make_summarizer=make_summarizer)
 
 
 class _CallerCounter:
-    """Counts tokens as the caller says."""
+    """Counts tokens with a function of the caller."""
 
-    name = "the caller's"
+    name = "caller"
 
     def __init__(self, count: Callable[[str], int]) -> None:
         self._count = count

@@ -1,4 +1,4 @@
-"""What a compaction asks for: a summary, and what is worth keeping. Made by rules or by a model; never by both."""
+"""What a compaction needs: a summary, and candidates. Both come from rules, from a model, or from the caller."""
 
 from __future__ import annotations
 
@@ -6,14 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from jiyi.chat.groups import calls_of
+from jiyi.chat.groups import tool_call_ids
 from jiyi.model.chat import StoredMessage
-from jiyi.model.message import Message
+from jiyi.model.message import Message, storable
+from jiyi.model.thinking import strip_thinking
 
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """Something worth keeping, and the messages in which it was said."""
+    """A statement worth keeping, and the messages in which it was said."""
 
     content: str
     kind: str
@@ -25,15 +26,15 @@ class Proposal:
 
 
 class Summarizer(Protocol):
-    """Makes both products of a compaction. May be slow, and may fail with any error."""
+    """Makes both products of a compaction. May be slow, and may raise any error."""
 
     @property
     def made_by(self) -> str:
-        """What is written down as the maker: `rules`, or the name of a model."""
+        """What is recorded as the maker: `rules`, or the name of a model."""
         ...
 
     def summarize(self, previous: str | None, messages: Sequence[StoredMessage], *, max_tokens: int) -> str:
-        """A summary of the messages that takes up the summary of what came before them."""
+        """A summary of the messages and of the previous summary together."""
         ...
 
     def propose(self, messages: Sequence[StoredMessage]) -> list[Proposal]:
@@ -41,13 +42,18 @@ class Summarizer(Protocol):
         ...
 
 
-def readable(message: Message) -> str:
-    """All that a message says: its words, and the calls it makes."""
-    parts = [message.text] if message.text.strip() else []
+def transcript_text(message: Message) -> str:
+    """What a message says, as summarizers read it: its words without reasoning, and its tool calls."""
+    lines = [said] if (said := spoken_text(message)).strip() else []
     for call in message.tool_calls or ():
         function = call.get("function") if isinstance(call, dict) else None
         if isinstance(function, dict):
-            parts.append(f"{function.get('name', '?')}({function.get('arguments', '')})")
-    if not parts and calls_of(message):
-        parts.append("tool call")
-    return "\n".join(parts).replace("\x00", " ").encode("utf-8", "replace").decode("utf-8").strip()
+            lines.append(f"{function.get('name', '?')}({function.get('arguments', '')})")
+    if not lines and tool_call_ids(message):
+        lines.append("tool call")
+    return storable("\n".join(lines)).strip()
+
+
+def spoken_text(message: Message) -> str:
+    """The words of a message; those of an assistant without the reasoning that models write in tags."""
+    return strip_thinking(message.text) if message.role == "assistant" else message.text

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from jiyi.chat.groups import groups, without_call
+from jiyi.chat.groups import groups, orphaned_results
 from jiyi.errors import InvalidInputError
 from jiyi.model.chat import Snapshot, StoredMessage, Summary
 from jiyi.model.limits import check_whole
@@ -14,8 +14,8 @@ from jiyi.model.message import Message
 
 Count: TypeAlias = Callable[[StoredMessage], int]
 
-_LONGEST_SUMMARY = 2_000
-_SHORTEST_SUMMARY = 24
+_MAX_SUMMARY = 2_000
+_MIN_SUMMARY = 24
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,21 +27,21 @@ class Budget:
     reserve: int
     """A compaction leaves these free, so that the next one is not due at once."""
     soft: int
-    """From here on what will leave next is looked through, before it has to."""
+    """From here on, the messages that will leave next are searched for candidates early."""
 
     @property
-    def summary(self) -> int:
+    def target_summary(self) -> int:
         """How long a summary is asked to be."""
-        return max(_SHORTEST_SUMMARY, min(_LONGEST_SUMMARY, self.limit // 6))
+        return max(_MIN_SUMMARY, min(_MAX_SUMMARY, self.limit // 6))
 
     @property
-    def longest_summary(self) -> int:
-        """A longer one is refused. Models count differently, and overshoot a little."""
-        return 2 * self.summary
+    def max_summary(self) -> int:
+        """A longer summary is refused. Twice the target: models count differently, and overshoot a little."""
+        return 2 * self.target_summary
 
     @property
     def portion(self) -> int:
-        """How much is summarised at once: it must fit into the model that summarises."""
+        """How many tokens are summarised at once: they must fit into the model that summarises."""
         return max(self.limit // 2, 1)
 
 
@@ -94,81 +94,81 @@ class ChatWindow(list[Message]):
 
 
 @dataclass(frozen=True, slots=True)
-class Fit:
+class WindowChoice:
     """Which messages are shown."""
 
     messages: tuple[StoredMessage, ...]
-    """In order, prompts that stand before them first."""
+    """In the order of the conversation, prompts included."""
     with_summary: bool
     tokens: int
     left_out: int
-    """How many of the messages at hand are not shown."""
+    """How many messages of the snapshot are not shown."""
     over_limit: bool
 
 
-def fit(snapshot: Snapshot, *, room: int, summary_tokens: int, count: Count) -> Fit:
-    """The most that fits into `room`: prompts and the newest group always, the summary next, then older groups."""
+def choose_window(snapshot: Snapshot, *, available: int, summary_tokens: int, count: Count) -> WindowChoice:
+    """The most that fits into `available` tokens: prompts and the newest group always, the summary, older groups."""
     prompts = [*snapshot.prompts, *(one for one in snapshot.recent if one.is_system)]
-    said = _whole_groups(snapshot)
+    said = _without_orphans(snapshot)
     missing = sum(not one.is_system for one in snapshot.recent) - len(said)
-    together = groups(said)
+    grouped = groups(said)
     used = sum(map(count, prompts))
     shown: list[list[StoredMessage]] = []
-    if together:
-        shown.append(together[-1])
-        used += sum(map(count, together[-1]))
-    over = used > room
-    with_summary = snapshot.summary is not None and used + summary_tokens <= room
+    if grouped:
+        shown.append(grouped[-1])
+        used += sum(map(count, grouped[-1]))
+    over_limit = used > available
+    with_summary = snapshot.summary is not None and used + summary_tokens <= available
     used += summary_tokens if with_summary else 0
-    for group in reversed(together[:-1]):
+    for group in reversed(grouped[:-1]):
         size = sum(map(count, group))
-        if used + size > room:
+        if used + size > available:
             break
         used += size
         shown.append(group)
     kept = [one for group in shown for one in group]
     messages = sorted([*prompts, *kept], key=lambda one: one.position)
-    return Fit(tuple(messages), with_summary, used, missing + len(said) - len(kept), over)
+    return WindowChoice(tuple(messages), with_summary, used, missing + len(said) - len(kept), over_limit)
 
 
-def _whole_groups(snapshot: Snapshot) -> list[StoredMessage]:
-    """What was said, without results whose call is not shown: no model accepts one without the other."""
+def _without_orphans(snapshot: Snapshot) -> list[StoredMessage]:
+    """The messages without tool results whose call is not shown: no model accepts one without the other."""
     said = [one for one in snapshot.recent if not one.is_system]
     if snapshot.complete and snapshot.summary is None:
         return said
-    orphans = without_call(said)
+    orphans = orphaned_results(said)
     # The newest message is shown whatever it is.
     return [one for one in said if one.position not in orphans or one is said[-1]]
 
 
-def leaving(messages: Sequence[StoredMessage], *, keep: int, portion: int, count: Count) -> list[StoredMessage]:
-    """What goes first when at most `keep` tokens of these messages (all that are there) may stay.
+def choose_leaving(messages: Sequence[StoredMessage], *, keep: int, portion: int, count: Count) -> list[StoredMessage]:
+    """What leaves first when at most `keep` tokens of these messages (all that are there) may stay.
 
     Oldest first, whole groups, never the newest group, never prompts; at most a portion at once, but one group at
     least.
     """
-    together = groups([one for one in messages if not one.is_system])
-    stays = 0
-    split = max(len(together) - 1, 0)
-    if together:
-        stays = sum(map(count, together[-1]))
+    grouped = groups([one for one in messages if not one.is_system])
+    kept = 0
+    split = max(len(grouped) - 1, 0)
+    if grouped:
+        kept = sum(map(count, grouped[-1]))
     while split > 0:
-        size = sum(map(count, together[split - 1]))
-        if stays + size > keep:
+        size = sum(map(count, grouped[split - 1]))
+        if kept + size > keep:
             break
-        stays += size
+        kept += size
         split -= 1
-    return _portion(together[:split], portion, count)
+    return _first_groups(grouped[:split], portion, count)
 
 
 def first_portion(messages: Sequence[StoredMessage], *, portion: int, count: Count) -> list[StoredMessage]:
-    """The same for the beginning of a stretch whose end was not read: its last group may be incomplete."""
-    together = groups([one for one in messages if not one.is_system])
-    return _portion(together[:-1], portion, count)
+    """The same for the beginning of a stretch that was not read to its end: the last group may be incomplete."""
+    grouped = groups([one for one in messages if not one.is_system])
+    return _first_groups(grouped[:-1], portion, count)
 
 
-def oldest(messages: Sequence[StoredMessage], *, tokens: int, count: Count) -> list[StoredMessage]:
-    """Whole groups from the oldest on until these tokens are reached, but for the newest group."""
+def oldest_groups(messages: Sequence[StoredMessage], *, tokens: int, count: Count) -> list[StoredMessage]:
+    """Whole groups from the oldest on until these tokens are reached, without the newest group."""
     found: list[StoredMessage] = []
     size = 0
     for group in groups([one for one in messages if not one.is_system])[:-1]:
@@ -179,10 +179,10 @@ def oldest(messages: Sequence[StoredMessage], *, tokens: int, count: Count) -> l
     return found
 
 
-def _portion(together: Sequence[list[StoredMessage]], portion: int, count: Count) -> list[StoredMessage]:
+def _first_groups(grouped: Sequence[list[StoredMessage]], portion: int, count: Count) -> list[StoredMessage]:
     found: list[StoredMessage] = []
     size = 0
-    for group in together:
+    for group in grouped:
         size += sum(map(count, group))
         if found and size > portion:
             break

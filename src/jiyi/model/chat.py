@@ -1,4 +1,4 @@
-"""Values of the chat room: messages with their places, epochs, summaries, candidates, attempts and receipts."""
+"""Values of the chat room: stored messages, epochs, summaries, candidates, attempts, snapshots and receipts."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ SYSTEM_ROLES = ("system", "developer")
 """Roles of prompts: what has one is never summarised away."""
 CANDIDATE_STATES = ("new", "taken", "rejected")
 TRIGGERS = ("limit", "soft", "explicit", "overflow")
-"""What can set a compaction off: the limit is reached, the soft threshold is, a call, the model's own error."""
+"""What starts a compaction: the limit, the soft threshold, a call of `compact`, a model that refused the window."""
 RULES = "rules"
 """What stands in `made_by` when no model was asked."""
 
 
-class _Shown:
-    """Values that can be shown as JSON."""
+class _JsonReady:
+    """Values that can be written as JSON."""
 
     __slots__ = ()
 
@@ -37,8 +37,8 @@ class _Shown:
 
 
 @dataclass(frozen=True, slots=True)
-class StoredMessage(_Shown):
-    """A message and its place in the session."""
+class StoredMessage(_JsonReady):
+    """A message and its position in the session."""
 
     id: str
     position: int
@@ -54,7 +54,7 @@ class StoredMessage(_Shown):
 
 
 @dataclass(frozen=True, slots=True)
-class Epoch(_Shown):
+class Epoch(_JsonReady):
     """What was said from one reset to the next."""
 
     epoch: int
@@ -67,7 +67,7 @@ FIRST_EPOCH = Epoch(1, 0, None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Summary(_Shown):
+class Summary(_JsonReady):
     """A summary of everything that an epoch holds up to `last_position`, but for its prompts."""
 
     id: str
@@ -91,7 +91,7 @@ class Summary(_Shown):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Candidate(_Shown):
+class Candidate(_JsonReady):
     """What a flush proposes to keep, and where it was said."""
 
     id: str
@@ -117,8 +117,8 @@ class Candidate(_Shown):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Attempt(_Shown):
-    """One try to flush and summarise."""
+class Attempt(_JsonReady):
+    """One attempt at a compaction."""
 
     id: str
     trigger: str
@@ -134,7 +134,7 @@ class Attempt(_Shown):
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """A session as one moment shows it: the newest messages, and nothing that a summary stands for."""
+    """A consistent read of a session: the summary in force and the newest messages behind it."""
 
     epoch: Epoch
     summary: Summary | None
@@ -153,19 +153,19 @@ class Snapshot:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Messages that are about to leave the window, and how to see that they have not changed meanwhile."""
+    """Messages that are about to leave the window; count and row number tell whether they have changed meanwhile."""
 
     epoch: int
     first_position: int
     last_position: int
     count: int
-    """How many rows stand in it, prompts included."""
+    """How many rows it has, prompts included."""
     last_row: int
     """The greatest row number in it."""
 
 
 @dataclass(frozen=True, slots=True)
-class Erased(_Shown):
+class Erased(_JsonReady):
     """A receipt: what was deleted for good."""
 
     session_id: str

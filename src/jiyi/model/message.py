@@ -11,9 +11,9 @@ from typing import Any, TypeAlias
 from jiyi.errors import InvalidInputError
 
 MessageLike: TypeAlias = "Message | Mapping[str, Any]"
-_NAMED = ("role", "content", "tool_calls", "tool_call_id", "name")
-_STRANGE = re.compile("[\x00\ud800-\udfff]")
-_HALF = re.compile("[\ud800-\udfff]")
+_FIELDS = ("role", "content", "tool_calls", "tool_call_id", "name")
+_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _encoder = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":"))
 
 
@@ -47,7 +47,7 @@ class Message:
             tool_calls=data.get("tool_calls"),
             tool_call_id=data.get("tool_call_id"),
             name=data.get("name"),
-            extra={name: value for name, value in data.items() if name not in _NAMED},
+            extra={name: value for name, value in data.items() if name not in _FIELDS},
         )
 
     @property
@@ -59,6 +59,11 @@ class Message:
             parts = [part.get("text") for part in self.content if isinstance(part, Mapping)]
             return "\n".join(part for part in parts if isinstance(part, str))
         return ""
+
+
+def storable(text: str) -> str:
+    """The text without what no database takes: NUL and lone surrogates."""
+    return text.replace("\x00", " ").encode("utf-8", "replace").decode("utf-8")
 
 
 def encode_message(message: Message) -> str:
@@ -93,7 +98,7 @@ def check_message(value: object, where: str) -> Message:
         raise InvalidInputError(f"{where} is a {type(value).__name__}; pass a Message or a dict with role and content")
     if not isinstance(message.role, str) or not message.role.strip():
         raise InvalidInputError(f"{where} has no role; use 'user', 'assistant', 'system' or 'tool'")
-    if _STRANGE.search(message.role):
+    if _UNSTORABLE.search(message.role):
         raise InvalidInputError(f"{where} has a role with a lone surrogate or NUL: {message.role!a}; remove it")
     if not isinstance(message.content, str | list | None):
         raise InvalidInputError(
@@ -113,12 +118,12 @@ def check_message(value: object, where: str) -> Message:
 
 
 def _is_plain(message: Message) -> bool:
-    """Whether it is nothing but texts, as most messages are, without halves of characters: it comes back unchanged."""
+    """Whether it consists of texts without lone surrogates, as most messages do: such a message needs no round trip."""
     return (
         message.extra == {}
         and message.tool_calls is None
         and all(
-            value is None or (type(value) is str and (value.isascii() or not _HALF.search(value)))
+            value is None or (type(value) is str and (value.isascii() or not _SURROGATE.search(value)))
             for value in (message.role, message.content, message.tool_call_id, message.name)
         )
     )

@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, NoReturn
 
 from jiyi.errors import ModelReplyError
+from jiyi.model.thinking import strip_thinking_blocks
 
 __all__ = ["parse_json_reply", "schema_problem"]
 
 LONGEST_REPLY: Final = 2_000_000
 _TRIES: Final = 64
-_THINKING: Final = re.compile(r"<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL)
 _OPENINGS: Final = {"object": re.compile(r"\{"), "array": re.compile(r"\[")}
 _ANY_OPENING: Final = re.compile(r"[{\[]")
 
@@ -23,7 +23,7 @@ def parse_json_reply(text: str, schema: Mapping[str, Any]) -> Any:
 
     `ModelReplyError` says what is wrong otherwise: empty, not JSON, cut off, or where it differs from the schema.
     """
-    text = _THINKING.sub(" ", text[: LONGEST_REPLY + 1])
+    text = strip_thinking_blocks(text[: LONGEST_REPLY + 1])
     if len(text) > LONGEST_REPLY:
         raise ModelReplyError(f"the reply is longer than {LONGEST_REPLY:,} characters", reason="too long")
     if not text.strip():

@@ -1,4 +1,4 @@
-"""What the chat room needs of the record store."""
+"""ChatStore: the storage of the chat room."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class ChatStore(Protocol):
-    """What the chat room needs of the record store. Each change is one short transaction, durable when it returns.
+    """The storage of the chat room. Each change is one short transaction, durable when it returns.
 
     Messages are the rows of the conversation history; positions grow over the life of a session.
     """
@@ -21,13 +21,13 @@ class ChatStore(Protocol):
     def append(
         self, scope: str, session_id: str, messages: Sequence[Message], *, actor: str, recallable: bool
     ) -> list[str]:
-        """Add messages to the current epoch; returns their ids. Positions are given out in the transaction."""
+        """Add messages to the current epoch; returns their ids. Positions are assigned in the transaction."""
         ...
 
     def snapshot(self, scope: str, session_id: str, enough: Callable[[StoredMessage], bool]) -> Snapshot:
-        """The newest messages that no summary stands for, read backwards until `enough`, and all prompts before them.
+        """The newest messages that no summary stands for, read backwards until `enough` is true, and all prompts.
 
-        What lies behind the pointer is not read, however much it is.
+        Messages under the summary are not read.
         """
         ...
 
@@ -40,7 +40,7 @@ class ChatStore(Protocol):
         before: int,
         enough: Callable[[StoredMessage], bool] | None = None,
     ) -> tuple[list[StoredMessage], bool]:
-        """Messages between two positions, oldest first, until `enough`; and whether these are all."""
+        """Messages between two positions, oldest first, until `enough` is true; and whether these are all."""
         ...
 
     def count_between(self, scope: str, session_id: str, *, after: int, before: int) -> int:
@@ -56,19 +56,19 @@ class ChatStore(Protocol):
         ...
 
     def start_epoch(self, scope: str, session_id: str) -> Epoch:
-        """Begin a new epoch; one in which nothing was said yet goes on."""
+        """Begin a new epoch; an empty current epoch is kept."""
         ...
 
     def delete_epoch(self, scope: str, session_id: str, epoch: int, *, actor: str) -> Erased:
-        """Delete an epoch before the current one for good, with everything that was made of it."""
+        """Delete an epoch before the current one for good, with everything derived from it."""
         ...
 
     def forget_session(self, scope: str, session_id: str, *, actor: str) -> Erased:
-        """Delete a session for good, with everything that was made of it."""
+        """Delete a session for good, with everything derived from it."""
         ...
 
     def summaries(self, scope: str, session_id: str, epoch: int) -> list[Summary]:
-        """The summaries of an epoch that stand, oldest first; the last one is the pointer."""
+        """The valid summaries of an epoch, oldest first; the last one is the pointer."""
         ...
 
     def summary(self, scope: str, session_id: str, summary_id: str) -> Summary | None:
@@ -80,7 +80,7 @@ class ChatStore(Protocol):
         ...
 
     def add_summary(self, summary: Summary, span: Span, *, trigger: str) -> bool:
-        """Move the pointer, and write the attempt down as done.
+        """Add a summary, which moves the pointer, and record the attempt as done.
 
         `False`, and nothing changed, when the pointer has moved, the messages under it have changed, or the session was
         reset meanwhile.
@@ -88,7 +88,7 @@ class ChatStore(Protocol):
         ...
 
     def flushed_to(self, scope: str, session_id: str, epoch: Epoch) -> int:
-        """The last position of the epoch that was looked through; the one before its first when none was."""
+        """The last position of the epoch that was searched for candidates; the one before its first when none was."""
         ...
 
     def add_flush(
@@ -101,7 +101,7 @@ class ChatStore(Protocol):
         trigger: str,
         made_by: str,
     ) -> bool:
-        """Mark a span as looked through and keep what was found; `False`, and nothing changed, when it already is."""
+        """Mark a span as searched and keep its candidates; `False`, and nothing changed, when it already is."""
         ...
 
     def candidates(
@@ -111,17 +111,17 @@ class ChatStore(Protocol):
         ...
 
     def settle_candidate(self, scope: str, candidate_id: str, *, state: str, by: str) -> bool:
-        """Take or reject a new candidate; `False` when it is not there or somebody else was first."""
+        """Take or reject a new candidate; `False` when it is not there or was settled before."""
         ...
 
     def add_attempt(self, scope: str, session_id: str, epoch: int, attempt: Attempt) -> None:
-        """Write down how a try to compact went."""
+        """Record how an attempt at a compaction went."""
         ...
 
     def last_attempt(self, scope: str, session_id: str, epoch: int) -> Attempt | None:
-        """The last try in this epoch."""
+        """The last attempt in this epoch."""
         ...
 
     def failing_sessions(self, since: datetime) -> int:
-        """How many sessions of all scopes have failed in their last try, in their current epoch, since then."""
+        """How many sessions of all scopes have failed in the last attempt of their current epoch, since then."""
         ...

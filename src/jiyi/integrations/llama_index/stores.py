@@ -205,10 +205,10 @@ class _Summarizer:
         self.name = f"llama-index:{metadata.model_name or type(llm).__name__}"
 
     def __call__(self, previous: str | None, messages: Sequence[Message], max_tokens: int) -> str:
-        from jiyi.chat.summarizers import readable
+        from jiyi.chat.summarizers import transcript_text
         from jiyi.prompts.chat import summarize_messages
 
-        spoken = "\n\n".join(f"{message.role}: {readable(message)}" for message in messages)
+        spoken = "\n\n".join(f"{message.role}: {transcript_text(message)}" for message in messages)
         asked = summarize_messages(previous, spoken, max_tokens=max_tokens, prompt=self._prompt)
         reply = self._llm.chat([to_chat_message(message) for message in asked])
         return reply.message.content or ""
