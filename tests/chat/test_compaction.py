@@ -2,6 +2,7 @@
 
 import json
 import logging
+import re
 from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import Any
@@ -432,6 +433,26 @@ def test_a_get_that_compacts_reads_the_session_once(open_memory: OpenMemory) -> 
     assert faults.calls("chats.snapshot") == 1
     assert window == memory.chat("s", token_limit=300).get()
     check_whole(chat, window)
+
+
+def test_after_19_compactions_by_rules_each_third_of_the_conversation_is_in_the_summary(memory: AgentMemory) -> None:
+    chat = memory.chat("s", token_limit=1_200, reserve=600)
+    who, what = (
+        ("Paula", "Igor", "Mei", "Tomas", "Aisha"),
+        ("warehouse", "ferry", "violin", "bakery", "server", "kiln", "lease"),
+    )
+    number = 0
+    while len(chat.summaries()) < 19:
+        fact = f"{who[number % 5]} paid {number * 37 % 900} euros for the {what[number % 7]} in week {number}."
+        chat.put_many([{"role": "user", "content": fact}, {"role": "assistant", "content": "I have noted it, thanks."}])
+        number += 1
+        assert chat.get().left_out == 0
+    summary = chat.summaries()[-1]
+    weeks = [int(found) for found in re.findall(r"week (\d+)", summary.content)]
+    covered = summary.last_position // 2 + 1
+    thirds = [sum(3 * week // covered == third for week in weeks) for third in range(3)]
+    assert min(thirds) >= 2
+    assert max(thirds) <= 4 * min(thirds)
 
 
 # --- reasoning ----------------------------------------------------------------------------------------------------

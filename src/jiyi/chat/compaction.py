@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import TypeVar
 
-from jiyi.chat.summarizers import Proposal, Summarizer
+from jiyi.chat.summarizers import Earlier, Proposal, Summarizer
 from jiyi.chat.window import Budget, Count, choose_leaving, first_portion, oldest_groups
 from jiyi.errors import ContextOverflowError, ModelReplyError, ModelUnavailableError
 from jiyi.model.chat import Attempt, Candidate, Snapshot, Span, StoredMessage, Summary
@@ -272,9 +272,10 @@ class Compactor:
 
     def _summary_text(self, plan: _Plan) -> str:
         snapshot, budget = plan.snapshot, self._budget
-        previous = snapshot.summary.content if snapshot.summary is not None else None
+        epoch = snapshot.epoch.epoch
+        earlier = Earlier(snapshot.summary, lambda: self._store.summaries(*self._session, epoch))
         text = _call_summarizer(
-            lambda: self._summarizer.summarize(previous, plan.leaving, max_tokens=budget.target_summary)
+            lambda: self._summarizer.summarize(earlier, plan.leaving, max_tokens=budget.target_summary)
         )
         content = storable(strip_thinking_reply(text)).strip() if isinstance(text, str) else ""
         if not content:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from jiyi.chat.summarizers import Proposal, transcript_text
+from jiyi.chat.summarizers import Earlier, Proposal, transcript_text
 from jiyi.errors import ModelReplyError
 from jiyi.model.chat import StoredMessage
 from jiyi.model.message import storable
@@ -42,10 +42,10 @@ class ModelSummarizer:
         """The name of the model."""
         return self._model.name
 
-    def summarize(self, previous: str | None, messages: Sequence[StoredMessage], *, max_tokens: int) -> str:
+    def summarize(self, earlier: Earlier, messages: Sequence[StoredMessage], *, max_tokens: int) -> str:
         """The model's summary. It is asked for `max_tokens`; the reply may have twice as many."""
         transcript = self._transcript(messages)
-        question = summarize_messages(previous, transcript, max_tokens=max_tokens, prompt=self._prompt)
+        question = summarize_messages(earlier.text, transcript, max_tokens=max_tokens, prompt=self._prompt)
         return self._model.complete(question, max_tokens=2 * max_tokens, timeout=self._timeout)
 
     def propose(self, messages: Sequence[StoredMessage]) -> list[Proposal]:

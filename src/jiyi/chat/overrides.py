@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from jiyi.chat.rule_summarizer import RuleSummarizer
 from jiyi.chat.service import ChatDeps, TokenCounts
-from jiyi.chat.summarizers import Summarizer
+from jiyi.chat.summarizers import Earlier, Summarizer
 from jiyi.chat.window import Budget
 from jiyi.errors import InvalidInputError
 from jiyi.model.chat import StoredMessage
@@ -64,6 +64,6 @@ class _CallerSummarizer(RuleSummarizer):
         """What the caller calls it."""
         return str(getattr(self._summarizer, "name", "caller"))
 
-    def summarize(self, previous: str | None, messages: Sequence[StoredMessage], *, max_tokens: int) -> str:
+    def summarize(self, earlier: Earlier, messages: Sequence[StoredMessage], *, max_tokens: int) -> str:
         """The caller's summary."""
-        return self._summarizer(previous, [stored.message for stored in messages], max_tokens)
+        return self._summarizer(earlier.text, [stored.message for stored in messages], max_tokens)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from jiyi.chat.groups import tool_call_ids
-from jiyi.model.chat import StoredMessage
+from jiyi.model.chat import StoredMessage, Summary
 from jiyi.model.message import Message, storable
 from jiyi.model.thinking import strip_thinking
 
@@ -25,6 +25,23 @@ class Proposal:
     importance: float | None = None
 
 
+class Earlier:
+    """The summaries so far."""
+
+    def __init__(self, last: Summary | None = None, read_all: Callable[[], Sequence[Summary]] = lambda: ()) -> None:
+        self.last = last
+        self._read_all = read_all
+
+    @property
+    def text(self) -> str | None:
+        """The summary in force, which contains the others."""
+        return self.last.content if self.last is not None else None
+
+    def all(self) -> Sequence[Summary]:
+        """All of them, oldest first; they are read only when this is called."""
+        return self._read_all() if self.last is not None else ()
+
+
 class Summarizer(Protocol):
     """Makes both products of a compaction. May be slow, and may raise any error."""
 
@@ -33,8 +50,8 @@ class Summarizer(Protocol):
         """What is recorded as the maker: `rules`, or the name of a model."""
         ...
 
-    def summarize(self, previous: str | None, messages: Sequence[StoredMessage], *, max_tokens: int) -> str:
-        """A summary of the messages and of the previous summary together."""
+    def summarize(self, earlier: Earlier, messages: Sequence[StoredMessage], *, max_tokens: int) -> str:
+        """A summary of the messages and of the last earlier summary together."""
         ...
 
     def propose(self, messages: Sequence[StoredMessage]) -> list[Proposal]:
