@@ -274,7 +274,7 @@ class NoopChat:
         """Drop it; nobody answers."""
         return Message("assistant", "")
 
-    async def get(self, *, initial_tokens: int = 0) -> ChatWindow:
+    async def get(self, *, initial_tokens: int = 0, max_wait: float | None = None) -> ChatWindow:
         """Nothing."""
         return ChatWindow(token_limit=self.token_limit)
 

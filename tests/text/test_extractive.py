@@ -139,7 +139,7 @@ def chinese_turn(week: int) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("turns", "compactions", "most"), [(190, 19, 300), (190, 19, 150), (600, 60, 500), (90, 2, 400)]
+    ("turns", "compactions", "most"), [(190, 19, 300), (190, 19, 120), (600, 60, 500), (90, 2, 400)]
 )
 @pytest.mark.parametrize("turn", [english_turn, chinese_turn], ids=["English", "Chinese"])
 def test_each_third_of_a_long_conversation_is_represented_after_many_compactions(
@@ -158,7 +158,6 @@ def test_each_third_of_a_long_conversation_is_represented_after_many_compactions
     thirds = Counter(3 * week // turns for week in weeks)
     assert weeks == sorted(weeks)
     assert min(thirds[third] for third in range(3)) >= max(1, len(weeks) // 6)
-    assert max(weeks) >= turns - 2 * size
 
 
 @pytest.mark.parametrize(

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from jiyi.chat.compaction import Compaction
 from jiyi.chat.reply import OnText, reply_to
 from jiyi.chat.service import ChatService, ChatStatus
+from jiyi.chat.session_window import DEFAULT_MAX_WAIT
 from jiyi.chat.window import ChatWindow
-from jiyi.errors import ConfigError
+from jiyi.errors import ConfigError, InvalidInputError
 from jiyi.model.chat import Candidate, Epoch, Erased, Snapshot, StoredMessage, Summary
 from jiyi.model.limits import check_whole
 from jiyi.model.message import Message, MessageLike, check_message, check_messages
 from jiyi.ports import ChatModel
 
 _MAX_TOKENS = 1 << 40
+_MAX_SECONDS = 1e9
 
 
 class Chat:
@@ -91,23 +94,40 @@ class Chat:
                 "no model is configured; set llm to openai-compatible with llm_base_url and llm_model, or call put and "
                 "get and ask a model of your own"
             )
-        answer: Message = await self._run_slowly(reply_to, self._service, self._model, checked, on_text)
+        answer: Message
+        answer, window = await self._run_slowly(reply_to, self._service, self._model, checked, on_text)
         self._written()
+        self._continue_in_background(window, 0)
         return answer
 
-    async def get(self, *, initial_tokens: int = 0) -> ChatWindow:
+    async def get(self, *, initial_tokens: int = 0, max_wait: float | None = DEFAULT_MAX_WAIT) -> ChatWindow:
         """The messages for the next call of a model: prompts, the summary as a system message, the most recent ones.
 
         Never more than `token_limit` tokens (less `initial_tokens`, which the caller needs for something else), but for
         a newest message that is larger by itself: then `over_limit` is set. When the limit is reached, older messages
-        go under a summary first; if that fails, the oldest are left out of this answer only, and `trouble` says why.
+        go under a summary first, portion by portion, for about `max_wait` seconds (`None`: until all is done); the rest
+        is summarised in the background, and `pending` says how many messages this answer misses and how far that work
+        is. If a summary fails, `trouble` says why.
         """
-        checked = check_whole(initial_tokens, "initial_tokens", 0, _MAX_TOKENS)
-        found: ChatWindow | Snapshot = await self._run(self._service.look, checked)
+        tokens = check_whole(initial_tokens, "initial_tokens", 0, _MAX_TOKENS)
+        seconds = _check_wait(max_wait)
+        found: ChatWindow | Snapshot = await self._run(self._service.look, tokens)
         if isinstance(found, ChatWindow):
             return found
-        window: ChatWindow = await self._run_slowly(self._service.get, checked, found)
+        window: ChatWindow = await self._run_slowly(self._service.get, tokens, found, max_wait=seconds)
+        self._continue_in_background(window, tokens)
         return window
+
+    def _continue_in_background(self, window: ChatWindow, initial_tokens: int) -> None:
+        if window.pending is None or window.trouble is not None:
+            return
+
+        async def compact_portion() -> int:
+            moved: int = await self._run_slowly(self._service.compact_portion, initial_tokens)
+            return moved
+
+        self._service.background.start((self.scope, self.session_id), compact_portion)
+        window.pending = replace(window.pending, running=True)
 
     async def get_all(self, *, epoch: int | None = None) -> list[Message]:
         """Every message since the last reset, or of an earlier epoch, exactly as it was put."""
@@ -169,6 +189,14 @@ class Chat:
 
     def __repr__(self) -> str:
         return f"<Chat {self.session_id!r} scope={self.scope!r} token_limit={self.token_limit}>"
+
+
+def _check_wait(max_wait: object) -> float | None:
+    if max_wait is None:
+        return None
+    if isinstance(max_wait, bool) or not isinstance(max_wait, int | float) or not 0 <= max_wait <= _MAX_SECONDS:
+        raise InvalidInputError(f"max_wait must be a number of seconds from 0 on, or None, not {max_wait!r}")
+    return float(max_wait)
 
 
 def _epoch(epoch: int | None) -> int | None:

@@ -21,7 +21,7 @@ from jiyi.model.chat import Attempt, Candidate, Snapshot, Span, StoredMessage, S
 from jiyi.model.identity import new_id
 from jiyi.model.message import storable
 from jiyi.model.thinking import strip_thinking_reply
-from jiyi.ports import ChatStore
+from jiyi.ports.chat import CompactionStore
 
 T = TypeVar("T")
 
@@ -98,7 +98,7 @@ class Compactor:
 
     def __init__(
         self,
-        store: ChatStore,
+        store: CompactionStore,
         scope: str,
         session_id: str,
         *,

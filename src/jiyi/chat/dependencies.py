@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import datetime
 
+from jiyi.chat.background import BackgroundCompactions
 from jiyi.chat.model_summarizer import ModelSummarizer
 from jiyi.chat.rule_summarizer import RuleSummarizer
-from jiyi.chat.service import ChatDeps, SessionLocks, TokenCounts
+from jiyi.chat.service import ChatDeps
+from jiyi.chat.session_window import SessionLocks, TokenCounts, WindowDeps
 from jiyi.chat.summarizers import Summarizer
 from jiyi.chat.window import Budget
 from jiyi.model import clock
@@ -34,9 +36,12 @@ def chat_deps(
     return ChatDeps(
         store=store,
         make_summarizer=make_summarizer,
-        counts=TokenCounts(lambda message: count_message(message, counter)),
-        now=now,
+        window=WindowDeps(
+            counts=TokenCounts(lambda message: count_message(message, counter)),
+            now=now,
+            locks=SessionLocks(),
+            background=BackgroundCompactions(),
+        ),
         actor=actor,
         recallable=recallable,
-        locks=SessionLocks(),
     )

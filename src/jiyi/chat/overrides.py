@@ -7,7 +7,8 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from jiyi.chat.rule_summarizer import RuleSummarizer
-from jiyi.chat.service import ChatDeps, TokenCounts
+from jiyi.chat.service import ChatDeps
+from jiyi.chat.session_window import TokenCounts
 from jiyi.chat.summarizers import Earlier, Summarizer
 from jiyi.chat.window import Budget
 from jiyi.errors import InvalidInputError
@@ -27,19 +28,20 @@ def with_overrides(
     for name, given in (("summarizer", summarizer), ("count_tokens", count_tokens)):
         if given is not None and not callable(given):
             raise InvalidInputError(f"{name} must be a function, not {type(given).__name__}")
-    counter = counter_for(None) if count_tokens is None else _CallerCounter(count_tokens)
+    counter = counter_for(None) if count_tokens is None else CallerCounter(count_tokens)
     if count_tokens is not None:
-        deps = replace(deps, counts=TokenCounts(lambda message: count_message(message, counter)))
+        counts = TokenCounts(lambda message: count_message(message, counter))
+        deps = replace(deps, window=replace(deps.window, counts=counts))
     if summarizer is None:
         return deps
 
     def make_summarizer(_budget: Budget, _prompt: str | None) -> Summarizer:
-        return _CallerSummarizer(counter, summarizer)
+        return CallerSummarizer(counter, summarizer)
 
     return replace(deps, make_summarizer=make_summarizer)
 
 
-class _CallerCounter:
+class CallerCounter:
     """Counts tokens with a function of the caller."""
 
     name = "caller"
@@ -52,7 +54,7 @@ class _CallerCounter:
         return self._count(text)
 
 
-class _CallerSummarizer(RuleSummarizer):
+class CallerSummarizer(RuleSummarizer):
     """Summaries by the caller, candidates by rules."""
 
     def __init__(self, counter: TokenCounter, summarizer: SummarizeFunction) -> None:

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from jiyi.chat.groups import groups, orphaned_results
+from jiyi.chat.groups import RESULT_ROLES, groups, orphaned_results
 from jiyi.errors import InvalidInputError
-from jiyi.model.chat import Snapshot, StoredMessage, Summary
+from jiyi.model.chat import Backlog, Snapshot, StoredMessage, Summary
 from jiyi.model.limits import check_whole
 from jiyi.model.message import Message
 
@@ -16,6 +16,8 @@ Count: TypeAlias = Callable[[StoredMessage], int]
 
 _MAX_SUMMARY = 2_000
 _MIN_SUMMARY = 24
+_MIN_PORTION = 4_000
+_ANSWER_ROLES = ("assistant", *RESULT_ROLES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +43,11 @@ class Budget:
 
     @property
     def portion(self) -> int:
-        """How many tokens are summarised at once: they must fit into the model that summarises."""
-        return max(self.limit // 2, 1)
+        """How many tokens are summarised at once: they must fit into the model that summarises.
+
+        A small window does not mean a small model, and many small portions would take long.
+        """
+        return max(self.limit // 2, _MIN_PORTION)
 
 
 def make_budget(token_limit: object, soft_threshold: object, reserve: object) -> Budget:
@@ -76,6 +81,7 @@ class ChatWindow(list[Message]):
         over_limit: bool = False,
         compacted: bool = False,
         trouble: str | None = None,
+        pending: Backlog | None = None,
     ) -> None:
         super().__init__(messages)
         self.summary = summary
@@ -91,6 +97,8 @@ class ChatWindow(list[Message]):
         """Whether this call has moved messages under a summary."""
         self.trouble = trouble
         """Why a compaction that was due has not happened, in words."""
+        self.pending = pending
+        """What is missing in this answer because it is not summarised yet, and how far that work is; or `None`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +153,7 @@ def choose_leaving(messages: Sequence[StoredMessage], *, keep: int, portion: int
     """What leaves first when at most `keep` tokens of these messages (all that are there) may stay.
 
     Oldest first, whole groups, never the newest group, never prompts; at most a portion at once, but one group at
-    least.
+    least. What stays does not begin with an answer, if that is possible: models expect a user's message first.
     """
     grouped = groups([one for one in messages if not one.is_system])
     kept = 0
@@ -158,6 +166,8 @@ def choose_leaving(messages: Sequence[StoredMessage], *, keep: int, portion: int
             break
         kept += size
         split -= 1
+    while 0 < split < len(grouped) - 1 and _is_answer(grouped[split]):
+        split += 1
     return _first_groups(grouped[:split], portion, count)
 
 
@@ -180,11 +190,17 @@ def oldest_groups(messages: Sequence[StoredMessage], *, tokens: int, count: Coun
 
 
 def _first_groups(grouped: Sequence[list[StoredMessage]], portion: int, count: Count) -> list[StoredMessage]:
-    found: list[StoredMessage] = []
-    size = 0
+    taken = size = 0
     for group in grouped:
         size += sum(map(count, group))
-        if found and size > portion:
+        if taken and size > portion:
             break
-        found += group
-    return found
+        taken += 1
+    aligned = taken
+    while 1 < aligned < len(grouped) and _is_answer(grouped[aligned]):
+        aligned -= 1
+    return [one for group in grouped[:aligned] for one in group]
+
+
+def _is_answer(group: Sequence[StoredMessage]) -> bool:
+    return group[0].message.role in _ANSWER_ROLES

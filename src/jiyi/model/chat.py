@@ -30,7 +30,7 @@ class _JsonReady:
             value = getattr(self, f.name)
             if isinstance(value, datetime):
                 value = clock.to_text(value)
-            elif isinstance(value, Message):
+            elif isinstance(value, Message | _JsonReady):
                 value = value.to_dict()
             data[f.name] = value
         return data
@@ -130,6 +130,18 @@ class Attempt(_JsonReady):
     """How many failed in a row, this one included; 0 when it is done."""
     next_attempt_at: datetime | None
     created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Backlog(_JsonReady):
+    """Messages that no longer fit into the window and are not yet under a summary."""
+
+    messages: int
+    """How many are still to be summarised."""
+    done: int = 0
+    """How many the running work has summarised so far."""
+    running: bool = False
+    """Whether this process is summarising them in the background."""
 
 
 @dataclass(frozen=True, slots=True)

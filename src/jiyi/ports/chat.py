@@ -12,17 +12,8 @@ if TYPE_CHECKING:
     from jiyi.model.message import Message
 
 
-class ChatStore(Protocol):
-    """The storage of the chat room. Each change is one short transaction, durable when it returns.
-
-    Messages are the rows of the conversation history; positions grow over the life of a session.
-    """
-
-    def append(
-        self, scope: str, session_id: str, messages: Sequence[Message], *, actor: str, recallable: bool
-    ) -> list[str]:
-        """Add messages to the current epoch; returns their ids. Positions are assigned in the transaction."""
-        ...
+class CompactionStore(Protocol):
+    """What a window and its compactions need: messages, summaries, flushes and attempts of one session."""
 
     def snapshot(self, scope: str, session_id: str, enough: Callable[[StoredMessage], bool]) -> Snapshot:
         """The newest messages that no summary stands for, read backwards until `enough` is true, and all prompts.
@@ -47,32 +38,8 @@ class ChatStore(Protocol):
         """How many messages stand between two positions, prompts not counted."""
         ...
 
-    def epochs(self, scope: str, session_id: str) -> list[Epoch]:
-        """The epochs that are there, oldest first, at least one."""
-        ...
-
-    def epoch_messages(self, scope: str, session_id: str, epoch: int | None) -> list[StoredMessage]:
-        """Every message of an epoch in order; `None` means the current one."""
-        ...
-
-    def start_epoch(self, scope: str, session_id: str) -> Epoch:
-        """Begin a new epoch; an empty current epoch is kept."""
-        ...
-
-    def delete_epoch(self, scope: str, session_id: str, epoch: int, *, actor: str) -> Erased:
-        """Delete an epoch before the current one for good, with everything derived from it."""
-        ...
-
-    def forget_session(self, scope: str, session_id: str, *, actor: str) -> Erased:
-        """Delete a session for good, with everything derived from it."""
-        ...
-
     def summaries(self, scope: str, session_id: str, epoch: int) -> list[Summary]:
         """The valid summaries of an epoch, oldest first; the last one is the pointer."""
-        ...
-
-    def summary(self, scope: str, session_id: str, summary_id: str) -> Summary | None:
-        """One summary by its id."""
         ...
 
     def next_generation(self, scope: str, session_id: str, epoch: int) -> int:
@@ -104,6 +71,51 @@ class ChatStore(Protocol):
         """Mark a span as searched and keep its candidates; `False`, and nothing changed, when it already is."""
         ...
 
+    def add_attempt(self, scope: str, session_id: str, epoch: int, attempt: Attempt) -> None:
+        """Record how an attempt at a compaction went."""
+        ...
+
+    def last_attempt(self, scope: str, session_id: str, epoch: int) -> Attempt | None:
+        """The last attempt in this epoch."""
+        ...
+
+
+class ChatStore(CompactionStore, Protocol):
+    """The storage of the chat room. Each change is one short transaction, durable when it returns.
+
+    Messages are the rows of the conversation history; positions grow over the life of a session.
+    """
+
+    def append(
+        self, scope: str, session_id: str, messages: Sequence[Message], *, actor: str, recallable: bool
+    ) -> list[str]:
+        """Add messages to the current epoch; returns their ids. Positions are assigned in the transaction."""
+        ...
+
+    def epochs(self, scope: str, session_id: str) -> list[Epoch]:
+        """The epochs that are there, oldest first, at least one."""
+        ...
+
+    def epoch_messages(self, scope: str, session_id: str, epoch: int | None) -> list[StoredMessage]:
+        """Every message of an epoch in order; `None` means the current one."""
+        ...
+
+    def start_epoch(self, scope: str, session_id: str) -> Epoch:
+        """Begin a new epoch; an empty current epoch is kept."""
+        ...
+
+    def delete_epoch(self, scope: str, session_id: str, epoch: int, *, actor: str) -> Erased:
+        """Delete an epoch before the current one for good, with everything derived from it."""
+        ...
+
+    def forget_session(self, scope: str, session_id: str, *, actor: str) -> Erased:
+        """Delete a session for good, with everything derived from it."""
+        ...
+
+    def summary(self, scope: str, session_id: str, summary_id: str) -> Summary | None:
+        """One summary by its id."""
+        ...
+
     def candidates(
         self, scope: str, *, session_id: str | None = None, state: str | None = None, limit: int = 1_000
     ) -> list[Candidate]:
@@ -112,14 +124,6 @@ class ChatStore(Protocol):
 
     def settle_candidate(self, scope: str, candidate_id: str, *, state: str, by: str) -> bool:
         """Take or reject a new candidate; `False` when it is not there or was settled before."""
-        ...
-
-    def add_attempt(self, scope: str, session_id: str, epoch: int, attempt: Attempt) -> None:
-        """Record how an attempt at a compaction went."""
-        ...
-
-    def last_attempt(self, scope: str, session_id: str, epoch: int) -> Attempt | None:
-        """The last attempt in this epoch."""
         ...
 
     def failing_sessions(self, since: datetime) -> int:

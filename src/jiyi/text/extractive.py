@@ -56,7 +56,8 @@ _ASKS: Final = re.compile(r"[?？][\W_]*\Z")
 _BASE: Final = 0.7
 _SLOPE: Final = 0.6
 _MAX_STRETCHES: Final = 6
-_STRETCH_TOKENS: Final = 25  # less has no room for a sentence
+_MIN_THIRDS: Final = 75  # with fewer tokens there is not room for a sentence from each third
+_STRETCH_TOKENS: Final = 50  # room for two sentences or more: with one alone, gaps would open as the conversation grows
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +101,7 @@ def summarize_conversation(texts: Sequence[tuple[str, float]], *, max_tokens: in
     """
     found = list(_sentences([_Source(text, 1.0, place) for text, place in texts], counter))
     current = _without_corrected(found)
-    count = max(1, min(_MAX_STRETCHES, max_tokens // _STRETCH_TOKENS))
+    count = min(_MAX_STRETCHES, max(max_tokens // _STRETCH_TOKENS, 3 if max_tokens >= _MIN_THIRDS else 1))
     stretches: list[list[_Sentence]] = [[] for _ in range(count)]
     for sentence in current:
         stretches[min(max(int(sentence.place * count), 0), count - 1)].append(sentence)
