@@ -57,7 +57,7 @@ class Outcome:
 
     compaction: Compaction
     snapshot: Snapshot | None = None
-    """`None` when nothing has changed since the snapshot that it began with."""
+    """`None` when the snapshot that it began with is the last one known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,35 +122,36 @@ class Compactor:
         Begins with a snapshot that was read just before, or with a new one.
         """
         portion = self._budget.portion
+        available = self._budget.limit - initial_tokens
         for _ in range(_MAX_RACES):
-            plan = self._plan(trigger, snapshot, initial_tokens, portion)
-            snapshot = None
+            if snapshot is None:
+                snapshot = self._store.snapshot(*self._session, tokens_reached(available, self._count))
+            plan = self._plan(trigger, snapshot, available, portion)
             if plan is None:
-                return Outcome(Compaction())
+                return Outcome(Compaction(), snapshot)
             waiting = self._backoff(trigger, plan)
             if waiting is not None:
-                return Outcome(waiting)
+                return Outcome(waiting, snapshot)
             try:
                 outcome = self._carry_out(trigger, plan)
             except ContextOverflowError as error:
                 # Too much at once for the model that summarises: try with half of it, while there is more than one.
                 size = sum(map(self._count, plan.leaving))
                 if len(plan.leaving) == 1 or portion < 2:
-                    return Outcome(self._failed(trigger, plan.snapshot, error))
+                    return Outcome(self._failed(trigger, snapshot, error), snapshot)
                 portion = min(portion, size) // 2
                 continue
             except _SummarizerError as error:
-                return Outcome(self._failed(trigger, plan.snapshot, error.cause))
+                return Outcome(self._failed(trigger, snapshot, error.cause), snapshot)
             if outcome is not None:
                 return outcome
+            # Another process was faster: read again.
+            snapshot = None
         return Outcome(Compaction(trouble="other processes are compacting this session"))
 
     # --- choosing -------------------------------------------------------------------------------------------------
 
-    def _plan(self, trigger: str, snapshot: Snapshot | None, initial_tokens: int, portion: int) -> _Plan | None:
-        available = self._budget.limit - initial_tokens
-        if snapshot is None:
-            snapshot = self._store.snapshot(*self._session, tokens_reached(available, self._count))
+    def _plan(self, trigger: str, snapshot: Snapshot, available: int, portion: int) -> _Plan | None:
         said = [one for one in snapshot.recent if not one.is_system]
         if trigger == "soft":
             due = oldest_groups(said, tokens=self._budget.reserve, count=self._count) if snapshot.complete else []

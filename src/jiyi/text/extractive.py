@@ -10,6 +10,7 @@ what was corrected later is left out.
 
 from __future__ import annotations
 
+import bisect
 import heapq
 import math
 import re
@@ -106,7 +107,9 @@ def summarize_conversation(texts: Sequence[tuple[str, float]], *, max_tokens: in
     for sentence in current:
         stretches[min(max(int(sentence.place * count), 0), count - 1)].append(sentence)
     shares = [_share((number + 1) / count) - _share(number / count) for number in range(count)]
-    chosen = _choose(list(zip(shares, stretches, strict=True)), _Worth(current), max_tokens)
+    # As far apart as the sentences would be if all were of the same length.
+    gap = sum(sentence.tokens for sentence in current) / max(len(current), 1) / max(max_tokens, 1)
+    chosen = _choose(list(zip(shares, stretches, strict=True)), _Worth(current, gap=gap), max_tokens)
     return _joined(chosen, current, max_tokens, counter)
 
 
@@ -207,9 +210,11 @@ def _form_factor(folded: str) -> float:
 
 
 class _Worth:
-    """What the words of a set of sentences are worth."""
+    """What the words of a set of sentences are worth; less, the nearer a chosen one is in the conversation."""
 
-    def __init__(self, found: Sequence[_Sentence]) -> None:
+    def __init__(self, found: Sequence[_Sentence], *, gap: float = 0.0) -> None:
+        self._gap = gap
+        self._places: list[float] = []
         frequency = Counter(term for sentence in found for term in sentence.terms)
         total = len(found)
         self._words = {term: (1 + math.log(n)) * math.log(1 + total / n) for term, n in frequency.items()}
@@ -217,10 +222,19 @@ class _Worth:
     def of(self, sentence: _Sentence) -> float:
         """The mean over a length that favours neither the shortest nor the longest sentences."""
         worth = sum(self._words[term] for term in sentence.terms)
-        return sentence.factor * worth / math.sqrt(len(sentence.terms) + 6)
+        return sentence.factor * worth * self._distance(sentence.place) / math.sqrt(len(sentence.terms) + 6)
+
+    def _distance(self, place: float) -> float:
+        """From 0.3 beside a chosen sentence to 1 at a gap from all of them."""
+        if not self._gap:
+            return 1.0
+        index = bisect.bisect(self._places, place)
+        nearest = min((abs(place - other) for other in self._places[max(index - 1, 0) : index + 1]), default=self._gap)
+        return 0.3 + 0.7 * min(nearest / self._gap, 1.0)
 
     def said(self, sentence: _Sentence) -> None:
         """Halve what the words of a sentence are worth: they are in the summary now."""
+        bisect.insort(self._places, sentence.place)
         for term in sentence.terms:
             self._words[term] /= 2
 
