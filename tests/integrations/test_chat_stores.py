@@ -39,6 +39,8 @@ def test_a_message_can_be_put_at_a_place(store: Any) -> None:
     store.add_message("one", WORLD, idx=1)
     store.add_message("one", WORLD, idx=99)
     assert store.get_messages("one") == [HELLO, WORLD, HELLO, WORLD]
+    store.add_message("one", WORLD, idx=0)
+    assert store.get_messages("one") == [WORLD, HELLO, WORLD, HELLO, WORLD]
 
 
 def test_setting_replaces_the_whole_conversation(store: BaseChatStore) -> None:
@@ -171,6 +173,16 @@ def test_wrong_arguments_are_named(tmp_path: Path) -> None:
         RedisChatStore("redis://127.0.0.1:1").get_messages(" ")
     with JiyiChatStore(tmp_path) as store, pytest.raises(InvalidInputError):
         store.add_message("", HELLO)
+
+
+def test_a_misspelt_scope_is_refused_with_the_right_name(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInputError, match=r"'scop'.*did you mean scope"):
+        JiyiChatStore(tmp_path, scop="alice")
+    with pytest.raises(InvalidInputError, match=r"'user'.*it takes"):
+        RedisChatStore("redis://127.0.0.1:1", user="alice")
+    with pytest.raises(InvalidInputError, match="did you mean backend"):
+        chat_store_from_config({"persistence": {"enabled": True, "backends": "redis"}})
+    assert not (tmp_path / "memory.db").exists()
 
 
 def test_a_server_that_is_not_there_is_an_error_and_not_an_empty_conversation() -> None:

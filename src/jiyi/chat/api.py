@@ -9,10 +9,10 @@ from typing import Any
 from jiyi.chat.compaction import Compaction
 from jiyi.chat.reply import OnText, reply_to
 from jiyi.chat.service import ChatService, ChatStatus
-from jiyi.chat.session_window import DEFAULT_MAX_WAIT
+from jiyi.chat.session_window import DEFAULT_MAX_WAIT, Reading
 from jiyi.chat.window import ChatWindow
 from jiyi.errors import ConfigError, InvalidInputError
-from jiyi.model.chat import Candidate, Epoch, Erased, Snapshot, StoredMessage, Summary
+from jiyi.model.chat import Candidate, Epoch, Erased, StoredMessage, Summary
 from jiyi.model.limits import check_whole
 from jiyi.model.message import Message, MessageLike, check_message, check_messages
 from jiyi.ports import ChatModel
@@ -111,7 +111,7 @@ class Chat:
         """
         tokens = check_whole(initial_tokens, "initial_tokens", 0, _MAX_TOKENS)
         seconds = _check_wait(max_wait)
-        found: ChatWindow | Snapshot = await self._run(self._service.look, tokens)
+        found: ChatWindow | Reading = await self._run(self._service.look, tokens)
         if isinstance(found, ChatWindow):
             return found
         window: ChatWindow = await self._run_slowly(self._service.get, tokens, found, max_wait=seconds)

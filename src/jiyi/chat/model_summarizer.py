@@ -8,7 +8,7 @@ from typing import Any
 from jiyi.chat.summarizers import Earlier, Proposal, transcript_text
 from jiyi.errors import ModelReplyError
 from jiyi.model.chat import StoredMessage
-from jiyi.model.message import storable
+from jiyi.model.message import Message, storable
 from jiyi.model.replies import parse_json_reply
 from jiyi.ports import ChatModel, TokenCounter
 from jiyi.prompts.chat import flush_messages, flush_schema, summarize_messages
@@ -43,14 +43,18 @@ class ModelSummarizer:
         return self._model.name
 
     def summarize(self, earlier: Earlier, messages: Sequence[StoredMessage], *, max_tokens: int) -> str:
-        """The model's summary. It is asked for `max_tokens`; the reply may have twice as many."""
+        """The model's summary."""
+        return self.summary_of(earlier.text, [one.message for one in messages], max_tokens)
+
+    def summary_of(self, previous: str | None, messages: Sequence[Message], max_tokens: int) -> str:
+        """Ask for a summary of `max_tokens`; the reply may have twice as many."""
         transcript = self._transcript(messages)
-        question = summarize_messages(earlier.text, transcript, max_tokens=max_tokens, prompt=self._prompt)
+        question = summarize_messages(previous, transcript, max_tokens=max_tokens, prompt=self._prompt)
         return self._model.complete(question, max_tokens=2 * max_tokens, timeout=self._timeout)
 
     def propose(self, messages: Sequence[StoredMessage]) -> list[Proposal]:
         """What the model finds worth keeping; a reply that is not in the agreed form is a failure."""
-        transcript = self._transcript(messages)
+        transcript = self._transcript([one.message for one in messages])
         if not transcript.strip():
             return []
         schema = flush_schema(len(messages))
@@ -60,19 +64,19 @@ class ModelSummarizer:
         data = parse_json_reply(reply, schema)
         return [_proposal(item, messages) for item in data["candidates"]]
 
-    def _transcript(self, messages: Sequence[StoredMessage]) -> str:
+    def _transcript(self, messages: Sequence[Message]) -> str:
         """The messages as numbered lines; a message that is too long by itself is cut, and marked as cut."""
         share = max(self._max_input // max(len(messages), 1), _MIN_MESSAGE_TOKENS)
-        texts = [transcript_text(one.message) for one in messages]
+        texts = list(map(transcript_text, messages))
         sizes = list(map(self._counter.count, texts))
         # What short messages leave of their share goes to long ones.
         spare = sum(max(share - size, 0) for size in sizes)
         long = sum(size > share for size in sizes)
         most = share + (spare // long if long else 0)
         lines = []
-        for number, (one, text, size) in enumerate(zip(messages, texts, sizes, strict=True), start=1):
+        for number, (message, text, size) in enumerate(zip(messages, texts, sizes, strict=True), start=1):
             shown = f"{cut_to_tokens(text, most, self._counter)} […]" if size > most else text
-            who = f"{one.message.role} ({one.message.name})" if one.message.name else one.message.role
+            who = f"{message.role} ({message.name})" if message.name else message.role
             lines.append(f"[{number}] {who}: {shown}")
         return "\n".join(lines)
 

@@ -55,21 +55,38 @@ class TokenCounts:
         return counted
 
 
+class SessionLock:
+    """The lock of the compactions of one session in this process."""
+
+    def __init__(self) -> None:
+        self.held = threading.Lock()
+        self.compactions = 0
+        """How many there were; a snapshot that was read before the last one is out of date."""
+
+
 class SessionLocks:
     """One lock for each session in use: two compactions of one process would only do the same work twice."""
 
     def __init__(self) -> None:
         # A lock is dropped with the last chat of its session.
-        self._locks: WeakValueDictionary[tuple[str, str], threading.Lock] = WeakValueDictionary()
+        self._locks: WeakValueDictionary[tuple[str, str], SessionLock] = WeakValueDictionary()
         self._guard = threading.Lock()
 
-    def of(self, scope: str, session_id: str) -> threading.Lock:
+    def of(self, scope: str, session_id: str) -> SessionLock:
         """The lock of a session."""
         with self._guard:
             lock = self._locks.get((scope, session_id))
             if lock is None:
-                lock = self._locks[scope, session_id] = threading.Lock()
+                lock = self._locks[scope, session_id] = SessionLock()
             return lock
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A snapshot, and how many compactions of this process came before it."""
+
+    snapshot: Snapshot
+    compactions: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,16 +134,16 @@ class SessionWindow:
             now=deps.now,
         )
 
-    def look(self, initial_tokens: int) -> ChatWindow | Snapshot:
-        """The window if nothing has to be done first; otherwise the snapshot, with which `get` goes on."""
+    def look(self, initial_tokens: int) -> ChatWindow | Reading:
+        """The window if nothing has to be done first; otherwise what was read, with which `get` goes on."""
         available = self.budget.limit - initial_tokens
-        snapshot = self._snapshot(available)
-        if not self._fits(snapshot, available) or self._soft_flush_is_due(snapshot, available):
-            return snapshot
-        return self._window(snapshot, available)
+        reading = self._read(available)
+        if not self._fits(reading.snapshot, available) or self._soft_flush_is_due(reading.snapshot, available):
+            return reading
+        return self._window(reading.snapshot, available)
 
     def get(
-        self, initial_tokens: int, snapshot: Snapshot | None = None, *, max_wait: float | None = DEFAULT_MAX_WAIT
+        self, initial_tokens: int, reading: Reading | None = None, *, max_wait: float | None = DEFAULT_MAX_WAIT
     ) -> ChatWindow:
         """The window, within the limit, after the compaction that is due; may ask a model.
 
@@ -134,36 +151,76 @@ class SessionWindow:
         everything is done.
         """
         available = self.budget.limit - initial_tokens
-        if snapshot is None:
-            snapshot = self._snapshot(available)
+        if reading is None:
+            reading = self._read(available)
         deadline = None if max_wait is None else self._now() + timedelta(seconds=max_wait)
         trouble: str | None = None
         compacted = unfinished = False
-        while not self._fits(snapshot, available):
+        while not self._fits(reading.snapshot, available):
             if deadline is not None and self._now() >= deadline:
                 unfinished = True
                 break
-            outcome = self._compact("limit", snapshot, initial_tokens, wait=deadline is None)
-            trouble, snapshot = outcome.compaction.trouble, outcome.snapshot or snapshot
-            if not outcome.compaction.compacted:
+            done, reading = self._compact("limit", reading, initial_tokens, wait=deadline is None)
+            if done is None:
+                continue
+            trouble = done.trouble
+            if not done.compacted:
                 unfinished = trouble is not None
                 break
             compacted = True
         else:
-            if not compacted and self._soft_flush_is_due(snapshot, available):
-                trouble = self._compact("soft", snapshot, initial_tokens, wait=False).compaction.trouble
-                if trouble is None:
-                    self._soft_flushed = _pointer_of(snapshot)
-        return self._window(snapshot, available, compacted=compacted, trouble=trouble, unfinished=unfinished)
+            if not compacted and self._soft_flush_is_due(reading.snapshot, available):
+                done, reading = self._compact("soft", reading, initial_tokens, wait=False)
+                if done is not None and done.trouble is None:
+                    self._soft_flushed = _pointer_of(reading.snapshot)
+                trouble = None if done is None else done.trouble
+        window = self._window(reading.snapshot, available, compacted=compacted, trouble=trouble)
+        if unfinished:
+            window.pending = self._backlog(window.left_out)
+        return window
 
     def compact_portion(self, initial_tokens: int) -> int:
         """Compact one portion of what does not fit; returns how many messages, 0 when it failed or nothing is left."""
         available = self.budget.limit - initial_tokens
-        with self._lock:
+        with self._lock.held:
             snapshot = self._snapshot(available)
             if self._fits(snapshot, available):
                 return 0
-            return self._compactor.run("limit", snapshot, initial_tokens=initial_tokens).compaction.messages
+            return self._run("limit", snapshot, initial_tokens).compaction.messages
+
+    def compact(self, trigger: str) -> Compaction:
+        """Move older messages under a summary now; an error of the summarizer is recorded, then raised."""
+        with self._lock.held:
+            done = self._run(trigger).compaction
+        if done.error is not None:
+            raise done.error
+        return done
+
+    def _compact(
+        self, trigger: str, reading: Reading, initial_tokens: int, *, wait: bool
+    ) -> tuple[Compaction | None, Reading]:
+        """What a compaction did, and the session after it; `None` when the session has changed and was read again.
+
+        A reader that does not wait for the lock does not wait for the model that another thread is waiting for.
+        """
+        if not self._lock.held.acquire(blocking=wait):
+            return Compaction(trouble="a compaction of this session is under way"), reading
+        try:
+            if self._lock.compactions != reading.compactions:
+                return None, self._read(self.budget.limit - initial_tokens)
+            outcome = self._run(trigger, reading.snapshot, initial_tokens)
+            return outcome.compaction, Reading(outcome.snapshot or reading.snapshot, self._lock.compactions)
+        finally:
+            self._lock.held.release()
+
+    def _run(self, trigger: str, snapshot: Snapshot | None = None, initial_tokens: int = 0) -> Outcome:
+        outcome = self._compactor.run(trigger, snapshot, initial_tokens=initial_tokens)
+        self._lock.compactions += outcome.compaction.compacted
+        return outcome
+
+    def _read(self, available: int) -> Reading:
+        compactions = self._lock.compactions
+        return Reading(self._snapshot(available), compactions)
 
     def _snapshot(self, available: int) -> Snapshot:
         return self._store.snapshot(*self._session, tokens_reached(available, self._counts.of))
@@ -187,7 +244,6 @@ class SessionWindow:
         *,
         compacted: bool = False,
         trouble: str | None = None,
-        unfinished: bool = False,
     ) -> ChatWindow:
         summary = snapshot.summary
         summary_tokens = self._counts.of_summary(summary) if summary is not None else 0
@@ -212,32 +268,11 @@ class SessionWindow:
             over_limit=chosen.over_limit,
             compacted=compacted,
             trouble=trouble,
-            pending=self._backlog(left_out) if unfinished else None,
         )
 
     def _backlog(self, left_out: int) -> Backlog | None:
         done = self.background.done(self._session)
         return Backlog(left_out, done or 0, running=done is not None) if left_out else None
-
-    # --- compaction -----------------------------------------------------------------------------------------------
-
-    def _compact(
-        self, trigger: str, snapshot: Snapshot | None = None, initial_tokens: int = 0, *, wait: bool
-    ) -> Outcome:
-        # A reader does not wait for the model that another call is waiting for.
-        if not self._lock.acquire(blocking=wait):
-            return Outcome(Compaction(trouble="a compaction of this session is under way"))
-        try:
-            return self._compactor.run(trigger, snapshot, initial_tokens=initial_tokens)
-        finally:
-            self._lock.release()
-
-    def compact(self, trigger: str) -> Compaction:
-        """Move older messages under a summary now; an error of the summarizer is recorded, then raised."""
-        done = self._compact(trigger, wait=True).compaction
-        if done.error is not None:
-            raise done.error
-        return done
 
     def backlog(self, snapshot: Snapshot) -> Backlog | None:
         """The messages of a complete snapshot that do not fit into the window."""

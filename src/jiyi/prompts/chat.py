@@ -28,6 +28,7 @@ SUMMARIZE = {
     ),
 }
 
+_LENGTH = {"zh": "不超过 {max_tokens} 个 token。", "en": "Write at most {max_tokens} tokens."}
 _EARLIER = {"zh": "此前的摘要：", "en": "Earlier summary:"}
 _CONVERSATION = {"zh": "对话：", "en": "Conversation:"}
 
@@ -94,9 +95,10 @@ def summary_message(content: str) -> Message:
 
 
 def summarize_messages(previous: str | None, transcript: str, *, max_tokens: int, prompt: str | None) -> list[Message]:
-    """The question for a summary; `prompt` replaces our own instruction."""
+    """The question for a summary; `prompt` replaces our own instruction, but for the length."""
     language = detect_language(transcript if transcript.strip() else previous or "")
-    ask = prompt if prompt is not None else SUMMARIZE[language].format(max_tokens=max_tokens)
+    length = _LENGTH[language].format(max_tokens=max_tokens)
+    ask = f"{prompt}\n\n{length}" if prompt is not None else SUMMARIZE[language].format(max_tokens=max_tokens)
     parts = [f"{_EARLIER[language]}\n{_quoted(previous)}"] if previous else []
     parts.append(f"{_CONVERSATION[language]}\n{_quoted(transcript)}")
     return [Message("system", ask), Message("user", "\n\n".join(parts))]

@@ -48,13 +48,6 @@ def to_chat_message(message: Message) -> ChatMessage:
     return ChatMessage(role=role, content=message.content, additional_kwargs=extra)
 
 
-def calls_tools(message: ChatMessage) -> bool:
-    """Whether results of tools belong to it."""
-    return bool(message.additional_kwargs.get("tool_calls")) or any(
-        isinstance(block, ToolCallBlock) for block in message.blocks
-    )
-
-
 def _is_plain(message: ChatMessage) -> bool:
     if not message.blocks:
         return True
