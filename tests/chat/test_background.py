@@ -108,4 +108,4 @@ def test_a_memory_that_is_closed_leaves_the_rest_to_the_next_opening(tmp_path: P
 @pytest.mark.parametrize("wait", [-1, "10", True, float("nan")])
 def test_a_wait_that_is_no_time_is_refused(open_memory: OpenMemory, wait: object) -> None:
     with pytest.raises(InvalidInputError, match="max_wait"):
-        open_memory().chat("s").get(max_wait=wait)
+        open_memory().chat("s").get(max_wait=wait)  # type: ignore[arg-type]

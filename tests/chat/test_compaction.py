@@ -395,7 +395,7 @@ def test_only_the_window_is_read(open_memory: OpenMemory) -> None:
     memory = open_memory(recall_messages=False)
     chat = memory.chat("s", token_limit=400)
     faults = Faults()
-    store = faults.wrap(memory._target._parts.chats, "chats")
+    store = faults.wrap(memory._target._components.chats, "chats")
     for start in range(0, 1_000, 100):
         chat.put_many([said(number) for number in range(start, start + 100)])
         while chat.get().left_out:
@@ -423,7 +423,7 @@ def test_only_the_window_is_read(open_memory: OpenMemory) -> None:
 def test_a_get_that_compacts_reads_the_session_once(open_memory: OpenMemory) -> None:
     memory = open_memory(recall_messages=False)
     faults = Faults()
-    chat = use(memory, store=faults.wrap(memory._target._parts.chats, "chats")).chat("s", token_limit=300)
+    chat = use(memory, store=faults.wrap(memory._target._components.chats, "chats")).chat("s", token_limit=300)
     chat.put({"role": "system", "content": "be brief"})
     chat.put_many([said(number) for number in range(20)])
     chat.put({"role": "system", "content": "and kind"})

@@ -10,7 +10,7 @@ from jiyi.backends.records.runtime import SqlRuntimeStore
 from jiyi.model.limits import Limits
 from jiyi.recall.tags import TagMirror
 from jiyi.runtime import MemoryRuntime
-from jiyi.runtime.service import RuntimeDeps
+from jiyi.runtime.dependencies import RuntimeDeps
 from jiyi.runtime.simple import SimpleMemoryRuntime
 from jiyi.testing.conformance import MemoryRuntimeConformance
 from jiyi.text import Vocabulary

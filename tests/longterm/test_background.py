@@ -75,7 +75,7 @@ def test_the_same_round_done_twice_is_stored_once(open_room: OpenMemory, clock: 
     clock.advance(seconds=1)
     memory.run_jobs()
     # The slow one comes to an end as well, and finds that it is too late.
-    assert memory._target.longterm._keep(slow) is None or memory._target.longterm._keep(slow) == []
+    assert memory._target.longterm._service._keep(slow) is None or memory._target.longterm._keep(slow) == []
     assert memory.count(scope="alice") == 1
 
 

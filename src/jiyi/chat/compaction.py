@@ -19,7 +19,7 @@ from jiyi.chat.window import Budget, Count, choose_leaving, first_portion, oldes
 from jiyi.errors import ContextOverflowError, ModelReplyError, ModelUnavailableError
 from jiyi.model.chat import Attempt, Candidate, Snapshot, Span, StoredMessage, Summary
 from jiyi.model.identity import new_id
-from jiyi.model.message import storable
+from jiyi.model.storable import storable
 from jiyi.model.thinking import strip_thinking_reply
 from jiyi.ports.chat import CompactionStore
 

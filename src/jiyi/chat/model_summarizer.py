@@ -8,8 +8,9 @@ from typing import Any
 from jiyi.chat.summarizers import Earlier, Proposal, transcript_text
 from jiyi.errors import ModelReplyError
 from jiyi.model.chat import StoredMessage
-from jiyi.model.message import Message, storable
+from jiyi.model.message import Message
 from jiyi.model.replies import parse_json_reply
+from jiyi.model.storable import storable
 from jiyi.ports import ChatModel, TokenCounter
 from jiyi.prompts.chat import flush_messages, flush_schema, summarize_messages
 from jiyi.text.token_count import cut_to_tokens

@@ -8,7 +8,8 @@ from typing import Protocol
 
 from jiyi.chat.groups import tool_call_ids
 from jiyi.model.chat import StoredMessage, Summary
-from jiyi.model.message import Message, storable
+from jiyi.model.message import Message
+from jiyi.model.storable import storable
 from jiyi.model.thinking import strip_thinking
 
 

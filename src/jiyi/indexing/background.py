@@ -59,7 +59,7 @@ class BackgroundIndexer(BackgroundThread):
         for work in (*drains, self._store.maintain):
             try:
                 work()
-            except Exception as error:  # noqa: BLE001 - whatever a backend or an embedder raises, the thread lives on
+            except Exception as error:  # noqa: BLE001 - whatever a backend or an embedder raises, the thread continues
                 problem = problem or error
         return problem
 
@@ -82,6 +82,6 @@ class BackgroundIndexer(BackgroundThread):
                 return
 
     def _go_on(self, _done: int, _total: int | None) -> None:
-        """Building an index anew can take minutes, and nobody wants to wait for that when closing."""
+        """Whether closing should stop the work: building an index anew can take minutes."""
         if self._stop.is_set():
             raise IndexingError("building the index broke off, because the memory was closed")

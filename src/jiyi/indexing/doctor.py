@@ -44,7 +44,7 @@ def examine(
     last_error = indexer.last_error if indexer is not None else None
     if last_error is not None:
         advice.append(f"indexing failed and is being retried: {last_error}")
-    # Who has not spoken for a week is not waiting for a summary.
+    # A conversation without a message for a week needs no summary now.
     failing = chats.failing_sessions(clock.utc_now() - timedelta(days=7))
     if failing:
         advice.append(

@@ -38,7 +38,7 @@ class Drainer:
         self, index: DerivedIndex, scopes: Sequence[str] | None = None, *, head: LogPosition | None = None
     ) -> IndexState:
         """How far the index is behind in these scopes, or in all; behind `head` if the caller has just asked for it."""
-        log_position = self._valid_mark(index)
+        log_position = self._valid_position(index)
         if log_position is None:
             return IndexState(index.name, usable=False, behind=self._store.pending(0, scopes))
         if log_position.sequence >= (head or self._store.head()).sequence:
@@ -90,7 +90,7 @@ class Drainer:
     def _step(self, index: DerivedIndex, target: int, timeout: float | None, progress: Progress | None) -> int | None:
         """Apply one batch under the index's lock; `None` when nothing up to `target` is left."""
         with index.exclusive(timeout):
-            log_position = self._valid_mark(index)
+            log_position = self._valid_position(index)
             if log_position is None:
                 self.rebuild(index, progress=progress)
                 return 0
@@ -122,8 +122,8 @@ class Drainer:
         removals = [(scope, entry_id) for entry_id, scope in scopes.items() if entry_id not in kept]
         return IndexBatch(upserts, removals, changes[-1].log_position)
 
-    def _valid_mark(self, index: DerivedIndex) -> LogPosition | None:
-        """The index's mark if it is a place of this very change log.
+    def _valid_position(self, index: DerivedIndex) -> LogPosition | None:
+        """The index's log position, if this very change log has it.
 
         Otherwise the index belongs to another history (a restored backup, a copied folder) and has to be rebuilt.
         """

@@ -11,7 +11,7 @@ from jiyi.errors import ModelError, ModelUnavailableError, StoreBusyError
 
 @dataclass(frozen=True, slots=True)
 class Backoff:
-    """Growing pauses with jitter, so that many who failed together do not come back together."""
+    """Growing pauses with jitter, so that jobs that failed together are not retried together."""
 
     first: float = 2.0
     factor: float = 3.0
@@ -31,7 +31,7 @@ class Backoff:
 
 
 def may_succeed_later(error: BaseException) -> bool:
-    """Whether the same work may succeed another time. What nobody has foreseen may."""
+    """Whether the same work may succeed another time. An unforeseen error counts as one that may pass."""
     from jiyi.errors import JiyiError
 
     if isinstance(error, ModelError):

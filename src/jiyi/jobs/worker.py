@@ -50,10 +50,10 @@ class JobRunner:
         self._backoff = backoff or Backoff()
         self._handlers: dict[str, Handler] = {}
         self.learn: Callable[[], object] | None = None
-        """Called when a job comes whose kind nobody has spoken for yet: rooms are made when they are needed."""
+        """Called when a job has a kind without a handler: rooms are made when they are needed."""
 
     def handle(self, handlers: Mapping[str, Handler]) -> None:
-        """Say who does which kind of job."""
+        """Register the handlers of some kinds of jobs."""
         self._handlers.update(handlers)
 
     def run_one(self, scopes: Sequence[str] | None = None) -> bool:
@@ -75,10 +75,10 @@ class JobRunner:
             if not handler(job):
                 self._store.finish(job, now=self.now())
         except StorageError as error:
-            # The store itself is in trouble: writing down that it is would fail as well. The lease runs out.
+            # The store cannot be written: recording the failure would fail as well. The lease runs out.
             if not self._settle(job, error):
                 raise
-        except Exception as error:  # noqa: BLE001 - whatever it is, it becomes the reason, and the thread lives on
+        except Exception as error:  # noqa: BLE001 - whatever it is, it becomes the reason, and the thread continues
             self._settle(job, error)
         return True
 

@@ -70,8 +70,8 @@ class ForgettingPlan:
 class Forgetter:
     """Looks at one user's long-term memories page by page: memory is bounded however many there are."""
 
-    def __init__(self, parts: LongtermDeps, *, timer: Callable[[], float] = time.monotonic) -> None:
-        self._parts = parts
+    def __init__(self, deps: LongtermDeps, *, timer: Callable[[], float] = time.monotonic) -> None:
+        self._deps = deps
         self._timer = timer
 
     def cleanup(self, scope: str, curve: EbbinghausForgetting, threshold: float, excluded: Sequence[str]) -> int:
@@ -79,12 +79,12 @@ class Forgetter:
         forgotten = 0
         size = _FIRST_BATCH
         for page in self._pages(scope, excluded):
-            now = self._parts.now()
+            now = self._deps.now()
             faded = [each for each in page if self._retention(curve, each, now) < threshold]
             while faded:
                 batch, faded = faded[:size], faded[size:]
                 begun = self._timer()
-                forgotten += self._parts.store.forget_faded(scope, batch, actor=ACTOR)
+                forgotten += self._deps.store.forget_faded(scope, batch, actor=ACTOR)
                 size = _next_size(size, self._timer() - begun)
         return forgotten
 
@@ -92,7 +92,7 @@ class Forgetter:
         self, scope: str, curve: EbbinghausForgetting, threshold: float, excluded: Sequence[str]
     ) -> ForgettingPlan:
         """What a clean-up would do; changes nothing."""
-        now = self._parts.now()
+        now = self._deps.now()
         count = considered = 0
         # The largest of the nearest is on top, so that the next nearer one can push it out.
         nearest: list[tuple[float, str, float]] = []
@@ -107,7 +107,7 @@ class Forgetter:
                 if len(nearest) > MAX_LISTED:
                     heapq.heappop(nearest)
         order = sorted(nearest, key=lambda item: (-item[0], item[1]))
-        entries = {entry.id: entry for entry in self._parts.store.by_ids(scope, [entry_id for _, entry_id, _ in order])}
+        entries = {entry.id: entry for entry in self._deps.store.by_ids(scope, [entry_id for _, entry_id, _ in order])}
         memories = tuple(
             self.on_curve(entries[entry_id], curve, threshold, now) for _, entry_id, _ in order if entry_id in entries
         )
@@ -127,28 +127,28 @@ class Forgetter:
 
         They count as accessed now, or the next clean-up would take them again.
         """
-        store = self._parts.store
+        store = self._deps.store
         if names is None:
             found = [entry for entry in self._inactive(scope) if entry.superseded_by is None]
         else:
             found = store.by_ids(scope, names)
             keys = store.by_keys(scope, names)
             found += [entry for entry in keys.values() if entry.id not in {each.id for each in found}]
-        now = self._parts.now()
+        now = self._deps.now()
         values = {"is_active": True, "superseded_by": None, "last_accessed_at": now}
         restored: list[MemoryEntry] = []
         inactive = [entry for entry in found if not entry.is_active]
         for start in range(0, len(inactive), _FIRST_BATCH):
             changes = [Amendment(entry.id, values, "restore") for entry in inactive[start : start + _FIRST_BATCH]]
-            restored += store.amend(scope, changes, actor=self._parts.actor)
+            restored += store.amend(scope, changes, actor=self._deps.actor)
         return restored
 
     def _inactive(self, scope: str) -> list[MemoryEntry]:
-        return self._parts.store.inactive(scope, limit=1_000_000)
+        return self._deps.store.inactive(scope, limit=1_000_000)
 
     def _pages(self, scope: str, excluded: Sequence[str]) -> Iterator[list[Fading]]:
         after = None
-        while page := self._parts.store.fading(scope, excluded, after=after, limit=PAGE):
+        while page := self._deps.store.fading(scope, excluded, after=after, limit=PAGE):
             after = page[-1].place
             yield page
 

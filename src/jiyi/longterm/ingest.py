@@ -27,7 +27,7 @@ from jiyi.model.filters import Filters
 from jiyi.model.identity import new_id
 from jiyi.model.message import Message
 from jiyi.ports import Amendment
-from jiyi.recall.engine import Request
+from jiyi.recall.request import Request
 from jiyi.text import fold
 from jiyi.text.attributes import read_attribute
 
@@ -104,8 +104,8 @@ class _Decision:
 class FactIngestor:
     """Decides about the proposals of a round and stores the result in one transaction."""
 
-    def __init__(self, parts: LongtermDeps, recalled: RecentlyRecalled) -> None:
-        self._parts = parts
+    def __init__(self, deps: LongtermDeps, recalled: RecentlyRecalled) -> None:
+        self._deps = deps
         self._recalled = recalled
         self._prototypes: Prototypes | None = None
 
@@ -114,13 +114,13 @@ class FactIngestor:
     ) -> list[MemoryEntry] | None:
         """Find, decide, store, and finish the job. `None` when somebody else has done the job meanwhile."""
         said = Round.of(_of(messages, "user"), _of(messages, "assistant"))
-        model = self._parts.models.scorer
+        model = self._deps.models.scorer
         shown = self._similar(scope, said.user or said.assistant, _SHOWN_TO_MODEL) if model is not None else []
         prototypes = self._judge() if model is None else None
         proposals = propose(model, said, [entry.content for entry in shown], prototypes)
         decision = self._decide(scope, conversation_id, said, messages, proposals, shown, made_by(model))
-        return self._parts.store.commit(
-            scope, decision.entries, decision.amendments, actor=self._parts.actor, finished=job
+        return self._deps.store.commit(
+            scope, decision.entries, decision.amendments, actor=self._deps.actor, finished=job
         )
 
     def keep_candidate(self, candidate: Candidate) -> list[MemoryEntry] | None:
@@ -135,17 +135,17 @@ class FactIngestor:
         if not proposal.worth_keeping or is_steering(proposal.text):
             return None
         ends = dict.fromkeys((candidate.first_message_id, candidate.last_message_id))
-        messages = self._parts.store.messages(scope, list(ends))
+        messages = self._deps.store.messages(scope, list(ends))
         said = Round.of(_of(messages, "user"), _of(messages, "assistant"))
         decision = self._decide(scope, candidate.session_id, said, messages, [proposal], (), candidate.made_by)
-        return self._parts.store.commit(scope, decision.entries, decision.amendments, actor=self._parts.actor)
+        return self._deps.store.commit(scope, decision.entries, decision.amendments, actor=self._deps.actor)
 
     def _judge(self) -> Prototypes | None:
         """Judges what no rule knows, where there is an embedder; made when the first round is looked at."""
-        if self._prototypes is None and self._parts.embedder is not None:
+        if self._prototypes is None and self._deps.embedder is not None:
             from jiyi.longterm.prototypes import Prototypes
 
-            self._prototypes = Prototypes(self._parts.embedder)
+            self._prototypes = Prototypes(self._deps.embedder)
         return self._prototypes
 
     # --- deciding ---------------------------------------------------------------------------------------------------
@@ -161,7 +161,7 @@ class FactIngestor:
         maker: str,
     ) -> _Decision:
         decision = _Decision()
-        analyzer = self._parts.analyzer
+        analyzer = self._deps.analyzer
         user_terms, reply_terms = (frozenset(analyzer.analyze(fold(t)).words) for t in (said.user, said.assistant))
         repeated = [gist(text, analyzer) for text in self._recalled.of(scope)] if said.assistant else []
         for proposal in proposals:
@@ -205,7 +205,7 @@ class FactIngestor:
             found = [old for old in near.values() if _attribute(old.content) == attribute]
         if proposed is not None and proposed.id not in {old.id for old in found}:
             like = self._likeness(entry.content, [proposed.content])[0]
-            if related(new, gist(proposed.content, self._parts.analyzer), like):
+            if related(new, gist(proposed.content, self._deps.analyzer), like):
                 found.append(proposed)
         return [
             old
@@ -223,7 +223,7 @@ class FactIngestor:
         ]
         if old.summarized_by is not None:
             # The reflection repeats what is no longer true: it goes, and its other facts speak for themselves again.
-            reflection = self._parts.store.by_ids(old.scope, [old.summarized_by])
+            reflection = self._deps.store.by_ids(old.scope, [old.summarized_by])
             for each in reflection:
                 changes.append(Amendment(each.id, {"is_active": False, "superseded_by": new.id}, because=new.id))
                 others = [fact_id for fact_id in each.source.references if fact_id != old.id]
@@ -241,13 +241,13 @@ class FactIngestor:
         by_user: bool,
     ) -> MemoryEntry | None:
         key = fact_key(proposal.text)
-        taken = self._parts.store.by_keys(scope, [key, *(f"{key}x{number}" for number in range(2, 50))])
+        taken = self._deps.store.by_keys(scope, [key, *(f"{key}x{number}" for number in range(2, 50))])
         if any(entry.is_active for entry in taken.values()):
             return None
         if taken:
             # It was known, corrected or forgotten, and is said again: a new memory, the old one stays history.
             key = f"{key}x{len(taken) + 1}"
-        now = self._parts.now()
+        now = self._deps.now()
         said_at = max((moment for _, _, moment in messages), default=now)
         return MemoryEntry(
             id=new_id(),
@@ -279,20 +279,20 @@ class FactIngestor:
         if not query:
             return []
         filters = Filters((scope,), memory_types=("fact",))
-        return self._parts.similar.recall(Request(query, filters, limit=limit))
+        return self._deps.similar.recall(Request(query, filters, limit=limit))
 
     def _by_attribute(self, scope: str, subject: str, attribute: str) -> list[MemoryEntry]:
         """Memories that may be about an attribute, whatever its value is."""
         probe = f"{_PROBES.get(attribute.split(maxsplit=1)[0], '')} {attribute} {'' if subject == 'user' else subject}"
         filters = Filters((scope,), memory_types=("fact",))
-        return self._parts.similar.recall(Request(probe, filters, limit=_PROBED, mode="keyword"))
+        return self._deps.similar.recall(Request(probe, filters, limit=_PROBED, mode="keyword"))
 
     def _likeness(self, text: str, others: Sequence[str]) -> list[float | None]:
         """How similar the meanings are; unknown without an embedder."""
-        if self._parts.embedder is None or not others:
+        if self._deps.embedder is None or not others:
             return [None] * len(others)
         try:
-            vectors = self._parts.embedder.embed([text, *others])
+            vectors = self._deps.embedder.embed([text, *others])
         except ModelError as error:
             # Words decide then. What cannot be compared by meaning is rather kept twice than lost.
             _log.warning("facts are compared without the embedder: %s", type(error).__name__)
@@ -301,8 +301,8 @@ class FactIngestor:
 
     def _gone(self, scope: str) -> list[Gist]:
         """Facts that were corrected or forgotten: a reply that repeats one does not bring it back."""
-        analyzer = self._parts.analyzer
-        return [gist(entry.content, analyzer) for entry in self._parts.store.inactive(scope, limit=200)]
+        analyzer = self._deps.analyzer
+        return [gist(entry.content, analyzer) for entry in self._deps.store.inactive(scope, limit=200)]
 
 
 def _repeats(new: Gist, old: Gist, asked: frozenset[str]) -> bool:

@@ -14,26 +14,26 @@ KEEP_DONE_JOBS = timedelta(days=7)
 _MAX_DEAD = 100
 
 
-def maintain(parts: LongtermDeps, scopes: Sequence[str] | None, *, dry_run: bool) -> dict[str, Any]:
+def maintain(deps: LongtermDeps, scopes: Sequence[str] | None, *, dry_run: bool) -> dict[str, Any]:
     """Do it for these scopes, or for all; a report of what was done."""
-    ran = 0 if dry_run else parts.runner.run_due(scopes=scopes)
-    forgetter = Forgetter(parts)
+    ran = 0 if dry_run else deps.runner.run_due(scopes=scopes)
+    forgetter = Forgetter(deps)
     curve = EbbinghausForgetting()
     forgotten: dict[str, int] = {}
-    for scope in parts.store.scopes() if scopes is None else scopes:
+    for scope in deps.store.scopes() if scopes is None else scopes:
         if dry_run:
             count = forgetter.plan(scope, curve, DEFAULT_THRESHOLD, ("reflection",)).count
         else:
             count = forgetter.cleanup(scope, curve, DEFAULT_THRESHOLD, ("reflection",))
         if count:
             forgotten[scope] = count
-    dead = parts.jobs.list(states=("dead",), scopes=scopes, limit=_MAX_DEAD)
+    dead = deps.jobs.list(states=("dead",), scopes=scopes, limit=_MAX_DEAD)
     return {
         "dry_run": dry_run,
         "jobs_run": ran,
         "forgotten": forgotten,
-        "tags_removed": 0 if dry_run else parts.store.drop_unused_tags(),
-        "jobs_purged": 0 if dry_run else parts.jobs.purge(before=parts.now() - KEEP_DONE_JOBS),
-        "jobs": parts.jobs.counts(),
+        "tags_removed": 0 if dry_run else deps.store.drop_unused_tags(),
+        "jobs_purged": 0 if dry_run else deps.jobs.purge(before=deps.now() - KEEP_DONE_JOBS),
+        "jobs": deps.jobs.counts(),
         "dead_jobs": [job.to_dict() for job in dead],
     }

@@ -36,18 +36,18 @@ _RULES_TOKENS: Final = 400
 class Reflector:
     """Checks the design's conditions and makes reflections."""
 
-    def __init__(self, parts: LongtermDeps) -> None:
-        self._parts = parts
+    def __init__(self, deps: LongtermDeps) -> None:
+        self._deps = deps
 
     def due(
         self, scope: str, threshold: float = THRESHOLD, cooldown_hours: float = COOLDOWN_HOURS
     ) -> list[MemoryEntry]:
         """The facts to reflect on, oldest first; none while the conditions are not met."""
-        facts = self._parts.store.unsummarized(scope, limit=MAX_FACTS)[::-1]
+        facts = self._deps.store.unsummarized(scope, limit=MAX_FACTS)[::-1]
         if len(facts) < MIN_FACTS or sum(fact.importance_score for fact in facts) < threshold:
             return []
-        last = self._parts.store.last_reflection(scope)
-        if last is not None and self._parts.now() - last < timedelta(hours=cooldown_hours):
+        last = self._deps.store.last_reflection(scope)
+        if last is not None and self._deps.now() - last < timedelta(hours=cooldown_hours):
             return []
         return facts
 
@@ -56,7 +56,7 @@ class Reflector:
         if not self.due(scope):
             return False
         payload = {"conversation_id": conversation_id}
-        return self._parts.jobs.add(JobDraft(REFLECTION_JOB, scope, payload, dedupe_key=f"{REFLECTION_JOB}/{scope}"))
+        return self._deps.jobs.add(JobDraft(REFLECTION_JOB, scope, payload, dedupe_key=f"{REFLECTION_JOB}/{scope}"))
 
     def reflect(
         self,
@@ -76,13 +76,13 @@ class Reflector:
         amendments = [
             Amendment(fact.id, {"summarized_by": entry.id}, version=fact.version, because=entry.id) for fact in facts
         ]
-        stored = self._parts.store.commit(scope, [entry], amendments, actor=self._parts.actor, finished=job)
+        stored = self._deps.store.commit(scope, [entry], amendments, actor=self._deps.actor, finished=job)
         return stored[0] if stored else None
 
     def _text(self, facts: Sequence[str]) -> str:
-        model = self._parts.models.reflection
+        model = self._deps.models.reflection
         if model is None:
-            return summarize(facts, max_tokens=_RULES_TOKENS, counter=self._parts.counter) or "\n".join(facts)
+            return summarize(facts, max_tokens=_RULES_TOKENS, counter=self._deps.counter) or "\n".join(facts)
 
         def read(reply: Any) -> str:
             text = reply.get("reflection") if isinstance(reply, dict) else None
@@ -95,7 +95,7 @@ class Reflector:
 
     def _entry(self, scope: str, conversation_id: str | None, text: str, facts: Sequence[MemoryEntry]) -> MemoryEntry:
         domains = _domains(facts)
-        now = self._parts.now()
+        now = self._deps.now()
         ids = tuple(fact.id for fact in facts)
         return MemoryEntry(
             id=new_id(),
@@ -109,7 +109,7 @@ class Reflector:
             more_domains=tuple(domains[1:]),
             importance_score=IMPORTANCE,
             conversation_id=conversation_id,
-            source=Source(made_by(self._parts.models.reflection), "agent", ids),
+            source=Source(made_by(self._deps.models.reflection), "agent", ids),
             created_at=now,
             updated_at=now,
             last_accessed_at=now,

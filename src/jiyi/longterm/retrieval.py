@@ -15,7 +15,7 @@ from jiyi.model.entry import MESSAGE_TYPE, Explanation, MemoryEntry
 from jiyi.model.filters import Filters
 from jiyi.model.scope import visible_scopes
 from jiyi.model.scoring import FinalWeights, time_decay
-from jiyi.recall.engine import Request
+from jiyi.recall.request import Request
 from jiyi.text import fold
 
 if TYPE_CHECKING:
@@ -51,13 +51,13 @@ class Recollections(list[MemoryEntry]):
 class Retriever:
     """Asks the recall engine, and touches what was selected."""
 
-    def __init__(self, parts: LongtermDeps, recalled: RecentlyRecalled) -> None:
-        self._parts = parts
+    def __init__(self, deps: LongtermDeps, recalled: RecentlyRecalled) -> None:
+        self._deps = deps
         self._recalled = recalled
 
     def route(self, query: str) -> Route:
         """The domains of a question."""
-        return route(self._parts.models.router, query)
+        return route(self._deps.models.router, query)
 
     def retrieve(
         self,
@@ -71,7 +71,7 @@ class Retriever:
         as_of: datetime | None = None,
     ) -> Recollections:
         """The memories that answer best."""
-        engine = self._parts.engine
+        engine = self._deps.engine
         if engine is None:
             # Before a model is asked where to look.
             raise SimpleModeError.of(
@@ -107,7 +107,7 @@ class Retriever:
             limit=limit if as_of is None else max(candidates, limit),
             weights=weights,
             candidates=candidates,
-            now=as_of or self._parts.now(),
+            now=as_of or self._deps.now(),
         )
         hits = engine.answer(request)
         return hits if as_of is None else self._as_of(query, hits, filters, weights, limit, as_of)
@@ -115,7 +115,7 @@ class Retriever:
     def touch(self, ids: Sequence[str]) -> None:
         """Count that these were recalled, in one short transaction."""
         try:
-            self._parts.records.touch(ids, self._parts.now())
+            self._deps.records.touch(ids, self._deps.now())
         except StorageError as error:
             # The answer is there. That it was given could not be noted, which only makes it fade a little sooner.
             _log.warning("recalled memories could not be touched: %s", type(error).__name__)
@@ -135,7 +135,7 @@ class Retriever:
 
         The indexes no longer hold what was corrected, so that all are compared with the question directly.
         """
-        corrected = self._parts.store.superseded(filters.scopes, as_of, limit=_MAX_SUPERSEDED)
+        corrected = self._deps.store.superseded(filters.scopes, as_of, limit=_MAX_SUPERSEDED)
         past = [replace(entry, is_active=True) for entry, _ in corrected]
         known = [hit for hit in hits if hit.created_at <= as_of]
         found = [*known, *(entry for entry in past if filters.admits(entry))]
@@ -161,14 +161,14 @@ class Retriever:
 
     def _relevance(self, query: str, texts: list[str]) -> list[tuple[float, float]]:
         """For each text how similar its meaning is, and which share of the question's words it has."""
-        wanted = set(self._parts.analyzer.query(fold(query)).words)
+        wanted = set(self._deps.analyzer.query(fold(query)).words)
         coverage = [
-            len(wanted & set(self._parts.analyzer.analyze(fold(text)).words)) / len(wanted) if wanted else 0.0
+            len(wanted & set(self._deps.analyzer.analyze(fold(text)).words)) / len(wanted) if wanted else 0.0
             for text in texts
         ]
-        if self._parts.embedder is None or not texts:
+        if self._deps.embedder is None or not texts:
             return [(0.0, share) for share in coverage]
-        vectors = self._parts.embedder.embed([query, *texts])
+        vectors = self._deps.embedder.embed([query, *texts])
         return [
             (min(1.0, max(0.0, float(vectors[0] @ vector))), share)
             for vector, share in zip(vectors[1:], coverage, strict=True)

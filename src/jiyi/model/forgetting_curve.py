@@ -8,7 +8,12 @@ from datetime import UTC, datetime, timedelta
 
 from jiyi.errors import InvalidInputError
 
+BASE_RETENTION = 0.9
+"""What is left after a day of a memory that was never used."""
+STRENGTHENING_FACTOR = 1.5
+"""How much flatter each use makes the curve."""
 DEFAULT_THRESHOLD = 0.1
+"""A memory with less than this left is forgotten."""
 _LAST = datetime.max.replace(tzinfo=UTC)
 
 
@@ -19,9 +24,9 @@ class EbbinghausForgetting:
     Δt is in hours since the last recall. Each recall makes the curve flatter by `strengthening_factor`.
     """
 
-    base_retention: float = 0.9
+    base_retention: float = BASE_RETENTION
     """What is left after a day of a memory that was never recalled; above 0 and at most 1."""
-    strengthening_factor: float = 1.5
+    strengthening_factor: float = STRENGTHENING_FACTOR
     """At least 1: a recall must not make a memory weaker."""
 
     def __post_init__(self) -> None:

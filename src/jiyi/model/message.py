@@ -61,11 +61,6 @@ class Message:
         return ""
 
 
-def storable(text: str) -> str:
-    """The text without what no database takes: NUL and lone surrogates."""
-    return text.replace("\x00", " ").encode("utf-8", "replace").decode("utf-8")
-
-
 def encode_message(message: Message) -> str:
     """ASCII JSON, so that NUL and lone surrogates survive any database."""
     return _encoder.encode(message.to_dict())

@@ -5,9 +5,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 from jiyi.errors import InvalidInputError
+
+DECAY_RATE: Final = 0.99
+"""What is left of the time decay after each hour without an access."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +20,7 @@ class FinalWeights:
     alpha: float = 0.5
     beta: float = 0.2
     gamma: float = 0.3
-    decay_rate: float = 0.99
+    decay_rate: float = DECAY_RATE
 
     def __post_init__(self) -> None:
         for name in ("alpha", "beta", "gamma"):
@@ -32,7 +35,7 @@ class FinalWeights:
         return self.alpha * relevance + self.beta * decay + self.gamma * importance
 
 
-def time_decay(last_accessed_at: datetime, now: datetime, decay_rate: float = 0.99) -> float:
+def time_decay(last_accessed_at: datetime, now: datetime, decay_rate: float = DECAY_RATE) -> float:
     """decay_rate to the power of the hours since the last access; a time in the future counts as now."""
     hours = max(0.0, (now - last_accessed_at).total_seconds() / 3600.0)
     return float(decay_rate**hours)

@@ -36,7 +36,7 @@ from jiyi.notes.journal import Journal, Lock
 from jiyi.notes.markdown import lines_of, take_apart
 from jiyi.notes.scan import Identity, Scanner, is_shared, without_headings
 from jiyi.notes.templates import LANGUAGES, TEMPLATES, heading_of
-from jiyi.recall.engine import MODES, Request
+from jiyi.recall.request import MODES, Request
 from jiyi.text.token_count import counter_for
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ class NotesSettings:
     scope: str
     actor: str
     zone: Callable[[], tzinfo]
-    """Asked each time: without a named zone it is the offset of the machine, which summer time changes."""
+    """Returns the user's time zone."""
     limits: Limits
     append: AppendLimits
     patience: float = 30.0

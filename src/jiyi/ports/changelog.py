@@ -42,7 +42,7 @@ class ChangeLog(Protocol):
         ...
 
     def log_position_at(self, sequence: int) -> LogPosition | None:
-        """The mark of one place of the change log; `None` when there is no such place."""
+        """The log position with this sequence number; `None` when the log has none."""
         ...
 
     def changes_after(self, sequence: int, *, limit: int) -> list[Change]:

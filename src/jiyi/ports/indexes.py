@@ -31,7 +31,7 @@ class IndexBatch:
 
 @runtime_checkable
 class DerivedIndex(Protocol):
-    """Anything that can be deleted and rebuilt from the records. Its mark is committed together with its data."""
+    """Anything that can be deleted and rebuilt from the records. Its log position is committed with its data."""
 
     @property
     def name(self) -> str:
@@ -48,9 +48,10 @@ class DerivedIndex(Protocol):
         ...
 
     def apply(self, batch: IndexBatch) -> None:
-        """Take the batch in, durably and idempotently, mark included.
+        """Take the batch in, durably and idempotently, log position included.
 
-        `IndexDamagedError` when there is no mark: an index that knows only this batch would claim to know everything.
+        `IndexDamagedError` when there is no log position: an index that knows only this batch would claim to be
+        complete.
         """
         ...
 

@@ -90,7 +90,7 @@ class ImportCounts:
     unchanged: int = 0
     words: int = 0
     chat: int = 0
-    """Epochs, summaries, flush marks and candidates of conversations."""
+    """Epochs, summaries, flush positions and candidates of conversations."""
     jobs: int = 0
 
     def __add__(self, other: ImportCounts) -> ImportCounts:

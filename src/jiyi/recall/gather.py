@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING
@@ -11,12 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jiyi.model import clock
+from jiyi.model.filters import Filters
 from jiyi.ports import CONVERSATION, TIMED
 from jiyi.recall.scorer import NOBODY, Candidates, FieldCounts, Floats, Rows
 
 if TYPE_CHECKING:
-    from jiyi.ports import TermRow, TermStatistics, TextSource, VectorScan
+    from jiyi.ports import TermRow, TermStatistics, TextSource
     from jiyi.recall.question import Period, Question
+    from jiyi.recall.search import FilteredScan, Search
     from jiyi.recall.settings import ScoringWeights
 
 EXPANSION = 2
@@ -41,34 +43,23 @@ class Gathered:
     candidates: Candidates
 
 
-def gather(
-    question: Question,
-    proposals: Sequence[str],
-    text: TextSource,
-    statistics: TermStatistics,
-    scan: VectorScan | None,
-    scopes: Sequence[str],
-    weights: ScoringWeights,
-    *,
-    periods: Sequence[Period],
-    inside_dates: int,
-    offset: timedelta,
-    admit: Callable[[Sequence[str]], set[str]] | None,
-    known: Sequence[TermRow],
-    allowed: Sequence[str] | None,
-) -> Gathered:
+def gather(search: Search, proposals: Sequence[str], statistics: TermStatistics, known: Sequence[TermRow]) -> Gathered:
     """Read the proposals with their surroundings; the statistics are those of the visible texts.
 
     `known` are some of the proposals that were read before and that have no surroundings.
     """
+    question, filters, weights = search.question, search.request.filters, search.settings.weights
+    text, vectors = search.sources.text, search.sources.vectors
+    if text is None:
+        raise TypeError("candidates are gathered from a text source, and this search has none")
     read = {row.entry_id for row in known}
     left = [each for each in proposals if each not in read]
-    rows = [*known, *text.windows(left, reach=REACH, scopes=scopes)] if left else list(known)
+    rows = [*known, *text.windows(left, reach=REACH, scopes=filters.scopes)] if left else list(known)
     ids = [row.entry_id for row in rows]
     threads = _Threads.of(rows)
     scored = _candidate_rows(ids, set(proposals), threads)
-    if admit is not None:
-        admitted = admit([ids[place] for place in scored])
+    if not filters.only_scopes:
+        admitted = search.sources.records.admitted([ids[place] for place in scored], filters)
         scored = np.asarray([place for place in scored if ids[place] in admitted], dtype=np.int64)
     candidates = scored.tolist()
     times = np.asarray([row.event_time for row in rows], dtype=np.int64)
@@ -101,18 +92,21 @@ def gather(
             conversation=conversation,
             conversation_counts=counts,
             conversations=statistics.conversations,
-            date_nearness=_nearness(times[scored], periods) if question.dates else None,
-            inside_dates=inside_dates,
-            cosine=scan.of(ids).astype(np.float64) if scan is not None else None,
-            mean_cosine=_usual_similarity(scan, allowed) if scan is not None else 0.0,
+            date_nearness=_nearness(times[scored], search.periods) if question.dates else None,
+            inside_dates=_inside_dates(search),
+            cosine=vectors.of(ids).astype(np.float64) if vectors is not None else None,
+            mean_cosine=_usual_similarity(vectors) if vectors is not None else 0.0,
             question_share=_question_shares(rows, threads, weights)[scored],
-            day=_days(times, threads, offset)[scored],
+            day=_days(times, threads, search.offset)[scored],
         ),
     )
 
 
-def gather_without_text(scan: VectorScan, ids: Sequence[str], allowed: Sequence[str] | None) -> Gathered:
-    """Candidates when the text index cannot be asked: similarity alone, no neighbours."""
+def gather_without_text(search: Search, ids: Sequence[str]) -> Gathered:
+    """Candidates when the text source did not answer: similarity alone, no neighbours."""
+    vectors = search.sources.vectors
+    if vectors is None:
+        raise TypeError("candidates are compared by text or by vectors, and this search has neither")
     count = len(ids)
     return Gathered(
         ids=list(ids),
@@ -120,7 +114,7 @@ def gather_without_text(scan: VectorScan, ids: Sequence[str], allowed: Sequence[
         candidates=Candidates(
             scored=np.arange(count),
             neighbours=np.full((count, len(_STEPS)), NOBODY),
-            entries=scan.count,
+            entries=vectors.scan.count,
             words=FieldCounts(np.zeros((count, 0)), np.zeros(count), np.zeros(0), 1.0),
             bigrams=None,
             conversation=np.full(count, NOBODY),
@@ -128,19 +122,27 @@ def gather_without_text(scan: VectorScan, ids: Sequence[str], allowed: Sequence[
             conversations=0,
             date_nearness=None,
             inside_dates=0,
-            cosine=scan.of(ids).astype(np.float64),
-            mean_cosine=_usual_similarity(scan, allowed),
+            cosine=vectors.of(ids).astype(np.float64),
+            mean_cosine=_usual_similarity(vectors),
             question_share=np.zeros(count),
             day=np.full(count, NOBODY),
         ),
     )
 
 
-def _usual_similarity(scan: VectorScan, allowed: Sequence[str] | None) -> float:
+def _inside_dates(search: Search) -> int:
+    """How many visible texts are inside the times that the question names."""
+    if not search.periods:
+        return 0
+    periods = tuple((period.start, period.end) for period in search.periods)
+    return search.sources.records.count(Filters(search.request.filters.scopes, periods=periods))
+
+
+def _usual_similarity(vectors: FilteredScan) -> float:
     """How similar the question is to a text that has nothing to do with it, as far as the searched ones tell."""
-    mean, count = scan.mean, scan.count
-    if allowed is not None:
-        similarities = scan.of(allowed)
+    mean, count = vectors.scan.mean, vectors.scan.count
+    if vectors.allowed is not None:
+        similarities = vectors.of(vectors.allowed)
         known = similarities[np.isfinite(similarities)]
         mean, count = (float(known.mean()), len(known)) if len(known) else (0.0, 0)
     return mean * count / (count + _PRIOR_TEXTS)

@@ -7,7 +7,7 @@ from typing import Final
 
 from jiyi.model.entry import MemoryEntry
 from jiyi.ports import RecordStore
-from jiyi.recall.engine import Request
+from jiyi.recall.request import Request
 from jiyi.text import Analyzer, fold
 
 NEWEST: Final = 2_000

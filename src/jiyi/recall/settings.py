@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from jiyi.model import bm25
+
 DECIMALS = 9
 """To which scores are rounded: what differs by less is a matter of the order of additions."""
 
@@ -12,9 +14,9 @@ DECIMALS = 9
 class ScoringWeights:
     """The numbers of the formula. One set for all texts and languages."""
 
-    k1: float = 0.9
-    b: float = 0.75
-    length_floor: int = 25
+    k1: float = bm25.K1
+    b: float = bm25.B
+    length_floor: int = bm25.LENGTH_FLOOR
     neighbours: tuple[float, float, float, float] = (0.3, 0.2, 0.1, 0.1)
     """Previous, next, previous but one, next but one."""
     conversation: float = 0.3

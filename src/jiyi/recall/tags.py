@@ -32,7 +32,7 @@ class TagMirror:
     def __init__(self, store: RecordStore) -> None:
         self._store = store
         self._lock = threading.Lock()
-        self._mark: TagPosition | None = None
+        self._position: TagPosition | None = None
         self._state = _State()
 
     def refresh(self) -> int:
@@ -51,12 +51,12 @@ class TagMirror:
 
     def _current(self) -> _State:
         with self._lock:
-            page = self._store.tags_since(self._mark)
+            page = self._store.tags_since(self._position)
             if page.whole:
                 self._state = _State()
             if page.tags:
                 self._state.add(page.tags)
-            self._mark = page.log_position
+            self._position = page.log_position
             return self._state
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from jiyi.errors import InvalidInputError, SimpleModeError
+from jiyi.errors import SimpleModeError
 from jiyi.model.entry import IndexCoverage, MemoryEntry
 from jiyi.ports import RecordStore
-from jiyi.recall.engine import MODES, Request
+from jiyi.recall.request import Request, check_mode
 from jiyi.recall.tags import TagMirror, recall_by_tags
 
 INDEXES: Final = ("text", "vectors")
@@ -25,8 +25,7 @@ class TagsOnlyRecall:
 
     def answer(self, request: Request) -> list[MemoryEntry]:
         """The entries whose tags stand in the question, most tags first."""
-        if request.mode not in MODES:
-            raise InvalidInputError(f"mode {request.mode!r} is unknown; use one of {', '.join(MODES)}")
+        check_mode(request.mode)
         if request.mode not in {"hybrid", "tags"}:
             raise SimpleModeError.of(f"recall in mode {request.mode!r} is", "use mode 'tags'")
         if request.context:

@@ -1,172 +1,19 @@
-"""MemoryRuntime: the one interface that agents and tools depend on, whatever is below it."""
+"""The runtime as callers see it: the `MemoryRuntime` protocol, and the asynchronous class that implements it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
-from typing import Any, Protocol, TypeAlias, overload, runtime_checkable
+from typing import ClassVar, Protocol, runtime_checkable
 
+from jiyi.execution import Run
 from jiyi.model import clock
-from jiyi.model.entry import EntryVersion, MemoryEntry
-from jiyi.model.feedback import MERGE, SUPERSEDED
+from jiyi.model.entry import EntryVersion
+from jiyi.model.limits import check_whole
 from jiyi.model.strength_decay import FadingRules
-
-
-@dataclass(frozen=True, slots=True)
-class MemoryLink:
-    """How a memory came into a chained answer."""
-
-    memory_id: str
-    """The memory of the first step that led to it."""
-    kind: str
-    """`tags` when they share some, `meaning` when one is near the other."""
-    tags: tuple[str, ...] = ()
-    """The tags they share."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BaseMemory:
-    """One memory of the runtime: a judgment, why, and the tags by which it is found."""
-
-    id: str
-    memory_type: str
-    judgment: str
-    reasoning: str = ""
-    tags: tuple[str, ...] = ()
-    strength: int = 1
-    is_active: bool = True
-    memory_scope: str
-    created_at: datetime
-    updated_at: datetime
-    merged_from: tuple[str, ...] = ()
-    """Ids of the memories it was merged from."""
-    superseded_by: str | None = None
-    """The memory it was merged into."""
-    score: float | None = None
-    """In an answer: 0 to 1, comparable with the others of the same answer."""
-    matched: tuple[str, ...] = ()
-    """In an answer: the tags (or words) of the question that it was found by."""
-    link: MemoryLink | None = None
-    """In a chained answer: how it came in; `None` for what answers the question itself."""
-
-    @classmethod
-    def of(cls, entry: MemoryEntry, link: MemoryLink | None = None) -> BaseMemory:
-        """An entry as the runtime shows it."""
-        source = entry.source
-        return cls(
-            id=entry.id,
-            memory_type=entry.memory_type,
-            judgment=entry.content,
-            reasoning=entry.reasoning,
-            tags=entry.tags,
-            strength=entry.strength,
-            is_active=entry.is_active,
-            memory_scope=entry.scope,
-            created_at=entry.created_at,
-            updated_at=entry.updated_at,
-            merged_from=source.references if source.kind == MERGE else (),
-            superseded_by=source.references[0] if source.kind == SUPERSEDED and source.references else None,
-            score=entry.relevance_score,
-            matched=entry.explanation.matched_terms if entry.explanation is not None else (),
-            link=link,
-        )
-
-    def to_dict(self) -> dict[str, Any]:
-        """A JSON-ready mapping; what only an answer carries is left out elsewhere."""
-        data: dict[str, Any] = {}
-        for f in fields(self):
-            value = getattr(self, f.name)
-            if isinstance(value, datetime):
-                data[f.name] = clock.to_text(value)
-            elif isinstance(value, MemoryLink):
-                data[f.name] = {"memory_id": value.memory_id, "kind": value.kind, "tags": list(value.tags)}
-            elif isinstance(value, tuple):
-                data[f.name] = list(value)
-            else:
-                data[f.name] = value
-        if self.score is None:
-            del data["score"], data["matched"]
-        for name in ("link", "superseded_by"):
-            if data[name] is None:
-                del data[name]
-        return data
-
-
-NewMemory: TypeAlias = Mapping[str, Any] | BaseMemory
-"""A memory to be added: the argument names of `remember`, without the scope."""
-MergeLike: TypeAlias = Sequence[str] | Mapping[str, Any]
-"""Ids to be merged, or a mapping with `memory_ids` and the `judgment` and `reasoning` of the merged memory."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FeedbackResult(Sequence[BaseMemory]):
-    """What came of feedback. As a sequence it holds the memories that are new: the added and the merged ones."""
-
-    memories: tuple[BaseMemory, ...] = ()
-    strengthened: tuple[str, ...] = ()
-    """Ids of the useful memories, each one stronger now."""
-    created: tuple[str, ...] = ()
-    merged: Mapping[str, tuple[str, ...]]
-    """Id of each merged memory with the ids of its sources."""
-    unknown_ids: tuple[str, ...] = ()
-    """Ids that no active memory visible to the scope has; everything else was done."""
-    refused: tuple[tuple[tuple[str, ...], str], ...] = ()
-    """Groups that were not merged, each with the reason."""
-    repeated: bool = False
-    """The request id had been answered before: the same answer again, and nothing was changed."""
-
-    @overload
-    def __getitem__(self, place: int) -> BaseMemory: ...
-
-    @overload
-    def __getitem__(self, place: slice) -> tuple[BaseMemory, ...]: ...
-
-    def __getitem__(self, place: int | slice) -> BaseMemory | tuple[BaseMemory, ...]:
-        return self.memories[place]
-
-    def __len__(self) -> int:
-        return len(self.memories)
-
-    def __iter__(self) -> Iterator[BaseMemory]:
-        return iter(self.memories)
-
-    def to_dict(self) -> dict[str, Any]:
-        """A JSON-ready mapping."""
-        return {
-            "memories": [memory.to_dict() for memory in self.memories],
-            "strengthened": list(self.strengthened),
-            "created": list(self.created),
-            "merged": {new: list(sources) for new, sources in self.merged.items()},
-            "unknown_ids": list(self.unknown_ids),
-            "refused": [{"memory_ids": list(ids), "reason": why} for ids, why in self.refused],
-            "repeated": self.repeated,
-        }
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ConsolidationReport:
-    """What consolidation did, or would do. The lists show the first ones; the counts are complete."""
-
-    dry_run: bool
-    scopes: int = 0
-    groups: int = 0
-    """How many groups of near-duplicates were merged."""
-    merged: int = 0
-    """How many memories were merged away."""
-    faded: int = 0
-    """How many lost strength."""
-    deactivated: int = 0
-    """How many of those have none left and are inactive now."""
-    archived: int = 0
-    """How many inactive ones were past their grace."""
-    examples: Mapping[str, tuple[tuple[str, ...], ...]]
-    """Ids by `merged`, `faded` and `archived`."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """A JSON-ready mapping."""
-        data = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "examples"}
-        return {**data, "examples": {name: [list(ids) for ids in found] for name, found in self.examples.items()}}
+from jiyi.runtime import checks
+from jiyi.runtime.service import RuntimeService
+from jiyi.runtime.values import BaseMemory, ConsolidationReport, FeedbackResult, MergeLike, NewMemory
 
 
 @runtime_checkable
@@ -278,3 +125,176 @@ class MemoryRuntime(Protocol):
     async def collect_tags(self) -> int:
         """Remove the tags that no memory of any scope has; returns how many."""
         ...
+
+
+class Runtime:
+    """A memory runtime. How memories are found is the service's part; the name says which one it is."""
+
+    asynchronous: ClassVar = True
+    """For `jiyi.sync`: the methods of this object are to be awaited."""
+
+    def __init__(self, service: RuntimeService, run: Run, written: Callable[[], None]) -> None:
+        self._service = service
+        self._run = run
+        self._written = written
+        service.name = self.name
+
+    @property
+    def name(self) -> str:
+        """The class of the runtime, as the settings chose it."""
+        return type(self).__name__
+
+    def __repr__(self) -> str:
+        return f"<{self.name} scope={self._service.deps.scope!r}>"
+
+    # --- remembering and recalling --------------------------------------------------------------------------------
+
+    async def remember(
+        self,
+        memory_type: str,
+        judgment: str,
+        reasoning: str = "",
+        tags: Iterable[str] = (),
+        *,
+        strength: int = 1,
+        is_active: bool = True,
+        memory_scope: str | None = None,
+    ) -> str:
+        """Keep a judgment; on disk when this returns. Returns the id of the memory."""
+        entry = checks.new_memory(
+            self._service.deps.limits,
+            self._service.scope(memory_scope),
+            memory_type=memory_type,
+            judgment=judgment,
+            reasoning=reasoning,
+            tags=tags,
+            strength=strength,
+            is_active=is_active,
+        )
+        await self._run(self._service.add, [entry])
+        self._written()
+        return entry.id
+
+    async def recall(
+        self,
+        query: str,
+        limit: int = 10,
+        *,
+        memory_scope: str | None = None,
+        memory_types: str | Iterable[str] | None = None,
+    ) -> Sequence[BaseMemory]:
+        """The memories that answer the query best, best first. The query may be a whole chat record."""
+        question = self._service.question(query, limit, memory_scope, memory_types)
+        found: Sequence[BaseMemory] = await self._run(self._service.recall, question)
+        return found
+
+    async def comprehensive_recall(
+        self, query: str, limit: int = 10, *, memory_scope: str | None = None
+    ) -> Sequence[BaseMemory]:
+        """The same with a fair share for every memory type: each is asked, and each gives its best in turn."""
+        question = self._service.question(query, limit, memory_scope, None)
+        found: Sequence[BaseMemory] = await self._run(self._service.comprehensive_recall, question)
+        return found
+
+    async def chained_recall(
+        self, query: str, limit: int = 10, *, memory_scope: str | None = None
+    ) -> Sequence[BaseMemory]:
+        """The memories that answer the query, then those one step further on, each with the `link` it came by."""
+        question = self._service.question(query, limit, memory_scope, None)
+        found: Sequence[BaseMemory] = await self._run(self._service.chained_recall, question)
+        return found
+
+    # --- feedback and upkeep --------------------------------------------------------------------------------------
+
+    async def feedback(
+        self,
+        useful_memory_ids: Iterable[str] = (),
+        recalled_memory_ids: Iterable[str] = (),
+        new_memories: Iterable[NewMemory] = (),
+        merge_groups: Iterable[MergeLike] = (),
+        *,
+        memory_scope: str | None = None,
+        request_id: str | None = None,
+    ) -> FeedbackResult:
+        """Strengthen what was useful, note what was recalled for nothing, add, and merge: in one transaction."""
+        order = checks.feedback_order(
+            self._service.deps.limits,
+            self._service.scope(memory_scope),
+            useful=useful_memory_ids,
+            recalled=recalled_memory_ids,
+            new=new_memories,
+            merges=merge_groups,
+            request_id=request_id,
+        )
+        result: FeedbackResult = await self._run(self._service.feedback, order)
+        self._written()
+        return result
+
+    async def consolidate_memories(
+        self,
+        *,
+        memory_scope: str | None = None,
+        dry_run: bool = False,
+        now: datetime | None = None,
+        rules: FadingRules | None = None,
+    ) -> ConsolidationReport:
+        """Merge near-duplicates, let unused weak memories fade, archive what has long been inactive."""
+        moment = clock.utc_now() if now is None else clock.require_aware(now, "now")
+        own = None if memory_scope is None else self._service.scope(memory_scope)
+        report: ConsolidationReport = await self._run(
+            self._service.consolidate, own, moment, rules, dry_run=bool(dry_run)
+        )
+        self._written()
+        return report
+
+    # --- single memories ------------------------------------------------------------------------------------------
+
+    async def get(self, memory_id: str, *, memory_scope: str | None = None) -> BaseMemory | None:
+        """One memory by its id, active or not; `None` when the scope sees none."""
+        found: BaseMemory | None = await self._run(
+            self._service.get, self._service.scope(memory_scope), self._checked(memory_id)
+        )
+        return found
+
+    async def history(self, memory_id: str, *, memory_scope: str | None = None) -> Sequence[EntryVersion]:
+        """Every version of one memory, oldest first; also of one that was merged, archived or forgotten."""
+        versions: Sequence[EntryVersion] = await self._run(
+            self._service.history, self._service.scope(memory_scope), self._checked(memory_id)
+        )
+        return versions
+
+    async def forget(self, memory_id: str, *, memory_scope: str | None = None, erase: bool = False) -> bool:
+        """Remove one of the scope's own memories; with `erase` its texts and those it was merged from, for good."""
+        gone = await self._run(
+            self._service.forget, self._service.scope(memory_scope), self._checked(memory_id), erase=bool(erase)
+        )
+        self._written()
+        return bool(gone)
+
+    async def restore(self, memory_id: str, *, memory_scope: str | None = None) -> BaseMemory | None:
+        """Bring one of the scope's own memories back that faded, was merged away, archived or forgotten."""
+        back: BaseMemory | None = await self._run(
+            self._service.restore, self._service.scope(memory_scope), self._checked(memory_id)
+        )
+        self._written()
+        return back
+
+    # --- tags -----------------------------------------------------------------------------------------------------
+
+    async def list_tags(
+        self, limit: int = 100, offset: int = 0, *, memory_scope: str | None = None
+    ) -> Sequence[tuple[str, int]]:
+        """The tags that the scope sees, with how many active memories have each; the most used first."""
+        most = self._service.deps.limits.check_limit(limit)
+        check_whole(offset, "offset", 0, 2**31 - 1)
+        found: Sequence[tuple[str, int]] = await self._run(
+            self._service.list_tags, self._service.scope(memory_scope), most, offset
+        )
+        return found
+
+    async def collect_tags(self) -> int:
+        """Remove the tags that no memory of any scope has; returns how many."""
+        return int(await self._run(self._service.deps.records.collect_tags))
+
+    def _checked(self, memory_id: str) -> str:
+        return checks.memory_id(self._service.deps.limits, memory_id)

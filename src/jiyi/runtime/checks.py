@@ -14,7 +14,7 @@ from jiyi.model.feedback import MAX_STRENGTH, FeedbackOrder, MergeGroup, united_
 from jiyi.model.identity import new_id, text_hash
 from jiyi.model.limits import Limits, check_whole
 from jiyi.model.scope import visible_scopes
-from jiyi.runtime.api import BaseMemory
+from jiyi.runtime.values import BaseMemory
 from jiyi.text import tag_form
 
 _MEMORY = ("memory_type", "judgment", "reasoning", "tags", "strength", "is_active", "memory_scope")

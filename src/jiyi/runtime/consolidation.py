@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Final
 
 from jiyi.model.feedback import MergeGroup
 from jiyi.model.strength_decay import FadingRules, Kept, fade
-from jiyi.runtime.api import ConsolidationReport
 from jiyi.runtime.text_rules import ALIKE, SAME, Said, said, says_all_of, sort_keys
+from jiyi.runtime.values import ConsolidationReport
 
 if TYPE_CHECKING:
     from jiyi.ports.runtime import RuntimeStore, Sorter

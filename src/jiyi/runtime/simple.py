@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from jiyi.execution import Run
 from jiyi.model.entry import MemoryEntry
 from jiyi.model.filters import Filters
 from jiyi.recall.tags import TagMirror, recall_by_tags
-from jiyi.runtime.api import MemoryLink
-from jiyi.runtime.service import Found, Run, Runtime, RuntimeDeps, log
+from jiyi.runtime.api import Runtime
+from jiyi.runtime.dependencies import RuntimeDeps
+from jiyi.runtime.service import Found, RuntimeService, log
+from jiyi.runtime.values import MemoryLink
 from jiyi.text import tag_form
 
 _MAX_LINKS = 256
@@ -17,26 +20,37 @@ _MAX_LINKS = 256
 class SimpleMemoryRuntime(Runtime):
     """Finds a memory when one of its tags stands in the query: most tags, newest day, strongest, newest first."""
 
-    def __init__(self, parts: RuntimeDeps, mirror: TagMirror, run: Run, written: Callable[[], None]) -> None:
-        super().__init__(parts, run, written)
+    def __init__(self, deps: RuntimeDeps, mirror: TagMirror, run: Run, written: Callable[[], None]) -> None:
+        super().__init__(SimpleRuntimeService(deps, mirror), run, written)
+
+
+class SimpleRuntimeService(RuntimeService):
+    """How SimpleMemoryRuntime finds memories."""
+
+    def __init__(self, deps: RuntimeDeps, mirror: TagMirror) -> None:
+        super().__init__(deps)
         self._mirror = mirror
 
-    def _accept(self, entries: Sequence[MemoryEntry]) -> None:
+    def warn_unfindable(self, entries: Sequence[MemoryEntry]) -> None:
+        """Memories without tags are found by no recall here."""
         for entry in entries:
             if not entry.tags:
                 log.warning("runtime=%s memory %s has no tags: no recall of this runtime finds it", self.name, entry.id)
 
-    def _find(self, query: str, filters: Filters, limit: int) -> Found:
-        found = recall_by_tags(self._parts.records, self._mirror, query, filters, limit)
+    def find(self, query: str, filters: Filters, limit: int) -> Found:
+        """The best ones for the query."""
+        found = recall_by_tags(self.deps.records, self._mirror, query, filters, limit)
         return Found(found.hits, found.candidates)
 
-    def _find_each_type(self, query: str, filters: Filters, limit: int) -> Found:
-        found = recall_by_tags(self._parts.records, self._mirror, query, filters, limit, each_type=True)
+    def find_each_type(self, query: str, filters: Filters, limit: int) -> Found:
+        """The best ones of every memory type."""
+        found = recall_by_tags(self.deps.records, self._mirror, query, filters, limit, each_type=True)
         return Found(found.hits, found.candidates)
 
-    def _linked(
+    def find_linked(
         self, first: Sequence[MemoryEntry], filters: Filters, limit: int
     ) -> list[tuple[MemoryEntry, MemoryLink]]:
+        """Memories that share tags with the first ones."""
         # The tags by which the first ones were found lead back to where we are.
         asked = {tag_form(tag) for hit in first if hit.explanation for tag in hit.explanation.matched_terms}
         onward = dict.fromkeys(tag for hit in first for tag in hit.tags if tag_form(tag) not in asked)
@@ -44,7 +58,7 @@ class SimpleMemoryRuntime(Runtime):
         if not tag_ids:
             return []
         found = []
-        for entry, _hits in self._parts.records.tagged(tag_ids, filters, limit=limit).found:
+        for entry, _hits in self.deps.records.tagged(tag_ids, filters, limit=limit).found:
             link = _best_link(entry, first, asked)
             if link is not None:
                 found.append((entry, link))

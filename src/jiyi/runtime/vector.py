@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from jiyi.execution import Run
 from jiyi.model.entry import MemoryEntry
 from jiyi.model.filters import Filters
-from jiyi.recall.engine import RecallEngine, Request
-from jiyi.runtime.api import MemoryLink
-from jiyi.runtime.service import Found, Run, Runtime, RuntimeDeps
+from jiyi.recall.engine import RecallEngine
+from jiyi.recall.request import Request
+from jiyi.runtime.api import Runtime
+from jiyi.runtime.dependencies import RuntimeDeps
+from jiyi.runtime.service import Found, RuntimeService
+from jiyi.runtime.values import MemoryLink
 
 _MAX_NEIGHBOURS = 10
 
@@ -17,28 +21,36 @@ _MAX_NEIGHBOURS = 10
 class VectorMemoryRuntime(Runtime):
     """Finds what `AgentMemory.recall` finds, without what was said in conversations."""
 
-    def __init__(self, parts: RuntimeDeps, engine: RecallEngine, run: Run, written: Callable[[], None]) -> None:
-        super().__init__(parts, run, written)
+    def __init__(self, deps: RuntimeDeps, engine: RecallEngine, run: Run, written: Callable[[], None]) -> None:
+        super().__init__(VectorRuntimeService(deps, engine), run, written)
+
+
+class VectorRuntimeService(RuntimeService):
+    """How VectorMemoryRuntime finds memories."""
+
+    def __init__(self, deps: RuntimeDeps, engine: RecallEngine) -> None:
+        super().__init__(deps)
         self._engine = engine
 
-    def _accept(self, entries: Sequence[MemoryEntry]) -> None:
+    def warn_unfindable(self, entries: Sequence[MemoryEntry]) -> None:
         """Whatever has a text can be found."""
 
-    def _find(self, query: str, filters: Filters, limit: int) -> Found:
+    def find(self, query: str, filters: Filters, limit: int) -> Found:
+        """The best ones for the query."""
         found = self._engine.answer_counted(Request(query=query, filters=filters, limit=limit))
         return Found(found.hits, found.candidates)
 
-    def _find_each_type(self, query: str, filters: Filters, limit: int) -> Found:
+    def find_each_type(self, query: str, filters: Filters, limit: int) -> Found:
         """Every type is asked by itself: the types the runtime has used, and those of the best answers of all."""
-        best = self._find(query, filters, limit)
+        best = self.find(query, filters, limit)
         candidates = best.candidates
         found = {hit.id: hit for hit in best.hits}
-        types = {*self._parts.store.memory_types(filters.scopes), *(hit.memory_type for hit in found.values())}
+        types = {*self.deps.store.memory_types(filters.scopes), *(hit.memory_type for hit in found.values())}
         if len(types) > 1:
             more: list[tuple[int, MemoryEntry]] = []
             for kind in sorted(types):
                 only = replace(filters, memory_types=(kind,), without_types=())
-                of_type = self._find(query, only, limit)
+                of_type = self.find(query, only, limit)
                 candidates += of_type.candidates
                 more += enumerate(of_type.hits)
             # What is among the best of all stands as it stands there; the rest follows, by its place in its own type.
@@ -46,13 +58,14 @@ class VectorMemoryRuntime(Runtime):
             found.update({hit.id: hit for _, hit in more if hit.id not in found})
         return Found(list(found.values()), candidates)
 
-    def _linked(
+    def find_linked(
         self, first: Sequence[MemoryEntry], filters: Filters, limit: int
     ) -> list[tuple[MemoryEntry, MemoryLink]]:
+        """Memories whose meaning is near one of the first ones."""
         found: dict[str, tuple[MemoryEntry, MemoryLink]] = {}
         for hit in first:
             # The judgment is the question now, cut to what a question may have.
-            query = hit.content[: self._parts.limits.max_query_characters]
+            query = hit.content[: self.deps.limits.max_query_characters]
             near = self._engine.answer(Request(query=query, filters=filters, limit=min(limit, _MAX_NEIGHBOURS)))
             for entry in near:
                 known = found.get(entry.id)

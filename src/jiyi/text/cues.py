@@ -13,21 +13,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from jiyi.text.attributes import read_attribute
-from jiyi.text.cue_rules import (
-    DOMAIN_WORDS,
-    DOMAINS,
-    HYPOTHETICAL,
-    LEAD_IN,
-    OVERREACHING,
-    PASSING,
-    QUESTION,
-    RULES,
-    TASK_FOR_NOW,
-    Domain,
-    Kind,
-    Rule,
-)
+from jiyi.text.cue_rules import DOMAIN_WORDS, DOMAINS, RULES, Domain, Kind, Rule
 from jiyi.text.evidence import has_date, weigh
+from jiyi.text.non_statements import HYPOTHETICAL, LEAD_IN, OVERREACHING, PASSING, QUESTION, TASK_FOR_NOW
 from jiyi.text.normalize import fold
 from jiyi.text.sentences import sentences
 from jiyi.text.smalltalk import is_small_talk

@@ -1,0 +1,166 @@
+"""The synchronous core of the long-term room: rounds, candidates, reflections, explanations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from jiyi.errors import ModelError
+from jiyi.longterm.compression import compress, compress_by_rules
+from jiyi.longterm.dependencies import LongtermDeps
+from jiyi.longterm.forgetting import Forgetter
+from jiyi.longterm.ingest import FactIngestor, RecentlyRecalled
+from jiyi.longterm.reflection import REFLECTION_JOB, Reflector
+from jiyi.longterm.retrieval import Retriever
+from jiyi.model import clock
+from jiyi.model.entry import MemoryEntry
+from jiyi.model.forgetting_curve import DEFAULT_THRESHOLD, EbbinghausForgetting
+from jiyi.model.job import Job, JobDraft
+from jiyi.model.message import Message
+from jiyi.ports import Amendment, TokenCounter
+
+ROUND_JOB = "longterm.round"
+_CANDIDATE_TAKER = "longterm"
+REFLECTION_TYPES = ("reflection",)
+
+
+class LongtermService:
+    """Every method blocks; the arguments are checked. `written` and `queued` tell that there is new work for others."""
+
+    def __init__(self, deps: LongtermDeps, *, written: Callable[[], None], queued: Callable[[], None]) -> None:
+        self._deps = deps
+        self._written = written
+        self._queued = queued
+        recalled = RecentlyRecalled()
+        self._ingestor = FactIngestor(deps, recalled)
+        self.retriever = Retriever(deps, recalled)
+        self.reflector = Reflector(deps)
+        self.forgetter = Forgetter(deps)
+        deps.runner.handle({ROUND_JOB: self._do_round, REFLECTION_JOB: self._do_reflection})
+
+    @property
+    def counter(self) -> TokenCounter:
+        """Counts the tokens of prompt blocks."""
+        return self._deps.counter
+
+    # --- rounds -------------------------------------------------------------------------------------------------------
+
+    def append(self, scope: str, session: str, messages: Sequence[Message], job: JobDraft) -> list[str]:
+        """Put messages and the job that is about them on disk; returns the message ids."""
+        ids = self._deps.store.append_messages(
+            scope, session, messages, actor=self._deps.actor, recallable=self._deps.recallable, job=job
+        )
+        self._written()
+        return ids
+
+    def extract(self, scope: str, session: str, messages: Sequence[Message]) -> list[MemoryEntry]:
+        """Put the round on disk and keep what is worth keeping; after an error the job stays in the queue."""
+        runner = self._deps.runner
+        now = runner.now()
+        draft = JobDraft(
+            ROUND_JOB, scope, {"conversation_id": session}, lease_by=runner.worker, lease_until=now + runner.lease
+        )
+        ids = self.append(scope, session, messages, draft)
+        payload = {**draft.payload, "messages": ids}
+        job = Job(
+            draft.id, ROUND_JOB, scope, payload, "running", 1, now, draft.lease_until, runner.worker, "", now, None
+        )
+        try:
+            return self._keep(job) or []
+        except BaseException as error:
+            again = runner.settle(job, error)
+            what = "it is tried again in the background" if again else "see the dead-letter list"
+            error.add_note(f"the round is stored; what is worth keeping of it is job {job.id}: {what}")
+            self._queued()
+            raise
+
+    def _keep(self, job: Job) -> list[MemoryEntry] | None:
+        session = str(job.payload["conversation_id"])
+        messages = self._deps.store.messages(job.scope, job.payload["messages"])
+        stored = self._ingestor.keep_round(job.scope, session, messages, job)
+        if stored:
+            self._written()
+            if self.reflector.announce(job.scope, session):
+                self._queued()
+        return stored
+
+    def take_candidates(self, scope: str, session: str | None, limit: int) -> list[MemoryEntry]:
+        """Store the candidates of conversations that are worth keeping; returns what was stored."""
+        chats = self._deps.chats
+        stored: list[MemoryEntry] = []
+        for candidate in chats.candidates(scope, session_id=session, state="new", limit=limit):
+            kept = self._ingestor.keep_candidate(candidate)
+            if kept is None:
+                continue
+            chats.settle_candidate(scope, candidate.id, state="taken", by=_CANDIDATE_TAKER)
+            stored += kept
+        if stored:
+            self._written()
+            if self.reflector.announce(scope, session):
+                self._queued()
+        return stored
+
+    def _do_round(self, job: Job) -> bool:
+        self._keep(job)
+        return True
+
+    def _do_reflection(self, job: Job) -> bool:
+        made = self.reflector.reflect(job.scope, job.payload.get("conversation_id"), job=job)
+        if made is not None:
+            self._written()
+        return made is not None
+
+    def compress(self, memories: object, max_chars: int) -> str:
+        """One summary of memories; a model that fails is an error."""
+        return compress(self._deps.models.compression, memories, max_chars)
+
+    def compress_for_prompt(self, texts: Sequence[str], most: int) -> tuple[str, str]:
+        """A summary for a prompt block, and a note when rules had to make it because the model failed."""
+        try:
+            return compress(self._deps.models.compression, texts, most), ""
+        except ModelError as error:
+            return compress_by_rules(list(texts), most), f"rules, because of {type(error).__name__}"
+
+    def _find(self, scope: str, name: str) -> MemoryEntry | None:
+        found = self._deps.store.by_ids(scope, [name]) or list(self._deps.store.by_keys(scope, [name]).values())
+        return found[0] if found else None
+
+    def pin(self, scope: str, name: str, *, pinned: bool) -> bool:
+        """Pin or unpin an entry; `False` when the scope has none by this id or key."""
+        entry = self._find(scope, name)
+        if entry is None:
+            return False
+        return bool(self._deps.store.amend(scope, [Amendment(entry.id, {"pinned": pinned})], actor=self._deps.actor))
+
+    def explain(self, scope: str, name: str) -> dict[str, Any] | None:
+        """Origin and state of one entry, JSON-ready; `None` when the scope has none by this id or key."""
+        entry = self._find(scope, name)
+        if entry is None:
+            return None
+        store = self._deps.store
+        said = [
+            {"id": message_id, "role": message.role, "content": message.text, "said_at": clock.to_text(moment)}
+            for message_id, message, moment in store.messages(scope, entry.source.references)
+        ]
+        curve = EbbinghausForgetting()
+        fading = self.forgetter.on_curve(entry, curve, DEFAULT_THRESHOLD, self._deps.now())
+        exempt = entry.pinned or entry.memory_type in REFLECTION_TYPES or entry.domain is None
+        versions = self._deps.records.versions(scope, entry.key) if entry.key is not None else []
+
+        def linked(ids: Iterable[str | None]) -> list[dict[str, Any]]:
+            wanted = [entry_id for entry_id in ids if entry_id is not None]
+            return [replace(each).to_dict() for each in store.by_ids(scope, wanted)]
+
+        return {
+            "entry": entry.to_dict(),
+            "made_by": entry.source.kind,
+            "said": said,
+            "facts": linked(entry.source.references) if entry.memory_type == "reflection" else [],
+            "superseded_by": linked([entry.superseded_by]),
+            "summarized_by": linked([entry.summarized_by]),
+            "retention": fading.retention,
+            "falls_below_at": None if exempt or fading.falls_below_at is None else clock.to_text(fading.falls_below_at),
+            "forgettable": not exempt,
+            "versions": [version.to_dict() for version in versions],
+        }

@@ -1,0 +1,130 @@
+"""Proposers: each names entries that may answer a question. The scorer decides afterwards.
+
+To add one, write a class with `name`, `needs` and `propose`, and put it into `PROPOSERS`. It is then asked wherever
+recall looks: the indexes one by one, or small scopes that were read at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final, Protocol
+
+from jiyi.errors import IndexDamagedError, IndexingError, ModelError
+from jiyi.model.entry import IndexCoverage
+from jiyi.recall.freshness import not_answered
+from jiyi.recall.search import vector_limit
+
+if TYPE_CHECKING:
+    from jiyi.model.filters import Filters
+    from jiyi.recall.search import Search
+
+TEXT, VECTORS, RECORDS = "text", "vectors", "records"
+"""The sources. Proposers of `text` are asked while the question is embedded, the others afterwards."""
+
+
+class Proposer(Protocol):
+    """Names entries that may answer a question."""
+
+    @property
+    def name(self) -> str:
+        """What it is called in the coverage of an answer when it fails."""
+        ...
+
+    @property
+    def needs(self) -> str:
+        """The source it asks: `text`, `vectors` or `records`. It is not asked when that source did not answer."""
+        ...
+
+    def propose(self, search: Search) -> Sequence[str]:
+        """Ids, best first.
+
+        Raises `IndexingError` or `ModelError` when it cannot answer: the answer is then made of what the others
+        propose, and its coverage says why.
+        """
+        ...
+
+
+class WordProposer:
+    """Texts, keys and tags that share words with the question: everywhere, and at the times that it names."""
+
+    name = "words"
+    needs = TEXT
+
+    def propose(self, search: Search) -> Sequence[str]:
+        """Ids of the best matches by BM25."""
+        found = self._matches(search, search.request.filters, search.word_limit)
+        return found if search.dated is None else found + self._matches(search, search.dated, search.dated_limit)
+
+    def _matches(self, search: Search, filters: Filters, limit: int) -> list[str]:
+        text = search.sources.text
+        if text is None or search.request.mode == "semantic":
+            return []
+        return text.propose("words", search.question.words, filters, limit=limit, labels=True)
+
+
+class BigramProposer:
+    """Texts that share pairs of characters with a question in a script without spaces."""
+
+    name = "bigrams"
+    needs = TEXT
+
+    def propose(self, search: Search) -> Sequence[str]:
+        """Ids of the best matches by BM25."""
+        found = self._matches(search, search.request.filters, search.settings.bigram_candidates)
+        return found if search.dated is None else found + self._matches(search, search.dated, search.dated_limit)
+
+    def _matches(self, search: Search, filters: Filters, limit: int) -> list[str]:
+        text, bigrams = search.sources.text, search.question.bigrams
+        if text is None or not bigrams or search.request.mode == "semantic":
+            return []
+        return text.propose("bigrams", bigrams, filters, limit=limit)
+
+
+class VectorProposer:
+    """The texts that are most similar to the question: everywhere, and at the times that it names."""
+
+    name = "vectors"
+    needs = VECTORS
+
+    def propose(self, search: Search) -> Sequence[str]:
+        """Ids of the most similar ones."""
+        vectors = search.sources.vectors
+        if vectors is None:
+            return []
+        found = vectors.best(vector_limit(search.request, search.settings))
+        return found if search.dated is None else found + vectors.best_in(search.dated_limit, search.dated)
+
+
+class DateProposer:
+    """Whatever happened at the times that the question names, where similarity does not choose among it."""
+
+    name = "dates"
+    needs = RECORDS
+
+    def propose(self, search: Search) -> Sequence[str]:
+        """Ids of the newest entries of these times."""
+        if search.dated is None or search.sources.vectors is not None:
+            return []
+        return [entry.id for entry in search.sources.records.page(search.dated, limit=search.dated_limit, offset=0)]
+
+
+PROPOSERS: Final[tuple[Proposer, ...]] = (WordProposer(), BigramProposer(), VectorProposer(), DateProposer())
+
+
+def ask(
+    proposers: Sequence[Proposer], needs: Sequence[str], search: Search, coverage: list[IndexCoverage]
+) -> list[str]:
+    """What the proposers with these needs propose; a proposer that cannot answer is named in the coverage."""
+    found: list[str] = []
+    for proposer in proposers:
+        if proposer.needs not in needs:
+            continue
+        try:
+            found += proposer.propose(search)
+        except IndexDamagedError:
+            raise
+        except (ModelError, IndexingError) as error:
+            failed = not_answered(IndexCoverage(proposer.name, answered=False), error)
+            # One entry a name: the vectors are an index and a proposer.
+            coverage[:] = [*(part for part in coverage if part.index != failed.index), failed]
+    return found

@@ -1,0 +1,46 @@
+"""What a caller asks of recall, and what it gets."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from jiyi.errors import InvalidInputError
+from jiyi.model.entry import MemoryEntry
+from jiyi.model.filters import Filters
+from jiyi.model.scoring import FinalWeights
+
+MODES: Final = ("hybrid", "keyword", "semantic", "tags")
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A checked question with everything that was asked for."""
+
+    query: str
+    filters: Filters
+    limit: int = 10
+    mode: str = "hybrid"
+    weights: FinalWeights | None = None
+    """The design's formula on top of relevance; `None` leaves the order to relevance alone."""
+    context: int = 0
+    now: datetime | None = None
+    highlights: bool = False
+    candidates: int = 50
+    """How many of the most relevant are weighed, where there are weights."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """Hits, best first."""
+
+    hits: list[MemoryEntry]
+    candidates: int
+    """How many entries were compared."""
+
+
+def check_mode(mode: str) -> None:
+    """Raise `InvalidInputError` unless recall has this mode."""
+    if mode not in MODES:
+        raise InvalidInputError(f"mode {mode!r} is unknown; use one of {', '.join(MODES)}")

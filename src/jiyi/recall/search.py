@@ -1,0 +1,164 @@
+"""One search: the question taken apart, its filters, and the sources that proposers ask."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta, tzinfo
+from typing import TYPE_CHECKING
+
+from jiyi.model.filters import Filters
+from jiyi.recall.question import Period, Question, read_question
+
+if TYPE_CHECKING:
+    from jiyi.ports import RecordStore, TextSource, Vectors, VectorScan
+    from jiyi.recall.request import Request
+    from jiyi.recall.settings import RecallSettings
+    from jiyi.text import Analyzer
+
+# In a scope with more texts than this, the filters are applied to the most similar texts first.
+_MANY_TEXTS = 2_000
+_LOOK_AHEAD = (2, 7, 25)
+_SOFT_EDGE = timedelta(days=3)
+# So far from the ends of the calendar that an edge fits in.
+_FIRST_MOMENT = datetime.min.replace(tzinfo=UTC) + _SOFT_EDGE
+_LAST_MOMENT = datetime.max.replace(tzinfo=UTC) - _SOFT_EDGE
+# A date without a year is one for every year, and a single memory of the year 1 makes that thousands.
+_MAX_PERIODS = 200
+
+
+class FilteredScan:
+    """The similarities of one question to the visible texts, under the filters of one request."""
+
+    def __init__(self, scan: VectorScan, store: RecordStore, filters: Filters) -> None:
+        self.scan = scan
+        self.allowed: Sequence[str] | None = None
+        """The entries that the filters admit, where they ask for more than scopes and had to be listed."""
+        self._store = store
+        self._filters = filters
+        self._best: tuple[int, list[str]] | None = None
+
+    def best(self, limit: int) -> list[str]:
+        """Ids of the most similar ones that the filters admit, best first. The last answer is kept.
+
+        In a large scope not all admitted ids are listed: if enough of the most similar pass, the others do not matter.
+        """
+        if self._best is None or self._best[0] != limit:
+            self._best = (limit, self._find_best(limit))
+        return self._best[1]
+
+    def best_in(self, limit: int, dated: Filters) -> list[str]:
+        """The most similar ones inside the periods of `dated`, which has the other conditions of the request too."""
+        allowed = self.allowed
+        if allowed is None and not self._filters.only_scopes:
+            allowed = self._store.matching_ids(dated)
+        return self.scan.best(limit, allowed=allowed, periods=dated.periods)
+
+    def of(self, ids: Sequence[str]) -> Vectors:
+        """The similarity of each of these; NaN where there is no vector."""
+        return self.scan.of(ids)
+
+    def _find_best(self, limit: int) -> list[str]:
+        scan, filters = self.scan, self._filters
+        if filters.only_scopes:
+            return scan.best(limit)
+        if scan.count > _MANY_TEXTS:
+            for factor in _LOOK_AHEAD[1:] if filters.domains else _LOOK_AHEAD:
+                first = scan.best(factor * limit)
+                passed = self._store.admitted(first, filters)
+                if len(passed) >= limit:
+                    return [each for each in first if each in passed][:limit]
+        self.allowed = self._store.matching_ids(filters)
+        return scan.best(limit, allowed=self.allowed)
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """What proposers ask: the indexes, or what was read of small scopes at once. `None` did not answer."""
+
+    records: RecordStore
+    text: TextSource | None = None
+    vectors: FilteredScan | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """A request with its question taken apart."""
+
+    request: Request
+    settings: RecallSettings
+    sources: Sources
+    question: Question
+    today: datetime
+    periods: Sequence[Period]
+    """The times that the question names, as far as there are memories of them."""
+    dated: Filters | None
+    """The filters together with these times; `None` where there are none."""
+    offset: timedelta
+    """Of the user's time zone from UTC."""
+
+    @property
+    def word_limit(self) -> int:
+        """How many proposals by words an answer needs."""
+        return max(self.settings.word_candidates, 2 * self.request.limit)
+
+    @property
+    def dated_limit(self) -> int:
+        """How many proposals of each kind from the named times an answer needs."""
+        return max(self.settings.dated_candidates, 2 * self.request.limit)
+
+    def with_text(self, text: TextSource | None) -> Search:
+        """The same search that asks this source for words."""
+        return replace(self, sources=replace(self.sources, text=text))
+
+    def with_vectors(self, vectors: FilteredScan | None) -> Search:
+        """The same search that asks these similarities."""
+        return replace(self, sources=replace(self.sources, vectors=vectors))
+
+
+def vector_limit(request: Request, settings: RecallSettings) -> int:
+    """How many proposals by meaning an answer needs; known before the question is taken apart."""
+    return max(settings.dense_candidates, 2 * request.limit)
+
+
+def begin_search(
+    request: Request, now: datetime, settings: RecallSettings, store: RecordStore, analyzer: Analyzer, zone: tzinfo
+) -> Search:
+    """Take the question apart. No source is attached yet but the records."""
+    today = min(max(now, _FIRST_MOMENT), _LAST_MOMENT)
+    question = read_question(request.query, analyzer, now=today, zone=zone)
+    periods = _periods(question, request.filters, today, store, zone)
+    within = _within(request.filters, periods)
+    return Search(
+        request,
+        settings,
+        Sources(store),
+        question,
+        today,
+        periods,
+        dated=replace(request.filters, periods=within) if within else None,
+        offset=zone.utcoffset(today.replace(tzinfo=None)) or timedelta(),
+    )
+
+
+def _periods(
+    question: Question, filters: Filters, today: datetime, store: RecordStore, zone: tzinfo
+) -> Sequence[Period]:
+    """The times that the question names, as far as there are memories of them; if too many, those near today."""
+    known = store.time_range(filters.scopes) if question.dates else None
+    if known is None:
+        return []
+    first, last = max(known[0], _FIRST_MOMENT), min(known[1], _LAST_MOMENT)
+    periods = question.periods(first - _SOFT_EDGE, last + _SOFT_EDGE, zone)
+    return sorted(periods, key=lambda period: abs(period.start - today))[:_MAX_PERIODS]
+
+
+def _within(filters: Filters, periods: Sequence[Period]) -> tuple[tuple[datetime, datetime], ...]:
+    """The periods, cut to what `since` and `until` leave of them."""
+    found = []
+    for period in periods:
+        start = max(period.start, filters.since) if filters.since is not None else period.start
+        end = min(period.end, filters.until) if filters.until is not None else period.end
+        if start < end:
+            found.append((start, end))
+    return tuple(found)
