@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from jiyi.chat.groups import RESULT_ROLES, groups, orphaned_results
 from jiyi.errors import InvalidInputError
 from jiyi.model.chat import Backlog, Snapshot, StoredMessage, Summary
 from jiyi.model.limits import check_whole
 from jiyi.model.message import Message
+from jiyi.model.message_formats import to_anthropic, to_openai
 
 Count: TypeAlias = Callable[[StoredMessage], int]
 
@@ -99,6 +100,14 @@ class ChatWindow(list[Message]):
         """Why a compaction that was due has not happened, in words."""
         self.pending = pending
         """What is missing in this answer because it is not summarised yet, and how far that work is; or `None`."""
+
+    def to_openai(self) -> list[dict[str, Any]]:
+        """The messages for `client.chat.completions.create(messages=…)` of OpenAI and compatible servers."""
+        return to_openai(self)
+
+    def to_anthropic(self) -> dict[str, Any]:
+        """The arguments `system` and `messages` for `client.messages.create(…)` of Anthropic."""
+        return to_anthropic(self)
 
 
 @dataclass(frozen=True, slots=True)
