@@ -7,14 +7,16 @@ from itertools import pairwise
 from typing import Any
 
 import openai
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from jiyi.chat import ChatWindow
+from jiyi.errors import InvalidInputError
 from jiyi.model.message import Message
 from jiyi.sync import AgentMemory
 from jiyi.testing.model_server import ModelServer
-from tests.chat.support import call, result, said
+from tests.chat.support import call, check_whole, result, said
 
 PICTURE = {"type": "image_url", "image_url": {"url": "data:image/png;base64,QUJD"}}
 CONVERSATION: list[dict[str, Any]] = [
@@ -90,6 +92,30 @@ def test_a_call_without_a_result_and_a_result_without_a_call_are_made_whole() ->
     ]
     first = window(broken[1:]).to_anthropic()["messages"][0]
     assert first["role"] == "user"
+
+
+def test_items_without_a_role_are_kept_and_sent(memory: AgentMemory) -> None:
+    items: list[dict[str, Any]] = [
+        {"role": "user", "content": "What is 1 + 2?"},
+        {"type": "reasoning", "id": "r1", "summary": []},
+        {"type": "function_call", "call_id": "c1", "name": "add", "arguments": '{"a": 1}', "id": "f1"},
+        {"type": "function_call_output", "call_id": "c1", "output": "3"},
+        {"role": "assistant", "content": "3"},
+    ]
+    chat = memory.chat("s", token_limit=300)
+    chat.put_many(items)
+    assert [message.to_dict() for message in chat.get_all()] == items
+    sent = chat.get().to_openai()
+    assert [message["role"] for message in sent] == ["user", "assistant", "tool", "assistant"]
+    assert sent[1]["tool_calls"][0]["function"] == {"name": "add", "arguments": '{"a": 1}'}
+    assert sent[2] == {"role": "tool", "tool_call_id": "c1", "content": "3"}
+    memory.save_conversation_history("t", items)
+    assert [message.to_dict() for message in memory.load_conversation_history("t")] == items
+    for number in range(60):
+        chat.put(said(number))
+        check_whole(chat, chat.get())
+    with pytest.raises(InvalidInputError, match="no role"):
+        chat.put({"rol": "user", "content": "x"})
 
 
 _texts = st.text(max_size=10)

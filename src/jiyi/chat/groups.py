@@ -17,6 +17,8 @@ def tool_call_ids(message: Message) -> tuple[str, ...]:
     found = [_text(call.get("id")) if isinstance(call, Mapping) else "" for call in calls]
     if message.extra.get("function_call"):
         found.append("")
+    if message.item_type == "function_call":
+        found.append(_text(message.extra.get("call_id")))
     found += [_text(part.get("id")) for part in _content_parts(message, "tool_use")]
     return tuple(found)
 
@@ -26,6 +28,8 @@ def tool_result_ids(message: Message) -> tuple[str, ...]:
     found = [_text(part.get("tool_use_id")) for part in _content_parts(message, "tool_result")]
     if message.tool_call_id:
         found.append(message.tool_call_id)
+    if message.item_type == "function_call_output":
+        found.append(_text(message.extra.get("call_id")))
     return tuple(found)
 
 

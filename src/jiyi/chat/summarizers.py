@@ -67,6 +67,10 @@ def transcript_text(message: Message) -> str:
         function = call.get("function") if isinstance(call, dict) else None
         if isinstance(function, dict):
             lines.append(f"{function.get('name', '?')}({function.get('arguments', '')})")
+    if message.item_type == "function_call":
+        lines.append(f"{message.name or '?'}({message.extra.get('arguments', '')})")
+    elif message.item_type == "function_call_output":
+        lines.append(str(message.extra.get("output", "")))
     if not lines and tool_call_ids(message):
         lines.append("tool call")
     return storable("\n".join(lines)).strip()

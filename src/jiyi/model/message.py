@@ -19,7 +19,11 @@ _encoder = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",",
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A message in the OpenAI form; `extra` keeps every other field it came with."""
+    """A message in the OpenAI form; `extra` keeps every other field it came with.
+
+    An item of OpenAI's Responses form without a role, such as a `function_call`, is a message with an empty role and
+    its `type` in `extra`.
+    """
 
     role: str
     content: str | list[Any] | None = None
@@ -29,8 +33,10 @@ class Message:
     extra: Mapping[str, Any] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
-        """The OpenAI-style dictionary; what was `None` is left out, except `content`."""
-        data: dict[str, Any] = {"role": self.role, "content": self.content}
+        """The OpenAI-style dictionary; what was `None` is left out, except the `content` of a message with a role."""
+        data: dict[str, Any] = {"role": self.role, "content": self.content} if self.role else {}
+        if not self.role and self.content is not None:
+            data["content"] = self.content
         for name in ("tool_calls", "tool_call_id", "name"):
             value = getattr(self, name)
             if value is not None:
@@ -51,6 +57,12 @@ class Message:
         )
 
     @property
+    def item_type(self) -> str | None:
+        """The type of an item without a role; `None` for every other message."""
+        kind = self.extra.get("type")
+        return kind if not self.role and isinstance(kind, str) and kind else None
+
+    @property
     def text(self) -> str:
         """The words of the message: its content, or the text parts of structured content."""
         if isinstance(self.content, str):
@@ -69,9 +81,10 @@ def encode_message(message: Message) -> str:
 def decode_message(text: str) -> Message:
     """The inverse of `encode_message`; raises `ValueError` when the text is not a message."""
     data = json.loads(text)
-    if not isinstance(data, dict) or not isinstance(data.get("role"), str) or not data["role"]:
-        raise ValueError("not a message: an object with a role is needed")
-    return Message.from_dict(data)
+    message = Message.from_dict(data) if isinstance(data, dict) else None
+    if message is None or not isinstance(message.role, str) or not (message.role or message.item_type):
+        raise ValueError("not a message: an object with a role, or an item with a type, is needed")
+    return message
 
 
 def check_messages(messages: object) -> list[Message]:
@@ -91,8 +104,10 @@ def check_message(value: object, where: str) -> Message:
         message = value
     else:
         raise InvalidInputError(f"{where} is a {type(value).__name__}; pass a Message or a dict with role and content")
-    if not isinstance(message.role, str) or not message.role.strip():
-        raise InvalidInputError(f"{where} has no role; use 'user', 'assistant', 'system' or 'tool'")
+    if not isinstance(message.role, str) or not (message.role.strip() or message.item_type):
+        raise InvalidInputError(
+            f"{where} has no role; use 'user', 'assistant', 'system' or 'tool' (an item without a role needs a type)"
+        )
     if _UNSTORABLE.search(message.role):
         raise InvalidInputError(f"{where} has a role with a lone surrogate or NUL: {message.role!a}; remove it")
     if not isinstance(message.content, str | list | None):

@@ -127,6 +127,9 @@ def _missing_results(waiting: dict[str, None]) -> list[_Turn]:
 
 
 def _split(message: Message) -> Iterator[_Turn]:
+    if message.item_type is not None:
+        yield from _item(message)
+        return
     role = _ROLES.get(message.role.strip().lower(), "user")
     parts, calls, results = _content(message.content)
     calls += _tool_calls(message)
@@ -140,6 +143,18 @@ def _split(message: Message) -> Iterator[_Turn]:
         # A role that servers do not know is who said it.
         name = message.name or (message.role if message.role.strip().lower() not in _ROLES else None)
         yield _Turn(role, _NAME.sub("_", name)[:64] if name else None, parts, calls)
+
+
+def _item(message: Message) -> Iterator[_Turn]:
+    """An item without a role: a call, its output, or something of which only the words can be sent."""
+    extra = message.extra
+    if message.item_type == "function_call":
+        call = _Call(str(extra.get("call_id", "")), message.name or "tool", str(extra.get("arguments", "{}")))
+        yield _Turn("assistant", calls=[call])
+    elif message.item_type == "function_call_output":
+        yield _Turn("tool", result=_Result(str(extra.get("call_id", "")), _result_text(extra.get("output"))))
+    elif message.text.strip() and message.item_type != "reasoning":
+        yield _Turn("user", parts=[_text_part(message.text)])
 
 
 def _content(content: str | Sequence[Any] | None) -> tuple[list[dict[str, Any]], list[_Call], list[_Result]]:
