@@ -64,10 +64,10 @@ def database(folder: Path) -> Iterator[sqlite3.Connection]:
         yield connection
 
 
-def first_store(folder: Path) -> None:
-    """A data directory as the first version made it: keyed entries of two scopes with tags, and a session `s`."""
+def first_store(folder: Path, version: int = 1) -> None:
+    """A data directory as schema version 1 or 6 made it: keyed entries of two scopes with tags, and a session `s`."""
     folder.mkdir(parents=True)
-    dump = Path(__file__).parent / "data/store_version_1.sql"
+    dump = Path(__file__).parent / f"data/store_version_{version}.sql"
     with closing(sqlite3.connect(folder / "memory.db")) as connection:
         connection.executescript(dump.read_text("utf-8"))
 

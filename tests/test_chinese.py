@@ -140,6 +140,7 @@ def test_a_natural_question_finds_its_answer_first(memory: AgentMemory, query: s
     assert found(memory, query)[0] == expected
 
 
+@pytest.mark.date_sensitive
 @pytest.mark.parametrize("query", ["五月四日", "五月", "5月4日"])
 def test_a_date_that_stands_in_a_text_is_found(
     tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch, query: str

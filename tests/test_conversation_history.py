@@ -200,6 +200,7 @@ def test_sessions_are_listed_the_last_written_first(memory: AgentMemory) -> None
     assert memory.list_sessions() == ["b", "a"]
 
 
+@pytest.mark.date_sensitive
 @pytest.mark.parametrize(
     ("zone", "moment", "day"),
     [

@@ -19,7 +19,10 @@ from tests.support import QUICK
 
 OpenMemory = Callable[..., AgentMemory]
 
-pytestmark = pytest.mark.skipif(not hasattr(time, "tzset"), reason="the system cannot change the zone of a process")
+pytestmark = [
+    pytest.mark.date_sensitive,
+    pytest.mark.skipif(not hasattr(time, "tzset"), reason="the system cannot change the zone of a process"),
+]
 
 # Lord Howe's summer time is half an hour; Apia was moved over the date line and has lost a day.
 ZONES = ["UTC", "Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Asia/Kathmandu", "Pacific/Apia"]

@@ -223,6 +223,7 @@ def test_a_reopened_session_has_the_same_window(open_memory: OpenMemory) -> None
     assert not after.compacted
 
 
+@pytest.mark.date_sensitive
 def test_the_session_is_the_local_date_when_none_is_named(
     open_memory: OpenMemory, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -9,6 +9,8 @@ from jiyi.notes import entries
 from jiyi.notes.markdown import lines_of
 from tests.notes.conftest import Desk
 
+pytestmark = pytest.mark.date_sensitive
+
 NOW = datetime(2026, 11, 15, 4, tzinfo=UTC)
 TODAY, YESTERDAY = "memory/2026-11-15.md", "memory/2026-11-14.md"
 

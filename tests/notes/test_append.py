@@ -107,6 +107,7 @@ def test_eight_processes_and_an_editor_that_saves_by_renaming_lose_nothing(tmp_p
     }
 
 
+@pytest.mark.date_sensitive
 def test_an_entry_goes_to_the_note_of_the_local_day_with_its_time_in_utc(desk: Desk) -> None:
     done = desk.notes.memory_append("刚过午夜", at=NEAR_MIDNIGHT)
     assert done.path == "memory/2026-11-16.md"
@@ -116,6 +117,7 @@ def test_an_entry_goes_to_the_note_of_the_local_day_with_its_time_in_utc(desk: D
     assert entry.offset.total_seconds() == 8 * 3600
 
 
+@pytest.mark.date_sensitive
 def test_source_and_trust_are_kept(desk: Desk) -> None:
     done = desk.notes.memory_append("x", by="tool", source="搜索 --> <b>")
     [entry] = entries_in(desk.root / done.path)
@@ -370,6 +372,7 @@ def test_an_entry_that_is_deleted_in_the_file_itself_stays_deleted(desk: Desk) -
     assert desk.found("unwanted") == []
 
 
+@pytest.mark.date_sensitive
 def test_half_an_entry_of_a_process_that_was_killed_is_made_whole(tmp_path: Path, open_desk: OpenDesk) -> None:
     """A kill can stop a write between two pages, even in the middle of a character."""
     program = (
@@ -498,6 +501,7 @@ def test_an_entry_that_the_disk_refuses_is_an_error_and_is_not_in_the_way_of_the
     assert texts[-1] == "after"
 
 
+@pytest.mark.date_sensitive
 @pytest.mark.parametrize(
     ("zone", "moments", "offsets", "times"),
     [

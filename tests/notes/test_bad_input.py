@@ -83,6 +83,7 @@ def test_links_are_not_followed_and_reported_by_name(desk: Desk, tmp_path: Path)
             desk.notes.memory_get(path)
 
 
+@pytest.mark.date_sensitive
 def test_nothing_is_written_through_a_link(desk: Desk, tmp_path: Path) -> None:
     (tmp_path / "secret.md").write_text("outside\n", "utf-8")
     (desk.root / "memory").mkdir()
@@ -98,6 +99,7 @@ def test_nothing_is_written_through_a_link(desk: Desk, tmp_path: Path) -> None:
     assert not list(tmp_path.glob("2026-*"))
 
 
+@pytest.mark.date_sensitive
 def test_a_workspace_that_is_itself_reached_by_a_link_works(tmp_path: Path) -> None:
     (tmp_path / "real").mkdir()
     (tmp_path / "ws").symlink_to(tmp_path / "real")
@@ -122,6 +124,7 @@ def test_pipes_sockets_and_directories_are_not_opened(desk: Desk, monkeypatch: p
                 desk.notes.memory_get(path)
 
 
+@pytest.mark.date_sensitive
 def test_a_daily_note_that_is_a_pipe_or_a_directory_is_refused(desk: Desk) -> None:
     (desk.root / "memory").mkdir()
     os.mkfifo(desk.root / DAY)

@@ -14,6 +14,8 @@ from jiyi.testing.fakes import HashEmbedder
 from jiyi.testing.faults import Faults
 from tests.notes.conftest import Desk, OpenDesk
 
+pytestmark = pytest.mark.date_sensitive
+
 TURNS = [
     ("user", "我对花生过敏，请记住。"),
     ("assistant", "好的，我会记住。"),

@@ -16,6 +16,8 @@ from jiyi.sync import AgentMemory
 from jiyi.testing.fakes import HashEmbedder
 from tests.support import QUICK, keys
 
+pytestmark = pytest.mark.date_sensitive
+
 OpenMemory = Callable[..., AgentMemory]
 
 ZONE = ZoneInfo("Asia/Shanghai")

@@ -14,6 +14,8 @@ from jiyi.testing.fakes import HashEmbedder
 from tests.recall.comparing import assert_same_hits
 from tests.support import keys
 
+pytestmark = pytest.mark.date_sensitive
+
 OpenMemory = Callable[..., AgentMemory]
 
 EVENING = datetime(2025, 6, 18, 19, tzinfo=UTC)
