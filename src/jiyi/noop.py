@@ -137,6 +137,9 @@ class NoopChat:
         return [FIRST_EPOCH]
 
     put = _returns(ChatInterface.put, new_id)
+    insert_message = _returns(ChatInterface.insert_message, _none)
+    delete_message = _returns(ChatInterface.delete_message, _none)
+    pop_message = _returns(ChatInterface.pop_message, _none)
     reply = _returns(ChatInterface.reply, lambda: Message("assistant", ""))
     get_all = _returns(ChatInterface.get_all, list)
     messages = _returns(ChatInterface.messages, list)

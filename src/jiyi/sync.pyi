@@ -319,11 +319,29 @@ class Chat:
     def token_limit(self) -> int:
         """How many tokens the window has at most."""
 
-    def put(self, message: MessageLike) -> str:
-        """Add a message; on disk when this returns. Returns its id. No model is asked."""
+    def put(self, message: MessageLike, *, created_at: datetime | None = None) -> str:
+        """Add a message; on disk when this returns. Returns its id. No model is asked.
+
+        It was said at `created_at`, at the time in its own `created_at`, `timestamp`, `create_time` or `date`, or now.
+        """
 
     def put_many(self, messages: Sequence[MessageLike]) -> list[str]:
-        """Add messages in one transaction; returns their ids."""
+        """Add messages in one transaction; returns their ids. Each was said when it says so itself, or now."""
+
+    def insert_message(self, index: int, message: MessageLike) -> None:
+        """Put a message before the one at an index of `get_all()`, as `list.insert` does, in one transaction.
+
+        Summaries and candidates of the messages behind it are withdrawn.
+        """
+
+    def delete_message(self, index: int) -> Message | None:
+        """Take the message at an index of `get_all()` out, in one transaction; `None` when there is none.
+
+        Summaries and candidates of the messages behind it are withdrawn.
+        """
+
+    def pop_message(self) -> Message | None:
+        """Take the newest message out; `None` when there is none."""
 
     def reply(self, message: MessageLike, *, on_text: OnText | None = None) -> Message:
         """Add a message, let the configured model answer it, add the answer and return it.

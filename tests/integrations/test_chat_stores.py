@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +42,31 @@ def test_a_message_can_be_put_at_a_place(store: Any) -> None:
     assert store.get_messages("one") == [HELLO, WORLD, HELLO, WORLD]
     store.add_message("one", WORLD, idx=0)
     assert store.get_messages("one") == [WORLD, HELLO, WORLD, HELLO, WORLD]
+
+
+@pytest.mark.parametrize("kind", ["jiyi", "redis"])
+def test_messages_that_are_put_while_others_are_inserted_and_deleted_do_not_vanish(
+    kind: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    stores = [_made(kind, tmp_path, request) for _ in range(3)]
+    stores[0].set_messages("one", [HELLO] * 20)
+
+    def put(number: int) -> None:
+        for place in range(15):
+            message = ChatMessage(role="user", content=f"{number}/{place}")
+            if number == 0:
+                stores[number].add_message("one", message, idx=1)  # type: ignore[call-arg]
+                stores[number].delete_message("one", 0)
+            else:
+                stores[number].add_message("one", message)
+
+    with ThreadPoolExecutor(3) as pool:
+        list(pool.map(put, range(3)))
+    contents = [message.content for message in stores[0].get_messages("one")]
+    assert len(contents) == 20 + 2 * 15
+    for number in (1, 2):
+        kept = [content for content in contents if content and content.startswith(f"{number}/")]
+        assert kept == [f"{number}/{place}" for place in range(15)]
 
 
 def test_setting_replaces_the_whole_conversation(store: BaseChatStore) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from datetime import datetime
 
 from jiyi.chat.compaction import Compaction
 from jiyi.chat.reply import OnText, reply_to
@@ -12,6 +13,7 @@ from jiyi.chat.session_window import DEFAULT_MAX_WAIT, Reading
 from jiyi.chat.window import ChatWindow
 from jiyi.errors import ConfigError, InvalidInputError
 from jiyi.execution import Run
+from jiyi.model import clock
 from jiyi.model.chat import Candidate, Epoch, Erased, StoredMessage, Summary
 from jiyi.model.limits import check_whole
 from jiyi.model.message import Message, MessageLike, check_message, check_messages
@@ -67,17 +69,44 @@ class Chat:
         """How many tokens the window has at most."""
         return self._service.budget.limit
 
-    async def put(self, message: MessageLike) -> str:
-        """Add a message; on disk when this returns. Returns its id. No model is asked."""
-        ids: list[str] = await self._run_short(self._service.put, [check_message(message, "message")])
+    async def put(self, message: MessageLike, *, created_at: datetime | None = None) -> str:
+        """Add a message; on disk when this returns. Returns its id. No model is asked.
+
+        It was said at `created_at`, at the time in its own `created_at`, `timestamp`, `create_time` or `date`, or now.
+        """
+        when = None if created_at is None else clock.require_aware(created_at, "created_at")
+        ids: list[str] = await self._run_short(self._service.put, [check_message(message, "message")], when)
         self._written()
         return ids[0]
 
     async def put_many(self, messages: Sequence[MessageLike]) -> list[str]:
-        """Add messages in one transaction; returns their ids."""
+        """Add messages in one transaction; returns their ids. Each was said when it says so itself, or now."""
         ids: list[str] = await self._run(self._service.put, check_messages(messages))
         self._written()
         return ids
+
+    async def insert_message(self, index: int, message: MessageLike) -> None:
+        """Put a message before the one at an index of `get_all()`, as `list.insert` does, in one transaction.
+
+        Summaries and candidates of the messages behind it are withdrawn.
+        """
+        checked = check_message(message, "message")
+        await self._run(self._service.insert, check_whole(index, "index", -_MAX_TOKENS, _MAX_TOKENS), checked)
+        self._written()
+
+    async def delete_message(self, index: int) -> Message | None:
+        """Take the message at an index of `get_all()` out, in one transaction; `None` when there is none.
+
+        Summaries and candidates of the messages behind it are withdrawn.
+        """
+        place = check_whole(index, "index", -_MAX_TOKENS, _MAX_TOKENS)
+        taken: Message | None = await self._run(self._service.remove, place)
+        self._written()
+        return taken
+
+    async def pop_message(self) -> Message | None:
+        """Take the newest message out; `None` when there is none."""
+        return await self.delete_message(-1)
 
     async def reply(self, message: MessageLike, *, on_text: OnText | None = None) -> Message:
         """Add a message, let the configured model answer it, add the answer and return it.

@@ -165,7 +165,7 @@ class Compactor:
                 *self._session,
                 after=snapshot.pointer,
                 before=snapshot.recent[0].position,
-                enough=tokens_reached(portion, self._count),
+                stop_at=tokens_reached(portion, self._count),
             )
             if complete:
                 known = [*head, *snapshot.recent]

@@ -73,9 +73,22 @@ class ChatService(SessionWindow):
         self._deps = deps
         self._chats = deps.store
 
-    def put(self, messages: Sequence[Message]) -> list[str]:
+    def put(self, messages: Sequence[Message], said_at: datetime | None = None) -> list[str]:
         """Add messages at the end; on disk when this returns."""
-        return self._chats.append(*self._session, messages, actor=self._deps.actor, recallable=self._deps.recallable)
+        deps = self._deps
+        return self._chats.append(
+            *self._session, messages, actor=deps.actor, recallable=deps.recallable, said_at=said_at
+        )
+
+    def insert(self, index: int, message: Message) -> None:
+        """Put a message before the one at an index."""
+        deps = self._deps
+        self._chats.insert(*self._session, index, message, actor=deps.actor, recallable=deps.recallable)
+
+    def remove(self, index: int) -> Message | None:
+        """Take the message at an index out."""
+        deps = self._deps
+        return self._chats.remove(*self._session, index, actor=deps.actor, recallable=deps.recallable)
 
     def messages(self, epoch: int | None) -> list[StoredMessage]:
         """Every message of an epoch, in order."""

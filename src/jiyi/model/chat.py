@@ -46,6 +46,8 @@ class StoredMessage(_JsonReady):
     message: Message
     row: int = 0
     """The number of its row: a later one is greater, also at the same position."""
+    created_at: datetime | None = None
+    """When it was said."""
 
     @property
     def is_system(self) -> bool:

@@ -6,12 +6,17 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any, TypeAlias
 
 from jiyi.errors import InvalidInputError
 
 MessageLike: TypeAlias = "Message | Mapping[str, Any]"
 _FIELDS = ("role", "content", "tool_calls", "tool_call_id", "name")
+_TIME_FIELDS = ("created_at", "timestamp", "create_time", "date")
+_ISO_DATE = re.compile(r"\d{4}-?\d\d-?\d\d(?:\Z|[T ])")
+# From 1990 to 2100: other numbers are counters, not times.
+_FIRST_SECOND, _LAST_SECOND = 631_152_000, 4_102_444_800
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _encoder = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":"))
@@ -71,6 +76,33 @@ class Message:
             parts = [part.get("text") for part in self.content if isinstance(part, Mapping)]
             return "\n".join(part for part in parts if isinstance(part, str))
         return ""
+
+
+def time_of_message(message: Message) -> datetime | None:
+    """When a message says that it was said: a field of a common name that is plainly a time; otherwise `None`."""
+    for name in _TIME_FIELDS:
+        found = _plain_time(message.extra.get(name))
+        if found is not None:
+            return found
+    return None
+
+
+def _plain_time(value: object) -> datetime | None:
+    """Seconds or milliseconds since 1970, or a date in ISO 8601; a text without a zone is in UTC."""
+    if isinstance(value, str) and _ISO_DATE.match(value):
+        try:
+            found = datetime.fromisoformat(value)
+        except ValueError:
+            return None
+        found = found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
+    elif isinstance(value, int | float) and not isinstance(value, bool):
+        seconds = value / 1000 if value >= _LAST_SECOND else value
+        if not _FIRST_SECOND <= seconds < _LAST_SECOND:
+            return None
+        found = datetime.fromtimestamp(seconds, UTC)
+    else:
+        return None
+    return found if _FIRST_SECOND <= found.timestamp() < _LAST_SECOND else None
 
 
 def encode_message(message: Message) -> str:

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 class CompactionStore(Protocol):
     """What a window and its compactions need: messages, summaries, flushes and attempts of one session."""
 
-    def snapshot(self, scope: str, session_id: str, enough: Callable[[StoredMessage], bool]) -> Snapshot:
-        """The newest messages that no summary stands for, read backwards until `enough` is true, and all prompts.
+    def snapshot(self, scope: str, session_id: str, stop_at: Callable[[StoredMessage], bool]) -> Snapshot:
+        """The newest messages that no summary stands for, read backwards until `stop_at` is true, and all prompts.
 
         Messages under the summary are not read.
         """
@@ -29,9 +29,9 @@ class CompactionStore(Protocol):
         *,
         after: int,
         before: int,
-        enough: Callable[[StoredMessage], bool] | None = None,
+        stop_at: Callable[[StoredMessage], bool] | None = None,
     ) -> tuple[list[StoredMessage], bool]:
-        """Messages between two positions, oldest first, until `enough` is true; and whether these are all."""
+        """Messages between two positions, oldest first, until `stop_at` is true; and whether these are all."""
         ...
 
     def count_between(self, scope: str, session_id: str, *, after: int, before: int) -> int:
@@ -87,9 +87,29 @@ class ChatStore(CompactionStore, Protocol):
     """
 
     def append(
-        self, scope: str, session_id: str, messages: Sequence[Message], *, actor: str, recallable: bool
+        self,
+        scope: str,
+        session_id: str,
+        messages: Sequence[Message],
+        *,
+        actor: str,
+        recallable: bool,
+        said_at: datetime | None = None,
     ) -> list[str]:
-        """Add messages to the current epoch; returns their ids. Positions are assigned in the transaction."""
+        """Add messages to the current epoch; returns their ids. Positions are assigned in the transaction.
+
+        Each was said at `said_at`, at the time that it names itself, or now.
+        """
+        ...
+
+    def insert(
+        self, scope: str, session_id: str, index: int, message: Message, *, actor: str, recallable: bool
+    ) -> None:
+        """Put a message before the one at an index of the current epoch, as `list.insert` does."""
+        ...
+
+    def remove(self, scope: str, session_id: str, index: int, *, actor: str, recallable: bool) -> Message | None:
+        """Take the message at an index of the current epoch out; `None` when there is none."""
         ...
 
     def epochs(self, scope: str, session_id: str) -> list[Epoch]:

@@ -58,7 +58,7 @@ class ListChatStore:
         self._save = save
         self._messages: list[StoredMessage] = []
 
-    def snapshot(self, scope: str, session_id: str, enough: Callable[[StoredMessage], bool]) -> Snapshot:  # noqa: ARG002
+    def snapshot(self, scope: str, session_id: str, stop_at: Callable[[StoredMessage], bool]) -> Snapshot:  # noqa: ARG002
         """All messages behind the summary."""
         self._messages = self._stored()
         summary = self._summary(self._valid_state())
@@ -73,7 +73,7 @@ class ListChatStore:
         *,
         after: int,
         before: int,
-        enough: Callable[[StoredMessage], bool] | None = None,  # noqa: ARG002
+        stop_at: Callable[[StoredMessage], bool] | None = None,  # noqa: ARG002
     ) -> tuple[list[StoredMessage], bool]:
         """The messages between two positions."""
         return self._messages[after + 1 : before], True

@@ -132,13 +132,11 @@ class JiyiChatStore(BaseChatStore):
         return [to_chat_message(message) for message in self._load(key)]
 
     def add_message(self, key: str, message: ChatMessage, idx: int | None = None) -> None:
-        """Add a message at the end, or before the one at `idx`."""
+        """Add a message at the end, or before the one at `idx`, in one transaction."""
         if idx is None:
             self._chat(key).put(to_message(message))
-            return
-        said = self._load(key)
-        said.insert(idx, to_message(message))
-        self._save(key, said)
+        else:
+            self._chat(key).insert_message(idx, to_message(message))
 
     def delete_messages(self, key: str) -> list[ChatMessage] | None:
         """Begin the conversation of the key anew; what was said is returned, and stays in the history."""
@@ -149,13 +147,9 @@ class JiyiChatStore(BaseChatStore):
         return [to_chat_message(message) for message in said]
 
     def delete_message(self, key: str, idx: int) -> ChatMessage | None:
-        """Take one message out of the conversation; `None` when there is no such place."""
-        said = self._load(key)
-        if not -len(said) <= idx < len(said):
-            return None
-        taken = said.pop(idx)
-        self._save(key, said)
-        return to_chat_message(taken)
+        """Take one message out of the conversation, in one transaction; `None` when there is no such place."""
+        taken = self._chat(key).delete_message(idx)
+        return None if taken is None else to_chat_message(taken)
 
     def delete_last_message(self, key: str) -> ChatMessage | None:
         """Take the last message out of the conversation; `None` when there is none."""
