@@ -388,13 +388,13 @@ class Chat:
         """The summaries of an epoch, oldest first. Each contains the one before; the last one is in force."""
 
     def expand(self, summary_id: str) -> list[StoredMessage]:
-        """The messages that a summary stands for, with their ids, those of earlier summaries included."""
+        """The messages that a summary covers, with their ids, those of earlier summaries included."""
 
     def candidates(self, *, state: str | None = "new") -> list[Candidate]:
         """What compactions of this session propose to keep, oldest first; `None` as state means all."""
 
     def status(self) -> ChatStatus:
-        """How the session stands: tokens, the summary in force, the last trouble and when it is tried again."""
+        """The state of the session: tokens, the summary in force, the last trouble and when it is tried again."""
 
 class Notes:
     """The notes of one workspace: `MEMORY.md` and `memory/YYYY-MM-DD.md`, read and edited by people and agents.

@@ -56,6 +56,16 @@ def test_an_answer_does_not_wait_for_a_slow_model_and_says_how_far_the_work_is(o
     check_whole(chat, done)
 
 
+def test_an_answer_at_once_asks_no_model_at_all(open_memory: OpenMemory) -> None:
+    model = Model()
+    chat = use(open_memory(recall_messages=False), model, now=Clock()).chat("s", token_limit=2_000, soft_threshold=0.5)
+    chat.put_many([said(number, f"turn {number}{LONG}") for number in range(6)])
+    assert 1_000 < chat.get(max_wait=0).tokens <= 2_000
+    assert model.asked == []
+    chat.get()
+    assert model.asked == ["candidates"]
+
+
 def test_the_work_goes_on_in_the_foreground_until_the_time_is_up(open_memory: OpenMemory) -> None:
     now = Clock()
 

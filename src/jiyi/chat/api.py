@@ -199,7 +199,7 @@ class Chat:
         return found
 
     async def expand(self, summary_id: str) -> list[StoredMessage]:
-        """The messages that a summary stands for, with their ids, those of earlier summaries included."""
+        """The messages that a summary covers, with their ids, those of earlier summaries included."""
         found: list[StoredMessage] = await self._run(self._service.expand, summary_id)
         return found
 
@@ -209,7 +209,7 @@ class Chat:
         return found
 
     async def status(self) -> ChatStatus:
-        """How the session stands: tokens, the summary in force, the last trouble and when it is tried again."""
+        """The state of the session: tokens, the summary in force, the last trouble and when it is tried again."""
         status: ChatStatus = await self._run(self._service.status)
         return status
 

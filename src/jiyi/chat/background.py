@@ -35,8 +35,9 @@ class BackgroundCompactions:
         """Call `compact_portion` until it has moved no message; does nothing if that is being done already."""
         if self.done(session) is not None:
             return
-        run = self._runs[session] = _Run()
+        run = _Run()
         run.task = asyncio.get_running_loop().create_task(self._work(session, run, compact_portion))
+        self._runs[session] = run  # complete, because other threads read it
 
     def done(self, session: Session) -> int | None:
         """How many messages were summarised in the background so far; `None` when nothing is running."""

@@ -17,16 +17,16 @@ from jiyi.ports import ChatStore
 
 @dataclass(frozen=True, slots=True)
 class ChatStatus:
-    """How a session stands."""
+    """The state of a session."""
 
     session_id: str
     scope: str
     epoch: int
     tokens: int
-    """Prompts, summary and every message that no summary stands for; above the limit while a compaction is due."""
+    """Prompts, summary and every message that no summary covers; above the limit while a compaction is due."""
     token_limit: int
     messages: int
-    """How many messages no summary stands for, prompts not counted."""
+    """How many messages no summary covers, prompts not counted."""
     summary: Summary | None
     """The summary in force. What follows its `last_position` is the window."""
     flushed_to: int
@@ -115,7 +115,7 @@ class ChatService(SessionWindow):
         return self._chats.summaries(*self._session, known[-1] if epoch is None else epoch)
 
     def expand(self, summary_id: str) -> list[StoredMessage]:
-        """The messages that a summary stands for, those of the summaries before it included."""
+        """The messages that a summary covers, those of the summaries before it included."""
         summary = self._chats.summary(*self._session, summary_id)
         if summary is None:
             raise InvalidInputError(f"session {self.session_id!r} has no summary {summary_id!r}; see summaries()")
@@ -132,7 +132,7 @@ class ChatService(SessionWindow):
         return self._chats.candidates(self.scope, session_id=self.session_id, state=check_state(state))
 
     def status(self) -> ChatStatus:
-        """How the session stands."""
+        """The state of the session."""
         snapshot = self._chats.snapshot(*self._session, lambda _message: False)
         last = self._chats.last_attempt(*self._session, snapshot.epoch.epoch)
         failed = last is not None and last.state == "failed"

@@ -169,7 +169,8 @@ class SessionWindow:
                 break
             compacted = True
         else:
-            if not compacted and self._soft_flush_is_due(reading.snapshot, available):
+            in_time = deadline is None or self._now() < deadline
+            if in_time and not compacted and self._soft_flush_is_due(reading.snapshot, available):
                 done, reading = self._compact("soft", reading, initial_tokens, wait=False)
                 if done is not None and done.trouble is None:
                     self._soft_flushed = _pointer_of(reading.snapshot)

@@ -91,7 +91,7 @@ class ChatWindow(list[Message]):
         """All of it together, the summary included."""
         self.token_limit = token_limit
         self.left_out = left_out
-        """How many messages are missing in this answer only, because no summary stands for them yet."""
+        """How many messages are missing from this answer only, because no summary covers them yet."""
         self.over_limit = over_limit
         """The newest message with the prompts is larger than the limit by itself, and is shown nevertheless."""
         self.compacted = compacted

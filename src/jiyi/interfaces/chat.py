@@ -127,7 +127,7 @@ class ChatInterface(Protocol):
         ...
 
     async def expand(self, summary_id: str) -> list[StoredMessage]:
-        """The messages that a summary stands for, with their ids, those of earlier summaries included."""
+        """The messages that a summary covers, with their ids, those of earlier summaries included."""
         ...
 
     async def candidates(self, *, state: str | None = "new") -> list[Candidate]:
@@ -135,5 +135,5 @@ class ChatInterface(Protocol):
         ...
 
     async def status(self) -> ChatStatus:
-        """How the session stands: tokens, the summary in force, the last trouble and when it is tried again."""
+        """The state of the session: tokens, the summary in force, the last trouble and when it is tried again."""
         ...

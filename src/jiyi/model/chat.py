@@ -15,7 +15,7 @@ CANDIDATE_STATES = ("new", "taken", "rejected")
 TRIGGERS = ("limit", "soft", "explicit", "overflow")
 """What starts a compaction: the limit, the soft threshold, a call of `compact`, a model that refused the window."""
 RULES = "rules"
-"""What stands in `made_by` when no model was asked."""
+"""The value of `made_by` when no model was asked."""
 
 
 class _JsonReady:
@@ -79,7 +79,7 @@ class Summary(_JsonReady):
     generation: int
     """Grows by one with each summary of the epoch; two compactions cannot both take the same."""
     first_position: int
-    """From here on it took in messages itself; what stands before came with the summary before it."""
+    """From here on it has summarised messages itself; what is before came with the previous summary."""
     last_position: int
     first_message_id: str
     last_message_id: str
@@ -89,7 +89,7 @@ class Summary(_JsonReady):
     made_by: str
     created_at: datetime
     replaced_at: datetime | None = None
-    """When the conversation under it was rewritten; it stands for nothing since."""
+    """When the conversation under it was rewritten; it is no longer valid."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,13 +155,13 @@ class Snapshot:
     prompts: tuple[StoredMessage, ...]
     """System messages that stand before the recent ones."""
     recent: tuple[StoredMessage, ...]
-    """Messages that no summary stands for, oldest first."""
+    """Messages that no summary covers, oldest first."""
     complete: bool
     """Whether `recent` has all of them, and not only the newest."""
 
     @property
     def pointer(self) -> int:
-        """The last position that a summary stands for."""
+        """The last position that a summary covers."""
         return self.summary.last_position if self.summary is not None else self.epoch.first_position - 1
 
 

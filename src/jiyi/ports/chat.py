@@ -16,7 +16,7 @@ class CompactionStore(Protocol):
     """What a window and its compactions need: messages, summaries, flushes and attempts of one session."""
 
     def snapshot(self, scope: str, session_id: str, stop_at: Callable[[StoredMessage], bool]) -> Snapshot:
-        """The newest messages that no summary stands for, read backwards until `stop_at` is true, and all prompts.
+        """The newest messages that no summary covers, read backwards until `stop_at` is true, and all prompts.
 
         Messages under the summary are not read.
         """

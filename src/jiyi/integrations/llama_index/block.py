@@ -33,7 +33,7 @@ class JiyiMemoryBlock(BaseMemoryBlock[str]):
 
     name: str = Field(default="jiyi")
     memory: AgentMemory = Field(exclude=True)
-    """A memory of `jiyi.sync` that is open; whoever opened it closes it."""
+    """A memory of `jiyi.sync` that is open; it is not closed here."""
     scope: str | None = Field(default=None)
     limit: int = Field(default=5, ge=1)
     """How many memories are recalled at most."""

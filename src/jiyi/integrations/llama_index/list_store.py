@@ -25,7 +25,7 @@ class SummaryState(BaseModel):
     """Grows with every change; a change on top of another generation is refused."""
     summary: str | None = None
     covered: int = 0
-    """How many of the stored messages, from the first one on, the summary stands for."""
+    """How many of the stored messages, from the first one on, the summary covers."""
     digest: str = ""
     """Of those messages: if they were changed, the summary is no longer valid."""
     first: int = 0
@@ -43,7 +43,7 @@ class ListChatStore:
     """The storage of one conversation for `SessionWindow`: positions are indexes of the list.
 
     Made for one call: it remembers the messages of its last read, so that a change meanwhile is noticed. Candidates are
-    not kept: there is nobody who would take them.
+    not kept.
     """
 
     def __init__(
@@ -181,7 +181,7 @@ class ListChatStore:
         ]
 
     def _valid_state(self) -> SummaryState:
-        """The state; without its summary if the messages that it stands for were replaced by others."""
+        """The state; without its summary if the messages that it covers were replaced by others."""
         state = self._load()
         covered = self._messages[: state.covered]
         if state.covered and (len(covered) < state.covered or _digest(covered) != state.digest):

@@ -59,7 +59,7 @@ def _role(role: str) -> MessageRole:
     try:
         return MessageRole(role)
     except ValueError:
-        # LlamaIndex knows a closed list; what another program called its role is said by nobody in particular.
+        # LlamaIndex has a closed list of roles; the role of another program becomes the user.
         return MessageRole.USER
 
 

@@ -36,7 +36,7 @@ class KeepsSummaries(Protocol):
 
 
 def refuse_unknown(owner: str, unknown: Collection[str], known: Sequence[str]) -> None:
-    """Refuse arguments that nobody reads: a misspelt scope would put conversations where others see them."""
+    """Refuse arguments that are not read: a misspelt scope would put conversations where others see them."""
     if not unknown:
         return
     name = min(unknown)

@@ -28,11 +28,11 @@ class MemoryWindow(list[ChatMessage]):
     ) -> None:
         super().__init__(messages)
         self.summary = summary
-        """The summary in force; it stands in the list as a system message, quoted."""
+        """The summary in force; it is in the list as a system message, quoted."""
         self.tokens = tokens
         """All of it together, the summary included."""
         self.left_out = left_out
-        """How many messages are missing in this answer only, because no summary stands for them yet."""
+        """How many messages are missing from this answer only, because no summary covers them yet."""
         self.over_limit = over_limit
         """Whether the prompts and the newest message alone are more than the limit."""
         self.trouble = trouble
