@@ -39,7 +39,7 @@ _BATCH = 1_000
 
 
 class NumberedVectors:
-    """An embedder of texts that are numbers: each has its vector. Likeness comes in groups, as it does in memories."""
+    """An embedder whose texts are row numbers of given vectors. The vectors form clusters, as those of memories do."""
 
     def __init__(self, count: int) -> None:
         random = np.random.default_rng(8)
@@ -65,8 +65,8 @@ def entries(count: int) -> list[MemoryEntry]:
 
 
 @dataclass(frozen=True)
-class Place:
-    """Where the vectors are."""
+class MilvusTarget:
+    """A Milvus server or file."""
 
     name: str
     uri: str
@@ -79,9 +79,9 @@ class Place:
 
 
 def fill(
-    place: Place, embedder: NumberedVectors, store: RecordStore, held: Sequence[MemoryEntry], report: Report
+    place: MilvusTarget, embedder: NumberedVectors, store: RecordStore, held: Sequence[MemoryEntry], report: Report
 ) -> None:
-    """Take all entries in, and wait until Milvus has finished its own indexes."""
+    """Index all entries, and wait until Milvus has built its own indexes."""
     index = place.open(embedder, store.store_id)
     index.rebuild(store)
     begin = time.perf_counter()
@@ -104,7 +104,7 @@ def fill(
 
 
 async def measure(
-    place: Place,
+    place: MilvusTarget,
     scope: str,
     index: MilvusVectors,
     embedder: NumberedVectors,
@@ -159,7 +159,7 @@ async def measure(
     )
 
 
-async def compare(place: Place, embedder: NumberedVectors, size: int, questions: int, report: Report) -> None:
+async def compare(place: MilvusTarget, embedder: NumberedVectors, size: int, questions: int, report: Report) -> None:
     """All measured scopes in one place."""
     held = entries(size)
     store = build(place.folder / "records", embedder="none", background_indexing=False).store
@@ -180,10 +180,14 @@ async def run(options: argparse.Namespace) -> Path:
     embedder = NumberedVectors(max(size, in_file))
     with work_directory(options.work) as folder:
         with MilvusServer() as server:
-            place = Place("standalone 2.3", server.uri, server.token, folder / "server")
+            place = MilvusTarget("standalone 2.3", server.uri, server.token, folder / "server")
             await compare(place, embedder, size, questions, report)
         await compare(
-            Place("Milvus Lite", str(folder / "milvus.db"), "", folder / "file"), embedder, in_file, questions, report
+            MilvusTarget("Milvus Lite", str(folder / "milvus.db"), "", folder / "file"),
+            embedder,
+            in_file,
+            questions,
+            report,
         )
     report.note(
         f"Means of {questions} questions near to vectors of any scope; the exact answer is every vector compared."

@@ -44,10 +44,10 @@ def write_notes(folder: Path, count: int) -> None:
         (folder / f"memory/note-{number:04}.md").write_text("\n\n".join(parts) + "\n", "utf-8")
 
 
-async def first_index(folder: Path, count: int, kept: SharedEmbedder, report: Report) -> None:
+async def first_index(folder: Path, count: int, shared: SharedEmbedder, report: Report) -> None:
     """Everything from nothing to searchable, against a loop that only embeds the same chunks."""
     write_notes(folder / "ws", count)
-    options: dict[str, Any] = {"embedder": kept.embedder, "background_indexing": False, "freshness_seconds": 3_600}
+    options: dict[str, Any] = {"embedder": shared.embedder, "background_indexing": False, "freshness_seconds": 3_600}
     async with AgentMemory.open(folder / "data", workspace=folder / "ws", **options) as memory:
         begin = time.perf_counter()
         scanned = await memory.notes.reindex()
@@ -59,7 +59,7 @@ async def first_index(folder: Path, count: int, kept: SharedEmbedder, report: Re
         chunks = [part for piece in pieces for part in split_chunks(piece, CHUNK_COLUMNS) or [piece]]
         begin = time.perf_counter()
         for start in range(0, len(chunks), 256):
-            kept.embedder.embed(chunks[start : start + 256])
+            shared.embedder.embed(chunks[start : start + 256])
         embedded = time.perf_counter() - begin
         report.at_most(
             f"first index of {count:,} notes of 4 KB ({scanned.counts.added:,} pieces)",
