@@ -83,7 +83,7 @@ class Tiktoken:
 @cache
 def real_tokenizers() -> dict[str, TokenCounter]:
     with pytest.MonkeyPatch.context() as patch:
-        package = Path(str(importlib.util.find_spec("llama_index.core").origin)).parent  # type: ignore[union-attr]
+        package = Path(str(importlib.util.find_spec("llama_index.core").origin)).parent
         patch.setenv("TIKTOKEN_CACHE_DIR", str(package / "_static" / "tiktoken_cache"))
         return {"o200k": Tiktoken("o200k_base"), "cl100k": Tiktoken("cl100k_base")}
 
