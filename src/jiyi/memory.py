@@ -268,7 +268,7 @@ class AgentMemory:
         # Notes are off in simple mode; the coverage of each hit says so.
         with_notes = with_notes and not self._settings.enable_simple_memory
         if with_notes and filters.scopes == visible_scopes(self._settings.scope):
-            return await self._run(self._notes_room().recall_with_notes, request)
+            return await self._run(self._notes_room().searcher.recall_with_notes, request)
         return await self._run(self._parts.engine.answer, request)
 
     async def get(self, key: str, *, scope: str | None = None) -> MemoryEntry | None:

@@ -21,8 +21,8 @@ from hypothesis import strategies as st
 from jiyi.errors import InvalidInputError, NoteConflictError, NotesError
 from jiyi.notes import entries
 from jiyi.notes.append import Appender
+from jiyi.notes.file_identity import file_origin
 from jiyi.notes.files import AppendTarget, Files
-from jiyi.notes.identity import file_origin
 from jiyi.notes.journal import Journal, Lock, Record
 from jiyi.notes.markdown import lines_of
 from jiyi.sync import AgentMemory
@@ -544,7 +544,7 @@ def test_a_zone_whose_minutes_are_not_those_of_utc_is_worked_out_for_each_entry(
 def test_a_journal_that_another_process_is_just_making_is_not_cleared_away(tmp_path: Path) -> None:
     (tmp_path / "1-new.jsonl").touch()
     looking = Journal(tmp_path)
-    looking.looked(time.time_ns())
+    looking.mark_checked(time.time_ns())
     assert looking.recent() == ([], [])
     assert (tmp_path / "1-new.jsonl").exists()
 
@@ -559,7 +559,7 @@ def test_journals_of_ended_processes_are_cleared_away_once_somebody_has_looked(t
     looking = Journal(tmp_path)
     assert [record.id for record in looking.recent()[0]] == ["a"]
     assert journal.exists()
-    looking.looked(time.time_ns())
+    looking.mark_checked(time.time_ns())
     looking.recent()
     assert not journal.exists()
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from jiyi.errors import ConfigError, InvalidInputError, NotesError
-from jiyi.notes.decoding import UndecodableError, decode
+from jiyi.notes.text_encoding import UndecodableError, decode
 from jiyi.sync import AgentMemory
 from tests.notes.conftest import Desk, OpenDesk
 from tests.support import QUICK

@@ -1,6 +1,7 @@
 """What the chat room proposes to keep is written into the daily notes, each once, and found right after."""
 
 import threading
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -102,7 +103,7 @@ def test_a_crash_between_writing_and_marking_writes_nothing_twice(desk: Desk, op
     candidates = talk(desk)
     room = desk.memory._target._notes_room()
     faults = Faults()
-    room.chats = faults.wrap(room.chats, "chats")
+    room.deps = replace(room.deps, chats=faults.wrap(room.deps.chats, "chats"))
     faults.fail("chats.settle_candidate", OSError("killed here"))
     with pytest.raises(OSError, match="killed here"):
         desk.notes.take_candidates()

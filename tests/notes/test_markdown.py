@@ -6,8 +6,9 @@ from zoneinfo import ZoneInfo
 from hypothesis import given
 from hypothesis import strategies as st
 
+from jiyi.model.daily_note import day_of
 from jiyi.notes.entries import render
-from jiyi.notes.markdown import PIECE_COLUMNS, day_of, headings_in, lines_of, take_apart
+from jiyi.notes.markdown import PIECE_COLUMNS, headings_in, lines_of, take_apart
 from jiyi.text.sentences import columns
 from tests.notes.conftest import make_entry
 

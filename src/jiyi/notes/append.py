@@ -19,10 +19,11 @@ from typing import Final
 from jiyi.errors import InvalidInputError, NoteConflictError, NotesError
 from jiyi.execution import must_be_patient, wait_from_now_on
 from jiyi.model.note import AppendedNote
-from jiyi.notes import decoding, entries
+from jiyi.notes import entries, text_encoding
+from jiyi.notes.dependencies import AppendLimits
 from jiyi.notes.entries import NoteEntry
+from jiyi.notes.file_identity import file_identity
 from jiyi.notes.files import AppendTarget, Files
-from jiyi.notes.identity import file_identity
 from jiyi.notes.journal import GRACE_SECONDS, Journal, Lock, Record
 
 _log = logging.getLogger("jiyi.notes")
@@ -35,17 +36,8 @@ _MAX_OPEN: Final = 2
 """How many files stay open between appends: the note of the day, and that of groups."""
 _LONG_NANOSECONDS: Final = 10**9
 """A disk that takes longer is no longer counted as one moment with the write."""
-_TAIL_SECONDS: Final = 5.0
+_PARTIAL_WRITE_SECONDS: Final = 5.0
 """How long the end of a file may be half a character: another process is just writing there."""
-
-
-@dataclass(frozen=True, slots=True)
-class AppendLimits:
-    """How much is taken."""
-
-    entry_bytes: int = 64 * 1024
-    day_bytes: int = 1 << 20
-    file_bytes: int = 4 << 20
 
 
 class Appender:
@@ -59,7 +51,7 @@ class Appender:
         self._encodings: dict[str, tuple[str, str]] = {}
         # The files of the last appends stay open: walking to one anew takes longer than writing to it.
         self._open: dict[str, AppendTarget] = {}
-        self._keeping = threading.Lock()
+        self._open_guard = threading.Lock()
         self._closed = False
         self._last: dict[str, str] = {}
         self._seen: dict[str, str] = {}
@@ -172,7 +164,7 @@ class Appender:
 
     def _close_files(self, most: int) -> None:
         """Let go of the oldest until only so many are open."""
-        with self._keeping:
+        with self._open_guard:
             for path in list(self._open)[: max(len(self._open) - most, 0)]:
                 # Unless a thread has just taken it.
                 target = self._open.pop(path, None)
@@ -182,7 +174,7 @@ class Appender:
     def _append_again(self, record: Record, heading: Callable[[], str]) -> str:
         """Under the lock: if the file that is there now has the entry, it is well; otherwise it is written again."""
         for _ in range(_ATTEMPTS):
-            holding = self._present(record.path)
+            holding = self._read(record.path)
             if holding is not None and record.id in holding.places:
                 # Who read the file while it was written to has saved the beginning of the entry only.
                 whole = holding.completed(record)
@@ -198,14 +190,14 @@ class Appender:
             f"{record.path} was replaced {_ATTEMPTS} times while it was written to; the entry may be missing from it"
         )
 
-    def _present(self, path: str) -> _Present | None:
+    def _read(self, path: str) -> _FileContent | None:
         """The file at this path as it is now; `None` when there is none."""
         try:
             with self._files.opened(path, os.O_RDONLY) as descriptor:
                 # All of it: an entry behind the end of what was read would be written twice.
                 data = os.pread(descriptor, os.fstat(descriptor).st_size + _SLACK, 0)
                 text = _readable(data)
-                return _Present(file_identity(descriptor), data, text, entries.places_in(text))
+                return _FileContent(file_identity(descriptor), data, text, entries.places_in(text))
         except FileNotFoundError:
             return None
 
@@ -215,14 +207,14 @@ class Appender:
         if known is not None and known[0] == file:
             return known[1]
         must_be_patient()
-        deadline = time.monotonic() + _TAIL_SECONDS
+        deadline = time.monotonic() + _PARTIAL_WRITE_SECONDS
         while True:
             data = os.pread(descriptor, self._limits.file_bytes + 1, 0)
             try:
-                encoding = decoding.decode(data)[1]
-            except decoding.UndecodableError as error:
+                encoding = text_encoding.decode(data)[1]
+            except text_encoding.UndecodableError as error:
                 # A long write of another process is seen in pieces, and a piece may end inside a character.
-                if not decoding.may_be_cut(data) or time.monotonic() >= deadline:
+                if not text_encoding.ends_in_partial_write(data) or time.monotonic() >= deadline:
                     raise NotesError(f"nothing was written to {path}: {error}") from None
                 time.sleep(0.005)
                 continue
@@ -240,7 +232,7 @@ class Appender:
             with self._lock.hold():
                 # Another process may have been quicker.
                 lost, torn, complete = self._missing()
-                for record, put in [(r, self._restore) for r in lost] + [(r, self._made_whole) for r in torn]:
+                for record, put in [(r, self._restore) for r in lost] + [(r, self._complete) for r in torn]:
                     try:
                         if put(record):
                             restored.append(record.id)
@@ -248,7 +240,7 @@ class Appender:
                         complete = False
                         _log.warning("an entry that is missing from %s waits for the next look: %s", record.path, error)
         if complete:
-            self._journal.looked(moment)
+            self._journal.mark_checked(moment)
         return restored
 
     def _restore(self, record: Record) -> bool:
@@ -286,7 +278,7 @@ class Appender:
             for record in records
             if file not in {record.file, self._seen.get(record.id)} and replaced - record.written <= 1e9 * GRACE_SECONDS
         ]
-        holding = self._present(path) if doubtful else None
+        holding = self._read(path) if doubtful else None
         if holding is None:
             return []
         lost = []
@@ -297,7 +289,7 @@ class Appender:
                 lost.append(record)
         return lost
 
-    def _made_whole(self, record: Record) -> bool:
+    def _complete(self, record: Record) -> bool:
         """Complete an entry of which only the beginning is in the file."""
         try:
             data, _ = self._files.read(record.path, most=self._limits.file_bytes + _SLACK)
@@ -324,7 +316,7 @@ class Appender:
 
 
 @dataclass(frozen=True, slots=True)
-class _Present:
+class _FileContent:
     """A file as it was read."""
 
     file: str

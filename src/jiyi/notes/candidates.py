@@ -7,11 +7,11 @@ that is not marked looks for its entry before writing one.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
 from jiyi.errors import InvalidInputError
+from jiyi.model.daily_note import local_day, neighbouring_days
 from jiyi.model.limits import check_whole
 from jiyi.model.note import AppendedNote
 
@@ -24,7 +24,7 @@ _BATCH: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
-class TakenCandidates:
+class CandidateReport:
     """What became of the candidates."""
 
     written: list[AppendedNote] = field(default_factory=list)
@@ -37,26 +37,26 @@ class TakenCandidates:
         return {"written": [note.to_dict() for note in self.written], "refused": self.refused}
 
 
-def take_candidates(room: NotesService, *, limit: int = 1_000) -> TakenCandidates:
+def take_candidates(service: NotesService, *, limit: int = 1_000) -> CandidateReport:
     """Write new candidates of the scope into the notes of the days on which they were found, oldest first."""
     check_whole(limit, "limit", 1, 1_000_000)
-    report = TakenCandidates()
+    report = CandidateReport()
     while (left := limit - len(report.written)) > 0:
         # Held from looking to marking, so that two processes do not write the same one.
-        with room.lock.hold():
+        with service.lock.hold():
             known = len(report.refused)
-            new = room.chats.candidates(room.identity.scope, state="new", limit=min(left, _BATCH) + known)
+            new = service.deps.chats.candidates(service.identity.scope, state="new", limit=min(left, _BATCH) + known)
             batch = [candidate for candidate in new if candidate.id not in report.refused]
             for candidate in batch:
-                _take(room, candidate, report)
+                _write_candidate(service, candidate, report)
         if not batch:
             break
     return report
 
 
-def _take(room: NotesService, candidate: Candidate, report: TakenCandidates) -> None:
+def _write_candidate(service: NotesService, candidate: Candidate, report: CandidateReport) -> None:
     try:
-        written = _there_already(room, candidate) or room.append(
+        written = _find_entry(service, candidate) or service.append(
             candidate.content,
             by="agent",
             source=source_of(candidate),
@@ -66,7 +66,7 @@ def _take(room: NotesService, candidate: Candidate, report: TakenCandidates) -> 
     except InvalidInputError as error:
         report.refused[candidate.id] = str(error)
         return
-    room.chats.settle_candidate(room.identity.scope, candidate.id, state="taken", by=_BY)
+    service.deps.chats.settle_candidate(service.identity.scope, candidate.id, state="taken", by=_BY)
     report.written.append(written)
 
 
@@ -76,11 +76,10 @@ def source_of(candidate: Candidate) -> str:
     return f"chat:{session}#{candidate.first_message_id}..{candidate.last_message_id}"
 
 
-def _there_already(room: NotesService, candidate: Candidate) -> AppendedNote | None:
+def _find_entry(service: NotesService, candidate: Candidate) -> AppendedNote | None:
     """Its entry, if it was written and the candidate not marked any more. A changed time zone may shift the day."""
-    day = candidate.created_at.astimezone(room.settings.zone()).date()
-    for step in (0, -1, 1):
-        path, found = room.entries_of_day(day + timedelta(days=step))
+    for day in neighbouring_days(local_day(candidate.created_at, service.settings.zone())):
+        path, found = service.entries_of_day(day)
         if any(placed.entry.id == candidate.id for placed in found):
             return AppendedNote(candidate.id, path, candidate.created_at, new=False)
     return None

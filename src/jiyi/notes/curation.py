@@ -9,15 +9,15 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from jiyi.errors import InvalidInputError, NoteConflictError, NotesError
+from jiyi.model.daily_note import day_of, day_range
 from jiyi.model.identity import new_id
 from jiyi.model.limits import check_whole
-from jiyi.notes import decoding, entries
-from jiyi.notes.files import LONG_TERM
+from jiyi.notes import entries, text_encoding
 from jiyi.notes.lasting_statements import lasting_statements, section_for
 from jiyi.notes.longterm_file import (
     Addition,
@@ -28,7 +28,8 @@ from jiyi.notes.longterm_file import (
     with_additions,
     without_lines,
 )
-from jiyi.notes.markdown import day_of, headings_in, lines_of, take_apart
+from jiyi.notes.markdown import headings_in, lines_of, take_apart
+from jiyi.notes.paths import LONG_TERM
 from jiyi.text import detect_language, fold
 
 if TYPE_CHECKING:
@@ -97,7 +98,7 @@ class Accepted:
 
 
 def promote(
-    room: NotesService, ids: str | Sequence[str], *, section: str | None = None, move: bool = False
+    service: NotesService, ids: str | Sequence[str], *, section: str | None = None, move: bool = False
 ) -> Accepted:
     """Put entries into a section of MEMORY.md, each once; with `move` they leave their daily note afterwards."""
     wanted = [ids] if isinstance(ids, str) else list(ids)
@@ -105,33 +106,33 @@ def promote(
         raise InvalidInputError(f"ids must name at least one entry of a daily note, not {ids!r}")
     if section is not None and (not isinstance(section, str) or not section.strip() or "\n" in section):
         raise InvalidInputError(f"section must be the text of a heading, not {section!r}")
-    found = _find(room, wanted)
-    before = read_long_term(room)
+    found = _find(service, wanted)
+    before = read_long_term(service)
     title = section or _DEFAULT_SECTION[_language(before.text, [p.entry.text for _, p in found.values()])]
     known = before.promoted
     new = [entry_id for entry_id in dict.fromkeys(wanted) if entry_id not in known]
     backup = ""
     if new:
         additions = [Addition(title, found[entry_id][1].entry.text, entry_id) for entry_id in new]
-        backup = replace_long_term(room, before, with_additions(before.text, additions))
+        backup = replace_long_term(service, before, with_additions(before.text, additions))
     # Only now, when they are safe in their new place; who is interrupted in between calls this again.
-    moved = _take_out(room, found) if move else ()
+    moved = _remove_entries(service, found) if move else ()
     return Accepted(
         added=tuple(new), unchanged=tuple(e for e in dict.fromkeys(wanted) if e in known), backup=backup, moved=moved
     )
 
 
-def _find(room: NotesService, ids: Sequence[str]) -> dict[str, tuple[str, PlacedEntry]]:
+def _find(service: NotesService, ids: Sequence[str]) -> dict[str, tuple[str, PlacedEntry]]:
     """The entries by id, each with its path; all of them or an error."""
     found: dict[str, tuple[str, PlacedEntry]] = {}
-    for path in room.files.listing().files:
+    for path in service.files.listing().files:
         if path == LONG_TERM:
             continue
-        for placed in _entries_of(room, path):
+        for placed in _entries_of(service, path):
             if placed.entry.id in ids:
                 found.setdefault(placed.entry.id, (path, placed))
     missing = [entry_id for entry_id in ids if entry_id not in found]
-    gone = [entry_id for entry_id in missing if entry_id not in read_long_term(room).promoted]
+    gone = [entry_id for entry_id in missing if entry_id not in read_long_term(service).promoted]
     if gone:
         raise InvalidInputError(
             f"no note has an entry with the id {', '.join(gone)[:200]}; 'jiyi notes today' shows ids"
@@ -139,22 +140,22 @@ def _find(room: NotesService, ids: Sequence[str]) -> dict[str, tuple[str, Placed
     return found
 
 
-def _entries_of(room: NotesService, path: str) -> list[PlacedEntry]:
+def _entries_of(service: NotesService, path: str) -> list[PlacedEntry]:
     try:
-        data, _ = room.files.read(path, most=room.settings.append.file_bytes)
-        return entries.parse(lines_of(decoding.decode(data)[0]))
-    except (FileNotFoundError, NotesError, InvalidInputError, decoding.UndecodableError):
+        data, _ = service.files.read(path, most=service.settings.append.file_bytes)
+        return entries.parse(lines_of(text_encoding.decode(data)[0]))
+    except (FileNotFoundError, NotesError, InvalidInputError, text_encoding.UndecodableError):
         # A file that cannot be read is reported by every scan; the entry may be in another one.
         return []
 
 
-def _take_out(room: NotesService, found: dict[str, tuple[str, PlacedEntry]]) -> tuple[str, ...]:
+def _remove_entries(service: NotesService, found: dict[str, tuple[str, PlacedEntry]]) -> tuple[str, ...]:
     """Remove entries from their daily notes."""
     moved: list[str] = []
-    with room.lock.hold():
+    with service.lock.hold():
         for path in dict.fromkeys(path for path, _ in found.values()):
-            data, _ = room.files.read(path, most=room.settings.append.file_bytes)
-            file = LongTerm(data, *decoding.decode(data))
+            data, _ = service.files.read(path, most=service.settings.append.file_bytes)
+            file = LongTerm(data, *text_encoding.decode(data))
             lines = file.text.split("\n")
             gone = [placed for placed in entries.parse(lines_of(file.text)) if placed.entry.id in found]
             for placed in reversed(gone):
@@ -163,8 +164,8 @@ def _take_out(room: NotesService, found: dict[str, tuple[str, PlacedEntry]]) -> 
                 start -= start > 0 and not lines[start - 1].strip()
                 del lines[start : placed.end_line]
             for placed in gone:
-                room.journal.taken_out(placed.entry.id)
-            room.appender.rewrite(path, data, file.encoded("\n".join(lines)))
+                service.journal.removed(placed.entry.id)
+            service.appender.rewrite(path, data, file.encoded("\n".join(lines)))
             moved += [placed.entry.id for placed in gone]
     return tuple(moved)
 
@@ -172,17 +173,17 @@ def _take_out(room: NotesService, found: dict[str, tuple[str, PlacedEntry]]) -> 
 # --- proposals --------------------------------------------------------------------------------------------------------
 
 
-def curate(room: NotesService, *, days: int = 7, now: datetime | None = None) -> Proposal:
+def curate(service: NotesService, *, days: int = 7, now: datetime | None = None) -> Proposal:
     """What the notes of the last days hold that MEMORY.md should, as a diff that is kept until it is accepted."""
     check_whole(days, "days", 1, _MAX_DAYS)
-    room.appender.reconcile()
-    before = read_long_term(room)
-    notes = list(_recent(room, days, now))
-    if room.model is not None:
+    service.appender.reconcile()
+    before = read_long_term(service)
+    notes = list(_recent(service, days, now))
+    if service.model is not None:
         from jiyi.notes.model_curation import propose_with_model
 
         additions, removals = propose_with_model(
-            room.model, room.counter, before.text, [f"{note.path}:\n{note.text}" for note in notes]
+            service.model, service.counter, before.text, [f"{note.path}:\n{note.text}" for note in notes]
         )
     else:
         additions, removals = _by_rules(before, notes), []
@@ -194,28 +195,28 @@ def curate(room: NotesService, *, days: int = 7, now: datetime | None = None) ->
         diff=diff_of(before.text, after),
         text=after,
         base=before.digest,
-        made_by=RULES if room.model is None else room.model.name,
+        made_by=RULES if service.model is None else service.model.name,
         additions=tuple(addition.text for addition in additions),
         removals=tuple(removals),
     )
     if not proposal.empty:
-        _keep(room, proposal)
+        _save(service, proposal)
     return proposal
 
 
-def accept(room: NotesService, proposal: Proposal | str) -> Accepted:
+def accept(service: NotesService, proposal: Proposal | str) -> Accepted:
     """Apply a proposal, once, to the MEMORY.md it was made for."""
-    wanted = proposal if isinstance(proposal, Proposal) else _kept(room, proposal)
+    wanted = proposal if isinstance(proposal, Proposal) else _load(service, proposal)
     if wanted.empty:
         return Accepted()
-    before = read_long_term(room)
+    before = read_long_term(service)
     if before.digest != wanted.base:
         raise NoteConflictError(
             f"{LONG_TERM} has changed since proposal {wanted.id} was made; nothing was overwritten, "
             "make a new one with curate"
         )
-    backup = replace_long_term(room, before, wanted.text)
-    _place(room, wanted.id).unlink(missing_ok=True)
+    backup = replace_long_term(service, before, wanted.text)
+    _proposal_path(service, wanted.id).unlink(missing_ok=True)
     return Accepted(added=wanted.additions, removed=wanted.removals, backup=backup)
 
 
@@ -228,14 +229,13 @@ class RecentNote:
     entry_id: str = ""
 
 
-def _recent(room: NotesService, days: int, now: datetime | None) -> Iterator[RecentNote]:
+def _recent(service: NotesService, days: int, now: datetime | None) -> Iterator[RecentNote]:
     """The pieces of the daily notes of the last days, oldest first."""
-    today = room.today(now)
-    first = today - timedelta(days=days - 1)
-    dated = {path: day for path in room.files.listing().files if (day := day_of(path)) is not None}
-    for path in sorted((path for path, day in dated.items() if first <= day <= today), key=lambda p: (dated[p], p)):
+    first, last = day_range(service.today(now), days)
+    dated = {path: day for path in service.files.listing().files if (day := day_of(path)) is not None}
+    for path in sorted((path for path, day in dated.items() if first <= day <= last), key=lambda p: (dated[p], p)):
         try:
-            text = room.read_text(path)
+            text = service.read_text(path)
         except (NotesError, InvalidInputError):
             # Reported by every scan; a proposal from the other notes is still worth something.
             continue
@@ -276,23 +276,23 @@ def _language(text: str, others: Sequence[str]) -> str:
 # --- proposals on disk ------------------------------------------------------------------------------------------------
 
 
-def _place(room: NotesService, proposal_id: str) -> Path:
+def _proposal_path(service: NotesService, proposal_id: str) -> Path:
     if not proposal_id or not all(character in "0123456789abcdef-" for character in proposal_id):
         raise InvalidInputError(f"{proposal_id[:80]!a} is not the id of a proposal")
-    return room.settings.data / "notes_proposals" / room.identity.workspace[:16] / f"{proposal_id}.json"
+    return service.settings.data / "notes_proposals" / service.identity.workspace[:16] / f"{proposal_id}.json"
 
 
-def _keep(room: NotesService, proposal: Proposal) -> None:
-    place = _place(room, proposal.id)
+def _save(service: NotesService, proposal: Proposal) -> None:
+    place = _proposal_path(service, proposal.id)
     place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     place.touch(0o600)
     place.write_text(json.dumps(asdict(proposal), ensure_ascii=False), "utf-8")
 
 
-def _kept(room: NotesService, proposal_id: object) -> Proposal:
+def _load(service: NotesService, proposal_id: object) -> Proposal:
     if not isinstance(proposal_id, str):
         raise InvalidInputError(f"a proposal or its id is needed, not {type(proposal_id).__name__}")
-    place = _place(room, proposal_id.strip())
+    place = _proposal_path(service, proposal_id.strip())
     try:
         data = json.loads(place.read_text("utf-8"))
     except FileNotFoundError:

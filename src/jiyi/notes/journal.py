@@ -1,13 +1,12 @@
-"""What was appended lately, so that nothing is lost between an append and a program that saves by renaming.
+"""The journal of recent appends, by which `jiyi.notes.recovery` finds entries that another program overwrote.
 
-Such a program reads a file, and some time later puts its own version in its place. An entry that was appended in
-between is not in that version. The journal holds the last entries of each process, with the file they went to: whoever
-looks at the workspace next sees that the file is another one and lacks an entry that was written seconds before, and
-writes it again. It also holds what a process was about to write when it was killed, so half an entry is made whole.
+A program that saves by renaming reads a file and later puts its own version in its place. An entry that was appended in
+between is not in that version. The journal holds the last entries of each process with the file they went to. It also
+holds what a process was about to write when it was killed, so that half an entry can be completed.
 
-Each process has a file of its own and keeps it locked while it lives. When everything was compared with the files of
-the workspace, that moment is noted (`Journal.looked`): only then are older entries beyond doubt. Nothing here waits for
-the disk: after a power cut the note files alone count.
+Each process has a journal file of its own and keeps it locked while it runs. `Journal.mark_checked` records the moment
+at which all entries were compared with the files; older entries need no further check. The journal is not synced:
+after a power cut only the note files count.
 """
 
 from __future__ import annotations
@@ -30,9 +29,9 @@ GRACE_SECONDS: Final = 10.0
 _KEEP_SECONDS: Final = 600.0
 _ROTATE_BYTES: Final = 128 << 10
 _SUFFIX: Final = ".jsonl"
-_LOOKED: Final = "looked"
-_LOOK_AGAIN: Final = 10**9
-_MAX_OLDER: Final = 4
+_CHECKED: Final = "looked"
+_CHECK_INTERVAL: Final = 10**9
+_MAX_OLD_FILES: Final = 4
 
 
 class Record(NamedTuple):
@@ -50,7 +49,7 @@ class Record(NamedTuple):
     """How often it was written again."""
 
 
-class _Done(NamedTuple):
+class _Written(NamedTuple):
     """An entry is in a file since then."""
 
     id: str
@@ -59,7 +58,7 @@ class _Done(NamedTuple):
     at: int
 
 
-class _Gone(NamedTuple):
+class _Removed(NamedTuple):
     """An entry was taken out."""
 
     id: str
@@ -118,7 +117,7 @@ class Journal:
         self._owner = self._size = 0
         self._older: list[int] = []
         self._guard = threading.Lock()
-        self._known: dict[Path, _Known] = {}
+        self._known: dict[Path, _JournalFile] = {}
         self._reading = threading.Lock()
 
     def intend(self, record: Record) -> None:
@@ -135,7 +134,7 @@ class Journal:
         self._write(f'{{"id":"{entry_id}","file":"{file}","restored":{restored},"at":{now}}}\n')
         return now
 
-    def taken_out(self, entry_id: str) -> None:
+    def removed(self, entry_id: str) -> None:
         """It leaves its file on purpose: nobody shall write it again."""
         self._write(f'{{"id":"{entry_id}","gone":true}}\n')
 
@@ -147,9 +146,9 @@ class Journal:
         """
         intents: dict[str, Record] = {}
         dead: set[str] = set()
-        done: dict[str, _Done] = {}
+        done: dict[str, _Written] = {}
         gone: set[str] = set()
-        settled = self._last_look() - int(GRACE_SECONDS * 1e9)
+        settled = self._last_check() - int(GRACE_SECONDS * 1e9)
         needless = min(settled, time.time_ns() - int(_KEEP_SECONDS * 1e9))
         for journal in self._journals():
             for line in journal.lines:
@@ -158,7 +157,7 @@ class Journal:
                         intents[line.id] = line
                     if not journal.alive:
                         dead.add(line.id)
-                elif isinstance(line, _Gone):
+                elif isinstance(line, _Removed):
                     gone.add(line.id)
                 elif line.id not in done or line.restored >= done[line.id].restored:
                     done[line.id] = line
@@ -174,25 +173,25 @@ class Journal:
         begun = [record for key, record in intents.items() if key not in done and key in dead and key not in gone]
         return sorted(written, key=lambda record: record.written), begun
 
-    def looked(self, moment: int) -> None:
+    def mark_checked(self, moment: int) -> None:
         """Everything in the journals of this moment was compared with the files, and what was missing is there."""
-        if moment - self._last_look() < _LOOK_AGAIN:
+        if moment - self._last_check() < _CHECK_INTERVAL:
             return
         # Where this cannot be noted, or nothing was ever appended, the next look has more to compare and that is all.
         with suppress(OSError):
-            descriptor = os.open(self._folder / _LOOKED, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            descriptor = os.open(self._folder / _CHECKED, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
             try:
                 os.utime(descriptor, ns=(moment, moment))
             finally:
                 os.close(descriptor)
 
-    def _last_look(self) -> int:
+    def _last_check(self) -> int:
         try:
-            return (self._folder / _LOOKED).stat().st_mtime_ns
+            return (self._folder / _CHECKED).stat().st_mtime_ns
         except OSError:
             return 0
 
-    def _journals(self) -> list[_Known]:
+    def _journals(self) -> list[_JournalFile]:
         """All journals, read as far as they go; of what was read before only the rest is read."""
         with self._reading:
             try:
@@ -233,7 +232,7 @@ class Journal:
         if self._own is not None and self._owner == os.getpid():
             # Kept locked for a while; when it is let go, others treat it like that of a process that has ended.
             self._older.append(self._own)
-            if len(self._older) > _MAX_OLDER:
+            if len(self._older) > _MAX_OLD_FILES:
                 os.close(self._older.pop(0))
         self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         path = self._folder / f"{os.getpid()}-{os.urandom(6).hex()}{_SUFFIX}"
@@ -244,7 +243,7 @@ class Journal:
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
+class _JournalFile:
     """One journal, as far as it was read."""
 
     path: Path
@@ -253,10 +252,10 @@ class _Known:
     """Whether its process lives."""
     changed: int
     read: int
-    lines: list[Record | _Done | _Gone]
+    lines: list[Record | _Written | _Removed]
 
 
-def _read(path: Path, before: _Known | None) -> _Known | None:
+def _read(path: Path, before: _JournalFile | None) -> _JournalFile | None:
     """What a journal says; `None` when it is gone."""
     import fcntl
 
@@ -279,17 +278,17 @@ def _read(path: Path, before: _Known | None) -> _Known | None:
     lines = [] if before is None else before.lines
     if end:
         lines = [*lines, *_parsed(data[:end])]
-    return _Known(path, status.st_ino, alive, status.st_mtime_ns, start + end, lines)
+    return _JournalFile(path, status.st_ino, alive, status.st_mtime_ns, start + end, lines)
 
 
-def _parsed(data: bytes) -> Iterator[Record | _Done | _Gone]:
+def _parsed(data: bytes) -> Iterator[Record | _Written | _Removed]:
     for line in data.splitlines():
         # A line that says something else is not ours.
         with suppress(ValueError, KeyError, TypeError):
             said = json.loads(line)
             if "gone" in said:
-                yield _Gone(said["id"])
+                yield _Removed(said["id"])
             elif "path" in said:
                 yield Record(said["id"], said["path"], said["text"], said["written"], restored=said["restored"])
             else:
-                yield _Done(said["id"], said["file"], said["restored"], said["at"])
+                yield _Written(said["id"], said["file"], said["restored"], said["at"])

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Final
 
 from jiyi.errors import InvalidInputError, NoteConflictError, NotesError
 from jiyi.model import clock
-from jiyi.notes import decoding
-from jiyi.notes.files import LONG_TERM
+from jiyi.notes import text_encoding
 from jiyi.notes.markdown import headings_in
+from jiyi.notes.paths import LONG_TERM
 
 if TYPE_CHECKING:
     from jiyi.notes.service import NotesService
@@ -79,15 +79,15 @@ def digest_of(data: bytes) -> str:
     return hashlib.blake2b(data, digest_size=16).hexdigest()
 
 
-def read_long_term(room: NotesService) -> LongTerm:
+def read_long_term(service: NotesService) -> LongTerm:
     """MEMORY.md; empty when there is none. What cannot be read is an error, never empty."""
     try:
-        data, _ = room.files.read(LONG_TERM, most=room.settings.append.file_bytes)
+        data, _ = service.files.read(LONG_TERM, most=service.settings.append.file_bytes)
     except FileNotFoundError:
-        return LongTerm(b"", "", decoding.UTF_8)
+        return LongTerm(b"", "", text_encoding.UTF_8)
     try:
-        text, encoding = decoding.decode(data)
-    except decoding.UndecodableError as error:
+        text, encoding = text_encoding.decode(data)
+    except text_encoding.UndecodableError as error:
         raise NotesError(f"{LONG_TERM} cannot be read: {error}") from None
     return LongTerm(data, text, encoding)
 
@@ -127,38 +127,38 @@ def diff_of(before: str, after: str) -> str:
     return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
 
 
-def replace_long_term(room: NotesService, before: LongTerm, text: str) -> str:
+def replace_long_term(service: NotesService, before: LongTerm, text: str) -> str:
     """Put the text in place of what was read, after a backup; returns where that is.
 
     `NoteConflictError`, and nothing overwritten, when the file is not what was read any more.
     """
     data = before.encoded(text)
     if not before.data:
-        if not room.files.create(LONG_TERM, data):
+        if not service.files.create(LONG_TERM, data):
             raise _conflict()
         return ""
-    with room.lock.hold():
+    with service.lock.hold():
         backup = _new_backup()
         # The file itself gets a second name: also what is written to it in this very moment is in the backup.
-        room.files.keep_copy(LONG_TERM, backup)
-        if _read(room, backup) != before.data:
+        service.files.keep_copy(LONG_TERM, backup)
+        if _read(service, backup) != before.data:
             with suppress(NotesError, InvalidInputError):
-                room.files.remove(backup)
+                service.files.remove(backup)
             raise _conflict()
-        room.files.replace(LONG_TERM, data)
-        if _read(room, backup) != before.data:
-            room.files.move(backup, LONG_TERM)
+        service.files.replace(LONG_TERM, data)
+        if _read(service, backup) != before.data:
+            service.files.move(backup, LONG_TERM)
             raise _conflict()
-        _thin_out(room)
+        _delete_old_backups(service)
     return backup
 
 
-def _thin_out(room: NotesService) -> None:
+def _delete_old_backups(service: NotesService) -> None:
     """Delete all backups but the newest. What people have put beside them stays."""
     try:
-        own = sorted(name for name in room.files.names(BACKUPS) if _BACKUP.fullmatch(name))
+        own = sorted(name for name in service.files.names(BACKUPS) if _BACKUP.fullmatch(name))
         for name in own[:-KEPT_BACKUPS]:
-            room.files.remove(f"{BACKUPS}/{name}")
+            service.files.remove(f"{BACKUPS}/{name}")
     except (NotesError, InvalidInputError) as error:
         # The change itself is done: too many backups are no reason to say that it is not.
         _log.warning("old backups could not be deleted: %s", error)
@@ -175,8 +175,8 @@ def _new_backup() -> str:
     return f"{BACKUPS}/MEMORY.{stamp}.md"
 
 
-def _read(room: NotesService, path: str) -> bytes:
-    return room.files.read(path, most=2 * room.settings.append.file_bytes)[0]
+def _read(service: NotesService, path: str) -> bytes:
+    return service.files.read(path, most=2 * service.settings.append.file_bytes)[0]
 
 
 def _item(addition: Addition) -> list[str]:

@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import date
 from typing import Any, Final
 
+from jiyi.model.note import SEPARATOR
 from jiyi.notes import entries
 from jiyi.notes.entries import NoteEntry
 from jiyi.text import split_chunks
@@ -27,7 +27,6 @@ _ITEM: Final = re.compile(r" {0,3}(?:[-*+]|\d{1,9}[.)])(?:[ \t]+\S|[ \t]*\Z)")
 _BLOCK_START: Final = re.compile(r" {0,3}(?:#{1,6}(?:[ \t]|\Z)|`{3}|~{3}|>|[-*+][ \t]|\d{1,9}[.)][ \t])")
 _FRONT_MATTER: Final = "---"
 _MAX_FRONT_MATTER_LINES: Final = 200
-_DAY: Final = re.compile(r"(?P<day>\d{4}-\d\d-\d\d)(?!\d)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,15 +66,6 @@ class _Unit:
     level: int = 0
     title: str = ""
     entry: NoteEntry | None = None
-
-
-def day_of(path: str) -> date | None:
-    """The day that a file name begins with."""
-    match = _DAY.match(path.rpartition("/")[2])
-    try:
-        return date.fromisoformat(match["day"]) if match else None
-    except ValueError:
-        return None
 
 
 def lines_of(text: str) -> list[str]:
@@ -295,3 +285,22 @@ def headings_in(lines: Sequence[str]) -> list[tuple[int, int, str]]:
     placed = {entry.start_line - 1: entry for entry in entries.parse(lines)}
     begin, _ = _front_matter(lines)
     return [(unit.start, unit.level, unit.title) for unit in _units(lines, begin, placed) if unit.kind == "heading"]
+
+
+def with_headings(above: Sequence[str], text: str) -> str:
+    """What is indexed of a piece: a text is about what its headings say."""
+    return f"{without_nul(SEPARATOR.join(above))}\n\n{text}" if above else text
+
+
+def without_headings(content: str, headings: Sequence[str]) -> str:
+    """The text of a piece again, from what is indexed of it."""
+    for count in range(len(headings), 0, -1):
+        prefix = with_headings(headings[:count], "")
+        if content.startswith(prefix):
+            return content[len(prefix) :]
+    return content
+
+
+def without_nul(text: str) -> str:
+    """Without NUL, which no database takes as text."""
+    return text.replace("\x00", " ")

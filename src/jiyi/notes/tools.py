@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from jiyi.errors import InvalidInputError
+from jiyi.model.daily_note import DAY_FORMAT
 from jiyi.model.tools import Tool
-from jiyi.notes.service import check_kind
+from jiyi.notes.visibility import check_kind
 
 if TYPE_CHECKING:
     from jiyi.notes.service import NotesService
 
-_DAY: Final = "YYYY-MM-DD"
 _DEFAULT_LINES: Final = 200
 
 MEMORY_SEARCH: Final = Tool(
@@ -23,8 +23,8 @@ MEMORY_SEARCH: Final = Tool(
         "query": {"type": "string", "description": "A question or words, in any language."},
         "limit": {"type": "integer", "minimum": 1, "maximum": 50, "description": "How many pieces at most; 10."},
         "path": {"type": "string", "description": "Only this note or folder, e.g. memory/2026-11-15.md."},
-        "since": {"type": "string", "description": f"Not before this day, {_DAY}."},
-        "until": {"type": "string", "description": f"Not after this day, {_DAY}."},
+        "since": {"type": "string", "description": f"Not before this day, {DAY_FORMAT}."},
+        "until": {"type": "string", "description": f"Not after this day, {DAY_FORMAT}."},
     },
     ("query",),
 )
@@ -52,17 +52,17 @@ def definitions() -> list[dict[str, Any]]:
     return [tool.definition() for tool in TOOLS]
 
 
-def call(room: NotesService, name: str, arguments: Mapping[str, Any] | str, kind: str) -> dict[str, Any]:
+def call(service: NotesService, name: str, arguments: Mapping[str, Any] | str, kind: str) -> dict[str, Any]:
     """Check the arguments and do it. Workspace, scope and kind of session are the caller's."""
     check_kind(kind)
     tool = next((tool for tool in TOOLS if tool.name == name), None)
     if tool is None:
         raise InvalidInputError(f"there is no tool {ascii(name)[:80]}; known are {', '.join(t.name for t in TOOLS)}")
-    return _CALLS[tool.name](room, tool.check(arguments), kind)
+    return _CALLS[tool.name](service, tool.check(arguments), kind)
 
 
-def _search(room: NotesService, given: dict[str, Any], kind: str) -> dict[str, Any]:
-    hits = room.search(given.pop("query"), given.pop("limit", 10), kind=kind, **given)
+def _search(service: NotesService, given: dict[str, Any], kind: str) -> dict[str, Any]:
+    hits = service.searcher.search(given.pop("query"), given.pop("limit", 10), kind=kind, **given)
     return {
         "hits": [
             {
@@ -78,15 +78,15 @@ def _search(room: NotesService, given: dict[str, Any], kind: str) -> dict[str, A
     }
 
 
-def _append(room: NotesService, given: dict[str, Any], kind: str) -> dict[str, Any]:
-    written = room.append(given["text"], kind=kind, by="agent")
+def _append(service: NotesService, given: dict[str, Any], kind: str) -> dict[str, Any]:
+    written = service.append(given["text"], kind=kind, by="agent")
     return {"id": written.id, "path": written.path}
 
 
-def _get(room: NotesService, given: dict[str, Any], kind: str) -> dict[str, Any]:
+def _get(service: NotesService, given: dict[str, Any], kind: str) -> dict[str, Any]:
     first = given.get("from", 1)
     last = given.get("to", first + _DEFAULT_LINES - 1)
-    return room.get(given["path"], first, last, kind=kind).to_dict()
+    return service.get(given["path"], first, last, kind=kind).to_dict()
 
 
 _CALLS: Final[dict[str, Callable[[NotesService, dict[str, Any], str], dict[str, Any]]]] = {

@@ -232,8 +232,8 @@ def notes_room(
     written: Callable[[], None],
 ) -> NotesService:
     """The room of the workspace that the settings name."""
-    from jiyi.notes.append import AppendLimits
-    from jiyi.notes.service import NotesService, NotesSettings
+    from jiyi.notes.dependencies import AppendLimits, NotesDeps, NotesSettings
+    from jiyi.notes.service import NotesService
     from jiyi.text.token_count import counter_for
 
     settings = parts.settings
@@ -253,7 +253,7 @@ def notes_room(
             append=AppendLimits(
                 settings.max_note_entry_bytes, settings.max_note_day_bytes, settings.max_note_file_bytes
             ),
-            patience=settings.busy_timeout,
+            lock_timeout=settings.busy_timeout,
             context_file_tokens=settings.context_file_tokens,
             long_term_tokens=settings.long_term_tokens,
             daily_tokens=settings.daily_note_tokens,
@@ -261,10 +261,7 @@ def notes_room(
             model=parts.model,
             counter=counter_for(settings.llm_model),
         ),
-        parts.store,
-        parts.chats,
-        recall,
-        written,
+        NotesDeps(parts.store, parts.chats, recall, written),
     )
 
 

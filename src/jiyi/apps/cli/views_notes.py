@@ -11,10 +11,10 @@ from jiyi.apps.cli.sanitize import one_line, visible
 
 if TYPE_CHECKING:
     from jiyi.model.note import NoteHit, ScanReport
-    from jiyi.notes.candidates import TakenCandidates
+    from jiyi.notes.candidates import CandidateReport
     from jiyi.notes.curation import Accepted, Proposal
     from jiyi.notes.entries import PlacedEntry
-    from jiyi.notes.import_export import Imported
+    from jiyi.notes.workspace_import import Imported
 
 _MOST = 2_000
 
@@ -142,7 +142,7 @@ def accepted(done: Accepted) -> list[Block]:
     return blocks
 
 
-def taken(done: TakenCandidates) -> list[Block]:
+def taken(done: CandidateReport) -> list[Block]:
     """What became of the candidates."""
     blocks: list[Block] = [text(f"{len(done.written)} written down", "good")]
     blocks += [text(f"{visible(note.path)}  {note.id}", "dim") for note in done.written]
