@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from jiyi.errors import InvalidInputError, NoteConflictError, NotesError
 from jiyi.notes import entries
 from jiyi.notes.append import Appender
-from jiyi.notes.file_identity import file_origin
+from jiyi.notes.file_identity import file_clock, file_origin
 from jiyi.notes.files import AppendTarget, Files
 from jiyi.notes.journal import Journal, Lock, Record
 from jiyi.notes.markdown import lines_of
@@ -109,7 +109,7 @@ def test_eight_processes_and_an_editor_that_saves_by_renaming_lose_nothing(tmp_p
 def test_an_entry_goes_to_the_note_of_the_local_day_with_its_time_in_utc(desk: Desk) -> None:
     done = desk.notes.memory_append("刚过午夜", at=NEAR_MIDNIGHT)
     assert done.path == "memory/2026-11-16.md"
-    assert desk.read(done.path).startswith("# 2026-11-16\n\n- **00:30** <!-- jiyi id=")
+    assert desk.read(done.path).startswith("# 2026-11-16\n\n- **00:30** 刚过午夜 <!-- jiyi ")
     [entry] = entries_in(desk.root / done.path)
     assert entry.at == done.at == NEAR_MIDNIGHT
     assert entry.offset.total_seconds() == 8 * 3600
@@ -135,7 +135,7 @@ def test_any_text_through_append_parse_search_and_get_is_unchanged(
     tmp_path_factory: pytest.TempPathFactory, text: str
 ) -> None:
     folder = tmp_path_factory.mktemp("law")
-    with AgentMemory.open(folder / "data", workspace=folder, **QUICK) as memory:
+    with AgentMemory.open(folder / "data", workspace=folder, **QUICK, time_zone="Asia/Shanghai") as memory:
         if text.isspace():
             with pytest.raises(InvalidInputError):
                 memory.notes.memory_append(text)
@@ -145,9 +145,10 @@ def test_any_text_through_append_parse_search_and_get_is_unchanged(
         assert entry.text == f"zebra {text}"
         [hit] = memory.notes.memory_search("zebra", mode="keyword")
         assert hit.content == f"zebra {text}"
-        shown = memory.notes.memory_get(hit.path, hit.start_line, hit.end_line)
-        [again] = entries.parse(shown.text.split("\n"))
-        assert again.entry.text == f"zebra {text}"
+        shown = memory.notes.memory_get(hit.path, hit.start_line, hit.end_line).text
+        first, *rest = shown.removesuffix("\n").split("\n")
+        read = [first.removeprefix("- **00:30** "), *(line.removeprefix("  ") for line in rest)]
+        assert "\n".join(read) == f"zebra {text}"
 
 
 def test_files_that_are_not_utf_8_get_entries_in_their_own_encoding(desk: Desk) -> None:
@@ -249,8 +250,8 @@ def saved_by_rename(file: Path, text: str) -> None:
     temporary.replace(file)
 
 
-def entry(text: str, entry_id: str = "e-1") -> entries.NoteEntry:
-    return make_entry(entry_id, text, NEAR_MIDNIGHT, UTC, by="user", source="")
+def entry(text: str, name: str = "e-1") -> entries.NoteEntry:
+    return make_entry(entries.new_entry_id(NEAR_MIDNIGHT, name), text, NEAR_MIDNIGHT, UTC, by="user", source="")
 
 
 def test_a_file_that_is_replaced_under_the_write_gets_the_entry_again_and_the_conflict_is_told(desk: Desk) -> None:
@@ -287,8 +288,8 @@ def test_what_is_done_to_the_file_between_two_appends_is_noticed_before_the_seco
     assert [e.text for e in entries_in(day)] == ["first", "second"]
     day.unlink()
     assert not desk.notes.memory_append("third", at=NEAR_MIDNIGHT).conflict
-    # So soon after they were written, the others are taken as overwritten.
-    assert sorted(e.text for e in entries_in(day)) == ["first", "second", "third"]
+    # What was in a file that is deleted is deleted with it.
+    assert [e.text for e in entries_in(day)] == ["third"]
     elsewhere = tmp_path / "elsewhere"
     (desk.root / "memory").rename(elsewhere)
     (desk.root / "memory").mkdir()
@@ -348,18 +349,15 @@ def test_a_stale_save_after_the_acknowledgement_is_noticed_and_both_texts_are_ke
     assert "overwritten" in caplog.text
 
 
-def test_what_was_written_again_once_and_is_deleted_again_stays_deleted(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_was_written_again_once_and_is_deleted_again_stays_deleted(desk: Desk) -> None:
     desk.notes.memory_append("unwanted", at=NEAR_MIDNIGHT)
     file = desk.root / "memory/2026-11-16.md"
-    saved_by_rename(file, "# 2026-11-16\n")
+    saved_by_rename(file, "another program\n")
     assert len(desk.notes.scan().restored) == 1
-    # As if the second deletion came later than any program would be.
-    monkeypatch.setattr("jiyi.notes.append.GRACE_SECONDS", -1.0)
-    saved_by_rename(file, "# 2026-11-16\n")
-    assert desk.notes.scan().restored == ()
-    assert desk.found("unwanted") == []
+    for _ in range(2):
+        saved_by_rename(file, "another program\n")
+        assert desk.notes.scan().restored == ()
+        assert desk.found("unwanted") == []
 
 
 def test_an_entry_that_is_deleted_in_the_file_itself_stays_deleted(desk: Desk) -> None:
@@ -464,7 +462,7 @@ def test_an_entry_for_which_the_disk_took_long_is_protected_from_the_moment_it_w
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = desk.write("memory/2026-11-16.md", "stale\n")
-    real_time, real_sync = time.time_ns, os.fsync
+    real_time, real_sync = file_clock, os.fsync
     slow = 20 * 10**9
 
     def sync(descriptor: int) -> None:
@@ -472,11 +470,12 @@ def test_an_entry_for_which_the_disk_took_long_is_protected_from_the_moment_it_w
         real_sync(descriptor)
         slow = 0
 
-    monkeypatch.setattr("jiyi.notes.append.time.time_ns", lambda: real_time() - slow)
+    for module in ("append", "journal"):
+        monkeypatch.setattr(f"jiyi.notes.{module}.file_clock", lambda: real_time() - slow)
     monkeypatch.setattr("jiyi.notes.append.os.fsync", sync)
     done = desk.notes.memory_append("written slowly", at=NEAR_MIDNIGHT)
     assert slow == 0
-    saved_by_rename(file, "stale\n")
+    saved_by_rename(file, "stale and edited\n")
     assert desk.notes.scan().restored == (done.id,)
 
 
@@ -525,7 +524,7 @@ def test_each_entry_has_the_local_time_of_its_own_minute(
             assert done.path == f"memory/{local.date()}.md"
             [entry] = [e for e in entries_in(desk.root / done.path) if e.id == done.id]
             assert (entry.at, entry.offset, entry.text) == (at, timedelta(hours=hours), text)
-            assert f"- **{shown}** <!-- jiyi id={done.id} " in desk.read(done.path)
+            assert f"- **{shown}** {text} <!-- jiyi {done.id} " in desk.read(done.path)
 
 
 def test_a_zone_whose_minutes_are_not_those_of_utc_is_worked_out_for_each_entry(
@@ -538,7 +537,7 @@ def test_a_zone_whose_minutes_are_not_those_of_utc_is_worked_out_for_each_entry(
         at = datetime(2026, 11, 15, 12, 0, second, tzinfo=UTC)
         monkeypatch.setattr("jiyi.model.clock.utc_now", lambda at=at: at)
         done = desk.notes.memory_append("text")
-        assert f"- **{shown}** <!-- jiyi id={done.id} " in desk.read(done.path)
+        assert f"- **{shown}** text <!-- jiyi {done.id} " in desk.read(done.path)
 
 
 def test_a_journal_that_another_process_is_just_making_is_not_cleared_away(tmp_path: Path) -> None:
@@ -582,6 +581,7 @@ def test_an_entry_that_is_in_its_file_is_acknowledged_even_if_others_cannot_be_r
     saved_by_rename(file, "stale\n")
     with ThreadPoolExecutor(1) as elsewhere, room.lock.hold():
         done = elsewhere.submit(appender.append, entry("ours", "e-2"), "memory/day.md", lambda: "#").result()
-    assert (done.id, [e.text for e in entries_in(file)]) == ("e-2", ["ours"])
-    assert desk.notes.scan().restored == ("e-1",)
+    assert [e.text for e in entries_in(file)] == ["ours"]
+    assert done.id == entry("ours", "e-2").id
+    assert desk.notes.scan().restored == (entry("lost", "e-1").id,)
     assert [e.text for e in entries_in(file)] == ["ours", "lost"]

@@ -195,7 +195,7 @@ class NoteHit:
 
 @dataclass(frozen=True, slots=True)
 class NoteText:
-    """Lines of a note, exactly as they stand in the file."""
+    """Lines of a note as they stand in the file, but for comments for programs."""
 
     path: str
     start_line: int

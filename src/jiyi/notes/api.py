@@ -118,7 +118,7 @@ class Notes:
     async def memory_get(
         self, path: str, from_line: int = 1, to_line: int | None = None, *, kind: str = "main"
     ) -> NoteText:
-        """Lines of a note exactly as they stand in the file, both ends included."""
+        """Lines of a note as they stand in the file, but for comments for programs; both ends included."""
         return await self._run(self._service().get, path, from_line, to_line, kind=kind)
 
     # --- prompts and tools --------------------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ from jiyi.errors import InvalidInputError
 from jiyi.model.daily_note import local_day, neighbouring_days
 from jiyi.model.limits import check_whole
 from jiyi.model.note import AppendedNote
+from jiyi.notes.entries import new_entry_id
 
 if TYPE_CHECKING:
     from jiyi.model.chat import Candidate
@@ -61,7 +62,7 @@ def _write_candidate(service: NotesService, candidate: Candidate, report: Candid
             by="agent",
             source=source_of(candidate),
             at=candidate.created_at,
-            entry_id=candidate.id,
+            entry_id=entry_id_of(candidate),
         )
     except InvalidInputError as error:
         report.refused[candidate.id] = str(error)
@@ -71,15 +72,21 @@ def _write_candidate(service: NotesService, candidate: Candidate, report: Candid
 
 
 def source_of(candidate: Candidate) -> str:
-    """Where it was said: `chat:session#first..last`, with the ids of the messages."""
+    """Where it was said: `chat:session#12-14`, with the positions of the messages in the session."""
     session = quote(candidate.session_id, safe="")
-    return f"chat:{session}#{candidate.first_message_id}..{candidate.last_message_id}"
+    first, last = candidate.first_position, candidate.last_position
+    return f"chat:{session}#{first}" if first == last else f"chat:{session}#{first}-{last}"
+
+
+def entry_id_of(candidate: Candidate) -> str:
+    """The id of the entry that a candidate becomes, the same each time."""
+    return new_entry_id(candidate.created_at, candidate.id)
 
 
 def _find_entry(service: NotesService, candidate: Candidate) -> AppendedNote | None:
     """Its entry, if it was written and the candidate not marked any more. A changed time zone may shift the day."""
     for day in neighbouring_days(local_day(candidate.created_at, service.settings.zone())):
         path, found = service.entries_of_day(day)
-        if any(placed.entry.id == candidate.id for placed in found):
-            return AppendedNote(candidate.id, path, candidate.created_at, new=False)
+        if any(placed.entry.id == entry_id_of(candidate) for placed in found):
+            return AppendedNote(entry_id_of(candidate), path, candidate.created_at, new=False)
     return None

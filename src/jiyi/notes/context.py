@@ -221,8 +221,4 @@ def _middle_out(file: _BudgetedFile) -> tuple[str, int]:
 
 def _for_reading(text: str) -> list[str]:
     """The lines of a file without the comments that are for programs; their numbers stay the same."""
-    lines = lines_of(text)
-    for placed in entries.parse(lines):
-        line = lines[placed.start_line - 1]
-        lines[placed.start_line - 1] = line[: line.index(" <!-- jiyi ")]
-    return lines
+    return [entries.without_comment(line) for line in lines_of(text)]

@@ -17,7 +17,7 @@ from typing import Final
 
 from jiyi.errors import InvalidInputError, NotesError
 from jiyi.model.note import FileStamp
-from jiyi.notes.file_identity import file_identity, file_origin
+from jiyi.notes.file_identity import ContentDigest, file_identity
 from jiyi.notes.listing import FOLDER_FLAGS, LINK_REMEDY, NO_LINK, Listing, entries_of, kind_of, list_notes, stamp_of
 
 _CAN_WALK: Final = os.open in os.supports_dir_fd
@@ -33,6 +33,17 @@ class AppendTarget:
         self._place = place
         status = os.fstat(descriptor)
         self._inode, self._device = status.st_ino, status.st_dev
+        self._digest = ContentDigest()
+
+    def end(self) -> int:
+        """Where the last write ended."""
+        return os.lseek(self.descriptor, 0, os.SEEK_CUR)
+
+    def digest_before(self, end: int) -> str:
+        """The digest of the bytes up to there; only what was added since the last call is read."""
+        if end < self._digest.size:
+            self._digest = ContentDigest()
+        return self._digest.add(os.pread(self.descriptor, end - self._digest.size, self._digest.size))
 
     def in_place(self) -> os.stat_result | None:
         """What the system says of the file if its path still leads to it; `None` when another, or none, is there."""
@@ -108,11 +119,11 @@ class Files:
             action = "read" if flags & os.O_ACCMODE == os.O_RDONLY else "written"
             raise _failed(self.root, path, action, error) from error
 
-    def origin(self, path: str) -> tuple[str, int] | None:
-        """Which file it is (see `identity`), and when it came to be, in nanoseconds; `None` when there is none."""
+    def identity(self, path: str) -> str | None:
+        """Which file it is (see `file_identity`); `None` when there is none."""
         try:
             with self.opened(path, os.O_RDONLY) as descriptor:
-                return file_identity(descriptor), file_origin(descriptor)
+                return file_identity(descriptor)
         except FileNotFoundError:
             return None
 

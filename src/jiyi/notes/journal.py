@@ -23,9 +23,11 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from jiyi.errors import NotesError
+from jiyi.notes.file_identity import file_clock
 
-GRACE_SECONDS: Final = 10.0
-"""An entry that is missing from a file that was replaced so soon after it is taken as overwritten, not as deleted."""
+_CHECK_SECONDS: Final = 10.0
+"""How long an entry is compared with its file again after a check."""
+UNKNOWN_START: Final = -1
 _KEEP_SECONDS: Final = 600.0
 _ROTATE_BYTES: Final = 128 << 10
 _SUFFIX: Final = ".jsonl"
@@ -47,6 +49,10 @@ class Record(NamedTuple):
     """The identity of the file it went to; empty while it is not known to be there."""
     restored: int = 0
     """How often it was written again."""
+    start: int = UNKNOWN_START
+    """Where it began in that file."""
+    base: str = ""
+    """The digest of what stood in the file before it."""
 
 
 class _Written(NamedTuple):
@@ -56,6 +62,8 @@ class _Written(NamedTuple):
     file: str
     restored: int
     at: int
+    start: int
+    base: str
 
 
 class _Removed(NamedTuple):
@@ -127,15 +135,17 @@ class Journal:
             f'"restored":{record.restored},"text":{encode_basestring(record.text)}}}\n'
         )
 
-    def done(self, entry_id: str, file: str, restored: int) -> int:
+    def done(self, entry_id: str, file: str, restored: int, start: int = UNKNOWN_START, base: str = "") -> int:
         """It is in the file with this identity, since a moment that is written down and returned."""
-        # Since the intention, the disk or another process may have kept it waiting for long.
-        now = time.time_ns()
-        self._write(f'{{"id":"{entry_id}","file":"{file}","restored":{restored},"at":{now}}}\n')
+        # The disk or another process may have delayed the write since `intend`.
+        now = file_clock()
+        self._write(
+            f'{{"id":"{entry_id}","file":"{file}","restored":{restored},"at":{now},"start":{start},"base":"{base}"}}\n'
+        )
         return now
 
     def removed(self, entry_id: str) -> None:
-        """It leaves its file on purpose: nobody shall write it again."""
+        """It was deleted on purpose: it is not written again."""
         self._write(f'{{"id":"{entry_id}","gone":true}}\n')
 
     def recent(self) -> tuple[list[Record], list[Record]]:
@@ -148,7 +158,7 @@ class Journal:
         dead: set[str] = set()
         done: dict[str, _Written] = {}
         gone: set[str] = set()
-        settled = self._last_check() - int(GRACE_SECONDS * 1e9)
+        settled = self._last_check() - int(_CHECK_SECONDS * 1e9)
         needless = min(settled, time.time_ns() - int(_KEEP_SECONDS * 1e9))
         for journal in self._journals():
             for line in journal.lines:
@@ -166,7 +176,16 @@ class Journal:
                 with suppress(OSError):
                     journal.path.unlink()
         written = [
-            Record(key, record.path, record.text, max(record.written, last.at), last.file, record.restored)
+            Record(
+                key,
+                record.path,
+                record.text,
+                max(record.written, last.at),
+                last.file,
+                record.restored,
+                last.start,
+                last.base,
+            )
             for key, last in done.items()
             if last.at >= settled and key not in gone and (record := intents.get(key)) is not None
         ]
@@ -291,4 +310,11 @@ def _parsed(data: bytes) -> Iterator[Record | _Written | _Removed]:
             elif "path" in said:
                 yield Record(said["id"], said["path"], said["text"], said["written"], restored=said["restored"])
             else:
-                yield _Written(said["id"], said["file"], said["restored"], said["at"])
+                yield _Written(
+                    said["id"],
+                    said["file"],
+                    said["restored"],
+                    said["at"],
+                    said.get("start", UNKNOWN_START),
+                    said.get("base", ""),
+                )

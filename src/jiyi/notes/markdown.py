@@ -80,7 +80,7 @@ def take_apart(text: str) -> Document:
     """The pieces of a Markdown text and its front matter."""
     lines = lines_of(text)
     placed = {entry.start_line - 1: entry for entry in entries.parse(lines)}
-    clean = [line.removesuffix("\r") for line in lines]
+    clean = [entries.without_comment(line.removesuffix("\r")) for line in lines]
     begin, properties = _front_matter(clean)
     units = [_Unit(0, begin)] if begin else []
     units += _units(clean, begin, placed)
@@ -248,10 +248,11 @@ def _entry_pieces(unit: _Unit, entry: NoteEntry, headings: tuple[str, ...]) -> I
             yield Piece(unit.start + 1, unit.end, headings, headings, entry.text, entry)
         return
     body = entry.text.split("\n")
+    # In the first format of entries the text begins on the line after the comment.
+    shift = unit.start + max(unit.end - unit.start - len(body), 0)
     for first, last, text in _parts(body, 0, len(body)):
-        # The text begins on the line after the comment.
-        begin = unit.start if first == 0 else unit.start + 1 + first
-        yield Piece(begin + 1, unit.start + 1 + last, headings, headings, text, entry)
+        begin = unit.start if first == 0 else shift + first
+        yield Piece(begin + 1, shift + last, headings, headings, text, entry)
 
 
 def _parts(lines: Sequence[str], start: int, end: int) -> Iterator[tuple[int, int, str]]:

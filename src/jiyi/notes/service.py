@@ -13,7 +13,7 @@ from jiyi.errors import InvalidInputError, NotesError
 from jiyi.model import clock
 from jiyi.model.daily_note import NOTES_FOLDER, daily_heading, daily_path, local_day
 from jiyi.model.entry import TRUST_LEVELS
-from jiyi.model.identity import new_id, text_hash
+from jiyi.model.identity import text_hash
 from jiyi.model.limits import Limits, check_whole
 from jiyi.model.note import AppendedNote, NoteFile, NoteProblem, NoteText, ScanReport
 from jiyi.notes import entries, text_encoding
@@ -112,7 +112,9 @@ class NotesService:
         else:
             moment = clock.require_aware(at, "at")
             local = _local(moment, self.settings.zone())
-        entry = entries.NoteEntry(entry_id or new_id(), moment, local.offset, body, by, source)
+        entry = entries.NoteEntry(
+            entry_id or entries.new_entry_id(moment), _to_milliseconds(moment), local.offset, body, by, source
+        )
         path = local.shared if kind == "group" else local.path
         return self.appender.append(entry, path, local.heading, local.minute)
 
@@ -167,7 +169,7 @@ class NotesService:
     # --- reading ----------------------------------------------------------------------------------------------------
 
     def get(self, path: str, from_line: int = 1, to_line: int | None = None, *, kind: str = "main") -> NoteText:
-        """Lines of a note, exactly as they stand in the file; both ends included."""
+        """Lines of a note as they stand in the file, but for comments for programs; both ends included."""
         checked = check_path(path)
         check_kind(kind)
         check_whole(from_line, "from_line", 1, 2**31 - 1)
@@ -182,7 +184,7 @@ class NotesService:
         if text is None or (kind == "group" and is_note(checked) and not is_shared(checked, take_apart(text))):
             # To a group a private note is no different from one that is not there.
             raise InvalidInputError(f"there is no note {checked!r} here")
-        lines = text.split("\n")
+        lines = [entries.without_comment(line) for line in text.split("\n")]
         total = len(lines_of(text))
         if from_line > max(total, 1):
             raise InvalidInputError(f"from_line {from_line} is behind the end of {checked}, which has {total:,} lines")
@@ -238,7 +240,7 @@ class _Local(NamedTuple):
     """What the local time of a moment decides."""
 
     offset: timedelta
-    minute: entries.Minute
+    minute: entries.LocalMinute
     day: date
     path: str
     """Of the note of that day."""
@@ -253,7 +255,12 @@ class _Local(NamedTuple):
 def _local(moment: datetime, zone: tzinfo) -> _Local:
     offset = moment.astimezone(zone).utcoffset() or timedelta()
     day = (moment + offset).date()
-    return _Local(offset, entries.minute_of(moment, offset), day, daily_path(day), daily_path(day, shared=True))
+    return _Local(offset, entries.local_minute(moment, offset), day, daily_path(day), daily_path(day, shared=True))
+
+
+def _to_milliseconds(moment: datetime) -> datetime:
+    """The moment as precisely as the id of an entry holds it."""
+    return moment.replace(microsecond=moment.microsecond // 1_000 * 1_000)
 
 
 def _is_source(source: object) -> bool:

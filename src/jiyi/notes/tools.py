@@ -36,7 +36,7 @@ MEMORY_APPEND: Final = Tool(
 )
 MEMORY_GET: Final = Tool(
     "memory_get",
-    "Read lines of a note exactly as they stand in the file, e.g. around a piece that memory_search found.",
+    "Read lines of a note as they stand in the file, e.g. around a piece that memory_search found.",
     {
         "path": {"type": "string", "description": "The note, e.g. MEMORY.md or memory/2026-11-15.md."},
         "from": {"type": "integer", "minimum": 1, "maximum": 2**31 - 1, "description": "The first line; 1."},
