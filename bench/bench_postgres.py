@@ -426,7 +426,7 @@ def found_by_meaning(url: str, total: int, report: Report) -> None:
         for start in range(0, total, 1_000):
             vectors.apply(IndexBatch(everything[start : start + 1_000], (), LogPosition(start + 1, "bench")))
             advance(min(1_000, total - start))
-    vectors.wait_for_graphs()
+    vectors.wait_for_hnsw()
     questions = model.model.embed(Texts(seed=47).questions(50, "en") + Texts(seed=47).questions(50, "zh"))
     for name, size in shares.items():
         matrix = model.embed([entry.content for entry in entries[name]])

@@ -10,14 +10,19 @@ import re
 import shlex
 import subprocess
 import sys
-from dataclasses import dataclass, fields
-from itertools import zip_longest
+from dataclasses import fields
+from html import unescape
+from inspect import signature
 from pathlib import Path
 
 import pytest
+from rich.text import Text
 from typer.testing import CliRunner
 
+from jiyi import MemoryEntry
 from jiyi.apps.cli.app import app
+from jiyi.apps.cli.demo import NEXT_ARGUMENTS
+from jiyi.apps.cli.demo.scenario import MEMORIES, QUESTIONS
 from jiyi.apps.cli.exit_codes import MEANINGS
 from jiyi.backends.records import schema
 from jiyi.config import DEFAULT_HOME, HOME_VARIABLE, PREFIX, Settings, load_memory_config
@@ -25,93 +30,44 @@ from jiyi.memory import AgentMemory
 from jiyi.recall.request import MODES
 from jiyi.recall.settings import ScoringWeights
 from jiyi.runtime import FadingRules, MemoryRuntime
+from tests.documents import ROOT, Block, alike, blocks, environment, headings, prose, read
+from tests.picture import draw
 
-ROOT = Path(__file__).parents[1]
-RUNTIME_GUIDES = ("docs/guides/runtime.md", "docs/guides/runtime.zh-CN.md")
+
+def pair(name: str) -> tuple[str, str]:
+    """A document in English and in Chinese."""
+    return f"{name}.md", f"{name}.zh-CN.md"
+
+
+README = pair("README")
+REFERENCE = pair("docs/reference")
+SETTINGS = pair("docs/settings")
+RECALL_GUIDE = pair("docs/guides/recall")
+OPERATIONS_GUIDE = pair("docs/guides/operations")
+RUNTIME_GUIDE = pair("docs/guides/runtime")
 PAIRS = [
-    ("README.md", "README.zh-CN.md"),
-    ("docs/guides/recall.md", "docs/guides/recall.zh-CN.md"),
-    ("docs/guides/operations.md", "docs/guides/operations.zh-CN.md"),
-    ("docs/guides/chat.md", "docs/guides/chat.zh-CN.md"),
-    ("docs/guides/notes.md", "docs/guides/notes.zh-CN.md"),
-    ("docs/guides/deployment.md", "docs/guides/deployment.zh-CN.md"),
-    ("docs/guides/longterm.md", "docs/guides/longterm.zh-CN.md"),
-    RUNTIME_GUIDES,
+    README,
+    REFERENCE,
+    SETTINGS,
+    RECALL_GUIDE,
+    OPERATIONS_GUIDE,
+    pair("docs/guides/chat"),
+    pair("docs/guides/notes"),
+    pair("docs/guides/deployment"),
+    pair("docs/guides/longterm"),
+    RUNTIME_GUIDE,
 ]
 DOCUMENTS = sorted(
     path.relative_to(ROOT).as_posix() for pattern in ("*.md", "docs/**/*.md") for path in ROOT.glob(pattern)
 )
 ENGLISH, CHINESE = 0, 1
 
-_BLOCK = re.compile(
-    r"(?:^<!-- (?P<marker>run|output)(?:: (?P<words>[^\n]*?))? -->\n+)?^```(?P<language>\w*)\n(?P<body>.*?)^```$",
-    re.MULTILINE | re.DOTALL,
-)
-_TIME = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d")
-_DAY = re.compile(r"(?<=memory/)\d{4}-\d\d-\d\d(?=\.md)")
-_ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-_NUMBER = re.compile(r"-?\d+\.\d{2,}")
-_BAR = re.compile(r"[█▉▊▋▌▍▎▏]+")
-_TOLERANCE = 0.05
 _GROUPS = {
     str(group.typer_instance.info.name): {str(info.name) for info in group.typer_instance.registered_commands}
     for group in app.registered_groups
     if group.typer_instance is not None
 }
 _COMMANDS = {info.name for info in app.registered_commands if info.name is not None} | set(_GROUPS)
-
-
-@dataclass(frozen=True)
-class Block:
-    """A fenced block of a document."""
-
-    document: str
-    line: int
-    language: str
-    body: str
-    marker: str | None
-    settings: tuple[tuple[str, str], ...]
-    output: str | None
-
-    def __str__(self) -> str:
-        return f"{self.document}:{self.line}"
-
-
-def read(document: str) -> str:
-    return (ROOT / document).read_text("utf-8")
-
-
-def blocks(document: str) -> list[Block]:
-    text = read(document)
-    found: list[Block] = []
-    matches = list(_BLOCK.finditer(text))
-    for match, following in zip_longest(matches, matches[1:]):
-        prints = following is not None and following["marker"] == "output"
-        found.append(
-            Block(
-                document,
-                text.count("\n", 0, match.start("body")),
-                match["language"],
-                match["body"],
-                match["marker"],
-                tuple((name, value) for name, _, value in (word.partition("=") for word in _words(match))),
-                following["body"] if prints and following is not None else None,
-            )
-        )
-    return found
-
-
-def _words(match: re.Match[str]) -> list[str]:
-    return (match["words"] or "").split()
-
-
-def prose(document: str) -> str:
-    """The text without its blocks."""
-    return _BLOCK.sub("", read(document))
-
-
-def headings(document: str) -> list[str]:
-    return re.findall(r"^(#+ .+)$", prose(document), re.MULTILINE)
 
 
 # --- examples ---------------------------------------------------------------------------------------------------------
@@ -132,21 +88,6 @@ def refuse(event, arguments):
 sys.addaudithook(refuse)
 runpy.run_path(sys.argv[1], run_name="__main__")
 """
-
-
-def environment(block: Block) -> dict[str, str]:
-    return {"JIYI_TIME_ZONE": "UTC", **{PREFIX + name.upper(): value for name, value in block.settings}}
-
-
-def alike(said: str, printed: str) -> bool:
-    """Whether the document shows what was said, but for times, ids, the lengths of bars and the last decimals."""
-
-    def shape(text: str) -> list[str]:
-        plain = _NUMBER.sub("#", _BAR.sub(" ", _ID.sub("ID", _DAY.sub("DAY", _TIME.sub("TIME", text)))))
-        return [" ".join(line.split()) for line in plain.strip().splitlines()]
-
-    numbers = [[float(number) for number in _NUMBER.findall(_TIME.sub("", text))] for text in (said, printed)]
-    return shape(said) == shape(printed) and numbers[0] == pytest.approx(numbers[1], abs=_TOLERANCE)
 
 
 @pytest.mark.parametrize("block", [b for b in ONCE if b.language == "python"], ids=str)
@@ -216,14 +157,43 @@ def test_every_command_that_is_named_exists(document: str) -> None:
         assert below <= commands
 
 
-@pytest.mark.parametrize("document", PAIRS[0])
-def test_the_readme_names_every_command_and_mode(document: str) -> None:
+@pytest.mark.parametrize("document", README)
+def test_the_readme_is_a_front_page(document: str) -> None:
+    text = read(document)
+    assert len(text.splitlines()) <= 150
+    (start,) = (block.body for block in blocks(document) if block.language == "sh")
+    commands = [line.partition("#")[0].strip() for line in start.splitlines()]
+    assert commands == ["make demo", "pip install .", "make test"]
+
+
+@pytest.mark.parametrize("document", README)
+def test_every_attribute_of_a_hit_that_the_readme_names_exists(document: str) -> None:
+    named = re.findall(r"`(\w+)`", rows_after(read(document), "`content`"))
+    assert {"content", "key", "relevance_score"} <= set(named)
+    assert [name for name in named if not hasattr(MemoryEntry, name)] == []
+
+
+@pytest.mark.parametrize("document", REFERENCE)
+def test_every_attribute_of_an_entry_is_in_the_reference(document: str) -> None:
+    named = re.findall(r"`(\w+)`", rows_after(read(document), "`id`"))
+    assert [field.name for field in fields(MemoryEntry) if field.name not in named] == []
+
+
+def rows_after(text: str, first: str) -> str:
+    """The rows of the table whose first row begins with this cell."""
+    match = re.search(rf"^\| {re.escape(first)}.*?\n(?!\|)", text, re.MULTILINE | re.DOTALL)
+    assert match is not None, f"there is no table with {first}"
+    return match[0]
+
+
+@pytest.mark.parametrize("document", REFERENCE)
+def test_the_reference_names_every_command_and_mode(document: str) -> None:
     text = read(document)
     assert [name for name in sorted(_COMMANDS) if not re.search(rf"`?jiyi {name}\b|`{name}`", text)] == []
     assert [mode for mode in MODES if f"`{mode}`" not in text] == []
 
 
-@pytest.mark.parametrize("document", RUNTIME_GUIDES)
+@pytest.mark.parametrize("document", RUNTIME_GUIDE)
 def test_the_guide_of_the_runtime_names_every_method_command_and_number(document: str) -> None:
     text = read(document)
     methods = [name for name in dir(MemoryRuntime) if not name.startswith("_") and name != "name"]
@@ -233,11 +203,15 @@ def test_the_guide_of_the_runtime_names_every_method_command_and_number(document
         assert f"| `{rule.name}` | {rule.default} |" in text
 
 
-@pytest.mark.parametrize("document", PAIRS[0])
-def test_the_readme_names_every_method(document: str) -> None:
-    text = read(document)
+@pytest.mark.parametrize("document", REFERENCE)
+def test_the_reference_lists_every_method_with_parameters_that_exist(document: str) -> None:
+    listed = dict(re.findall(r"^\| `(\w+)(\([^`]*\))?` \|", read(document), re.MULTILINE))
     methods = [name for name in dir(AgentMemory) if not name.startswith("_")]
-    assert [name for name in methods if f"`{name}`" not in text] == []
+    assert [name for name in methods if name not in listed] == []
+    for name in methods:
+        method = getattr(AgentMemory, name)
+        known = set(signature(method).parameters) if callable(method) else set()
+        assert set(re.findall(r"\w+", listed[name])) <= known, name
 
 
 @pytest.mark.parametrize("document", DOCUMENTS)
@@ -265,8 +239,8 @@ def shown_default(name: str, default: object, unset: str) -> str:
 
 
 @pytest.mark.parametrize("language", [ENGLISH, CHINESE])
-def test_every_setting_is_in_the_readme_with_its_variable_and_default(language: int) -> None:
-    rows = [line for line in read(PAIRS[0][language]).splitlines() if line.startswith("| `")]
+def test_every_setting_is_listed_with_its_variable_and_default(language: int) -> None:
+    rows = [line for line in read(SETTINGS[language]).splitlines() if line.startswith("| `")]
     for setting in fields(Settings):
         name = setting.name
         variable = HOME_VARIABLE if name == "path" else PREFIX + name.upper()
@@ -278,7 +252,7 @@ def test_every_setting_is_in_the_readme_with_its_variable_and_default(language: 
             assert matching[0] == f"{begins}{setting.metadata['about']} |"
 
 
-@pytest.mark.parametrize("document", PAIRS[1])
+@pytest.mark.parametrize("document", RECALL_GUIDE)
 def test_every_weight_of_the_formula_is_in_the_guide(document: str) -> None:
     text = read(document)
     for weight in fields(ScoringWeights):
@@ -289,7 +263,7 @@ def test_every_weight_of_the_formula_is_in_the_guide(document: str) -> None:
 
 @pytest.mark.parametrize("language", [ENGLISH, CHINESE])
 def test_every_exit_code_is_in_the_guide(language: int) -> None:
-    text = read(PAIRS[2][language])
+    text = read(OPERATIONS_GUIDE[language])
     for code, meaning in MEANINGS.items():
         assert f"| {int(code)} | {meaning if language == ENGLISH else ''}" in text
 
@@ -346,3 +320,26 @@ def test_every_link_leads_somewhere(document: str) -> None:
 def test_a_document_names_no_machine(document: str) -> None:
     text = read(document)
     assert re.findall(r"(?<![\w.~])/(?:work|tmp|home|root|Users)/[\w.-]+", text) == []
+
+
+# --- the picture ------------------------------------------------------------------------------------------------------
+
+
+def test_the_picture_shows_what_the_demo_prints() -> None:
+    shown = unescape("".join(re.findall(r">([^<]*)</text>", read("docs/images/demo.svg")))).replace("\xa0", " ")
+    assert "$ make demo" in shown
+    for question, key in QUESTIONS:
+        assert question in shown
+        assert dict(MEMORIES)[key] in shown
+    assert [arguments for arguments in NEXT_ARGUMENTS if arguments not in shown] == []
+
+
+def test_the_picture_loads_nothing_and_runs_nothing() -> None:
+    picture = read("docs/images/demo.svg")
+    assert re.findall(r"https?:", picture.replace('xmlns="http://www.w3.org/2000/svg"', "")) == []
+    assert not re.search(r"@import|@font-face|<script|<image|href=|url\((?!#)", picture)
+
+
+def test_a_chinese_character_of_the_picture_is_two_cells_wide() -> None:
+    picture = draw([Text("早报 abc"), Text("a<b")])
+    assert re.findall(r'textLength="([\d.]+)"', picture) == [f"{cells * 12.2:g}" for cells in (8, 3)]

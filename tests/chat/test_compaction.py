@@ -137,6 +137,7 @@ def test_a_server_that_says_when_to_come_back_is_believed(open_memory: OpenMemor
     assert chat.status().next_attempt_at == now() + timedelta(seconds=500)
 
 
+@pytest.mark.date_sensitive
 def test_a_compaction_on_demand_raises_what_the_model_raised_and_changes_nothing(open_memory: OpenMemory) -> None:
     memory = open_memory()
     for way, reply in BROKEN.items():
@@ -394,7 +395,7 @@ def test_only_the_window_is_read(open_memory: OpenMemory) -> None:
     memory = open_memory(recall_messages=False)
     chat = memory.chat("s", token_limit=400)
     faults = Faults()
-    store = faults.wrap(memory._target._parts.chats, "chats")
+    store = faults.wrap(memory._target._components.chats, "chats")
     for start in range(0, 1_000, 100):
         chat.put_many([said(number) for number in range(start, start + 100)])
         while chat.get().left_out:

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.server
 class _PostgresText(OnPostgres, TextIndexConformance):
     as_owner = True
     pg_search: bool
-    whole_scope = 0
+    small_scope = 0
 
     @pytest.fixture(autouse=True)
     def _keep_stores(self) -> None:
@@ -34,7 +34,7 @@ class _PostgresText(OnPostgres, TextIndexConformance):
         del folder
         database = self._databases[store.store_id]
         return PostgresTextIndex(
-            database, Analyzer(), store.store_id, pg_search=self.pg_search, whole_scope=self.whole_scope
+            database, Analyzer(), store.store_id, pg_search=self.pg_search, small_scope=self.small_scope
         )
 
 
@@ -51,4 +51,4 @@ class TestWithoutPgSearch(_PostgresText):
 
 class TestScopesReadWhole(_PostgresText):
     pg_search = False
-    whole_scope = 1_000_000
+    small_scope = 1_000_000

@@ -19,13 +19,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jiyi.errors import InvalidInputError, NoteConflictError, NotesError
+from jiyi.file_lock import FileLock
 from jiyi.notes import entries
 from jiyi.notes.append import Appender
 from jiyi.notes.file_identity import file_clock, file_origin
 from jiyi.notes.files import AppendTarget, Files
-from jiyi.notes.journal import Journal, Lock, Record
+from jiyi.notes.journal import Journal, Record
 from jiyi.notes.markdown import lines_of
 from jiyi.sync import AgentMemory
+from tests.notes import appending
 from tests.notes.conftest import Desk, OpenDesk, make_entry
 from tests.support import QUICK, examples
 
@@ -67,7 +69,7 @@ class Editor(threading.Thread):
 def test_eight_processes_and_an_editor_that_saves_by_renaming_lose_nothing(tmp_path: Path) -> None:
     workspace = tmp_path / "ws"
     (workspace / "memory").mkdir(parents=True)
-    file = workspace / "memory" / f"{datetime.now(UTC).date()}.md"
+    file = workspace / "memory" / f"{appending.AT.date()}.md"
     command = [sys.executable, "-m", "tests.notes.appending", str(tmp_path / "data"), str(workspace)]
     workers = [
         subprocess.Popen(
@@ -93,19 +95,20 @@ def test_eight_processes_and_an_editor_that_saves_by_renaming_lose_nothing(tmp_p
     editor.stop()
     acknowledged = [line for printed, _, _ in ended for line in printed.split()]
     assert {n: (code, said[-2_000:]) for n, (_, said, code) in enumerate(ended) if code != 0} == {}
-    with AgentMemory.open(tmp_path / "data", workspace=workspace, **QUICK, time_zone="UTC") as memory:
+    with AgentMemory.open(tmp_path / "data", workspace=workspace, **QUICK) as memory:
         memory.notes.scan()
         found = Counter(entry.id for path in (workspace / "memory").glob("*.md") for entry in entries_in(path))
     assert len(acknowledged) == 800
     assert editor.saves > 0
     assert {entry_id: found[entry_id] for entry_id in acknowledged if found[entry_id] != 1} == {}
-    if file.exists() and len(list((workspace / "memory").glob("*.md"))) == 1:
-        assert f"edit {editor.saves - 1}\n" in file.read_text("utf-8")
-        assert {e.text.split("\n")[0] for e in entries_in(file)} == {
-            f"worker{n} 第 {i} 条" for n in range(8) for i in range(100)
-        }
+    assert list((workspace / "memory").glob("*.md")) == [file]
+    assert f"edit {editor.saves - 1}\n" in file.read_text("utf-8")
+    assert {e.text.split("\n")[0] for e in entries_in(file)} == {
+        f"worker{n} 第 {i} 条" for n in range(8) for i in range(100)
+    }
 
 
+@pytest.mark.date_sensitive
 def test_an_entry_goes_to_the_note_of_the_local_day_with_its_time_in_utc(desk: Desk) -> None:
     done = desk.notes.memory_append("刚过午夜", at=NEAR_MIDNIGHT)
     assert done.path == "memory/2026-11-16.md"
@@ -115,6 +118,7 @@ def test_an_entry_goes_to_the_note_of_the_local_day_with_its_time_in_utc(desk: D
     assert entry.offset.total_seconds() == 8 * 3600
 
 
+@pytest.mark.date_sensitive
 def test_source_and_trust_are_kept(desk: Desk) -> None:
     done = desk.notes.memory_append("x", by="tool", source="搜索 --> <b>")
     [entry] = entries_in(desk.root / done.path)
@@ -239,7 +243,7 @@ class Racing(Files):
 
 
 def racing(desk: Desk) -> tuple[Appender, Racing]:
-    room = desk.memory._target._notes_room()
+    room = desk.memory._target._notes_service()
     files = Racing(room.root)
     return Appender(files, room.journal, room.lock, room.settings.append), files
 
@@ -367,30 +371,31 @@ def test_an_entry_that_is_deleted_in_the_file_itself_stays_deleted(desk: Desk) -
     assert desk.found("unwanted") == []
 
 
+@pytest.mark.date_sensitive
 def test_half_an_entry_of_a_process_that_was_killed_is_made_whole(tmp_path: Path, open_desk: OpenDesk) -> None:
     """A kill can stop a write between two pages, even in the middle of a character."""
     program = (
         "import os, sys\n"
+        "from datetime import datetime\n"
         "from jiyi.sync import AgentMemory\n"
         "from jiyi.notes import append\n"
         "def torn(descriptor, data, path):\n"
         "    os.write(descriptor, data[:int(sys.argv[3])])\n"
         "    os.kill(os.getpid(), 9)\n"
         "append._write_once = torn\n"
-        "memory = AgentMemory.open(sys.argv[1], workspace=sys.argv[2], embedder='none', background_indexing=False)\n"
-        "memory.notes.memory_append('很长的一条笔记 ' * 50)\n"
+        "memory = AgentMemory.open(sys.argv[1], workspace=sys.argv[2], embedder='none', background_indexing=False,\n"
+        "                          time_zone='Asia/Shanghai')\n"
+        "memory.notes.memory_append('很长的一条笔记 ' * 50, at=datetime.fromisoformat(sys.argv[4]))\n"
     )
     (tmp_path / "ws/memory").mkdir(parents=True)
+    data, workspace, at = str(tmp_path / "data"), str(tmp_path / "ws"), NEAR_MIDNIGHT.isoformat()
     for length in (1_001, 40, 9):
-        done = subprocess.run(
-            [sys.executable, "-c", program, str(tmp_path / "data"), str(tmp_path / "ws"), str(length)], check=False
-        )
+        done = subprocess.run([sys.executable, "-c", program, data, workspace, str(length), at], check=False)
         assert done.returncode == -9
     desk = open_desk()
-    [file] = (tmp_path / "ws/memory").glob("*.md")
-    desk.notes.memory_append("after the crash")
+    desk.notes.memory_append("after the crash", at=NEAR_MIDNIGHT)
     desk.notes.scan()
-    texts = [e.text for e in entries_in(file)]
+    texts = [e.text for e in entries_in(desk.root / "memory/2026-11-16.md")]
     assert texts == ["很长的一条笔记 " * 50] * 3 + ["after the crash"]
 
 
@@ -496,6 +501,7 @@ def test_an_entry_that_the_disk_refuses_is_an_error_and_is_not_in_the_way_of_the
     assert texts[-1] == "after"
 
 
+@pytest.mark.date_sensitive
 @pytest.mark.parametrize(
     ("zone", "moments", "offsets", "times"),
     [
@@ -530,7 +536,7 @@ def test_each_entry_has_the_local_time_of_its_own_minute(
 def test_a_zone_whose_minutes_are_not_those_of_utc_is_worked_out_for_each_entry(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    room = desk.memory._target._notes_room()
+    room = desk.memory._target._notes_service()
     odd = timezone(timedelta(seconds=30))
     monkeypatch.setattr(room, "settings", replace(room.settings, zone=lambda: odd))
     for second, shown in ((10, "12:00"), (40, "12:01")):
@@ -574,8 +580,10 @@ def test_appending_does_not_make_a_file_look_newly_replaced(tmp_path: Path) -> N
 
 
 def test_an_entry_that_is_in_its_file_is_acknowledged_even_if_others_cannot_be_restored_yet(desk: Desk) -> None:
-    room = desk.memory._target._notes_room()
-    appender = Appender(room.files, room.journal, Lock(room.lock._path, timeout=0), room.settings.append)
+    room = desk.memory._target._notes_service()
+    appender = Appender(
+        room.files, room.journal, FileLock(room.lock._path, timeout=0, error=NotesError), room.settings.append
+    )
     file = desk.write("memory/day.md", "old\n")
     appender.append(entry("lost", "e-1"), "memory/day.md", lambda: "#")
     saved_by_rename(file, "stale\n")

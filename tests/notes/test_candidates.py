@@ -2,18 +2,20 @@
 
 import threading
 from dataclasses import replace
-from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
 from jiyi.errors import NotesError
+from jiyi.model import clock
 from jiyi.notes import entries
 from jiyi.notes.candidates import source_of
 from jiyi.notes.markdown import lines_of
 from jiyi.testing.fakes import HashEmbedder
 from jiyi.testing.faults import Faults
 from tests.notes.conftest import Desk, OpenDesk
+
+pytestmark = pytest.mark.date_sensitive
 
 TURNS = [
     ("user", "我对花生过敏，请记住。"),
@@ -85,7 +87,7 @@ def test_notes_that_cannot_be_written_stay_searchable_and_the_candidates_wait(
 ) -> None:
     candidates = talk(desk)
     desk.write("memory/a.md", "zebra\n")
-    room = desk.memory._target._notes_room()
+    room = desk.memory._target._notes_service()
 
     def refuse(*_: Any, **__: Any) -> None:
         raise NotesError("memory/x.md cannot be written: Read-only file system")
@@ -101,7 +103,7 @@ def test_notes_that_cannot_be_written_stay_searchable_and_the_candidates_wait(
 
 def test_a_crash_between_writing_and_marking_writes_nothing_twice(desk: Desk, open_desk: OpenDesk) -> None:
     candidates = talk(desk)
-    room = desk.memory._target._notes_room()
+    room = desk.memory._target._notes_service()
     faults = Faults()
     room.deps = replace(room.deps, chats=faults.wrap(room.deps.chats, "chats"))
     faults.fail("chats.settle_candidate", OSError("killed here"))
@@ -137,7 +139,7 @@ def test_a_candidate_that_cannot_be_written_stays_and_does_not_stop_the_others(o
 
 def test_candidates_of_another_scope_are_left_alone(desk: Desk) -> None:
     candidates = talk(desk)
-    other = desk.memory._target._notes_room()
+    other = desk.memory._target._notes_service()
     assert other.identity.scope == "main"
     assert {candidate.scope for candidate in candidates} == {"main"}
     chat = desk.memory.chat("theirs", token_limit=2_000, scope="bob")
@@ -163,4 +165,4 @@ def test_the_day_is_that_of_the_candidate(desk: Desk) -> None:
     [first, *_] = talk(desk)
     day = first.created_at.astimezone(desk.memory.settings.zone).date()
     assert desk.notes.take_candidates().written[0].path == f"memory/{day}.md"
-    assert first.created_at <= datetime.now(UTC)
+    assert first.created_at <= clock.utc_now()

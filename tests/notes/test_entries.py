@@ -114,8 +114,7 @@ def test_the_ids_of_a_text_are_found() -> None:
 def test_entries_of_the_first_format_are_still_read() -> None:
     [placed] = parse(
         [
-            "- **14:32** <!-- jiyi id=0192-a at=2026-11-15T06:32:11.123456Z offset=+08:00 by=tool source=a%20b "
-            "lines=2 -->",
+            "- **14:32** <!-- jiyi id=0192-a at=2026-11-15T06:32:11.123456Z offset=+08:00 by=tool source=a%20b lines=2 -->",  # noqa: E501
             "  two",
             "  lines",
             "",

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from jiyi.backends.shared.in_memory_text import COLUMNS, FOR_FILTERS, InMemoryTextIndex
+from jiyi.backends.shared.in_memory_text import COLUMNS, FILTER_COLUMNS, InMemoryTextIndex
 from jiyi.backends.shared.term_rows import analyse, features_of
+from jiyi.components import Components
 from jiyi.errors import IndexDamagedError, IndexingError, IndexUnavailableError
-from jiyi.memory import Components
 from jiyi.model.entry import IndexCoverage
 from jiyi.model.filters import Filters
 from jiyi.ports import Reading
@@ -66,7 +66,7 @@ class InMemoryReader:
     def read(self, filters: Filters, vector: Any, *, bigrams: bool) -> Reading | None:
         self.readings += 1
         entries = self._parts.store.page(Filters(filters.scopes), limit=100, offset=0)
-        wanted = attrgetter(*COLUMNS[: FOR_FILTERS.start])
+        wanted = attrgetter(*COLUMNS[: FILTER_COLUMNS.start])
         rows = [wanted(features_of(analyse(Analyzer(), entry))) for entry in entries]
         engine = self._parts.engine
         assert isinstance(engine, RecallEngine)

@@ -17,13 +17,14 @@ from typing import Final
 
 from jiyi.errors import InvalidInputError, NoteConflictError, NotesError
 from jiyi.execution import must_be_patient, wait_from_now_on
+from jiyi.file_lock import FileLock
 from jiyi.model.note import AppendedNote
 from jiyi.notes import entries, text_encoding
 from jiyi.notes.dependencies import AppendLimits
 from jiyi.notes.entries import NoteEntry
 from jiyi.notes.file_identity import file_clock
 from jiyi.notes.files import AppendTarget, Files
-from jiyi.notes.journal import Journal, Lock, Record
+from jiyi.notes.journal import Journal, Record
 from jiyi.notes.recovery import Recovery, read_content
 
 _log = logging.getLogger("jiyi.notes")
@@ -40,7 +41,7 @@ _PARTIAL_WRITE_SECONDS: Final = 5.0
 class Appender:
     """Writes entries into the files of one workspace. Safe for several threads and processes."""
 
-    def __init__(self, files: Files, journal: Journal, lock: Lock, limits: AppendLimits) -> None:
+    def __init__(self, files: Files, journal: Journal, lock: FileLock, limits: AppendLimits) -> None:
         self._files = files
         self._journal = journal
         self._lock = lock

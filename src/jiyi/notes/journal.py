@@ -16,7 +16,7 @@ import os
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from json.encoder import encode_basestring
 from pathlib import Path
@@ -70,50 +70,6 @@ class _Removed(NamedTuple):
     """An entry was taken out."""
 
     id: str
-
-
-class Lock:
-    """Mutual exclusion between the processes of one data directory, for what cannot be done in one step."""
-
-    def __init__(self, path: Path, *, timeout: float) -> None:
-        self._path = path
-        self._timeout = timeout
-        self._held = threading.local()
-
-    @contextmanager
-    def hold(self) -> Iterator[None]:
-        """Hold it for the block; who holds it may take it again. Threads exclude each other as well."""
-        if getattr(self._held, "yes", False):
-            yield
-            return
-        with self._locked():
-            self._held.yes = True
-            try:
-                yield
-            finally:
-                self._held.yes = False
-
-    @contextmanager
-    def _locked(self) -> Iterator[None]:
-        import fcntl
-
-        self._path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
-            deadline = time.monotonic() + self._timeout
-            while True:
-                with suppress(BlockingIOError):
-                    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    break
-                if time.monotonic() >= deadline:
-                    raise NotesError(
-                        f"another process held {self._path.name} for {self._timeout:g} s; try again, "
-                        "or raise the setting busy_timeout"
-                    )
-                time.sleep(0.001)
-            yield
-        finally:
-            os.close(descriptor)
 
 
 class Journal:

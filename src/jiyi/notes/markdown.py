@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from jiyi.model.note import SEPARATOR
+from jiyi.model.storable import storable
 from jiyi.notes import entries
 from jiyi.notes.entries import NoteEntry
 from jiyi.text import split_chunks
@@ -290,7 +291,7 @@ def headings_in(lines: Sequence[str]) -> list[tuple[int, int, str]]:
 
 def with_headings(above: Sequence[str], text: str) -> str:
     """What is indexed of a piece: a text is about what its headings say."""
-    return f"{without_nul(SEPARATOR.join(above))}\n\n{text}" if above else text
+    return f"{storable(SEPARATOR.join(above))}\n\n{text}" if above else text
 
 
 def without_headings(content: str, headings: Sequence[str]) -> str:
@@ -300,8 +301,3 @@ def without_headings(content: str, headings: Sequence[str]) -> str:
         if content.startswith(prefix):
             return content[len(prefix) :]
     return content
-
-
-def without_nul(text: str) -> str:
-    """Without NUL, which no database takes as text."""
-    return text.replace("\x00", " ")

@@ -30,9 +30,10 @@ from jiyi.notes.file_identity import content_digest, file_identity, file_origin
 from jiyi.notes.journal import UNKNOWN_START, Record
 
 if TYPE_CHECKING:
+    from jiyi.file_lock import FileLock
     from jiyi.notes.append import Appender
     from jiyi.notes.files import Files
-    from jiyi.notes.journal import Journal, Lock
+    from jiyi.notes.journal import Journal
 
 _log = logging.getLogger("jiyi.notes")
 
@@ -105,7 +106,7 @@ class _Lack:
 class Recovery:
     """Compares the journal of a workspace with its files."""
 
-    def __init__(self, appender: Appender, files: Files, journal: Journal, lock: Lock) -> None:
+    def __init__(self, appender: Appender, files: Files, journal: Journal, lock: FileLock) -> None:
         self._appender = appender
         self._files = files
         self._journal = journal

@@ -26,9 +26,10 @@ from jiyi.model.note import (
     ScanReport,
     thread_of,
 )
+from jiyi.model.storable import storable
 from jiyi.notes import text_encoding
 from jiyi.notes.files import Files
-from jiyi.notes.markdown import Document, take_apart, with_headings, without_nul
+from jiyi.notes.markdown import Document, take_apart, with_headings
 from jiyi.notes.visibility import WorkspaceIdentity, is_shared
 
 if TYPE_CHECKING:
@@ -186,7 +187,7 @@ class Scanner:
         tags = _tags(document.properties)
         seen: Counter[str] = Counter()
         for piece in document.pieces:
-            text = without_nul(piece.text)
+            text = storable(piece.text)
             if not text.strip():
                 continue
             # The day of a daily note says nothing that its time does not say.
@@ -207,7 +208,7 @@ class Scanner:
                 memory_type=NOTE_TYPE,
                 tags=tags,
                 conversation_id=thread_of(path),
-                source=Source(NOTE_TYPE, trust, (place, *(without_nul(title) for title in headings))),
+                source=Source(NOTE_TYPE, trust, (place, *(storable(title) for title in headings))),
                 occurred_at=occurred,
                 created_at=written,
                 updated_at=written,

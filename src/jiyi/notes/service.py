@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from jiyi.errors import InvalidInputError, NotesError
+from jiyi.file_lock import FileLock
 from jiyi.model import clock
 from jiyi.model.daily_note import NOTES_FOLDER, daily_heading, daily_path, local_day
 from jiyi.model.entry import TRUST_LEVELS
@@ -19,7 +20,7 @@ from jiyi.model.note import AppendedNote, NoteFile, NoteProblem, NoteText, ScanR
 from jiyi.notes import entries, text_encoding
 from jiyi.notes.append import Appender
 from jiyi.notes.files import Files
-from jiyi.notes.journal import Journal, Lock
+from jiyi.notes.journal import Journal
 from jiyi.notes.markdown import lines_of, take_apart
 from jiyi.notes.paths import CONTEXT_FILES, LONG_TERM, check_path, is_note
 from jiyi.notes.scan import Scanner
@@ -50,7 +51,12 @@ class NotesService:
         workspace = text_hash(str(self.root))
         self.identity = WorkspaceIdentity(workspace, settings.scope, settings.actor)
         self.files = Files(self.root)
-        self.lock = Lock(settings.data / f"notes-{workspace[:16]}.lock", timeout=settings.lock_timeout)
+        self.lock = FileLock(
+            settings.data / f"notes-{workspace[:16]}.lock",
+            timeout=settings.lock_timeout,
+            purpose="the lock of the notes",
+            error=NotesError,
+        )
         self.journal = Journal(settings.data / "notes_journal" / workspace[:16])
         self.appender = Appender(self.files, self.journal, self.lock, settings.append)
         self.scanner = Scanner(
@@ -217,6 +223,7 @@ class NotesService:
             self.watcher.stop()
         self.appender.close()
         self.journal.close()
+        self.lock.close()
 
     # --- inside -----------------------------------------------------------------------------------------------------
 

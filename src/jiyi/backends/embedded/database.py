@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 from jiyi.backends.embedded.reads import SqliteReads
 from jiyi.backends.records import versions
-from jiyi.backends.shared.locks import ProcessLock
 from jiyi.errors import StorageError, StoreBusyError, StoreDamagedError
 from jiyi.execution import Lazy, WouldWaitError, may_wait, must_be_patient
+from jiyi.file_lock import FileLock
 
 if TYPE_CHECKING:
     import sqlalchemy as sa
@@ -41,7 +41,7 @@ class SqliteDatabase:
 
     def __init__(self, path: Path, *, busy_timeout: float) -> None:
         self.path = path
-        self._lock = ProcessLock(path.with_suffix(".lock"), timeout=busy_timeout, purpose="the write lock")
+        self._lock = FileLock(path.with_suffix(".lock"), timeout=busy_timeout, purpose="the write lock")
         self._wal = Path(f"{path}-wal")
         self._closed = False
         self._busy_timeout = busy_timeout

@@ -31,7 +31,7 @@ from sqlalchemy.exc import DBAPIError, DisconnectionError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from jiyi.backends.postgres import schema as postgres_schema
-from jiyi.backends.postgres.errors import is_lost, meaning
+from jiyi.backends.postgres.errors import is_lost, storage_error
 from jiyi.backends.records import migrations, versions
 from jiyi.backends.records.changelog import GATHERED, LINE, fingerprint
 from jiyi.errors import CommitUnknownError, ConfigError, StorageError, StoreBusyError, StoreUnavailableError
@@ -251,7 +251,7 @@ class PostgresDatabase:
         try:
             return self._engine.connect()
         except DBAPIError as error:
-            raise meaning(self.where, error.orig, connected=False) from error
+            raise storage_error(self.where, error.orig, connected=False) from error
         except PoolTimeoutError as error:
             raise StoreBusyError(
                 f"{self.where}: no connection of the pool became free in {self._lock_timeout:g} s; try again, "
@@ -353,9 +353,9 @@ class PostgresDatabase:
         try:
             yield
         except DBAPIError as error:
-            raise meaning(self.where, error.orig) from error
+            raise storage_error(self.where, error.orig) from error
         except psycopg.Error as error:
-            raise meaning(self.where, error) from error
+            raise storage_error(self.where, error) from error
 
     # --- the tables -------------------------------------------------------------------------------------------------
 

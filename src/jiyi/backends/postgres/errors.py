@@ -1,4 +1,4 @@
-"""What an error of PostgreSQL means for the caller, and what to do."""
+"""Translates errors of PostgreSQL into errors that say what to do."""
 
 from __future__ import annotations
 
@@ -51,8 +51,8 @@ def is_lost(connection: psycopg.Connection[Any] | None, error: BaseException | N
     return connection is None or connection.closed or connection.broken or code.startswith(_GONE) or code == "25P03"
 
 
-def meaning(where: str, error: BaseException | None, *, connected: bool = True) -> StorageError:
-    """What it means; `connected` says whether there was a session when it came."""
+def storage_error(where: str, error: BaseException | None, *, connected: bool = True) -> StorageError:
+    """The error of jiyi for an error of the server; `connected` is whether there was a session."""
     code = getattr(error, "sqlstate", None) or ""
     reason = _reason(error)
     if code in _BUSY:

@@ -12,10 +12,19 @@ from datetime import datetime
 import psycopg
 
 from jiyi.backends.postgres.database import PostgresDatabase
-from jiyi.backends.postgres.errors import meaning
+from jiyi.backends.postgres.errors import storage_error
 from jiyi.backends.postgres.schema import SCOPES, WHOLE_STORE
-from jiyi.backends.postgres.session import Sessions
-from jiyi.backends.postgres.wire import TEXT, TEXTS, Question, Row, Statement, array, settings, text
+from jiyi.backends.postgres.session import DriverConnections
+from jiyi.backends.postgres.wire import (
+    TEXT,
+    TEXT_ARRAY,
+    BoundStatement,
+    Row,
+    Statement,
+    settings,
+    text_array,
+    text_parameter,
+)
 from jiyi.backends.records.changelog import fingerprint
 from jiyi.backends.records.codec import ENTRY_FIELDS, entry_of
 from jiyi.backends.records.store import SqlRecordStore
@@ -25,21 +34,21 @@ from jiyi.model.filters import Filters
 from jiyi.ports import START, LogPosition
 
 _ENTRIES = f"SELECT {', '.join(ENTRY_FIELDS)} FROM memory_records WHERE id = ANY ($1)"
-_BY_ID = Statement(_ENTRIES, (TEXTS,))
-_BY_ID_IN_SCOPES = Statement(f"{_ENTRIES} AND scope = ANY ($2)", (TEXTS, TEXTS))
+_BY_ID = Statement(_ENTRIES, (TEXT_ARRAY,))
+_BY_ID_IN_SCOPES = Statement(f"{_ENTRIES} AND scope = ANY ($2)", (TEXT_ARRAY, TEXT_ARRAY))
 _LINE = "SELECT sequence, entry_id, version, changed_at FROM memory_changes"
 _HEAD = Statement(f"{_LINE} ORDER BY sequence DESC LIMIT 1")
 _PLACE = Statement(f"{_LINE} WHERE sequence = $1::bigint", (TEXT,))
 _PENDING = "SELECT count(*) FROM memory_changes WHERE sequence > $1::bigint"
 _PENDING_ALL = Statement(_PENDING, (TEXT,))
 # An expression: only what follows is looked at, however long the log of the scope is.
-_PENDING_IN_SCOPES = Statement(f"{_PENDING} AND (scope || '') = ANY ($2)", (TEXT, TEXTS))
+_PENDING_IN_SCOPES = Statement(f"{_PENDING} AND (scope || '') = ANY ($2)", (TEXT, TEXT_ARRAY))
 # Each edge is a question of its own, answered by one end of the index.
 _TIMES = Statement(
     "SELECT min(edge.first), max(edge.last) FROM unnest($1) AS asked (scope) CROSS JOIN LATERAL (SELECT "
     "(SELECT min(event_time) FROM memory_records r WHERE r.scope = asked.scope) AS first, "
     "(SELECT max(event_time) FROM memory_records r WHERE r.scope = asked.scope) AS last) edge",
-    (TEXTS,),
+    (TEXT_ARRAY,),
 )
 
 
@@ -48,9 +57,9 @@ class PostgresRecordStore(SqlRecordStore):
 
     def __init__(self, database: PostgresDatabase) -> None:
         super().__init__(database)
-        self._sessions = Sessions(database)
+        self._sessions = DriverConnections(database)
         self._where = database.where
-        self._whole_store = Question(settings({**database.limits, WHOLE_STORE: "on"}))
+        self._whole_store = BoundStatement(settings({**database.limits, WHOLE_STORE: "on"}))
         self._some_scopes = settings({**database.limits, WHOLE_STORE: "off"}, (SCOPES,))
 
     def fetch(self, ids: Sequence[str], filters: Filters | None) -> dict[str, MemoryEntry]:
@@ -58,43 +67,45 @@ class PostgresRecordStore(SqlRecordStore):
         if not ids:
             return {}
         if filters is None:
-            rows = self._rows(None, Question(_BY_ID, [array(ids)]))
+            rows = self._rows(None, BoundStatement(_BY_ID, [text_array(ids)]))
         else:
             scopes = filters.scopes
-            rows = self._rows(scopes, Question(_BY_ID_IN_SCOPES, [array(ids), array(scopes)]))
+            rows = self._rows(scopes, BoundStatement(_BY_ID_IN_SCOPES, [text_array(ids), text_array(scopes)]))
         # Scopes are the fence and stand in the statement; the rest is cheaper to decide here.
         found = (entry_of(row) for row in rows)
         return {entry.id: entry for entry in found if filters is None or filters.admits(entry)}
 
     def time_range(self, scopes: Sequence[str]) -> tuple[datetime, datetime] | None:
         """When the first and the last of these scopes' entries happened."""
-        ((first, last),) = self._rows(scopes, Question(_TIMES, [array(scopes)]))
+        ((first, last),) = self._rows(scopes, BoundStatement(_TIMES, [text_array(scopes)]))
         return None if first is None else (clock.of_driver(first), clock.of_driver(last))
 
     def head(self) -> LogPosition:
         """The last place of the change log."""
-        return _mark(self._rows(None, Question(_HEAD))) or START
+        return _mark(self._rows(None, BoundStatement(_HEAD))) or START
 
     def log_position_at(self, sequence: int) -> LogPosition | None:
         """The mark of one place of the change log; `None` when there is no such place."""
-        return START if sequence == 0 else _mark(self._rows(None, Question(_PLACE, [text(str(sequence))])))
+        return (
+            START if sequence == 0 else _mark(self._rows(None, BoundStatement(_PLACE, [text_parameter(str(sequence))])))
+        )
 
     def pending(self, sequence: int, scopes: Sequence[str] | None = None) -> int:
         """How many changes follow this place."""
-        place = text(str(sequence))
+        place = text_parameter(str(sequence))
         if scopes is None:
-            ((count,),) = self._rows(None, Question(_PENDING_ALL, [place]))
+            ((count,),) = self._rows(None, BoundStatement(_PENDING_ALL, [place]))
         else:
-            ((count,),) = self._rows(scopes, Question(_PENDING_IN_SCOPES, [place, array(scopes)]))
+            ((count,),) = self._rows(scopes, BoundStatement(_PENDING_IN_SCOPES, [place, text_array(scopes)]))
         return int(count)
 
-    def _rows(self, scopes: Sequence[str] | None, question: Question) -> list[Row]:
+    def _rows(self, scopes: Sequence[str] | None, question: BoundStatement) -> list[Row]:
         """Rows of one statement, which is one snapshot; `scopes` are those that it may see beside `public`."""
-        fence = self._whole_store if scopes is None else Question(self._some_scopes, [array(scopes)])
+        fence = self._whole_store if scopes is None else BoundStatement(self._some_scopes, [text_array(scopes)])
         try:
-            return self._sessions.ask_together([fence, question])[1]
+            return self._sessions.fetch_pipelined([fence, question])[1]
         except psycopg.Error as error:
-            raise meaning(self._where, error) from error
+            raise storage_error(self._where, error) from error
 
 
 def _mark(rows: Sequence[Row]) -> LogPosition | None:
