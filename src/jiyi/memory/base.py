@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING
 
-from jiyi.errors import SimpleModeError
+from jiyi.errors import JiyiError, SimpleModeError
 from jiyi.execution import BlockingCalls, Lazy, Pace
 from jiyi.model import clock
 from jiyi.model.address import EMBEDDED
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from jiyi.longterm.dependencies import LongtermDeps
     from jiyi.notes.service import NotesService
     from jiyi.runtime import MemoryRuntime
+
+_log = logging.getLogger("jiyi.notes")
 
 
 class MemoryBase:
@@ -40,6 +43,8 @@ class MemoryBase:
         self._chat_deps: Lazy[ChatDeps] = Lazy(self._new_chat_deps)
         if components.worker is not None:
             self._lt.runner.learn = self._make_longterm
+            if settings.workspace is not None and settings.note_candidates and not settings.enable_simple_memory:
+                components.worker.when_idle = self._take_candidates
             components.worker.start()
 
     def _notes_service(self) -> NotesService:
@@ -80,6 +85,18 @@ class MemoryBase:
         """Tell the background indexer that there are new changes."""
         if self._components.indexer is not None:
             self._components.indexer.notify()
+
+    def _take_candidates(self) -> None:
+        """Write what chats propose to keep into the notes; called by the job worker."""
+        try:
+            self._notes_service().keep_up()
+        except JiyiError as error:
+            _log.warning("candidates of chats were not written into notes: %s", error)
+
+    def _conversation_written(self) -> None:
+        """A chat has changed: there may be candidates."""
+        self._written()
+        self._queued()
 
     def _queued(self) -> None:
         """Tell the job worker that there are new jobs."""

@@ -14,8 +14,9 @@ from jiyi.model.note import AppendedNote, NoteFile, NoteHit, NoteText, ScanRepor
 if TYPE_CHECKING:
     from jiyi.model.note import NotesContext
     from jiyi.notes.candidates import CandidateReport
-    from jiyi.notes.curation import Accepted, Proposal
     from jiyi.notes.entries import PlacedEntry
+    from jiyi.notes.promotion import Accepted
+    from jiyi.notes.proposals import Proposal
     from jiyi.notes.service import NotesService
     from jiyi.notes.workspace_import import Imported
     from jiyi.ports import Progress
@@ -137,6 +138,10 @@ class Notes:
 
     # --- what the chat room found -------------------------------------------------------------------------------------
 
+    async def set_session_kind(self, session_id: str, kind: str) -> None:
+        """Record the kind of a session. Candidates of a `group` go into the shared notes; all others are `main`."""
+        await self._run(self._service().session_kinds.set, session_id, kind)
+
     async def take_candidates(self, *, limit: int = 1_000) -> CandidateReport:
         """Write what compactions of the chats propose to keep into the daily notes, each once, and mark it as taken."""
         return await self._run(self._service().take_candidates, limit=limit)
@@ -144,8 +149,11 @@ class Notes:
     # --- long-term memory ---------------------------------------------------------------------------------------------
 
     async def promote(self, ids: str | Sequence[str], *, section: str | None = None, move: bool = False) -> Accepted:
-        """Put entries of daily notes into a section of MEMORY.md; with `move` they leave the daily note."""
-        from jiyi.notes.curation import promote
+        """Put entries of daily notes into a section of MEMORY.md; with `move` they leave the daily note.
+
+        An entry is named by its id; what people wrote by hand by its place, e.g. `memory/2026-11-15.md:12`.
+        """
+        from jiyi.notes.promotion import promote
 
         return await self._run(promote, self._service(), ids, section=section, move=move)
 
@@ -155,11 +163,20 @@ class Notes:
 
         return await self._run_model(curate, self._service(), days=days, now=now)
 
-    async def accept(self, proposal: Proposal | str) -> Accepted:
-        """Apply a proposal (or the one with this id), after a backup. Refused if MEMORY.md has changed since."""
+    async def accept(self, proposal: Proposal | str, *, items: Sequence[int] | None = None) -> Accepted:
+        """Apply a proposal (or the one with this id), after a backup. Refused if MEMORY.md has changed since.
+
+        With `items` only those with these numbers; the others wait on.
+        """
         from jiyi.notes.curation import accept
 
-        return await self._run(accept, self._service(), proposal)
+        return await self._run(accept, self._service(), proposal, items=items)
+
+    async def reject(self, proposal: Proposal | str, *, items: Sequence[int] | None = None) -> tuple[str, ...]:
+        """Drop a proposal, or some of its items. Their texts are returned, and not proposed again."""
+        from jiyi.notes.curation import reject
+
+        return await self._run(reject, self._service(), proposal, items=items)
 
     # --- following the files ------------------------------------------------------------------------------------------
 
@@ -177,9 +194,12 @@ class Notes:
         files = await self._run(self._service().note_files)
         return [files[path] for path in sorted(files)]
 
-    async def entries_of_day(self, day: date | None = None) -> tuple[str, list[PlacedEntry]]:
-        """The path of a daily note (today's, if no day is named) and the entries in it, in order."""
-        return await self._run(self._service().entries_of_day, day)
+    async def entries_of_day(self, day: date | None = None, *, kind: str = "main") -> tuple[str, list[PlacedEntry]]:
+        """The path of a daily note (today's, if no day is named) and what is in it, in order.
+
+        Entries, and what people wrote by hand (`by_hand`): list items, paragraphs and headings.
+        """
+        return await self._run(self._service().entries_of_day, day, kind=kind)
 
     async def watch(self, report: Callable[[ScanReport], None] | None = None) -> None:
         """Follow the files in the background until `unwatch` or the end; `report` is called after each change."""

@@ -19,7 +19,7 @@ from jiyi.model.identity import text_hash
 from jiyi.model.note import ContextLayer, NotesContext
 from jiyi.notes import entries
 from jiyi.notes.markdown import block_starts, lines_of, take_apart
-from jiyi.notes.paths import CONTEXT_FILES, LONG_TERM
+from jiyi.notes.paths import CONTEXT_FILES
 from jiyi.notes.visibility import check_kind, is_shared
 from jiyi.text import detect_language
 from jiyi.text.token_count import cut_to_tokens
@@ -67,7 +67,7 @@ def build_context(service: NotesService, kind: str = "main", now: datetime | Non
     for name in CONTEXT_FILES:
         layers += _whole(service, name, "context", settings.context_file_tokens)
     if kind == "main":
-        layers += _whole(service, LONG_TERM, "long-term", settings.long_term_tokens)
+        layers += _whole(service, service.files.long_term(), "long-term", settings.long_term_tokens)
     for name, day in context_days(today):
         paths = [path for path in listing.files if day_of(path) == day]
         layers += _day(service, kind, name, paths)

@@ -70,6 +70,8 @@ class PlacedEntry:
     start_line: int
     end_line: int
     """Included; empty lines after the text do not belong to it."""
+    by_hand: bool = False
+    """Whether a person wrote it without `memory_append`; its id is then `path:line-line`, and its time the day."""
 
 
 class LocalMinute(NamedTuple):

@@ -19,6 +19,7 @@ from jiyi.errors import InvalidInputError, NotesError
 from jiyi.model.note import FileStamp
 from jiyi.notes.file_identity import ContentDigest, file_identity
 from jiyi.notes.listing import FOLDER_FLAGS, LINK_REMEDY, NO_LINK, Listing, entries_of, kind_of, list_notes, stamp_of
+from jiyi.notes.paths import LONG_TERM, is_long_term
 
 _CAN_WALK: Final = os.open in os.supports_dir_fd
 _FILE_FLAGS: Final = NO_LINK | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_CLOEXEC", 0)
@@ -73,6 +74,12 @@ class Files:
         """Every note file with what the system says of it; `NotesError` when the workspace itself is not there."""
         with self._folder(()) as folder:
             return list_notes(folder)
+
+    def long_term(self) -> str:
+        """The name of the long-term memory as it is written here: `MEMORY.md`, or `memory.md` where that is there."""
+        with self._folder(()) as folder:
+            names = [name for name, _ in entries_of(folder) if is_long_term(name)]
+        return LONG_TERM if LONG_TERM in names or not names else names[0]
 
     def stamp(self, path: str) -> FileStamp | None:
         """What the system says of one file; `None` when there is none."""

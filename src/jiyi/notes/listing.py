@@ -10,7 +10,7 @@ from typing import Final
 
 from jiyi.model.daily_note import NOTES_FOLDER
 from jiyi.model.note import FileStamp, NoteProblem
-from jiyi.notes.paths import MAX_DEPTH, is_note, path_problem
+from jiyi.notes.paths import LONG_TERM, MAX_DEPTH, is_note, path_problem
 
 FOLDER_FLAGS: Final = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_CLOEXEC", 0)
 NO_LINK: Final = getattr(os, "O_NOFOLLOW", 0)
@@ -38,6 +38,14 @@ class Listing:
 def list_notes(root: int) -> Listing:
     """Every note file below an open folder."""
     found = Listing()
+    long_term = [name for name, status in entries_of(root) if is_note(name) and stat.S_ISREG(status.st_mode)]
+    if len(long_term) > 1:
+        used = LONG_TERM if LONG_TERM in long_term else long_term[0]
+        found.problems.extend(
+            NoteProblem(name, f"{used} is the long-term memory; move what is in this file there")
+            for name in long_term
+            if name != used
+        )
     for name, status in entries_of(root):
         if is_note(name):
             _add(found, name, status)
@@ -70,11 +78,20 @@ def _list_folder(parent: int, path: str, found: Listing) -> None:
                     found.problems.append(NoteProblem(below, f"it lies more than {MAX_DEPTH} folders deep"))
             elif is_note(below):
                 _add(found, below, status)
+            elif stat.S_ISLNK(status.st_mode) and _leads_to_folder(folder, name):
+                found.problems.append(NoteProblem(below, f"it is a symbolic link to a folder; {LINK_REMEDY}"))
     except OSError as error:
         found.problems.append(NoteProblem(path, f"it cannot be listed: {error.strerror}"))
         found.unknown.append(path)
     finally:
         os.close(folder)
+
+
+def _leads_to_folder(folder: int, name: str) -> bool:
+    try:
+        return stat.S_ISDIR(os.stat(name, dir_fd=folder).st_mode)
+    except OSError:
+        return False
 
 
 def stamp_of(status: os.stat_result) -> FileStamp:

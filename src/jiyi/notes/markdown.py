@@ -7,14 +7,17 @@ at lines, and a line that is too long at its sentences.
 from __future__ import annotations
 
 import re
+import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
+from jiyi.model.daily_note import daily_title, day_of, moment_of
 from jiyi.model.note import SEPARATOR
 from jiyi.model.storable import storable
 from jiyi.notes import entries
-from jiyi.notes.entries import NoteEntry
+from jiyi.notes.entries import NoteEntry, PlacedEntry
 from jiyi.text import split_chunks
 from jiyi.text.sentences import columns
 
@@ -26,6 +29,7 @@ _UNDERLINE: Final = re.compile(r" {0,3}(?P<mark>=+|-+)[ \t]*\Z")
 _FENCE: Final = re.compile(r" {0,3}(?P<mark>`{3,}|~{3,})(?P<rest>.*)\Z")
 _ITEM: Final = re.compile(r" {0,3}(?:[-*+]|\d{1,9}[.)])(?:[ \t]+\S|[ \t]*\Z)")
 _BLOCK_START: Final = re.compile(r" {0,3}(?:#{1,6}(?:[ \t]|\Z)|`{3}|~{3}|>|[-*+][ \t]|\d{1,9}[.)][ \t])")
+_BULLET: Final = re.compile(r" {0,3}(?:[-*+]|\d{1,9}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?")
 _FRONT_MATTER: Final = "---"
 _MAX_FRONT_MATTER_LINES: Final = 200
 
@@ -280,6 +284,39 @@ def _part(lines: Sequence[str], first: int, end: int) -> Iterator[tuple[int, int
         end -= 1
     if first < end:
         yield first, end, "\n".join(lines[first:end])
+
+
+def items_of(path: str, text: str) -> list[PlacedEntry]:
+    """The entries of a daily note together with the list items, paragraphs and headings that people wrote, in order.
+
+    The title of the day is no item.
+    """
+    lines = lines_of(text)
+    clean = [entries.without_comment(line.removesuffix("\r")) for line in lines]
+    placed = {entry.start_line - 1: entry for entry in entries.parse(lines)}
+    begin, _ = _front_matter(clean)
+    day = day_of(path)
+    title = "" if day is None else daily_title(day)
+    moment = moment_of(day, UTC) or datetime.min.replace(tzinfo=UTC)
+    found: list[PlacedEntry] = []
+    for unit in _units(clean, begin, placed):
+        if unit.entry is not None:
+            found.append(placed[unit.start])
+        elif unit.kind != "heading" or (unit.title and unit.title != title):
+            own = unit.title if unit.kind == "heading" else item_text(clean[unit.start : unit.end])
+            place = f"{path}:{unit.start + 1}-{unit.end}"
+            entry = NoteEntry(place, moment, timedelta(), own, by="user")
+            found.append(PlacedEntry(entry, unit.start + 1, unit.end, by_hand=True))
+    return found
+
+
+def item_text(lines: Sequence[str]) -> str:
+    """The text of a block: of a list item without its bullet and its indentation."""
+    match = _BULLET.match(lines[0])
+    if match is None:
+        return "\n".join(lines).strip("\n")
+    rest = textwrap.dedent("\n".join(lines[1:]))
+    return f"{lines[0][match.end() :]}\n{rest}".strip("\n")
 
 
 def headings_in(lines: Sequence[str]) -> list[tuple[int, int, str]]:

@@ -68,15 +68,15 @@ class NoteSearch:
                 return [hit for hit in hits if hit.path not in stale]
         return []
 
-    def recall_with_notes(self, request: Request) -> list[MemoryEntry]:
-        """An ordinary recall that also sees the private notes of this workspace."""
+    def recall_with_notes(self, request: Request, kind: str = "main") -> list[MemoryEntry]:
+        """An ordinary recall that also sees the notes of this workspace which a session of this kind may see."""
         try:
             self._service.scan()
         except NotesError as error:
             # Notes that cannot be checked are not recalled; everything else is, and each hit says so.
             said = IndexCoverage("notes", answered=False, note=str(error))
             return [_with_coverage(hit, said) for hit in self._recall(request)]
-        scopes = (*request.filters.scopes, *self._identity.scopes("main"))
+        scopes = (*request.filters.scopes, *self._identity.scopes(kind))
         found = self._recall(replace(request, filters=replace(request.filters, scopes=scopes)))
         return [_in_scope(hit, self._identity.scope) for hit in found]
 

@@ -19,14 +19,18 @@ from jiyi.model.limits import Limits, check_whole
 from jiyi.model.note import AppendedNote, NoteFile, NoteProblem, NoteText, ScanReport
 from jiyi.notes import entries, text_encoding
 from jiyi.notes.append import Appender
+from jiyi.notes.curation_ledger import CurationLedger
 from jiyi.notes.files import Files
 from jiyi.notes.journal import Journal
-from jiyi.notes.markdown import lines_of, take_apart
+from jiyi.notes.markdown import items_of, lines_of, take_apart
 from jiyi.notes.paths import CONTEXT_FILES, LONG_TERM, check_path, is_note
+from jiyi.notes.proposals import ProposalStore
 from jiyi.notes.scan import Scanner
 from jiyi.notes.search import NoteSearch
+from jiyi.notes.session_kinds import SessionKinds
 from jiyi.notes.templates import LANGUAGES, TEMPLATES
 from jiyi.notes.visibility import WorkspaceIdentity, check_kind, is_shared
+from jiyi.notes.workspaces import WorkspaceRegistry, remove_pieces
 from jiyi.text.token_count import counter_for
 
 if TYPE_CHECKING:
@@ -70,6 +74,11 @@ class NotesService:
         self.watcher: Watcher | None = None
         self.model = settings.model
         self.searcher = NoteSearch(self)
+        self._registry = WorkspaceRegistry(settings.data / "notes_workspaces.json")
+        self._registered = False
+        self.proposals = ProposalStore(settings.data / "notes_proposals" / workspace[:16])
+        scope = text_hash(settings.scope)[:16]
+        self.session_kinds = SessionKinds(settings.data / "notes_sessions" / f"{scope}.jsonl")
 
     # --- the workspace ----------------------------------------------------------------------------------------------
 
@@ -87,6 +96,9 @@ class NotesService:
         report: dict[str, list[str]] = {"created": [], "kept": []}
         report["created" if made else "kept"].append(f"{NOTES_FOLDER}/")
         for name in (LONG_TERM, *(CONTEXT_FILES if context_files else ())):
+            if name == LONG_TERM and self.files.long_term() != LONG_TERM:
+                report["kept"].append(self.files.long_term())
+                continue
             created = self.files.create(name, TEMPLATES[language][name].encode("utf-8"))
             report["created" if created else "kept"].append(name)
         return report
@@ -153,10 +165,22 @@ class NotesService:
         """Bring the rows up to date with the files; indexes follow as after any write."""
         # Threads that ask at once would all read the same new files.
         with self._scanning:
+            self._remove_moved_workspaces()
             report = self.scanner.scan(whole=whole, progress=progress, reconcile=self.appender.reconcile)
         if report.changed:
             self.deps.written()
         return report
+
+    def _remove_moved_workspaces(self) -> None:
+        """Once: delete what the database holds of workspaces that are not where they were any more."""
+        if self._registered:
+            return
+        with self.lock.hold():
+            for workspace in self._registry.register(self.identity, self.root):
+                count = remove_pieces(self.deps.records, self.identity, workspace)
+                self._registry.forget(self.identity, workspace)
+                _log.info("%d notes of a workspace that was moved or deleted were removed from the database", count)
+        self._registered = True
 
     def note_files(self) -> dict[str, NoteFile]:
         """What is known of the files, by path."""
@@ -186,6 +210,8 @@ class NotesService:
                 f"{checked} is no note; {LONG_TERM}, the files below {NOTES_FOLDER}/ that end in .md, "
                 f"and {', '.join(CONTEXT_FILES)} can be read"
             )
+        if checked == LONG_TERM:
+            checked = self.files.long_term()
         text = self.read_text(checked)
         if text is None or (kind == "group" and is_note(checked) and not is_shared(checked, take_apart(text))):
             # To a group a private note is no different from one that is not there.
@@ -200,11 +226,12 @@ class NotesService:
             shown += "\n"
         return NoteText(checked, from_line, end, total, shown)
 
-    def entries_of_day(self, day: date | None = None) -> tuple[str, list[entries.PlacedEntry]]:
-        """The path of a daily note and the entries in it."""
+    def entries_of_day(self, day: date | None = None, *, kind: str = "main") -> tuple[str, list[entries.PlacedEntry]]:
+        """The path of a daily note and what is in it: entries, and what people wrote by hand."""
+        check_kind(kind)
         self.appender.reconcile()
-        path = daily_path(self.today() if day is None else day)
-        return path, entries.parse(lines_of(self.read_text(path) or ""))
+        path = daily_path(self.today() if day is None else day, shared=kind == "group")
+        return path, items_of(path, self.read_text(path) or "")
 
     def read_text(self, path: str) -> str | None:
         """The text of a file; `None` when there is none. What cannot be read or decoded is an error, never empty."""
@@ -216,6 +243,10 @@ class NotesService:
             return text_encoding.decode(data)[0]
         except text_encoding.UndecodableError as error:
             raise NotesError(f"{path} cannot be read: {error}") from None
+
+    def ledger(self) -> CurationLedger:
+        """What became of things that were to go into MEMORY.md, as it is on disk now."""
+        return CurationLedger.load(self.settings.data / "notes_curation" / f"{self.identity.workspace[:16]}.json")
 
     def close(self) -> None:
         """Stop watching, and let go of files."""

@@ -13,6 +13,7 @@ from jiyi.model.daily_note import NOTES_FOLDER
 from jiyi.model.note import NoteProblem
 from jiyi.notes.files import Files
 from jiyi.notes.paths import CONTEXT_FILES
+from jiyi.notes.templates import TEMPLATES
 
 if TYPE_CHECKING:
     from jiyi.notes.service import NotesService
@@ -70,6 +71,10 @@ def _import_file(service: NotesService, name: str, data: bytes, report: Imported
     if service.files.create(name, data):
         report.copied.append(name)
         return
+    if _is_template(service, name):
+        service.files.replace(name, data)
+        report.copied.append(name)
+        return
     if _same(service, name, data):
         report.unchanged.append(name)
         return
@@ -83,6 +88,12 @@ def _import_file(service: NotesService, name: str, data: bytes, report: Imported
         report.unchanged.append(name)
     else:
         raise NotesError(f"{target} exists and holds something else; move it away")
+
+
+def _is_template(service: NotesService, name: str) -> bool:
+    """Whether a file is what `init` made and nobody has written to it since."""
+    texts = [texts[name].encode("utf-8") for texts in TEMPLATES.values() if name in texts]
+    return any(_same(service, name, text) for text in texts)
 
 
 def _same(service: NotesService, path: str, data: bytes) -> bool:
