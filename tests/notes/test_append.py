@@ -161,10 +161,10 @@ def test_files_that_are_not_utf_8_get_entries_in_their_own_encoding(desk: Desk) 
         file.parent.mkdir(exist_ok=True)
         file.write_bytes("我在杭州，今天见了老朋友。\n".encode(encoding))
         at = NEAR_MIDNIGHT if "16" in path else datetime(2026, 11, 17, 4, tzinfo=UTC)
-        desk.notes.memory_append("又写了一条笔记", at=at)
+        done = desk.notes.memory_append("又写了一条笔记", at=at)
         text = file.read_bytes().decode(encoding)
         assert text.startswith("我在杭州")
-        assert text.endswith("  又写了一条笔记\n")
+        assert text.endswith(f"又写了一条笔记 <!-- jiyi {done.id} -->\n")
         assert desk.found("笔记", path=path)[0] == "又写了一条笔记"
 
 
@@ -190,10 +190,10 @@ def test_an_entry_that_is_too_long_is_refused_and_nothing_is_written(open_desk: 
 
 
 def test_a_day_that_is_full_says_so(open_desk: OpenDesk) -> None:
-    desk = open_desk(max_note_day_bytes=600)
+    desk = open_desk(max_note_day_bytes=400)
     desk.notes.memory_append("a" * 100, at=NEAR_MIDNIGHT)
     desk.notes.memory_append("b" * 100, at=NEAR_MIDNIGHT)
-    with pytest.raises(InvalidInputError, match=r"memory/2026-11-16.md.*600.*max_note_day_bytes"):
+    with pytest.raises(InvalidInputError, match=r"memory/2026-11-16.md.*400.*max_note_day_bytes"):
         desk.notes.memory_append("c" * 100, at=NEAR_MIDNIGHT)
     assert "ccc" not in desk.read("memory/2026-11-16.md")
 

@@ -9,7 +9,7 @@ import pytest
 from jiyi.errors import NotesError
 from jiyi.model import clock
 from jiyi.notes import entries
-from jiyi.notes.candidates import source_of
+from jiyi.notes.candidates import entry_id_of, source_of
 from jiyi.notes.markdown import lines_of
 from jiyi.testing.fakes import HashEmbedder
 from jiyi.testing.faults import Faults
@@ -52,13 +52,13 @@ def written(desk: Desk) -> list[entries.NoteEntry]:
 def test_candidates_become_entries_with_their_source_and_are_found_at_once(desk: Desk) -> None:
     candidates = talk(desk)
     done = desk.notes.take_candidates()
-    assert [note.id for note in done.written] == [candidate.id for candidate in candidates]
+    assert [note.id for note in done.written] == [entry_id_of(candidate) for candidate in candidates]
     assert all(note.new for note in done.written)
     assert [(entry.text, entry.source) for entry in written(desk)] == [
         (candidate.content, source_of(candidate)) for candidate in candidates
     ]
     for candidate in candidates:
-        assert candidate.first_message_id in source_of(candidate)
+        assert f"#{candidate.first_position}" in source_of(candidate)
         assert "tuesday" in source_of(candidate)
         assert candidate.content in desk.found(candidate.content)
     assert list(desk.memory.candidates()) == []
@@ -112,7 +112,7 @@ def test_a_crash_between_writing_and_marking_writes_nothing_twice(desk: Desk, op
     assert len(written(desk)) == 1
     done = open_desk().notes.take_candidates()
     assert [note.new for note in done.written] == [False] + [True] * (len(candidates) - 1)
-    assert sorted(entry.id for entry in written(desk)) == sorted(candidate.id for candidate in candidates)
+    assert sorted(entry.id for entry in written(desk)) == sorted(map(entry_id_of, candidates))
 
 
 def test_several_at_once_write_each_candidate_once(desk: Desk, open_desk: OpenDesk) -> None:
@@ -123,7 +123,7 @@ def test_several_at_once_write_each_candidate_once(desk: Desk, open_desk: OpenDe
         thread.start()
     for thread in threads:
         thread.join()
-    assert sorted(entry.id for entry in written(desk)) == sorted(candidate.id for candidate in candidates)
+    assert sorted(entry.id for entry in written(desk)) == sorted(map(entry_id_of, candidates))
 
 
 def test_a_candidate_that_cannot_be_written_stays_and_does_not_stop_the_others(open_desk: OpenDesk) -> None:
