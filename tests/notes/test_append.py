@@ -139,7 +139,7 @@ def test_any_text_through_append_parse_search_and_get_is_unchanged(
     tmp_path_factory: pytest.TempPathFactory, text: str
 ) -> None:
     folder = tmp_path_factory.mktemp("law")
-    with AgentMemory.open(folder / "data", workspace=folder, **QUICK, time_zone="Asia/Shanghai") as memory:
+    with AgentMemory.open(folder / "data", workspace=folder, **QUICK | {"time_zone": "Asia/Shanghai"}) as memory:
         if text.isspace():
             with pytest.raises(InvalidInputError):
                 memory.notes.memory_append(text)

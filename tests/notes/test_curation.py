@@ -41,9 +41,7 @@ def test_an_entry_is_put_into_a_section_after_a_backup(desk: Desk) -> None:
     fill(desk)
     entry = desk.notes.memory_append("Prefers green tea", at=NOW)
     done = desk.notes.promote(entry.id, section="preferences")
-    assert desk.read("MEMORY.md") == LONG_TERM.replace(
-        "- Likes oolong\n", f"- Likes oolong\n- Prefers green tea\n"
-    )
+    assert desk.read("MEMORY.md") == LONG_TERM.replace("- Likes oolong\n", "- Likes oolong\n- Prefers green tea\n")
     assert backups(desk) == [LONG_TERM]
     assert done.added == (entry.id,)
     assert desk.read(done.backup) == LONG_TERM
@@ -54,9 +52,7 @@ def test_a_section_that_is_not_there_is_made(desk: Desk) -> None:
     fill(desk)
     first, second = (desk.notes.memory_append(text, at=NOW) for text in ("去过杭州", "---\n# odd\n```"))
     desk.notes.promote([first.id, second.id], section="旅行")
-    assert desk.read("MEMORY.md").endswith(
-        "## People\n\n## 旅行\n\n- 去过杭州\n-\n  ---\n  # odd\n  ```\n"
-    )
+    assert desk.read("MEMORY.md").endswith("## People\n\n## 旅行\n\n- 去过杭州\n-\n  ---\n  # odd\n  ```\n")
 
 
 def test_promoting_twice_is_promoting_once(desk: Desk) -> None:
@@ -99,7 +95,7 @@ def test_an_entry_that_is_not_there_is_named_and_nothing_changes(desk: Desk) -> 
 def test_the_long_term_memory_is_made_where_there_is_none(desk: Desk) -> None:
     entry = desk.notes.memory_append("喜欢喝绿茶", at=NOW)
     done = desk.notes.promote(entry.id)
-    assert desk.read("MEMORY.md") == f"## 来自每日笔记\n\n- 喜欢喝绿茶\n"
+    assert desk.read("MEMORY.md") == "## 来自每日笔记\n\n- 喜欢喝绿茶\n"
     assert done.backup == ""
 
 
@@ -107,9 +103,7 @@ def test_encoding_and_line_ends_of_the_file_are_kept(desk: Desk) -> None:
     entry = desk.notes.memory_append("new 新", at=NOW)
     (desk.root / "MEMORY.md").write_bytes("# 记忆\r\n\r\n- 旧\r\n".encode("utf-16"))
     desk.notes.promote(entry.id, section="记忆")
-    assert (desk.root / "MEMORY.md").read_bytes().decode("utf-16") == (
-        f"# 记忆\r\n\r\n- 旧\r\n- new 新\r\n"
-    )
+    assert (desk.root / "MEMORY.md").read_bytes().decode("utf-16") == ("# 记忆\r\n\r\n- 旧\r\n- new 新\r\n")
 
 
 def test_an_edit_in_the_same_moment_is_not_overwritten(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -192,10 +186,7 @@ def test_a_proposal_is_applied_when_it_is_accepted_and_once(desk: Desk, open_des
     # By its id, in another process.
     done = open_desk().notes.accept(proposal.id)
     assert desk.read("MEMORY.md") == proposal.text
-    assert (
-        f"## Preferences\n\n- Likes oolong\n- I prefer green tea over coffee.\n"
-        in proposal.text
-    )
+    assert "## Preferences\n\n- Likes oolong\n- I prefer green tea over coffee.\n" in proposal.text
     assert desk.read(done.backup) == LONG_TERM
     with pytest.raises(InvalidInputError, match="accepted already"):
         desk.notes.accept(proposal.id)
@@ -354,9 +345,7 @@ def test_of_contradicting_statements_the_newest_is_proposed_and_the_old_line_tak
     assert desk.read("MEMORY.md") == "# M\n\n## About the user\n\n- I work as a nurse.\n- I live in Shanghai.\n"
 
 
-def test_what_a_person_deleted_from_the_long_term_memory_is_not_proposed_again(
-    desk: Desk, open_desk: OpenDesk
-) -> None:
+def test_what_a_person_deleted_from_the_long_term_memory_is_not_proposed_again(desk: Desk, open_desk: OpenDesk) -> None:
     desk.write("MEMORY.md", LONG_TERM)
     desk.notes.memory_append("I prefer green tea over coffee.", at=NOW)
     desk.notes.accept(desk.notes.curate(now=NOW))

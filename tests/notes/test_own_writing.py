@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from jiyi.errors import InvalidInputError
-from jiyi.notes.templates import TEMPLATES
 from tests.notes.conftest import Desk, OpenDesk
 from tests.support import database
 
