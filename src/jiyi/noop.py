@@ -108,7 +108,7 @@ class NoopChat:
         """Returns new ids; the messages are dropped."""
         return [new_id() for _ in messages]
 
-    async def get(self, *, initial_tokens: int = 0) -> ChatWindow:
+    async def get(self, *, initial_tokens: int = 0, max_wait: float | None = None) -> ChatWindow:
         """An empty window."""
         return ChatWindow(token_limit=self.token_limit)
 
@@ -138,6 +138,9 @@ class NoopChat:
         return [FIRST_EPOCH]
 
     put = _returns(ChatInterface.put, new_id)
+    insert_message = _returns(ChatInterface.insert_message, _none)
+    delete_message = _returns(ChatInterface.delete_message, _none)
+    pop_message = _returns(ChatInterface.pop_message, _none)
     reply = _returns(ChatInterface.reply, lambda: Message("assistant", ""))
     get_all = _returns(ChatInterface.get_all, list)
     messages = _returns(ChatInterface.messages, list)

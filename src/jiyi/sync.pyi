@@ -322,11 +322,29 @@ class Chat:
     def token_limit(self) -> int:
         """How many tokens the window has at most."""
 
-    def put(self, message: MessageLike) -> str:
-        """Add a message; on disk when this returns. Returns its id. No model is asked."""
+    def put(self, message: MessageLike, *, created_at: datetime | None = None) -> str:
+        """Add a message; on disk when this returns. Returns its id. No model is asked.
+
+        It was said at `created_at`, at the time in its own `created_at`, `timestamp`, `create_time` or `date`, or now.
+        """
 
     def put_many(self, messages: Sequence[MessageLike]) -> list[str]:
-        """Add messages in one transaction; returns their ids."""
+        """Add messages in one transaction; returns their ids. Each was said when it says so itself, or now."""
+
+    def insert_message(self, index: int, message: MessageLike) -> None:
+        """Put a message before the one at an index of `get_all()`, as `list.insert` does, in one transaction.
+
+        Summaries and candidates of the messages behind it are withdrawn.
+        """
+
+    def delete_message(self, index: int) -> Message | None:
+        """Take the message at an index of `get_all()` out, in one transaction; `None` when there is none.
+
+        Summaries and candidates of the messages behind it are withdrawn.
+        """
+
+    def pop_message(self) -> Message | None:
+        """Take the newest message out; `None` when there is none."""
 
     def reply(self, message: MessageLike, *, on_text: OnText | None = None) -> Message:
         """Add a message, let the configured model answer it, add the answer and return it.
@@ -335,12 +353,14 @@ class Chat:
         the model does.
         """
 
-    def get(self, *, initial_tokens: int = 0) -> ChatWindow:
+    def get(self, *, initial_tokens: int = 0, max_wait: float | None = 10.0) -> ChatWindow:
         """The messages for the next call of a model: prompts, the summary as a system message, the most recent ones.
 
         Never more than `token_limit` tokens (less `initial_tokens`, which the caller needs for something else), but for
         a newest message that is larger by itself: then `over_limit` is set. When the limit is reached, older messages
-        go under a summary first; if that fails, the oldest are left out of this answer only, and `trouble` says why.
+        go under a summary first, portion by portion, for about `max_wait` seconds (`None`: until all is done); the rest
+        is summarised in the background, and `pending` says how many messages this answer misses and how far that work
+        is. If a summary fails, `trouble` says why.
         """
 
     def get_all(self, *, epoch: int | None = None) -> list[Message]:
@@ -350,34 +370,34 @@ class Chat:
         """The same with the id and the position of each message."""
 
     def reset(self) -> int:
-        """Begin anew; returns the number of the new epoch. What was said before stays readable: `get_all(epoch=…)`."""
+        """Begin a new epoch; returns its number. What was said before stays readable: `get_all(epoch=…)`."""
 
     def compact(self) -> Compaction:
         """Move the older half of the window under a summary now.
 
-        A failure of the model is raised, after it was written down; nothing has changed then.
+        A failure of the model is recorded, then raised; nothing has changed then.
         """
 
     def overflowed(self, error: BaseException | None = None) -> Compaction:
-        """Tell that the model has refused the window as too long, whatever our count said: half of it is compacted."""
+        """Report that the model has refused the window as too long, whatever our count was: half of it is compacted."""
 
     def epochs(self) -> list[Epoch]:
         """The epochs that are there, oldest first; the last one is the current one."""
 
     def delete_epoch(self, epoch: int) -> Erased:
-        """Delete an epoch before the current one for good, with everything that was made of it; returns a receipt."""
+        """Delete an epoch before the current one for good, with everything derived from it; returns a receipt."""
 
     def summaries(self, *, epoch: int | None = None) -> list[Summary]:
-        """The summaries of an epoch, oldest first. Each takes up the one before; the last one is in force."""
+        """The summaries of an epoch, oldest first. Each contains the one before; the last one is in force."""
 
     def expand(self, summary_id: str) -> list[StoredMessage]:
-        """The messages that a summary stands for, with their ids, also those that came to it by earlier summaries."""
+        """The messages that a summary covers, with their ids, those of earlier summaries included."""
 
     def candidates(self, *, state: str | None = "new") -> list[Candidate]:
         """What compactions of this session propose to keep, oldest first; `None` as state means all."""
 
     def status(self) -> ChatStatus:
-        """How the session stands: tokens, the summary in force, the last trouble and when it is tried again."""
+        """The state of the session: tokens, the summary in force, the last trouble and when it is tried again."""
 
 class Notes:
     """The notes of one workspace: `MEMORY.md` and `memory/YYYY-MM-DD.md`, read and edited by people and agents.

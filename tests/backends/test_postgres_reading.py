@@ -13,7 +13,6 @@ import pytest
 from jiyi.backends.postgres.database import PostgresDatabase
 from jiyi.backends.postgres.reader import PostgresReader
 from jiyi.backends.postgres.session import DriverConnections
-from jiyi.backends.postgres.store import PostgresRecordStore
 from jiyi.backends.postgres.text.index import PostgresTextIndex
 from jiyi.backends.postgres.vectors.index import PostgresVectors
 from jiyi.backends.postgres.wire import (
@@ -25,6 +24,7 @@ from jiyi.backends.postgres.wire import (
     text_array,
     text_parameter,
 )
+from jiyi.backends.records.store import SqlRecordStore
 from jiyi.errors import ModelError, StoreBusyError, StoreUnavailableError
 from jiyi.execution import Workers
 from jiyi.indexing import Drainer
@@ -63,7 +63,7 @@ class Setup:
 
     url: str
     database: PostgresDatabase
-    store: PostgresRecordStore
+    store: SqlRecordStore
     text: PostgresTextIndex
     vectors: PostgresVectors
     embedder: _Embedder
@@ -87,7 +87,7 @@ def setup(postgres_url: str) -> Iterator[Setup]:
     from concurrent.futures import ThreadPoolExecutor
 
     database = PostgresDatabase(postgres_url, pool_size=4, lock_timeout=0.5, statement_timeout=5)
-    store = PostgresRecordStore(database)
+    store = SqlRecordStore(database)
     embedder = _Embedder()
     text_index = PostgresTextIndex(database, _analyzer, store.store_id)
     text_index.follow()
@@ -311,8 +311,8 @@ def test_a_connection_that_was_left_in_the_middle_of_an_answer_is_not_used_again
 
 def test_what_was_prepared_may_be_cleared_between_two_writes(setup: Setup) -> None:
     setup.store.put([draft("one", "apple")], actor=ACTOR)
-    with setup.database.engine.connect() as connection:
-        connection.exec_driver_sql("DEALLOCATE ALL")
+    connection, _ = setup.database.pool.begin(lambda new: new.execute("DEALLOCATE ALL"))
+    setup.database.pool.release(connection)
     setup.store.put([draft("two", "apple pie"), draft("one", "pear")], actor=ACTOR)
     assert setup.text.log_position() == setup.store.head()
     assert setup.text.check() == []
@@ -361,10 +361,10 @@ def test_without_prepared_statements_everything_is_found_as_well(setup: Setup) -
         assert reading is not None
         wanted = setup.text.propose("words", ["appl"], MAIN, limit=9, labels=True)
         assert reading.text.propose("words", ["appl"], MAIN, limit=9, labels=True) == wanted
-        store = PostgresRecordStore(database)
+        store = SqlRecordStore(database)
         assert store.fetch(wanted, MAIN) == setup.store.fetch(wanted, MAIN)
         with database.read() as connection:
-            assert connection.exec_driver_sql("SELECT count(*) FROM pg_prepared_statements").scalar() == 0
+            assert connection.scalar("SELECT count(*) FROM pg_prepared_statements") == 0
     finally:
         database.close()
 
@@ -392,7 +392,7 @@ def test_who_waits_too_long_is_told_to_try_again(setup: Setup) -> None:
 def test_records_are_read_behind_the_fence(setup: Setup) -> None:
     setup.store.put([draft("mine", "apple"), draft("theirs", "apple", scope="other")], actor=ACTOR)
     ids = [entry.id for entry in setup.store.page(Filters(scopes=("main", "other")), limit=9, offset=0)]
-    fenced = PostgresRecordStore(PostgresDatabase(as_app(setup.url)))
+    fenced = SqlRecordStore(PostgresDatabase(as_app(setup.url)))
     try:
         assert {entry.key for entry in fenced.fetch(ids, MAIN).values()} == {"mine"}
         assert {entry.key for entry in fenced.fetch(ids, None).values()} == {"mine", "theirs"}

@@ -16,8 +16,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from jiyi.backends.postgres.database import PostgresDatabase
-from jiyi.backends.postgres.store import PostgresRecordStore
 from jiyi.backends.postgres.text.index import PostgresTextIndex
+from jiyi.backends.records.store import SqlRecordStore
 from jiyi.errors import IndexDamagedError
 from jiyi.indexing import Drainer, verify
 from jiyi.model.filters import Filters
@@ -42,7 +42,7 @@ class Setup:
 
     url: str
     database: PostgresDatabase
-    store: PostgresRecordStore
+    store: SqlRecordStore
     index: PostgresTextIndex
 
     def found(self, text: str, filters: Filters = MAIN, field: str = "words") -> set[str]:
@@ -75,7 +75,7 @@ def open_setup(postgres_url: str) -> Iterator[OpenSetup]:
     def make(*, follow: bool = True, **options: Any) -> Setup:
         database = PostgresDatabase(postgres_url)
         opened.append(database)
-        store = PostgresRecordStore(database)
+        store = SqlRecordStore(database)
         index = PostgresTextIndex(database, Analyzer(), store.store_id, **{"small_scope": 0, **options})
         if follow:
             index.follow()
@@ -175,7 +175,7 @@ def test_roles_that_see_only_their_scopes_do_not_skip_what_others_wrote(
     )
     database = PostgresDatabase(postgres_url.replace("postgres@", f"{role}@"))
     try:
-        store = PostgresRecordStore(database)
+        store = SqlRecordStore(database)
         index = PostgresTextIndex(
             database, Analyzer(), store.store_id, pg_search=built.index.mode.endswith("pg_search")
         )
@@ -430,7 +430,7 @@ def test_a_server_that_was_killed_leaves_an_index_that_is_sound_or_made_anew(
     with PostgresServer() as server:
         database = PostgresDatabase(server.url())
         try:
-            store = PostgresRecordStore(database)
+            store = SqlRecordStore(database)
             index = PostgresTextIndex(database, Analyzer(), store.store_id, pg_search=pg_search, small_scope=0)
             index.follow()
             index.rebuild(store)

@@ -16,12 +16,12 @@ from psycopg import sql
 from psycopg.abc import QueryNoTemplate
 
 from jiyi.backends.postgres.database import PostgresDatabase
-from jiyi.backends.postgres.store import PostgresRecordStore
 from jiyi.backends.postgres.vectors import index as postgres_vectors
 from jiyi.backends.postgres.vectors.halfvec import Reals, RealsDumper
 from jiyi.backends.postgres.vectors.index import PostgresVectors
 from jiyi.backends.postgres.vectors.scan import hnsw_settings
 from jiyi.backends.postgres.vectors.tables import VectorTables, find_extension
+from jiyi.backends.records.store import SqlRecordStore
 from jiyi.backends.shared.embedding import embed_entries
 from jiyi.errors import IndexDamagedError, IndexingError, StorageError, StoreUnavailableError
 from jiyi.model.entry import MemoryEntry
@@ -76,7 +76,7 @@ def open_vectors(postgres_url: str) -> Iterator[OpenVectors]:
 @pytest.fixture
 def store(postgres_url: str) -> Iterator[RecordStore]:
     """The records of the same database."""
-    records = PostgresRecordStore(PostgresDatabase(postgres_url, pool_size=2))
+    records = SqlRecordStore(PostgresDatabase(postgres_url, pool_size=2))
     yield records
     records.close()
 
@@ -361,7 +361,7 @@ def test_a_rebuild_that_broke_off_goes_on_where_it_was(
 def test_a_server_that_dies_in_the_middle_of_a_batch_has_all_of_it_or_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     with PostgresServer() as server:
         database = PostgresDatabase(server.url(), pool_size=2)
-        store = PostgresRecordStore(database)
+        store = SqlRecordStore(database)
         vectors = PostgresVectors(database, EMBEDDER, store.store_id)
         vectors.rebuild(store)
         first, second = many("main", 10), many("other", 10)

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from jiyi.backends.postgres.database import PostgresDatabase
-from jiyi.backends.postgres.store import PostgresRecordStore
 from jiyi.backends.postgres.text.index import PostgresTextIndex
+from jiyi.backends.records.store import SqlRecordStore
 from jiyi.ports import RecordStore, TextIndex
 from jiyi.testing.conformance import TextIndexConformance
 from jiyi.text import Analyzer
@@ -26,7 +26,7 @@ class _PostgresText(OnPostgres, TextIndexConformance):
 
     def make_store(self, folder: Path) -> RecordStore:
         database = self.open_postgres(folder)
-        store = PostgresRecordStore(database)
+        store = SqlRecordStore(database)
         self._databases[store.store_id] = database
         return store
 

@@ -180,13 +180,13 @@ class _DamagedOnce:
 def test_on_postgresql_an_added_proposer_is_heard_in_small_scopes_and_without_the_short_cut(postgres_url: str) -> None:
     from jiyi.backends.postgres.database import PostgresDatabase
     from jiyi.backends.postgres.reader import PostgresReader
-    from jiyi.backends.postgres.store import PostgresRecordStore
     from jiyi.backends.postgres.text.index import PostgresTextIndex
     from jiyi.backends.postgres.vectors.index import PostgresVectors
+    from jiyi.backends.records.store import SqlRecordStore
     from jiyi.indexing import Drainer
 
     database = PostgresDatabase(postgres_url, pool_size=4, lock_timeout=0.5, statement_timeout=5)
-    store, embedder, analyzer = PostgresRecordStore(database), HashEmbedder(), Analyzer()
+    store, embedder, analyzer = SqlRecordStore(database), HashEmbedder(), Analyzer()
     text = PostgresTextIndex(database, analyzer, store.store_id)
     text.follow()
     vectors = PostgresVectors(database, embedder, store.store_id)

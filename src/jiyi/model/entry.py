@@ -211,7 +211,7 @@ class MemoryEntry:
         if unknown:
             raise KeyError(f"unknown fields: {', '.join(sorted(unknown))}")
         values = {name: data[name] for name in known if name in data}
-        for name in ("occurred_at", "created_at", "updated_at", "last_accessed_at"):
+        for name in _TIMES:
             if values.get(name) is not None:
                 values[name] = clock.from_text(values[name])
         values["category"] = MemoryCategory(values["category"])
@@ -221,6 +221,7 @@ class MemoryEntry:
         return cls(**values)
 
 
+_TIMES = tuple(f.name for f in fields(MemoryEntry) if str(f.type).startswith("datetime"))
 _READABLE = frozenset({f.name for f in fields(MemoryEntry)} | {"final_score", "score_parts", "domains", "event_time"})
 
 

@@ -1,4 +1,4 @@
-"""How many tokens a text has for a model: exactly where the tokenizer is on this machine, else estimated from above.
+"""How many tokens a text has for a model: exact for a local `tokenizer.json`, otherwise an estimate from above.
 
 The estimate is made for tokenizers of the size that current models use (a hundred thousand tokens and more). It was
 fitted to the largest count of five of them (cl100k, o200k, Qwen, DeepSeek, Claude 2) over chat, documents and code in
@@ -177,10 +177,10 @@ ESTIMATE: Final = EstimatedTokens()
 
 
 def counter_for(model: str | None) -> TokenCounter:
-    """The counter of a model: its own tokenizer if it is on this machine, else the estimate. Nothing is downloaded.
+    """The counter of a model: its `tokenizer.json` if there is one on this machine, otherwise the estimate.
 
     `model` is a name as servers use it (`gpt-4o`, `Qwen/Qwen3-8B`), or the path of a `tokenizer.json` or of the folder
-    that holds one. `name` of the result says which counter it is.
+    that holds one. Nothing is downloaded. `name` of the result says which counter it is.
     """
     if model is None:
         return ESTIMATE

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from jiyi.backends.postgres.session import AdvisoryLock
     from jiyi.backends.postgres.text.index import PostgresTextIndex
     from jiyi.backends.postgres.vectors.index import PostgresVectors
-    from jiyi.backends.records.store import Database
+    from jiyi.backends.records.sql import Database
     from jiyi.config import Settings
     from jiyi.ports import Embedder, RecordStore, ScopeReader, TextIndex, TextProposer, VectorIndex
     from jiyi.text import Vocabulary
@@ -46,15 +46,9 @@ def open_database(settings: Settings) -> Database:
 
 def record_store(database: Database) -> RecordStore:
     """The record store of the database."""
-    from jiyi.backends.embedded.database import SqliteDatabase
+    from jiyi.backends.records.store import SqlRecordStore
 
-    if isinstance(database, SqliteDatabase):
-        from jiyi.backends.embedded.store import SqliteRecordStore
-
-        return SqliteRecordStore(database)
-    from jiyi.backends.postgres.store import PostgresRecordStore
-
-    return PostgresRecordStore(_postgres(database))
+    return SqlRecordStore(database)
 
 
 def text_index(

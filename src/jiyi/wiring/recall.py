@@ -12,7 +12,7 @@ from jiyi.errors import JiyiError, RuntimeUnavailableError
 from jiyi.wiring.profiles import scope_reader, text_index, vector_index
 
 if TYPE_CHECKING:
-    from jiyi.backends.records.store import Database
+    from jiyi.backends.records.sql import Database
     from jiyi.components import Recaller
     from jiyi.config import Settings
     from jiyi.execution import Run

@@ -8,19 +8,16 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator, MutableMapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
-from typing import Any, TypeAlias, TypeVar, cast
+from typing import TypeAlias, TypeVar
 
 import psycopg
-import sqlalchemy as sa
 from psycopg.abc import Params, QueryNoTemplate
 from psycopg.rows import TupleRow
-from sqlalchemy.exc import TimeoutError as PoolTimeoutError
-from sqlalchemy.pool import PoolProxiedConnection, QueuePool
 
+from jiyi.backends.postgres.connection import PostgresConnection
 from jiyi.backends.postgres.database import PostgresDatabase
-from jiyi.backends.postgres.errors import is_lost, storage_error
 from jiyi.backends.postgres.vectors.halfvec import Reals, RealsDumper
 from jiyi.backends.postgres.wire import BoundStatement, PipelineConnection, Row
 from jiyi.errors import StoreBusyError
@@ -31,7 +28,7 @@ Connection: TypeAlias = psycopg.Connection[TupleRow]
 T = TypeVar("T")
 Settings: TypeAlias = Sequence[tuple[str, str]]
 
-_PIPELINE = "jiyi.pipeline"
+_REALS = "jiyi.reals"
 _GET_TIMEOUTS = "current_setting('lock_timeout'), current_setting('statement_timeout')"
 _SET_TIMEOUTS = "set_config('lock_timeout', %s, false), set_config('statement_timeout', %s, false)"
 
@@ -40,8 +37,7 @@ class DriverConnections:
     """Connections of the driver, borrowed from the pool of a database. Each is in autocommit mode."""
 
     def __init__(self, database: PostgresDatabase) -> None:
-        self._where = database.where
-        self._engine = database.engine
+        self._pool = database.pool
 
     def fetch(self, query: QueryNoTemplate, parameters: Params, settings: Settings = ()) -> list[TupleRow]:
         """The rows of a read-only statement, under settings that hold for it alone; in one round trip."""
@@ -67,46 +63,12 @@ class DriverConnections:
 
     @contextmanager
     def _checked_out(self, first: Callable[[Connection, PipelineConnection], T]) -> Iterator[tuple[Connection, T]]:
-        """A connection, and the result of the first statement on it.
-
-        The first statement shows whether the session still exists. If not, nothing has been done yet and the next
-        connection is tried, so callers do not notice that the server was restarted.
-        """
-        while True:
-            proxied, idle = self._connect()
-            connection = cast("Connection", proxied.driver_connection)
-            try:
-                result = first(connection, proxied.info[_PIPELINE])
-            except psycopg.Error as error:
-                lost = is_lost(connection, error)
-                _return(proxied, connection)
-                if not lost or not idle:
-                    raise
-                continue
-            except BaseException:
-                _return(proxied, connection)
-                raise
-            break
+        """A connection, and the result of the first statement on it."""
+        pooled, result = self._pool.begin(lambda new: first(_adapted(new), new.wire))
         try:
-            yield connection, result
+            yield pooled.driver, result
         finally:
-            _return(proxied, connection)
-
-    def _connect(self) -> tuple[PoolProxiedConnection, int]:
-        """A connection, and how many idle ones the pool had."""
-        pool = self._engine.pool
-        idle = pool.checkedin() if isinstance(pool, QueuePool) else 0
-        try:
-            proxied = self._engine.raw_connection()
-        except (sa.exc.DBAPIError, psycopg.Error) as error:
-            cause = error.orig if isinstance(error, sa.exc.DBAPIError) else error
-            raise storage_error(self._where, cause, connected=False) from error
-        except PoolTimeoutError as error:
-            raise StoreBusyError(
-                f"{self._where}: no connection of the pool became free in time; try again, or use a larger pool"
-            ) from error
-        pipeline_of(cast("Connection", proxied.driver_connection), proxied.info)
-        return proxied, idle
+            self._pool.release(pooled)
 
 
 class AdvisoryLock:
@@ -221,21 +183,12 @@ def _fetch(connection: Connection, query: QueryNoTemplate, parameters: Params, s
         return second.fetchall()
 
 
-def _return(proxied: PoolProxiedConnection, connection: Connection) -> None:
-    """Return the connection to the pool, unless it is lost or inside an unfinished transaction."""
-    # The status of a lost connection is `UNKNOWN`.
-    if connection.pgconn.transaction_status != psycopg.pq.TransactionStatus.IDLE:
-        proxied.invalidate()
-    proxied.close()
-
-
-def pipeline_of(connection: Connection, info: MutableMapping[Any, Any]) -> PipelineConnection:
-    """The `PipelineConnection` of a connection of the pool; `info` is the dictionary that the pool keeps with it."""
-    pipeline = info.get(_PIPELINE)
-    if pipeline is None or pipeline.connection is not connection:
-        connection.adapters.register_dumper(Reals, RealsDumper)
-        pipeline = info[_PIPELINE] = PipelineConnection(connection)
-    return cast("PipelineConnection", pipeline)
+def _adapted(connection: PostgresConnection) -> Connection:
+    """The connection of psycopg, with the dumper for vectors registered."""
+    if _REALS not in connection.info:
+        connection.driver.adapters.register_dumper(Reals, RealsDumper)
+        connection.info[_REALS] = True
+    return connection.driver
 
 
 def create_schema(connection: Connection) -> None:

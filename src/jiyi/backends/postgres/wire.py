@@ -55,12 +55,12 @@ class BoundStatement(NamedTuple):
     values: Sequence[bytes | None] = ()
 
 
-def settings(values: Mapping[str, str], more: Sequence[str] = ()) -> Statement:
+def settings(values: Mapping[str, str], more: Sequence[str] = (), *, generic_plans: bool = True) -> Statement:
     """A statement that sets these settings for one transaction; the values of `more` are its parameters.
 
     It also selects generic plans: planning takes longer than looking up a few rows.
     """
-    fixed = {**values, "plan_cache_mode": "force_generic_plan"}
+    fixed = {**values, "plan_cache_mode": "force_generic_plan"} if generic_plans else values
     calls = [f"set_config('{name}', '{value}', true)" for name, value in fixed.items()]
     calls += [f"set_config('{name}', ${place}, true)" for place, name in enumerate(more, 1)]
     return Statement(f"SELECT {', '.join(calls)}", (TEXT,) * len(more))

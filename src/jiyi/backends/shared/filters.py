@@ -7,9 +7,8 @@ engine does not know is a type error (`assert_never`), not a filter that is sile
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from jiyi.model.filters import Filters
 
@@ -17,38 +16,33 @@ Word: TypeAlias = Literal["category", "memory_type", "conversation"]
 """A property of which an entry has at most one value."""
 
 
-@dataclass(frozen=True, slots=True)
-class AnyOf:
+class AnyOf(NamedTuple):
     """The word is one of these values."""
 
     word: Word
     values: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class NoneOf:
+class NoneOf(NamedTuple):
     """The word is none of these values."""
 
     word: Word
     values: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class AnyDomain:
+class AnyDomain(NamedTuple):
     """The entry belongs to at least one of these domains."""
 
     domains: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class EveryTag:
+class EveryTag(NamedTuple):
     """The entry has all of these tags."""
 
     tags: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class InPeriods:
+class InPeriods(NamedTuple):
     """`start <= event_time < end` for at least one of these periods; `None` is an open end."""
 
     periods: tuple[tuple[datetime | None, datetime | None], ...]

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias, cast
+from typing import Any, TypeAlias
 
 import psycopg
-import sqlalchemy as sa
 
-from jiyi.backends.postgres.session import Connection, pipeline_of
+from jiyi.backends.postgres.connection import PostgresConnection
+from jiyi.backends.postgres.session import Connection
 from jiyi.backends.postgres.text import tables
 from jiyi.backends.postgres.text.small_batch import MAX_SMALL_BATCH, SmallBatchWriter
 from jiyi.backends.postgres.text.tables import State
@@ -46,17 +46,17 @@ class TransactionHooks:
         self._analyzer = analyzer
         self._usable_state = usable_state
 
-    def before_log(self, connection: sa.Connection, changed: Sequence[tuple[str, str]]) -> None:
+    def before_log(self, connection: PostgresConnection, changed: Sequence[tuple[str, str]]) -> None:
         """Write the changed entries to the index. The log position follows in `before_commit`.
 
         The log is not locked yet, so transactions of different scopes do this at the same time.
         """
-        driver = cast("Connection", connection.connection.driver_connection)
+        driver = connection.driver
         connection.info.pop(_WRITTEN, None)
         ids = list(dict.fromkeys(entry_id for _, entry_id in changed))
         try:
             if len(ids) <= MAX_SMALL_BATCH:
-                state = self._write_small(SmallBatchWriter(pipeline_of(driver, connection.info), ids))
+                state = self._write_small(SmallBatchWriter(connection.wire, ids))
             else:
                 state = self._write_large(driver, ids)
         except tables.MISSING:
@@ -73,12 +73,14 @@ class TransactionHooks:
             if state is not None:
                 connection.info[_WRITTEN] = state.identity
 
-    def before_commit(self, connection: sa.Connection, changed: Sequence[tuple[str, str]], head: LogPosition) -> None:
+    def before_commit(
+        self, connection: PostgresConnection, changed: Sequence[tuple[str, str]], head: LogPosition
+    ) -> None:
         """Move the log position to the new head, unless the index lacks a change before this transaction."""
         identity = connection.info.pop(_WRITTEN, None)
         if identity is None:
             return
-        driver = cast("Connection", connection.connection.driver_connection)
+        driver = connection.driver
         # The log is read with the changes of all scopes: other transactions may have written any of them.
         with driver.pipeline():
             driver.execute(_SEE_ALL_SCOPES)

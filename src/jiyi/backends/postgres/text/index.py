@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, cast
+from typing import Any
 
 import psycopg
 
@@ -313,7 +313,7 @@ class PostgresTextIndex:
     def _transaction(self) -> Iterator[Connection]:
         """A transaction that sees the whole store, while nobody else writes to it."""
         with self._database.write() as connection:
-            yield cast("Connection", connection.connection.driver_connection)
+            yield connection.driver
 
     @contextmanager
     def _translated(self) -> Iterator[None]:
