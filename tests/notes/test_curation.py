@@ -181,7 +181,7 @@ def test_rules_propose_what_lasts_as_a_diff_and_change_nothing(desk: Desk) -> No
 
 def test_a_proposal_is_applied_when_it_is_accepted_and_once(desk: Desk, open_desk: OpenDesk) -> None:
     fill(desk)
-    entry = desk.notes.memory_append("I prefer green tea over coffee.", at=NOW)
+    desk.notes.memory_append("I prefer green tea over coffee.", at=NOW)
     proposal = desk.notes.curate(now=NOW)
     # By its id, in another process.
     done = open_desk().notes.accept(proposal.id)

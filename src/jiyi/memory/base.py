@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 from jiyi.errors import JiyiError, SimpleModeError
 from jiyi.execution import BlockingCalls, Lazy, Pace
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from jiyi.runtime import MemoryRuntime
 
 _log = logging.getLogger("jiyi.notes")
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 class MemoryBase:
@@ -93,10 +96,12 @@ class MemoryBase:
         except JiyiError as error:
             _log.warning("candidates of chats were not written into notes: %s", error)
 
-    def _conversation_written(self) -> None:
-        """A chat has changed: there may be candidates."""
-        self._written()
-        self._queued()
+    async def _run_compaction(self, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+        """Call what may compact a chat, and wake the worker: there may be candidates for the notes."""
+        try:
+            return await self._calls.run_model(function, *args, **kwargs)
+        finally:
+            self._queued()
 
     def _queued(self) -> None:
         """Tell the job worker that there are new jobs."""
