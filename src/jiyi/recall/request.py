@@ -29,6 +29,10 @@ class Request:
     highlights: bool = False
     candidates: int = 50
     """How many of the most relevant are weighed, where there are weights."""
+    min_relevance: float = 0.0
+    """Hits that are less relevant are left out."""
+    duplicates: bool = False
+    """Whether entries that say what a better hit says are hits of their own."""
 
 
 @dataclass(frozen=True, slots=True)
