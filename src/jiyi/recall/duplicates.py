@@ -5,6 +5,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from datetime import date
 from typing import TYPE_CHECKING, Final
 
 from jiyi.model.entry import MESSAGE_TYPE
@@ -15,44 +16,11 @@ if TYPE_CHECKING:
 
 _MADE_OF_OTHERS: Final = frozenset({"reflection", "merge"})
 """Kinds of sources whose references are not the same thing as the entry."""
-_NEGATIONS: Final = frozenset(
-    [
-        "no",
-        "not",
-        "never",
-        "none",
-        "nobody",
-        "nothing",
-        "neither",
-        "nor",
-        "without",
-        "cannot",
-        "cant",
-        "dont",
-        "doesnt",
-        "didnt",
-        "isnt",
-        "arent",
-        "wasnt",
-        "werent",
-        "wont",
-        "wouldnt",
-        "couldnt",
-        "shouldnt",
-        "hasnt",
-        "havent",
-        "hadnt",
-        "aint",
-        "不",
-        "没",
-        "没有",
-        "不是",
-        "别",
-        "未",
-        "无",
-        "否",
-    ]
-)
+_NEGATING: Final = """
+    no not never none nobody nothing neither nor without cannot cant dont doesnt didnt isnt arent wasnt werent wont
+    wouldnt couldnt shouldnt hasnt havent hadnt aint 不 没 没有 不是 别 未 无 否
+"""
+_NEGATIONS: Final = frozenset(_NEGATING.split())
 _MIN_TERMS: Final = 2
 
 
@@ -75,8 +43,15 @@ class Folding:
         return None
 
     def _same(self, entry: MemoryEntry, own: frozenset[int], other: MemoryEntry, others: frozenset[int]) -> bool:
-        """Whether two texts have the same words, but for words that say nothing. "Not" says something."""
-        if len(own & others) < _MIN_TERMS or _day(entry) != _day(other):
+        """Whether two texts have the same words, but for words that say nothing. "Not" says something.
+
+        Keys and days tell things apart: the same text under two keys is two things, and on two days two events.
+        """
+        if (entry.key is not None and other.key is not None) or _day(entry) != _day(other):
+            return False
+        if entry.content.casefold() == other.content.casefold():
+            return True
+        if len(own & others) < _MIN_TERMS:
             return False
         return (own ^ others) <= self._says_nothing()
 
@@ -95,6 +70,5 @@ def _is_made_of(one: MemoryEntry, other: MemoryEntry) -> bool:
     return one.scope == other.scope and not set(one.source.references).isdisjoint(other.source.references)
 
 
-def _day(entry: MemoryEntry) -> object:
-    """The same words on another day are another event."""
+def _day(entry: MemoryEntry) -> date | None:
     return None if entry.occurred_at is None else entry.occurred_at.date()

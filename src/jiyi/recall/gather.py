@@ -91,7 +91,7 @@ def gather(search: Search, proposals: Sequence[str], statistics: TermStatistics,
                 text.term_ids(question.bigrams),
                 statistics.bigram_df,
                 statistics.mean_bigram_length,
-                [1.0] * len(question.bigrams),
+                [specificity(pair) for pair in question.bigrams],
             )
             if question.bigrams
             else None,

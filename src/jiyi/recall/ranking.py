@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -91,7 +92,7 @@ def _is_no_question(search: Search, found: Gathered) -> bool:
     if not question.words or question.dates or any(field.df.any() for field in fields):
         return False
     if candidates.cosine is not None:
-        best = max((each for each in candidates.cosine.tolist() if each == each), default=0.0)
+        best = max(filter(math.isfinite, candidates.cosine.tolist()), default=0.0)
         if best - candidates.mean_cosine >= NO_LIKENESS:
             return False
     return share_unknown(question.words) >= NO_WORDS

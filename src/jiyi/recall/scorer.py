@@ -10,7 +10,7 @@ For each candidate, over the terms of the question:
     matched    = BM25 of the words with idf·specificity / Σ idf·specificity: the share of the question's information
     confidence = min(1, best matched / 0.3); for who stands alone min(1, best matched)³
     dense      = (smoothed cosine − mean) / max(best − mean, 0.2)
-    alone      = (confidence·lexical/best + 0.4·dense) · (1 − 0.7·share of bare questions);
+    alone      = (confidence·lexical/best + 0.4·dense) · (1 − 0.5·share of bare questions);
                  for who stands alone 0.8·dense
     score      = alone + 0.2 · (Σ (alone/best)⁸ of the same day) / (Σ (alone/best)⁸ of all)
 
@@ -127,7 +127,7 @@ def score(candidates: Candidates, weights: ScoringWeights, *, keyword: bool = Tr
         "date": date,
     }
     lexical = np.sum(list(lexical_parts.values()), axis=0)
-    information, confidence = _information(candidates, words.telling, date, weights)
+    information, confidence = _information(candidates, words.telling, pairs.telling, date, weights)
     smoothed = _smoothed(candidates, near)
     if keyword:
         # Beside words a similarity counts by how much it stands out; alone it counts as it is.
@@ -212,22 +212,29 @@ def _bm25(candidates: Candidates, field: FieldCounts, weights: ScoringWeights, n
 
 
 def _information(
-    candidates: Candidates, telling: Floats, date: Floats, weights: ScoringWeights
+    candidates: Candidates, words: Floats, pairs: Floats, date: Floats, weights: ScoringWeights
 ) -> tuple[Floats, Floats]:
     """Which share of the question's information each candidate has, and how far words are to be trusted at all.
 
-    The whole is the BM25 of a text of usual length that has every word of the question once.
+    The whole is the BM25 of a text of usual length that has every word of the question once. Pairs of characters speak
+    where the words were cut otherwise.
     """
-    field = candidates.words
-    whole = float((_idf(candidates.entries, field.df) * field.specificity * candidates.outer).sum())
+    whole = _whole(candidates.entries, candidates.words, candidates.outer)
+    share = np.minimum(1.0, words / whole) if whole > 0 else np.zeros_like(words)
+    if candidates.bigrams is not None and (of_pairs := _whole(candidates.entries, candidates.bigrams, 1.0)) > 0:
+        share = np.maximum(share, np.minimum(1.0, pairs / of_pairs))
+        whole = whole or of_pairs
     if whole <= 0:
-        inside = np.minimum(1.0, date) if date.any() else np.zeros_like(telling)
-        return inside, np.ones_like(telling)
-    share = np.minimum(1.0, telling / whole)
+        # Nothing but a date was asked.
+        return np.minimum(1.0, date), np.ones_like(words)
     best = float(share.max(initial=0.0)) + float(date.max(initial=0.0)) / whole
     together = min(1.0, best / weights.information)
     alone = min(1.0, best / weights.alone_information) ** weights.alone_power
     return share, np.where(candidates.alone, alone, together)
+
+
+def _whole(entries: int, field: FieldCounts, counted: NDArray[np.bool_] | float) -> float:
+    return float((_idf(entries, field.df) * field.specificity * counted).sum())
 
 
 def _relevance(candidates: Candidates, total: Floats, information: Floats, similarity: Floats | None) -> Floats:
@@ -239,9 +246,11 @@ def _relevance(candidates: Candidates, total: Floats, information: Floats, simil
     if similarity is not None:
         logit += known.similarity * np.where(np.isfinite(similarity), similarity - candidates.mean_cosine, 0.0)
     found = 1.0 / (1.0 + np.exp(-logit))
-    order = np.argsort(-total, kind="stable")
-    found[order] = np.minimum.accumulate(found[order])
-    return found
+    values, which = np.unique(np.round(total, DECIMALS), return_inverse=True)
+    # Equal scores are equally relevant, whatever order they come in.
+    least = np.ones(len(values))
+    np.minimum.at(least, which, found)
+    return np.asarray(np.minimum.accumulate(least[::-1])[::-1][which])
 
 
 def _conversation(candidates: Candidates, weights: ScoringWeights) -> Floats:

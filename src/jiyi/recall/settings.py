@@ -28,7 +28,7 @@ class ScoringWeights:
     bigrams: float = 0.4
     date: float = 5.0
     dense: float = 0.4
-    question: float = 0.7
+    question: float = 0.5
     company: float = 0.2
     company_power: float = 8.0
     """Only candidates near the best speak for their day."""
