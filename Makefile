@@ -15,13 +15,13 @@ WORKERS ?= 3
 DATA   ?=
 
 # What ruff, mypy and the tests look at; bench/ is there only in a full checkout.
-CODE := src tests $(wildcard bench)
+CODE := src tests scripts $(wildcard bench)
 BENCHMARKS := $(notdir $(basename $(wildcard bench/bench_*.py)))
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-postgres check format crash servers bench bench-recall picture dist clean
+.PHONY: help demo test test-postgres check format interfaces crash servers bench bench-recall picture dist clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -51,6 +51,9 @@ check: $(READY) ## lint, formatting, strict types, and which part may import whi
 format: $(READY) ## apply the formatting and the fixes that are safe
 	@$(PY) -m ruff check --fix $(CODE)
 	@$(PY) -m ruff format $(CODE)
+
+interfaces: $(READY) ## generate jiyi/interfaces and sync.pyi from the classes of a memory
+	@$(PY) -m scripts.generate_interfaces
 
 crash: $(READY) ## kill a working process again and again; nothing acknowledged may be lost
 	@echo '== crash tests'

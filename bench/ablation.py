@@ -24,8 +24,9 @@ from rich.progress import Progress
 from rich.table import Table
 
 from bench.recall import CUTS, SEED, RememberingEmbedder, Scope, Tally, as_memory, load
+from jiyi.components import Components
 from jiyi.config import load_settings
-from jiyi.memory import AgentMemory, Components
+from jiyi.memory import AgentMemory
 from jiyi.providers.bundled import BundledEmbedder
 from jiyi.recall import RecallEngine, RecallSettings, ScoringWeights
 from jiyi.wiring import assemble

@@ -267,7 +267,7 @@ def measure(
                 for mode in modes:
                     hits = memory.recall(question.text, CUTS[-1], scope=scope.name, mode=mode, now=now)
                     name = "jiyi (hybrid, default)" if mode == "hybrid" else f"jiyi ({mode})"
-                    rankings[name] = [hit.key for hit in hits]
+                    rankings[name] = [str(hit.key) for hit in hits]
                 for name, ranking in rankings.items():
                     for category in ("", question.category):
                         found[name][category].add(ranking, question.gold)

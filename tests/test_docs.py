@@ -22,7 +22,7 @@ from typer.testing import CliRunner
 from jiyi import MemoryEntry
 from jiyi.apps.cli.app import app
 from jiyi.apps.cli.demo import NEXT_ARGUMENTS
-from jiyi.apps.cli.demo.story import MEMORIES, QUESTIONS
+from jiyi.apps.cli.demo.scenario import MEMORIES, QUESTIONS
 from jiyi.apps.cli.exit_codes import MEANINGS
 from jiyi.backends.records import schema
 from jiyi.config import DEFAULT_HOME, HOME_VARIABLE, PREFIX, Settings, load_memory_config

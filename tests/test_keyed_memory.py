@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -328,7 +329,7 @@ DAY = timedelta(days=1)
     ],
 )
 def test_every_filter_holds_in_every_mode(
-    shelf: AgentMemory, mode: str, filters: dict[str, object], expected: set[str]
+    shelf: AgentMemory, mode: str, filters: dict[str, Any], expected: set[str]
 ) -> None:
     assert set(keys(shelf.recall("a book about", mode=mode, **filters))) == expected
 
@@ -432,7 +433,7 @@ def test_a_key_repeated_in_one_call_makes_versions(memory: AgentMemory) -> None:
         (None, "NoneType"),
     ],
 )
-def test_one_bad_entry_among_many_means_that_none_is_stored(memory: AgentMemory, bad: object, named: str) -> None:
+def test_one_bad_entry_among_many_means_that_none_is_stored(memory: AgentMemory, bad: Any, named: str) -> None:
     entries = [{"key": f"k{n}", "content": "text"} for n in range(5)]
     with pytest.raises(InvalidInputError, match=named) as caught:
         memory.store_many([*entries, bad, *entries])

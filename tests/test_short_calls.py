@@ -344,7 +344,7 @@ def test_a_note_that_has_to_be_read_first_is_appended_to_by_a_thread_and_the_nex
         async with AgentMemory.open(tmp_path / "data", workspace=tmp_path / "notes", **options) as memory:
             for _ in range(30):
                 await memory.notes.memory_append("warm")
-            appender = memory._notes_room().appender
+            appender = memory._notes_service().appender
             places: list[str] = []
             journal = appender._journal
             intend = journal.intend

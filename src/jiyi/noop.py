@@ -1,132 +1,331 @@
-"""NoopMemory: the same calls, nothing kept. For tests, and for agents that must not remember."""
+"""NoopMemory: takes every call of a memory, keeps nothing, finds nothing. For tests, and to switch memory off.
+
+Every method has the signature of its interface. Those that have nothing to say about their arguments are one line.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import functools
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, Literal, ParamSpec, Self, TypeVar, overload
 
 from jiyi.chat import ChatStatus, ChatWindow, Compaction
+from jiyi.interfaces import ChatInterface, LongtermInterface, Memory, NotesInterface
 from jiyi.model import clock
 from jiyi.model.category import MemoryCategory
-from jiyi.model.chat import FIRST_EPOCH, Candidate, Epoch, Erased, StoredMessage, Summary
+from jiyi.model.chat import FIRST_EPOCH, Epoch, Erased
 from jiyi.model.domain import GENERAL_CHAT
-from jiyi.model.entry import DEFAULT_IMPORTANCE, DEFAULT_MEMORY_TYPE, EntryVersion, MemoryEntry
+from jiyi.model.entry import DEFAULT_IMPORTANCE, DEFAULT_MEMORY_TYPE, MemoryEntry
+from jiyi.model.forgetting_curve import DEFAULT_THRESHOLD
 from jiyi.model.identity import new_id
 from jiyi.model.message import Message, MessageLike
-from jiyi.model.note import AppendedNote, NoteHit, NotesContext, NoteText
+from jiyi.model.note import AppendedNote, NotesContext, NoteText, ScanReport
+from jiyi.ports import ImportCounts
+from jiyi.runtime.api import MemoryRuntime
+from jiyi.runtime.values import ConsolidationReport, FeedbackResult, MergeLike, NewMemory
+from jiyi.tools import Toolbox
 
 if TYPE_CHECKING:
-    from jiyi.runtime import MemoryRuntime
+    from jiyi.longterm.forgetting import ForgettingPlan
+    from jiyi.longterm.retrieval import Recollections
+    from jiyi.notes.candidates import TakenCandidates
+    from jiyi.notes.curation import Accepted, Proposal
+    from jiyi.notes.import_export import Imported
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def _returns(
+    method: Callable[P, Coroutine[Any, Any, R]], value: Callable[[], R]
+) -> Callable[P, Coroutine[Any, Any, R]]:
+    """A method with the signature of another that ignores its arguments."""
+
+    @functools.wraps(method)
+    async def call(*_: P.args, **__: P.kwargs) -> R:
+        return value()
+
+    return call
+
+
+def _none() -> None:
+    return None
+
+
+def _empty() -> list[Any]:
+    """For classes whose own `list` hides the type."""
+    return []
+
+
+# --- values of the rooms, imported when they are needed -------------------------------------------------------------
+
+
+def _recollections() -> Recollections:
+    from jiyi.longterm.retrieval import Recollections
+
+    return Recollections()
+
+
+def _imported() -> Imported:
+    from jiyi.notes.import_export import Imported
+
+    return Imported()
+
+
+def _taken() -> TakenCandidates:
+    from jiyi.notes.candidates import TakenCandidates
+
+    return TakenCandidates()
+
+
+def _accepted() -> Accepted:
+    from jiyi.notes.curation import Accepted
+
+    return Accepted()
+
+
+def _proposal() -> Proposal:
+    from jiyi.notes.curation import Proposal
+
+    return Proposal(id=new_id(), diff="", text="", base="")
+
+
+# --- rooms ------------------------------------------------------------------------------------------------------------
+
+
+class NoopChat:
+    """A conversation that keeps nothing."""
+
+    def __init__(self, session_id: str, token_limit: int) -> None:
+        self.session_id = session_id
+        self.scope = "main"
+        self.token_limit = token_limit
+        self.answers = False
+
+    async def put_many(self, messages: Sequence[MessageLike]) -> list[str]:
+        """Returns new ids; the messages are dropped."""
+        return [new_id() for _ in messages]
+
+    async def get(self, *, initial_tokens: int = 0) -> ChatWindow:
+        """An empty window."""
+        return ChatWindow(token_limit=self.token_limit)
+
+    async def delete_epoch(self, epoch: int) -> Erased:
+        """A receipt for nothing."""
+        return Erased(self.session_id, epoch)
+
+    async def status(self) -> ChatStatus:
+        """An empty conversation."""
+        return ChatStatus(
+            session_id=self.session_id,
+            scope=self.scope,
+            epoch=FIRST_EPOCH.epoch,
+            tokens=0,
+            token_limit=self.token_limit,
+            messages=0,
+            summary=None,
+            flushed_to=-1,
+            new_candidates=0,
+            trouble=None,
+            failures=0,
+            next_attempt_at=None,
+        )
+
+    async def epochs(self) -> list[Epoch]:
+        """The first epoch alone."""
+        return [FIRST_EPOCH]
+
+    put = _returns(ChatInterface.put, new_id)
+    reply = _returns(ChatInterface.reply, lambda: Message("assistant", ""))
+    get_all = _returns(ChatInterface.get_all, list)
+    messages = _returns(ChatInterface.messages, list)
+    reset = _returns(ChatInterface.reset, lambda: FIRST_EPOCH.epoch)
+    compact = _returns(ChatInterface.compact, Compaction)
+    overflowed = _returns(ChatInterface.overflowed, Compaction)
+    summaries = _returns(ChatInterface.summaries, list)
+    expand = _returns(ChatInterface.expand, list)
+    candidates = _returns(ChatInterface.candidates, list)
 
 
 class NoopNotes:
-    """Takes the calls of an agent to its notes; writes nothing, reads nothing."""
+    """Notes without a workspace: nothing is written, nothing is read."""
 
-    asynchronous: ClassVar = True
-
-    async def init_workspace(self, **_: Any) -> dict[str, list[str]]:
-        """Make nothing."""
-        return {"created": [], "kept": []}
-
-    async def memory_append(self, text: str, *, at: datetime | None = None, **_: Any) -> AppendedNote:
-        """Drop it."""
+    async def memory_append(
+        self, text: str, *, kind: str = "main", by: str = "agent", source: str = "", at: datetime | None = None
+    ) -> AppendedNote:
+        """A receipt without a path."""
         return AppendedNote(new_id(), "", clock.utc_now() if at is None else at)
 
-    async def memory_search(self, query: str, limit: int = 10, **_: Any) -> Sequence[NoteHit]:
-        """Nothing."""
-        return []
-
-    async def memory_get(self, path: str, from_line: int = 1, to_line: int | None = None, **_: Any) -> NoteText:
-        """Nothing but the name."""
+    async def memory_get(
+        self, path: str, from_line: int = 1, to_line: int | None = None, *, kind: str = "main"
+    ) -> NoteText:
+        """No lines."""
         return NoteText(path, from_line, from_line, 0, "")
 
-    async def build_context(self, kind: str = "main", **_: Any) -> NotesContext:
-        """Nothing."""
+    async def build_context(self, kind: str = "main", *, now: datetime | None = None) -> NotesContext:
+        """No files."""
         return NotesContext(kind, ())
 
     def tools(self) -> list[dict[str, Any]]:
-        """No tools: an agent without memory is offered none."""
+        """No tools: they could only fail."""
         return []
 
-    async def call_tool(self, name: str, arguments: Any, **_: Any) -> dict[str, Any]:
-        """Nothing."""
-        return {}
+    init_workspace = _returns(NotesInterface.init_workspace, lambda: {"created": [], "kept": []})
+    import_workspace = _returns(NotesInterface.import_workspace, _imported)
+    memory_search = _returns(NotesInterface.memory_search, list)
+    call_tool = _returns(NotesInterface.call_tool, dict)
+    take_candidates = _returns(NotesInterface.take_candidates, _taken)
+    promote = _returns(NotesInterface.promote, _accepted)
+    curate = _returns(NotesInterface.curate, _proposal)
+    accept = _returns(NotesInterface.accept, _accepted)
+    scan = _returns(NotesInterface.scan, ScanReport)
+    reindex = _returns(NotesInterface.reindex, ScanReport)
+    list_files = _returns(NotesInterface.list_files, list)
+    entries_of_day = _returns(NotesInterface.entries_of_day, lambda: ("", []))
+    watch = _returns(NotesInterface.watch, _none)
+    unwatch = _returns(NotesInterface.unwatch, _none)
 
 
 class NoopLongterm:
     """The long-term room of a memory that keeps nothing."""
 
-    asynchronous = True
+    @overload
+    async def cleanup_forgotten_memories(
+        self,
+        user_id: str,
+        base_retention: float = ...,
+        strengthening_factor: float = ...,
+        threshold: float = ...,
+        exclude_memory_types: Sequence[str] = ...,
+        dry_run: Literal[False] = ...,
+    ) -> int: ...
 
-    async def extract_and_store_memories_for_round(
-        self, user_id: str, conversation_id: str, user_content: str, assistant_content: str
-    ) -> Sequence[MemoryEntry]:
-        """Nothing is kept."""
-        return []
+    @overload
+    async def cleanup_forgotten_memories(
+        self,
+        user_id: str,
+        base_retention: float = ...,
+        strengthening_factor: float = ...,
+        threshold: float = ...,
+        exclude_memory_types: Sequence[str] = ...,
+        *,
+        dry_run: Literal[True],
+    ) -> ForgettingPlan: ...
 
-    async def schedule_round(
-        self, user_id: str, conversation_id: str, user_content: str, assistant_content: str
-    ) -> str:
-        """Drop it; an id that no job has."""
-        return new_id()
+    async def cleanup_forgotten_memories(
+        self,
+        user_id: str,
+        base_retention: float = 0.9,
+        strengthening_factor: float = 1.5,
+        threshold: float = DEFAULT_THRESHOLD,
+        exclude_memory_types: Sequence[str] = (),
+        dry_run: bool = False,  # noqa: FBT001, FBT002 - the parameter of the interface
+    ) -> int | ForgettingPlan:
+        """Nothing to forget."""
+        if not dry_run:
+            return 0
+        from jiyi.longterm.forgetting import ForgettingPlan
 
-    async def take_candidates(
-        self, user_id: str, session_id: str | None = None, *, limit: int = 1_000
-    ) -> Sequence[MemoryEntry]:
-        """No conversation has proposed anything."""
-        return []
+        return ForgettingPlan(0, 0, ())
 
-    async def get_intent_domains(self, query: str) -> Sequence[str]:
-        """There is nothing to look for."""
-        return [GENERAL_CHAT]
+    extract_and_store_memories_for_round = _returns(LongtermInterface.extract_and_store_memories_for_round, list)
+    schedule_round = _returns(LongtermInterface.schedule_round, new_id)
+    get_intent_domains = _returns(LongtermInterface.get_intent_domains, lambda: [GENERAL_CHAT])
+    take_candidates = _returns(LongtermInterface.take_candidates, list)
+    retrieve_relevant_memories = _returns(LongtermInterface.retrieve_relevant_memories, _recollections)
+    get_memory_context_for_prompt = _returns(LongtermInterface.get_memory_context_for_prompt, str)
+    compress_memories = _returns(LongtermInterface.compress_memories, str)
+    restore = _returns(LongtermInterface.restore, list)
+    pin = _returns(LongtermInterface.pin, bool)
+    try_generate_reflection = _returns(LongtermInterface.try_generate_reflection, _none)
+    explain = _returns(LongtermInterface.explain, _none)
 
-    async def retrieve_relevant_memories(self, user_id: str, query: str, *_: Any, **__: Any) -> Sequence[MemoryEntry]:
-        """Nothing."""
-        return []
 
-    async def get_memory_context_for_prompt(self, user_id: str, query: str, **_: Any) -> str:
-        """No block."""
-        return ""
+class NoopRuntime:
+    """The runtime of a memory that keeps nothing."""
 
-    async def compress_memories(self, memories: Iterable[Any], max_chars: int = 500) -> str:
-        """Nothing to tell."""
-        return ""
+    @property
+    def name(self) -> str:
+        """The name of this class."""
+        return type(self).__name__
 
-    async def cleanup_forgotten_memories(self, user_id: str, *_: Any, **__: Any) -> int:
-        """There was nothing to forget."""
-        return 0
+    async def feedback(
+        self,
+        useful_memory_ids: Iterable[str] = (),
+        recalled_memory_ids: Iterable[str] = (),
+        new_memories: Iterable[NewMemory] = (),
+        merge_groups: Iterable[MergeLike] = (),
+        *,
+        memory_scope: str | None = None,
+        request_id: str | None = None,
+    ) -> FeedbackResult:
+        """Every id is unknown."""
+        ids = dict.fromkeys((*useful_memory_ids, *recalled_memory_ids))
+        return FeedbackResult(merged={}, unknown_ids=tuple(ids))
 
-    async def restore(self, user_id: str, memories: Any = None) -> Sequence[MemoryEntry]:
-        """Nothing."""
-        return []
+    async def consolidate_memories(
+        self,
+        *,
+        memory_scope: str | None = None,
+        dry_run: bool = False,
+        now: datetime | None = None,
+        rules: Any = None,
+    ) -> ConsolidationReport:
+        """A report of nothing."""
+        return ConsolidationReport(dry_run=dry_run, examples={"merged": (), "faded": (), "archived": ()})
 
-    async def pin(self, user_id: str, memory: Any, pinned: bool = True) -> bool:  # noqa: FBT001, FBT002
-        """There is nothing to pin."""
-        return False
+    remember = _returns(MemoryRuntime.remember, new_id)
+    recall = _returns(MemoryRuntime.recall, list)
+    comprehensive_recall = _returns(MemoryRuntime.comprehensive_recall, list)
+    chained_recall = _returns(MemoryRuntime.chained_recall, list)
+    get = _returns(MemoryRuntime.get, _none)
+    history = _returns(MemoryRuntime.history, list)
+    forget = _returns(MemoryRuntime.forget, bool)
+    restore = _returns(MemoryRuntime.restore, _none)
+    list_tags = _returns(MemoryRuntime.list_tags, list)
+    collect_tags = _returns(MemoryRuntime.collect_tags, int)
 
-    async def try_generate_reflection(
-        self, user_id: str, conversation_id: str | None = None, *_: Any, **__: Any
-    ) -> MemoryEntry | None:
-        """Nothing."""
-        return None
 
-    async def explain(self, user_id: str, memory: Any) -> dict[str, Any] | None:
-        """Nothing."""
-        return None
+# --- the memory ------------------------------------------------------------------------------------------------------
 
 
 class NoopMemory:
     """Drops what is stored and finds nothing."""
 
-    longterm = NoopLongterm()
+    @property
+    def runtime(self) -> NoopRuntime:
+        """A runtime that keeps nothing."""
+        return NoopRuntime()
 
     @property
-    def runtime(self) -> MemoryRuntime:
-        """A runtime that keeps nothing either."""
-        from jiyi.runtime.noop import NoopRuntime
+    def notes(self) -> NoopNotes:
+        """Notes without a workspace."""
+        return NoopNotes()
 
-        return NoopRuntime()
+    @property
+    def longterm(self) -> NoopLongterm:
+        """A long-term room that keeps nothing."""
+        return NoopLongterm()
+
+    def chat(
+        self,
+        session_id: str | None = None,
+        *,
+        token_limit: int | None = None,
+        scope: str | None = None,
+        soft_threshold: float | None = None,
+        reserve: int | None = None,
+        summarize_prompt: str | None = None,
+        summarizer: Any = None,
+        count_tokens: Callable[[str], int] | None = None,
+    ) -> NoopChat:
+        """A conversation that keeps nothing."""
+        return NoopChat(session_id or "", token_limit or 64_000)
+
+    def tools(self, *, scope: str | None = None, kind: str = "main") -> Toolbox:
+        """No tools: a model is not told of a memory that keeps nothing."""
+        return Toolbox()
 
     async def store(
         self,
@@ -143,7 +342,7 @@ class NoopMemory:
         occurred_at: datetime | None = None,
         position: int | None = None,
     ) -> MemoryEntry:
-        """Drop it; the entry that would have been stored is returned."""
+        """Returns the entry that would have been stored."""
         now = clock.utc_now()
         return MemoryEntry(
             id=new_id(),
@@ -163,85 +362,19 @@ class NoopMemory:
             last_accessed_at=now,
         )
 
-    async def store_many(self, entries: Iterable[Mapping[str, Any]], progress: Any = None) -> Sequence[MemoryEntry]:
-        """Drop them all."""
+    async def store_many(self, entries: Iterable[Mapping[str, Any]], progress: Any = None) -> list[MemoryEntry]:
+        """Returns the entries that would have been stored."""
         return [await self.store(**entry) for entry in entries]
 
-    async def recall(self, query: str, limit: int = 10, **_: Any) -> Sequence[MemoryEntry]:
-        """Nothing."""
-        return []
-
-    async def get(self, key: str, **_: Any) -> MemoryEntry | None:
-        """Nothing."""
-        return None
-
-    async def forget(self, key: str, **_: Any) -> bool:
-        """There was nothing to forget."""
-        return False
-
-    async def count(self, **_: Any) -> int:
-        """Always 0."""
-        return 0
-
-    async def list(self, **_: Any) -> Sequence[MemoryEntry]:
-        """Nothing."""
-        return []
-
-    async def history(self, key: str, **_: Any) -> Sequence[EntryVersion]:
-        """Nothing."""
-        return []
-
-    async def save_conversation_history(self, session_id: str | None, messages: Sequence[MessageLike], **_: Any) -> str:
-        """Drop it."""
+    async def save_conversation_history(
+        self, session_id: str | None, messages: Sequence[MessageLike], *, scope: str | None = None
+    ) -> str:
+        """Returns the session id; the messages are dropped."""
         return session_id or ""
 
-    async def load_conversation_history(self, session_id: str | None = None, **_: Any) -> Sequence[Message]:
-        """Nothing."""
-        return []
-
-    async def list_sessions(self, **_: Any) -> Sequence[str]:
-        """Nothing."""
-        return []
-
-    async def forget_session(self, session_id: str, **_: Any) -> Erased:
-        """There was nothing to delete."""
+    async def forget_session(self, session_id: str, *, scope: str | None = None) -> Erased:
+        """A receipt for nothing."""
         return Erased(session_id, None)
-
-    def chat(self, session_id: str | None = None, *, token_limit: int | None = None, **_: Any) -> NoopChat:
-        """A conversation that nobody keeps."""
-        return NoopChat(session_id or "", token_limit or 64_000)
-
-    async def candidates(self, **_: Any) -> Sequence[Candidate]:
-        """Nothing."""
-        return []
-
-    async def take_candidate(self, candidate_id: str, **_: Any) -> bool:
-        """There was nothing to take."""
-        return False
-
-    async def reject_candidate(self, candidate_id: str, **_: Any) -> bool:
-        """There was nothing to reject."""
-        return False
-
-    @property
-    def notes(self) -> NoopNotes:
-        """No notes."""
-        return NoopNotes()
-
-    async def jobs(self, **_: Any) -> Sequence[Any]:
-        """Nothing."""
-        return []
-
-    async def retry_job(self, job_id: str, **_: Any) -> bool:
-        """There is no such job."""
-        return False
-
-    async def run_jobs(self, limit: int = 1_000) -> int:
-        """Nothing to do."""
-        return 0
-
-    async def close(self) -> None:
-        """Nothing to close."""
 
     async def __aenter__(self) -> Self:
         return self
@@ -249,88 +382,27 @@ class NoopMemory:
     async def __aexit__(self, *_: object) -> None:
         await self.close()
 
-
-class NoopChat:
-    """Takes the calls of a chat and keeps nothing."""
-
-    asynchronous = True
-    """For `jiyi.sync`: the methods of this object are to be awaited."""
-
-    def __init__(self, session_id: str, token_limit: int) -> None:
-        self.session_id = session_id
-        self.scope = "main"
-        self.token_limit = token_limit
-        self.answers = False
-
-    async def put(self, message: MessageLike) -> str:
-        """Drop it."""
-        return new_id()
-
-    async def put_many(self, messages: Sequence[MessageLike]) -> Sequence[str]:
-        """Drop them."""
-        return [new_id() for _ in messages]
-
-    async def reply(self, message: MessageLike, *, on_text: Callable[[str], None] | None = None) -> Message:
-        """Drop it; nobody answers."""
-        return Message("assistant", "")
-
-    async def get(self, *, initial_tokens: int = 0) -> ChatWindow:
-        """Nothing."""
-        return ChatWindow(token_limit=self.token_limit)
-
-    async def get_all(self, *, epoch: int | None = None) -> Sequence[Message]:
-        """Nothing."""
-        return []
-
-    async def messages(self, *, epoch: int | None = None) -> Sequence[StoredMessage]:
-        """Nothing."""
-        return []
-
-    async def reset(self) -> int:
-        """There was nothing to end."""
-        return FIRST_EPOCH.epoch
-
-    async def compact(self) -> Compaction:
-        """There was nothing to compact."""
-        return Compaction()
-
-    async def overflowed(self, error: BaseException | None = None) -> Compaction:
-        """There was nothing to compact."""
-        return Compaction()
-
-    async def epochs(self) -> Sequence[Epoch]:
-        """The one that never begins."""
-        return [FIRST_EPOCH]
-
-    async def delete_epoch(self, epoch: int) -> Erased:
-        """There was nothing to delete."""
-        return Erased(self.session_id, epoch)
-
-    async def summaries(self, *, epoch: int | None = None) -> Sequence[Summary]:
-        """Nothing."""
-        return []
-
-    async def expand(self, summary_id: str) -> Sequence[StoredMessage]:
-        """Nothing."""
-        return []
-
-    async def candidates(self, *, state: str | None = "new") -> Sequence[Candidate]:
-        """Nothing."""
-        return []
-
-    async def status(self) -> ChatStatus:
-        """An empty conversation."""
-        return ChatStatus(
-            session_id=self.session_id,
-            scope=self.scope,
-            epoch=FIRST_EPOCH.epoch,
-            tokens=0,
-            token_limit=self.token_limit,
-            messages=0,
-            summary=None,
-            flushed_to=-1,
-            new_candidates=0,
-            trouble=None,
-            failures=0,
-            next_attempt_at=None,
-        )
+    recall = _returns(Memory.recall, list)
+    get = _returns(Memory.get, _none)
+    forget = _returns(Memory.forget, bool)
+    count = _returns(Memory.count, int)
+    list = _returns(Memory.list, _empty)
+    history = _returns(Memory.history, _empty)
+    load_conversation_history = _returns(Memory.load_conversation_history, _empty)
+    list_sessions = _returns(Memory.list_sessions, _empty)
+    candidates = _returns(Memory.candidates, _empty)
+    take_candidate = _returns(Memory.take_candidate, bool)
+    reject_candidate = _returns(Memory.reject_candidate, bool)
+    jobs = _returns(Memory.jobs, _empty)
+    retry_job = _returns(Memory.retry_job, bool)
+    run_jobs = _returns(Memory.run_jobs, int)
+    maintain = _returns(Memory.maintain, dict)
+    add_word = _returns(Memory.add_word, bool)
+    drain = _returns(Memory.drain, int)
+    verify = _returns(Memory.verify, _empty)
+    repair = _returns(Memory.repair, _empty)
+    rebuild = _returns(Memory.rebuild, _none)
+    doctor = _returns(Memory.doctor, lambda: {"healthy": True, "notes": ["this memory keeps nothing"]})
+    export_jsonl = _returns(Memory.export_jsonl, int)
+    import_jsonl = _returns(Memory.import_jsonl, ImportCounts)
+    close = _returns(Memory.close, _none)

@@ -145,4 +145,4 @@ def test_summaries_and_tokens_can_be_the_callers_own(tmp_path: Path) -> None:
         assert chat.status().summary.content == f"summary {len(seen)}"
         assert [previous for previous, _ in seen[1:]] == [f"summary {number}" for number in range(1, len(seen))]
         with pytest.raises(ValueError, match="summarizer"):
-            memory.chat("s", summarizer="no function")
+            memory.chat("s", summarizer="no function")  # type: ignore[arg-type]

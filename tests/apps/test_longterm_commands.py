@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from jiyi.apps.cli.commands_longterm import longterm
-from jiyi.apps.cli.curves import as_svg, as_text, make_curves
+from jiyi.apps.cli.forgetting_plot import as_svg, as_text, make_curves
 from jiyi.model.forgetting_curve import EbbinghausForgetting
 from tests.apps.command_line import CommandLine
 

@@ -99,7 +99,7 @@ def test_ctrl_c_during_an_import_changes_nothing(jiyi: CommandLine, tmp_path: Pa
             heard = running.stderr.readline() + running.stderr.readline()
             feed.write("\n" * 1_000)
         _, said = running.communicate()
-    assert b"next safe place" in heard
+    assert b"next safe point" in heard
     assert (running.returncode, said) == (130, b"error: interrupted; everything acknowledged before is kept\n")
     assert other("count").out == "0\n"
 

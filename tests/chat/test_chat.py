@@ -454,7 +454,8 @@ def test_a_session_can_be_forgotten_for_good(memory: AgentMemory, tmp_path: Path
     receipt = memory.forget_session("s")
     assert (receipt.messages, receipt.entries, receipt.epoch) == (13, 13, None)
     assert chat.get_all() == []
-    assert chat.candidates(state=None) == chat.summaries() == []
+    assert chat.candidates(state=None) == []
+    assert chat.summaries() == []
     assert [epoch.epoch for epoch in chat.epochs()] == [1]
     assert memory.list_sessions() == ["t"]
     assert {hit.conversation_id for hit in memory.recall("zebra", 100, memory_types="message")} == {"t"}

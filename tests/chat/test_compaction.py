@@ -394,7 +394,7 @@ def test_only_the_window_is_read(open_memory: OpenMemory) -> None:
     memory = open_memory(recall_messages=False)
     chat = memory.chat("s", token_limit=400)
     faults = Faults()
-    store = faults.wrap(memory._target._parts.chats, "chats")
+    store = faults.wrap(memory._target._components.chats, "chats")
     for start in range(0, 1_000, 100):
         chat.put_many([said(number) for number in range(start, start + 100)])
         while chat.get().left_out:

@@ -238,7 +238,7 @@ class Racing(Files):
 
 
 def racing(desk: Desk) -> tuple[Appender, Racing]:
-    room = desk.memory._target._notes_room()
+    room = desk.memory._target._notes_service()
     files = Racing(room.root)
     return Appender(files, room.journal, room.lock, room.settings.append), files
 
@@ -531,7 +531,7 @@ def test_each_entry_has_the_local_time_of_its_own_minute(
 def test_a_zone_whose_minutes_are_not_those_of_utc_is_worked_out_for_each_entry(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    room = desk.memory._target._notes_room()
+    room = desk.memory._target._notes_service()
     odd = timezone(timedelta(seconds=30))
     monkeypatch.setattr(room, "settings", replace(room.settings, zone=lambda: odd))
     for second, shown in ((10, "12:00"), (40, "12:01")):
@@ -575,7 +575,7 @@ def test_appending_does_not_make_a_file_look_newly_replaced(tmp_path: Path) -> N
 
 
 def test_an_entry_that_is_in_its_file_is_acknowledged_even_if_others_cannot_be_restored_yet(desk: Desk) -> None:
-    room = desk.memory._target._notes_room()
+    room = desk.memory._target._notes_service()
     appender = Appender(room.files, room.journal, Lock(room.lock._path, timeout=0), room.settings.append)
     file = desk.write("memory/day.md", "old\n")
     appender.append(entry("lost", "e-1"), "memory/day.md", lambda: "#")

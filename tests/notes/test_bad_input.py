@@ -82,7 +82,7 @@ def test_links_are_not_followed_and_reported_by_name(desk: Desk, tmp_path: Path)
 
 def test_nothing_is_written_through_a_link(desk: Desk, tmp_path: Path) -> None:
     (tmp_path / "secret.md").write_text("outside\n", "utf-8")
-    day = desk.memory._target._notes_room().today()
+    day = desk.memory._target._notes_service().today()
     (desk.root / "memory").mkdir()
     (desk.root / f"memory/{day}.md").symlink_to(tmp_path / "secret.md")
     with pytest.raises(InvalidInputError, match="link"):
@@ -121,7 +121,7 @@ def test_pipes_sockets_and_directories_are_not_opened(desk: Desk, monkeypatch: p
 
 
 def test_a_daily_note_that_is_a_pipe_or_a_directory_is_refused(desk: Desk) -> None:
-    day = desk.memory._target._notes_room().today()
+    day = desk.memory._target._notes_service().today()
     (desk.root / "memory").mkdir()
     os.mkfifo(desk.root / f"memory/{day}.md")
     with pytest.raises(InvalidInputError, match="named pipe"):
@@ -226,7 +226,7 @@ def test_a_read_error_is_never_empty(desk: Desk, monkeypatch: pytest.MonkeyPatch
     desk.write("memory/b.md", "zebra two\n")
     desk.write("MEMORY.md", "# Long-term\n\nprecious\n")
     assert len(desk.found("zebra")) == 2
-    files = type(desk.memory._target._notes_room().files)
+    files = type(desk.memory._target._notes_service().files)
     read = files.read
 
     def broken(self: Any, path: str, *, most: int) -> Any:

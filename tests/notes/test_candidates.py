@@ -84,7 +84,7 @@ def test_notes_that_cannot_be_written_stay_searchable_and_the_candidates_wait(
 ) -> None:
     candidates = talk(desk)
     desk.write("memory/a.md", "zebra\n")
-    room = desk.memory._target._notes_room()
+    room = desk.memory._target._notes_service()
 
     def refuse(*_: Any, **__: Any) -> None:
         raise NotesError("memory/x.md cannot be written: Read-only file system")
@@ -100,7 +100,7 @@ def test_notes_that_cannot_be_written_stay_searchable_and_the_candidates_wait(
 
 def test_a_crash_between_writing_and_marking_writes_nothing_twice(desk: Desk, open_desk: OpenDesk) -> None:
     candidates = talk(desk)
-    room = desk.memory._target._notes_room()
+    room = desk.memory._target._notes_service()
     faults = Faults()
     room.chats = faults.wrap(room.chats, "chats")
     faults.fail("chats.settle_candidate", OSError("killed here"))
@@ -136,7 +136,7 @@ def test_a_candidate_that_cannot_be_written_stays_and_does_not_stop_the_others(o
 
 def test_candidates_of_another_scope_are_left_alone(desk: Desk) -> None:
     candidates = talk(desk)
-    other = desk.memory._target._notes_room()
+    other = desk.memory._target._notes_service()
     assert other.identity.scope == "main"
     assert {candidate.scope for candidate in candidates} == {"main"}
     chat = desk.memory.chat("theirs", token_limit=2_000, scope="bob")

@@ -129,7 +129,7 @@ def test_what_another_process_reads_at_the_same_time_is_read_no_more_than_once_a
     for name in ("a", "b", "c"):
         desk.write(f"memory/{name}.md", f"zebra {name}\n")
     desk.notes.scan()
-    scanner = desk.memory._target._notes_room().scanner
+    scanner = desk.memory._target._notes_service().scanner
     write = scanner._write
 
     def after_the_other(updates: Any) -> Any:

@@ -1,6 +1,6 @@
 """Everything that was said in a conversation can be found again, as long as it is part of the record."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import pytest
@@ -22,7 +22,7 @@ MESSAGES: list[dict[str, Any]] = [
 ]
 
 
-def said(hits: list[MemoryEntry]) -> list[str]:
+def said(hits: Iterable[MemoryEntry]) -> list[str]:
     return [hit.content for hit in hits]
 
 

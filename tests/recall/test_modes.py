@@ -145,7 +145,7 @@ def test_scores_are_between_0_and_1_in_order_and_the_sum_of_their_parts(
 
 
 def test_each_part_says_what_its_rule_added(shared: AgentMemory, scope: str) -> None:
-    place = {"scope": scope, "conversation_id": "boats"}
+    place: dict[str, Any] = {"scope": scope, "conversation_id": "boats"}
     for position, text in enumerate(["去哪儿买皮划艇？", "在港口的店里买皮划艇", "好的"]):
         moment = NOON - timedelta(days=1) + timedelta(minutes=position)
         shared.store(str(position), text, **place, position=position, occurred_at=moment)
@@ -271,7 +271,7 @@ def test_words_of_the_key_and_the_tags_match_without_being_marked_in_the_text(sh
 
 
 def test_matched_terms_are_those_of_the_hit_and_not_of_its_neighbours(shared: AgentMemory, scope: str) -> None:
-    place = {"scope": scope, "conversation_id": "c", "occurred_at": NOON}
+    place: dict[str, Any] = {"scope": scope, "conversation_id": "c", "occurred_at": NOON}
     shared.store("0", "the blue kayak", **place, position=0)
     shared.store("1", "the harbour shop", **place, position=1)
     hits = {hit.key: hit for hit in shared.recall("kayak harbour", scope=scope, mode="keyword", highlights=True)}

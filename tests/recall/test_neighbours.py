@@ -102,7 +102,7 @@ def test_neighbours_are_at_most_an_hour_apart(
     memory: AgentMemory, minutes: int, near: bool, conversation: str | None
 ) -> None:
     scope = fresh_scope()
-    place = {"scope": scope, "conversation_id": conversation}
+    place: dict[str, Any] = {"scope": scope, "conversation_id": conversation}
     memory.store("kayak", "the blue kayak", **place, occurred_at=EVENING)
     memory.store("other", "harbour shop", **place, occurred_at=EVENING + timedelta(minutes=minutes))
     hits = by_key(memory.recall("kayak harbour", scope=scope, mode="keyword"))
@@ -191,7 +191,7 @@ def test_a_forgotten_neighbour_contributes_nothing(
 def test_a_neighbour_that_was_reworded_contributes_its_new_words_only(memory: AgentMemory, mode: str) -> None:
     never, changed = fresh_scope(), fresh_scope()
     talk(memory, never, 1)
-    new = {"conversation_id": "boats", "position": 1, "occurred_at": EVENING + timedelta(minutes=1)}
+    new: dict[str, Any] = {"conversation_id": "boats", "position": 1, "occurred_at": EVENING + timedelta(minutes=1)}
     memory.store("1", "Nothing of importance.", scope=never, **new)
     talk(memory, changed)
     memory.drain()
@@ -204,7 +204,7 @@ def test_a_neighbour_that_was_reworded_contributes_its_new_words_only(memory: Ag
 def test_a_filter_does_not_bring_neighbours_from_outside_it(memory: AgentMemory) -> None:
     scope = fresh_scope()
     talk(memory, scope, 1)
-    place = {"conversation_id": "boats", "position": 1, "occurred_at": EVENING + timedelta(minutes=1)}
+    place: dict[str, Any] = {"conversation_id": "boats", "position": 1, "occurred_at": EVENING + timedelta(minutes=1)}
     memory.store("1", TALK[1], "daily", scope=scope, **place)
     for mode in MODES:
         assert keys(memory.recall("blue kayak", scope=scope, mode=mode, category="daily")) == ["1"]
@@ -275,7 +275,7 @@ def test_context_comes_with_tags_as_well_even_before_anything_was_indexed(open_m
 def test_context_is_not_bound_by_the_filters_of_the_question(memory: AgentMemory) -> None:
     scope = fresh_scope()
     talk(memory, scope, 2)
-    place = {"conversation_id": "boats", "position": 2, "occurred_at": EVENING + timedelta(minutes=2)}
+    place: dict[str, Any] = {"conversation_id": "boats", "position": 2, "occurred_at": EVENING + timedelta(minutes=2)}
     memory.store("2", TALK[2], "daily", scope=scope, **place)
     (hit,) = memory.recall("harbour", scope=scope, category="daily", context=1)
     assert keys(hit.context) == ["1", "3"]

@@ -11,8 +11,8 @@ import pytest
 
 from jiyi.backends.shared.in_memory_text import COLUMNS, FOR_FILTERS, InMemoryTextIndex
 from jiyi.backends.shared.term_rows import analyse, features_of
+from jiyi.components import Components
 from jiyi.errors import IndexDamagedError, IndexingError, IndexUnavailableError
-from jiyi.memory import Components
 from jiyi.model.entry import IndexCoverage
 from jiyi.model.filters import Filters
 from jiyi.ports import Reading

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from jiyi.memory import Components
+from jiyi.components import Components
 from jiyi.model.category import MemoryCategory
 from jiyi.model.filters import Filters, make_filters
 from jiyi.recall import RecallEngine, Request

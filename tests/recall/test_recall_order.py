@@ -166,14 +166,14 @@ def live_through(memory: AgentMemory, scope: str, steps: Sequence[tuple[Any, ...
 def begin_anew(memory: AgentMemory, old: str, new: str) -> None:
     """What one scope holds now, stored in another as if nothing else had ever been there."""
     for entry in memory.list(scope=old, limit=1000):
-        place = {"conversation_id": entry.conversation_id, "position": entry.position}
+        place: dict[str, Any] = {"conversation_id": entry.conversation_id, "position": entry.position}
         memory.store(entry.key, entry.content, scope=new, tags=entry.tags, **place)
     if messages := memory.load_conversation_history("chat", scope=old):
         memory.save_conversation_history("chat", messages, scope=new)
 
 
 def text_index(memory: AgentMemory) -> TextIndex:
-    index: TextIndex = memory._target._parts.indexes[0]
+    index: TextIndex = memory._target._components.indexes[0]
     assert index.name == "text"
     return index
 

@@ -206,7 +206,7 @@ def test_an_orphan_stays_until_it_is_collected_and_then_the_mirror_forgets_it(
     runtime = memory.runtime
     kept = runtime.remember("fact", "one", "", ["tea", "cake"])
     gone = runtime.remember("fact", "two", "", ["rain"])
-    mirror = memory._target._parts.engine.tags
+    mirror = memory._target._components.engine.tags
 
     def names() -> set[str]:
         with database(tmp_path / "data") as connection:

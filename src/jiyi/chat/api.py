@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
 
 from jiyi.chat.compaction import Compaction
 from jiyi.chat.reply import OnText, answer
 from jiyi.chat.service import ChatService, ChatStatus
 from jiyi.chat.window import ChatWindow
 from jiyi.errors import ConfigError
+from jiyi.execution import Run
 from jiyi.model.chat import Candidate, Epoch, Erased, StoredMessage, Summary
 from jiyi.model.limits import check_whole
 from jiyi.model.message import Message, MessageLike, check_message, check_messages
@@ -24,15 +24,12 @@ class Chat:
     A light object: any number may stand for one session, in any number of processes.
     """
 
-    asynchronous = True
-    """For `jiyi.sync`: the methods of this object are to be awaited."""
-
     def __init__(
         self,
         room: ChatService,
-        run: Callable[..., Awaitable[Any]],
-        run_short: Callable[..., Awaitable[Any]],
-        run_slowly: Callable[..., Awaitable[Any]],
+        run: Run,
+        run_short: Run,
+        run_slowly: Run,
         written: Callable[[], None],
         model: ChatModel | None = None,
     ) -> None:

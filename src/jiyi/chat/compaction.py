@@ -19,6 +19,7 @@ from jiyi.chat.window import Budget, Count, first_portion, leaving, oldest
 from jiyi.errors import ContextOverflowError, ModelReplyError, ModelUnavailableError
 from jiyi.model.chat import Attempt, Candidate, Snapshot, Span, StoredMessage, Summary
 from jiyi.model.identity import new_id
+from jiyi.model.storable import storable
 from jiyi.ports import ChatStore
 
 T = TypeVar("T")
@@ -229,7 +230,7 @@ class Compactor:
             raise _SummarizerError(
                 ModelReplyError("the summary that was made is empty; nothing was changed", reason="empty")
             )
-        content = text.replace("\x00", " ").encode("utf-8", "replace").decode("utf-8").strip()
+        content = storable(text).strip()
         # Counting what is far too long would take long as well.
         size = len(content) if len(content) > 50 * budget.longest_summary else self._summary_tokens(content)
         size -= self._summary_tokens("")
@@ -273,7 +274,7 @@ class Compactor:
             id=new_id(),
             trigger=trigger,
             state="failed",
-            reason=reason.replace("\x00", " ").encode("utf-8", "replace").decode("utf-8"),
+            reason=storable(reason),
             attempt=number,
             next_attempt_at=now + pause,
             created_at=now,

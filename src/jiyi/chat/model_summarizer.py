@@ -10,6 +10,7 @@ from jiyi.chat.summarizers import Proposal, readable
 from jiyi.errors import ModelReplyError
 from jiyi.model.chat import StoredMessage
 from jiyi.model.replies import parse_json_reply
+from jiyi.model.storable import storable
 from jiyi.ports import ChatModel, TokenCounter
 from jiyi.prompts.chat import flush_messages, flush_schema, summarize_messages
 from jiyi.text.token_count import cut_to_tokens
@@ -82,7 +83,7 @@ class ModelSummarizer:
 
 def _proposal(item: Mapping[str, Any], messages: Sequence[StoredMessage]) -> Proposal:
     """One item of the reply, which fits the schema; what a schema cannot say is checked here."""
-    content = str(item["content"]).replace("\x00", " ").encode("utf-8", "replace").decode("utf-8").strip()
+    content = storable(str(item["content"])).strip()
     if not content:
         raise ModelReplyError("a candidate of the reply is empty", reason="wrong schema")
     first, last = sorted((int(item["first"]), int(item["last"])))

@@ -9,6 +9,7 @@ from typing import Protocol
 from jiyi.chat.groups import calls_of
 from jiyi.model.chat import StoredMessage
 from jiyi.model.message import Message
+from jiyi.model.storable import storable
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,4 +51,4 @@ def readable(message: Message) -> str:
             parts.append(f"{function.get('name', '?')}({function.get('arguments', '')})")
     if not parts and calls_of(message):
         parts.append("tool call")
-    return "\n".join(parts).replace("\x00", " ").encode("utf-8", "replace").decode("utf-8").strip()
+    return storable("\n".join(parts)).strip()

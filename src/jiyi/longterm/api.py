@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, tzinfo
-from typing import Any, Literal, Protocol, TypeVar, overload
+from typing import Any, Literal, overload
 
 from jiyi.errors import InvalidInputError
+from jiyi.execution import Run
 from jiyi.longterm.context import build_context
 from jiyi.longterm.dependencies import LongtermDeps
 from jiyi.longterm.forgetting import ForgettingPlan
@@ -30,18 +31,8 @@ from jiyi.model.message import Message
 from jiyi.model.scope import check_scope
 from jiyi.model.scoring import DECAY_RATE, final_weights
 
-R = TypeVar("R")
-
 MAX_ROUND_BYTES = 8 << 20
 CONTEXT_TOKENS = 1_000
-
-
-class Run(Protocol):
-    """Runs blocking work on a thread."""
-
-    def __call__(self, function: Callable[..., R], /, *args: Any, **kwargs: Any) -> Awaitable[R]:
-        """Call it and wait for the result."""
-        ...
 
 
 class Longterm:
@@ -49,8 +40,6 @@ class Longterm:
 
     `user_id` is a scope: a user reads their own memories and the public ones, and writes only to their own.
     """
-
-    asynchronous = True
 
     def __init__(
         self,
@@ -223,7 +212,9 @@ class Longterm:
         self._written()
         return forgotten
 
-    async def restore(self, user_id: str, memories: str | Iterable[Any] | None = None) -> list[MemoryEntry]:
+    async def restore(
+        self, user_id: str, memories: str | MemoryEntry | Iterable[Any] | None = None
+    ) -> list[MemoryEntry]:
         """Bring back memories that were forgotten or corrected, by id, key or entry; returns those brought back.
 
         Without names: all that the curve has taken.
@@ -292,7 +283,7 @@ def _check_round(
     return scope, session, messages
 
 
-def _names(memories: str | Iterable[Any]) -> list[str]:
+def _names(memories: str | MemoryEntry | Iterable[Any]) -> list[str]:
     """Ids or keys of memories that were given as such or as entries."""
     given = [memories] if isinstance(memories, str | MemoryEntry) else memories
     if not isinstance(given, Iterable):

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, ParamSpec, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from jiyi.errors import SimpleModeError
+from jiyi.execution import Run
 from jiyi.model.note import AppendedNote, NoteFile, NoteHit, NoteText, ScanReport
 
 if TYPE_CHECKING:
@@ -20,26 +21,12 @@ if TYPE_CHECKING:
     from jiyi.ports import Progress
 
 
-P = ParamSpec("P")
-R = TypeVar("R")
-
-
-class Run(Protocol):
-    """Calls blocking functions off the event loop."""
-
-    def __call__(self, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> Coroutine[Any, Any, R]:
-        """Call it in a thread and wait."""
-        ...
-
-
 class Notes:
     """The notes of one workspace: `MEMORY.md` and `memory/YYYY-MM-DD.md`, read and edited by people and agents.
 
     `kind` says which session asks. A `group` sees what lies in `memory/shared/` or says `visibility: group` in its
     front matter, and never `MEMORY.md`.
     """
-
-    asynchronous: ClassVar = True
 
     def __init__(
         self, run: Run, run_short: Run, run_model: Run, room: Callable[[], NotesService], *, off: bool = False
@@ -123,20 +110,22 @@ class Notes:
 
     def tools(self) -> list[dict[str, Any]]:
         """The three tools as OpenAI-style function definitions."""
-        from jiyi.notes.tools import definitions
+        from jiyi.tools import notes_tools
 
         if self._off:
             raise SimpleModeError.notes()
-        return definitions()
+        return notes_tools(self).openai()
 
     async def call_tool(self, name: str, arguments: Mapping[str, Any] | str, *, kind: str = "main") -> dict[str, Any]:
         """Do what a model asked for; arguments as it gave them (a mapping or JSON). The result is ready for JSON.
 
         Whose notes and which session come from here, never from the arguments; unknown arguments are refused.
         """
-        from jiyi.notes.tools import call
+        from jiyi.notes.service import check_kind
+        from jiyi.tools import notes_tools
 
-        return await self._run(call, self._room(), name, arguments, kind)
+        check_kind(kind)
+        return await notes_tools(self, kind).call(name, arguments)
 
     # --- what the chat room found -------------------------------------------------------------------------------------
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from jiyi.errors import ModelError, ModelReplyError
 from jiyi.model.replies import parse_json_reply
+from jiyi.model.storable import storable
 from jiyi.notes.longterm_file import Addition
 from jiyi.prompts.notes import CURATE_SCHEMA, curate_messages
 from jiyi.text.token_count import cut_to_tokens
@@ -73,4 +74,4 @@ def _addition(item: Mapping[str, Any]) -> Addition:
     section, text = item.get("section"), item.get("text")
     if not isinstance(section, str) or not isinstance(text, str) or not section.strip() or not text.strip():
         raise ModelReplyError("an addition of the reply has no section or no text", reason="wrong schema")
-    return Addition(" ".join(section.lstrip("#").split()), " ".join(text.replace("\x00", " ").split()))
+    return Addition(" ".join(section.lstrip("#").split()), " ".join(storable(text).split()))

@@ -28,6 +28,7 @@ from jiyi.model.note import (
     note_scope,
     thread_of,
 )
+from jiyi.model.storable import storable
 from jiyi.notes import decoding
 from jiyi.notes.files import SHARED_FOLDER, Files, Listing, is_long_term
 from jiyi.notes.markdown import Document, day_of, take_apart
@@ -194,7 +195,7 @@ class Scanner:
         tags = _tags(document.properties)
         seen: Counter[str] = Counter()
         for piece in document.pieces:
-            text = _storable(piece.text)
+            text = storable(piece.text)
             if not text.strip():
                 continue
             # The day of a daily note says nothing that its time does not say.
@@ -215,7 +216,7 @@ class Scanner:
                 memory_type=NOTE_TYPE,
                 tags=tags,
                 conversation_id=thread_of(path),
-                source=Source(NOTE_TYPE, trust, (place, *(_storable(title) for title in headings))),
+                source=Source(NOTE_TYPE, trust, (place, *(storable(title) for title in headings))),
                 occurred_at=occurred,
                 created_at=written,
                 updated_at=written,
@@ -255,7 +256,7 @@ def is_shared(path: str, document: Document) -> bool:
 
 def with_headings(above: Sequence[str], text: str) -> str:
     """What is indexed of a piece: a text is about what its headings say."""
-    return f"{_storable(SEPARATOR.join(above))}\n\n{text}" if above else text
+    return f"{storable(SEPARATOR.join(above))}\n\n{text}" if above else text
 
 
 def without_headings(content: str, headings: Sequence[str]) -> str:
@@ -265,11 +266,6 @@ def without_headings(content: str, headings: Sequence[str]) -> str:
         if content.startswith(prefix):
             return content[len(prefix) :]
     return content
-
-
-def _storable(text: str) -> str:
-    """Without NUL, which no database takes as text."""
-    return text.replace("\x00", " ")
 
 
 def _noon(day: date | None, zone: tzinfo) -> datetime | None:

@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from typing import ClassVar, Protocol, runtime_checkable
 
+from jiyi.execution import Run
 from jiyi.model import clock
 from jiyi.model.entry import EntryVersion
 from jiyi.model.limits import check_whole
 from jiyi.model.strength_decay import FadingRules
 from jiyi.runtime import checks
-from jiyi.runtime.dependencies import Run
 from jiyi.runtime.service import RuntimeService
 from jiyi.runtime.values import BaseMemory, ConsolidationReport, FeedbackResult, MergeLike, NewMemory
 

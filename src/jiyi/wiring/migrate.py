@@ -1,4 +1,4 @@
-"""Moving a whole store from one engine to another."""
+"""Copying a whole store from one engine to another."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def migrate_store(
 
 
 def _named(place: str | os.PathLike[str], what: str) -> str:
-    """What the place is called in messages; whatever can be no store is refused."""
+    """The name of the place for messages. Raises `InvalidInputError` for what cannot be a store."""
     if is_postgres(place):
         return masked(str(place))
     if not isinstance(place, str | os.PathLike) or not os.fspath(place):
@@ -61,4 +61,4 @@ def _open(place: str | os.PathLike[str], settings: Settings) -> Database:
     try:
         return open_database(replace(settings, storage=check_postgres(str(place))))
     except ValueError as error:
-        raise InvalidInputError(f"{masked(str(place))!r} will not do: {error}") from None
+        raise InvalidInputError(f"{masked(str(place))!r} is not valid: {error}") from None

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from jiyi.apps.cli import views_notes
-from jiyi.apps.cli.blocks import text
-from jiyi.apps.cli.commands_memory import standard_input
 from jiyi.apps.cli.exit_codes import Code
 from jiyi.apps.cli.framework import command, group
+from jiyi.apps.cli.options import MODES_WITHOUT_EMBEDDER, ExplainOption, LimitOption, QueryArgument, content_or_input
 from jiyi.apps.cli.progress import progress
+from jiyi.apps.cli.renderables import text
 from jiyi.apps.cli.sanitize import visible
 from jiyi.apps.cli.session import Session
 from jiyi.errors import InvalidInputError
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from jiyi.notes.entries import PlacedEntry
 
 notes = group("notes", "Notes in Markdown files: append, search, read and curate them; people edit them as they like.")
-
-_WITHOUT_MEANING = ("keyword", "tags")
 
 WorkspaceOption = Annotated[
     Path | None,
@@ -109,7 +107,7 @@ def append(
     workspace: WorkspaceOption = None,
 ) -> Code:
     """Write TEXT into the note of today; it is on disk when this returns."""
-    body = standard_input() if content == "-" else content
+    body = content_or_input(content)
     done = _with_words(
         session, lambda memory: memory.notes.memory_append(body, by=by, source=source, kind=_kind(group)), workspace
     )
@@ -128,8 +126,8 @@ def append(
 )
 def search(
     session: Session,
-    query: Annotated[str, typer.Argument(metavar="QUERY", help="A question or words; any text at all.")],
-    limit: Annotated[int, typer.Option("--limit", "-n", metavar="N", help="How many pieces at most.")] = 10,
+    query: QueryArgument,
+    limit: LimitOption = 10,
     path: Annotated[
         str | None, typer.Option("--path", metavar="PATH", help="Only this note or folder.", show_default=False)
     ] = None,
@@ -140,12 +138,12 @@ def search(
         str | None, typer.Option("--until", metavar="DAY", help="Not after this day.", show_default=False)
     ] = None,
     mode: Annotated[str, typer.Option("--mode", "-m", metavar="MODE", help="hybrid, keyword or semantic.")] = "hybrid",
-    explain: Annotated[bool, typer.Option("--explain", "-e", help="Show each part of the score.")] = False,
+    explain: ExplainOption = False,
     group: GroupOption = False,
     workspace: WorkspaceOption = None,
 ) -> Code:
     """Find the pieces of notes that answer QUERY best, with path and lines. Exit code 1 when there is none."""
-    wanted = _settings(workspace) | ({"embedder": "none"} if mode in _WITHOUT_MEANING else {})
+    wanted = _settings(workspace) | ({"embedder": "none"} if mode in MODES_WITHOUT_EMBEDDER else {})
     hits = session.run(
         lambda memory: memory.notes.memory_search(
             query, limit, path=path, since=since, until=until, mode=mode, kind=_kind(group)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from jiyi.apps.cli.blocks import Bars, Block, Column, Table, Text, text
+from jiyi.apps.cli.renderables import Bars, Block, Column, Table, Text, text
 from jiyi.apps.cli.sanitize import one_line, visible
 
 if TYPE_CHECKING:

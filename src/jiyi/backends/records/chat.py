@@ -38,6 +38,7 @@ from jiyi.model.chat import (
 )
 from jiyi.model.identity import new_id
 from jiyi.model.message import Message
+from jiyi.model.storable import storable
 
 _messages, _epochs, _summaries = conversation_history.c, chat_epochs.c, chat_summaries.c
 _flushes, _candidates, _attempts = chat_flushes.c, flush_candidates.c, chat_compactions.c
@@ -245,7 +246,7 @@ class SqlChatStore:
             if last + 1 != summary.generation or pointer != summary.previous_id:
                 return False
             row = {name: getattr(summary, name) for name in _SUMMARY_NAMES}
-            connection.execute(chat_summaries.insert(), [{**row, "content": history.storable(summary.content)}])
+            connection.execute(chat_summaries.insert(), [{**row, "content": storable(summary.content)}])
             _write_attempt(
                 connection,
                 summary.scope,
@@ -314,7 +315,7 @@ class SqlChatStore:
                 connection.execute(
                     flush_candidates.insert(),
                     [
-                        {**{name: getattr(one, name) for name in names}, "content": history.storable(one.content)}
+                        {**{name: getattr(one, name) for name in names}, "content": storable(one.content)}
                         for one in candidates
                     ],
                 )
@@ -466,7 +467,7 @@ def _flushed_to(connection: sa.Connection, scope: str, session_id: str, epoch: i
 
 def _write_attempt(connection: sa.Connection, scope: str, session_id: str, epoch: int, attempt: Attempt) -> None:
     values = {name: getattr(attempt, name) for name in _ATTEMPT_NAMES}
-    values["reason"] = history.storable(attempt.reason)
+    values["reason"] = storable(attempt.reason)
     connection.execute(chat_compactions.insert().values(scope=scope, session_id=session_id, epoch=epoch, **values))
 
 

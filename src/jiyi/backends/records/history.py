@@ -24,6 +24,7 @@ from jiyi.model.category import MemoryCategory
 from jiyi.model.entry import MESSAGE_TYPE, MemoryEntry, Source
 from jiyi.model.identity import new_id
 from jiyi.model.message import Message, decode_message, encode_message
+from jiyi.model.storable import storable
 
 _columns = conversation_history.c
 _TRUST = {"user": "user", "assistant": "agent"}
@@ -216,11 +217,6 @@ def values_of_message(row: Mapping[str, Any], message: Message) -> dict[str, Any
 
 def _readable(text: str) -> str:
     return storable(text).strip()
-
-
-def storable(text: str) -> str:
-    """Without what no database takes as text: NUL and halves of characters."""
-    return text.replace("\x00", " ").encode("utf-8", "replace").decode("utf-8")
 
 
 def load(connection: sa.Connection, scope: str, session_id: str) -> list[Message]:

@@ -9,13 +9,13 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from jiyi.backends.records.history import storable
 from jiyi.backends.records.prepared import Prepared
 from jiyi.backends.records.rows import to_json
 from jiyi.backends.records.schema import jobs
 from jiyi.backends.records.store import Database
 from jiyi.model import clock
 from jiyi.model.job import Job, JobDraft
+from jiyi.model.storable import storable
 
 _columns = jobs.c
 _OPEN = ("queued", "running")

@@ -149,7 +149,7 @@ class JiyiChatStore(BaseChatStore):
 
     def get_keys(self) -> list[str]:
         """The conversations that are not empty, the oldest first."""
-        sessions: list[str] = self._memory.list_sessions(scope=self.scope)
+        sessions = self._memory.list_sessions(scope=self.scope)
         return [key for key in reversed(sessions) if not self.is_empty(key)]
 
     # --- for ChatMemory ---------------------------------------------------------------------------------------------

@@ -146,6 +146,7 @@ class ProfileConformance:
         for number, text in enumerate(texts):
             hit = memory.recall(text, 1, mode="semantic")[0]
             assert hit.key == str(number)
+            assert hit.explanation is not None
             assert {each.index: each.answered for each in hit.explanation.coverage}["vectors"]
         self._soundly(memory)
 
@@ -257,7 +258,7 @@ class ProfileConformance:
     # --- the rooms --------------------------------------------------------------------------------------------------
 
     def test_a_conversation_comes_back_as_it_was_saved(self, memory: AgentMemory) -> None:
-        said = [
+        said: list[dict[str, Any]] = [
             {"role": "user", "content": "哪里有早报？\x00"},
             {"role": "assistant", "content": None, "tool_calls": [{"id": "1", "function": {"name": "find"}}]},
             {"role": "tool", "content": "the kiosk", "tool_call_id": "1"},
@@ -321,7 +322,9 @@ class ProfileConformance:
             result = runtime.feedback([tea], [tea], merge_groups=[others], request_id="turn 1")
             assert result.strengthened
             assert runtime.feedback([tea], [tea], merge_groups=[others], request_id="turn 1").repeated
-            assert runtime.get(tea).strength == 3
+            strengthened = runtime.get(tea)
+            assert strengthened is not None
+            assert strengthened.strength == 3
             assert [found.id for found in runtime.recall("tea")] == list(result.merged)
             assert runtime.recall("给小明泡茶", memory_scope="somebody") == []
             self._soundly(memory)

@@ -15,7 +15,7 @@ import pytest
 
 from jiyi.errors import InvalidInputError, InvalidScopeError
 from jiyi.runtime import BaseMemory, FadingRules, MemoryRuntime
-from jiyi.runtime.tools import TOOLS, call_tool
+from jiyi.tools import runtime_tools
 
 _DAYS = timedelta(days=1)
 
@@ -453,13 +453,12 @@ class MemoryRuntimeConformance:
 
     def test_the_tools_work_in_the_scope_of_the_program(self, runtime: Any) -> None:
         def call(name: str, arguments: Any, scope: str) -> Any:
-            return asyncio.run(call_tool(runtime.target, name, arguments, memory_scope=scope))
+            return asyncio.run(runtime_tools(runtime.target, scope).call(name, arguments))
 
         made = call("core_memory_remember", '{"judgment": "小明爱吃火锅", "tags": ["小明", "火锅"]}', "alice")
         found = call("core_memory_recall", {"query": "小明说晚上去吃火锅"}, "alice")
         assert [memory["memory_id"] for memory in found["memories"]] == [made["memory_id"]]
         assert call("core_memory_recall", {"query": "小明说晚上去吃火锅"}, "bob") == {"memories": []}
-        for tool in TOOLS:
-            name = tool["function"]["name"]
+        for tool in runtime_tools(runtime.target).tools:
             with pytest.raises(InvalidInputError, match="memory_scope"):
-                call(name, {"query": "x", "judgment": "x", "tags": ["x"], "memory_scope": "alice"}, "bob")
+                call(tool.name, {"query": "x", "judgment": "x", "tags": ["x"], "memory_scope": "alice"}, "bob")

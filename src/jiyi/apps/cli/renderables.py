@@ -1,4 +1,4 @@
-"""What a command has to say, as plain data: two renderers draw it, one for terminals and one for pipes."""
+"""The output of a command as plain data. One renderer draws it for terminals, another for pipes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Text(NamedTuple):
 
 
 class Column(NamedTuple):
-    """A column of a table. `wide` takes the room that is left; `number` stands at the right."""
+    """A column of a table. A `wide` column takes the remaining width; a `number` is aligned to the right."""
 
     title: str
     kind: str = "short"
@@ -50,7 +50,7 @@ def text(value: str, style: str = "", *, indent: int = 0) -> Text:
 
 
 def bar(value: float, scale: float) -> str:
-    """A bar of blocks in eighths of a cell; anything that is not nothing shows at least a sliver."""
+    """A bar of blocks in eighths of a cell; any value but 0 shows at least one eighth."""
     share = min(abs(value) / scale, 1.0) if scale > 0 else 0.0
     eighths = round(share * BAR_CELLS * 8)
     if value and not eighths:

@@ -1,4 +1,4 @@
-"""Blocks on a terminal, drawn by rich."""
+"""Renders output for terminals, with rich."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rich.padding import Padding
 from rich.table import Table as RichTable
 from rich.text import Text as RichText
 
-from jiyi.apps.cli.blocks import BAR_CELLS, Bars, Block, Table, Text, bar
+from jiyi.apps.cli.renderables import BAR_CELLS, Bars, Block, Table, Text, bar
 
 _MIN_CELLS = 16
 
@@ -30,7 +30,7 @@ STYLES = {
 
 
 def make_console(stream: TextIO) -> Console:
-    """A console that takes text as it is: brackets and colons in a memory are no commands."""
+    """A console without markup: brackets and colons in a memory are shown as they are."""
     return Console(file=stream, highlight=False, markup=False, emoji=False)
 
 

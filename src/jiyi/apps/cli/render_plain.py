@@ -1,10 +1,10 @@
-"""Blocks for pipes and files: no colours, no frames, nothing folded, columns aligned also in Chinese."""
+"""Renders output for pipes and files: no colours, no frames, no folding, columns aligned also in Chinese."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from jiyi.apps.cli.blocks import BAR_CELLS, Bars, Block, Table, Text, bar
+from jiyi.apps.cli.renderables import BAR_CELLS, Bars, Block, Table, Text, bar
 from jiyi.apps.cli.sanitize import cells
 
 _GAP = "  "

@@ -1,4 +1,4 @@
-"""The story of the demo: every chapter executes its step and checks the result. Nothing is drawn here."""
+"""The chapters of the demo: each uses a real memory and checks the outcome. Nothing is drawn here."""
 
 from __future__ import annotations
 
@@ -49,20 +49,20 @@ INDEXES = "search_index"
 _CHILD_SECONDS = 60
 
 
-class StoryBrokenError(Exception):
-    """Raised when a check of the story fails."""
+class DemoFailedError(Exception):
+    """Raised when a step of the demo has another outcome than it should."""
 
 
 @dataclass(slots=True)
 class Chapter:
-    """One step: what was done and its result, in both languages."""
+    """One step: what was done and what came of it, in both languages."""
 
     chinese: str
     english: str
     facts: list[tuple[str, str]] = field(default_factory=list)
     """(Chinese, English) sentences, all of them checked."""
     rows: list[tuple[str, ...]] = field(default_factory=list)
-    """What to show unchanged: questions and answers, versions."""
+    """Things to show as they are: questions and answers, versions."""
 
     def fact(self, chinese: str, english: str) -> None:
         """Add a sentence that has just been checked."""
@@ -78,42 +78,42 @@ class Chapter:
 
 
 class Observer(Protocol):
-    """Is notified of every chapter."""
+    """Is notified of each chapter."""
 
     def chapter(self, number: int, chapter: Chapter) -> None:
-        """Called when the checks of a chapter have passed."""
+        """A chapter has passed."""
         ...
 
 
 def expect(condition: bool, what: str) -> None:
-    """Raise `StoryBrokenError` if a check failed."""
+    """Raise `DemoFailedError` unless the condition holds."""
     if not condition:
-        raise StoryBrokenError(f"the story did not come true: {what}")
+        raise DemoFailedError(f"a step of the demo failed: {what}")
 
 
-async def tell(path: Path, told: list[Chapter], observer: Observer) -> None:
-    """Run all chapters in this new data directory; each is appended to `told` when its checks have passed."""
+async def play(path: Path, passed: list[Chapter], observer: Observer) -> None:
+    """Play all chapters in this new data directory; each is appended to `passed` when it has passed."""
 
-    async def play(scene: Coroutine[Any, Any, Chapter]) -> None:
+    async def show(scene: Coroutine[Any, Any, Chapter]) -> None:
         chapter = await scene
-        told.append(chapter)
-        observer.chapter(len(told), chapter)
+        passed.append(chapter)
+        observer.chapter(len(passed), chapter)
 
     async with _open(path) as memory:
-        await play(_store(memory))
-        await play(_ask(memory))
-        await play(_keyword(memory))
-        await play(_correct(memory))
-        await play(_crash(memory, path))
+        await show(_store(memory))
+        await show(_ask(memory))
+        await show(_keyword(memory))
+        await show(_correct(memory))
+        await show(_crash(memory, path))
     _delete_indexes(path)
     async with _open(path) as memory:
-        await play(_recall_without_indexes(memory, path))
-        await play(_isolate(memory))
-        await play(_compare(memory))
+        await show(_recall_without_indexes(memory, path))
+        await show(_isolate(memory))
+        await show(_compare(memory))
 
 
 def _open(path: Path) -> AgentMemory:
-    """A memory with the default settings: the story does not depend on the settings of the user."""
+    """A memory with the default settings: the demo must not depend on the settings of the user."""
     return AgentMemory(assemble(load_settings(path, environment={}, background_indexing=False)))
 
 
@@ -267,16 +267,16 @@ async def _best(memory: AgentMemory, question: str) -> MemoryEntry:
 
 
 def _store_and_die(path: Path, key: str, content: str) -> tuple[str, str]:
-    """Kill a child process after it has acknowledged a write; returns the entry's id and how the process ended."""
+    """Let a child process store and kill it after its acknowledgement; returns the entry's id and how it ended."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("JIYI_")}
-    command = [sys.executable, "-m", "jiyi.apps.cli.demo.child", str(path), key, content]
+    command = [sys.executable, "-m", "jiyi.apps.cli.demo.killed_process", str(path), key, content]
     with subprocess.Popen(  # noqa: S603 - our own module in our own interpreter
         command,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         env=environment,
         encoding="utf-8",
-        start_new_session=True,  # so that Ctrl-C does not reach the child
+        start_new_session=True,  # Ctrl-C is for this process, not for the child
     ) as child:
         acknowledged = child.stdout.readline() if child.stdout is not None else ""
         child.kill()

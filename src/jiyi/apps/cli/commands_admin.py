@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from jiyi.apps.cli import views
-from jiyi.apps.cli.blocks import text
 from jiyi.apps.cli.exit_codes import Code
 from jiyi.apps.cli.framework import command
 from jiyi.apps.cli.progress import progress
+from jiyi.apps.cli.renderables import text
 from jiyi.apps.cli.session import Session
 from jiyi.errors import InvalidInputError
 
@@ -29,7 +29,7 @@ def export(session: Session, file: FileArgument) -> Code:
     """Write everything to FILE: memories, every version, tags, conversations. With --scope, only that scope."""
     _named(file)
     with progress(session.output, "exporting") as advance:
-        lines = session.run_with_words(
+        lines = session.run_without_embedder(
             lambda memory: memory.export_jsonl(file, scope=session.options.scope, progress=advance)
         )
     session.output.result(
@@ -44,7 +44,7 @@ def import_(session: Session, file: FileArgument) -> Code:
     """Take in a FILE written by export, all or nothing. What is there already is left alone."""
     _named(file)
     with progress(session.output, "importing", total=_lines(file)) as advance:
-        counts = session.run_with_words(lambda memory: memory.import_jsonl(file, progress=advance))
+        counts = session.run_without_embedder(lambda memory: memory.import_jsonl(file, progress=advance))
     data = {
         "file": str(file),
         "entries": counts.entries,
@@ -151,11 +151,11 @@ def jobs(
     Exit code 1 when there is no such dead job to retry.
     """
     if retry is not None:
-        revived = session.run_with_words(lambda memory: memory.retry_job(retry))
+        revived = session.run_without_embedder(lambda memory: memory.retry_job(retry))
         said = text(f"queued {retry} again", "good") if revived else text(f"there is no dead job {retry}", "warn")
         session.output.result({"id": retry, "queued": revived}, lambda: [said])
         return Code.OK if revived else Code.NOTHING
-    found = session.run_with_words(lambda memory: memory.jobs(states=tuple(state or ("dead",)), limit=1_000))
+    found = session.run_without_embedder(lambda memory: memory.jobs(states=tuple(state or ("dead",)), limit=1_000))
     session.output.result({"jobs": [job.to_dict() for job in found]}, lambda: views.jobs(found))
     return Code.OK
 

@@ -1,6 +1,6 @@
-"""The process that the demo kills: it stores one memory, reports it on standard output, and waits.
+"""The process that the demo kills: it stores a memory, acknowledges it, and waits.
 
-python -m jiyi.apps.cli.demo.child DATA KEY CONTENT
+python -m jiyi.apps.cli.demo.killed_process DATA KEY CONTENT
 """
 
 from __future__ import annotations
@@ -9,16 +9,16 @@ import asyncio
 import os
 import sys
 
-from jiyi.memory import create_memory
+from jiyi.opening import create_memory
 
 
 async def store_and_wait(path: str, key: str, content: str) -> None:
-    """Store one memory and report its id on standard output; nothing is closed."""
+    """Store one memory, acknowledge it on standard output, and never close anything."""
     memory = await create_memory(path, background_indexing=False, embedder="none")
     entry = await memory.store(key, content)
     sys.stdout.write(f"{entry.id} {os.getpid()}\n")
     sys.stdout.flush()
-    # The parent writes nothing to this pipe and kills this process. The read ends if the parent dies first.
+    # Nothing is written to this pipe: the demo kills this process. If the demo ends first, the read ends.
     sys.stdin.read()
 
 

@@ -1,4 +1,4 @@
-"""Curves of forgetting as text, SVG and PNG. Text and SVG need nothing but this file."""
+"""Plots of forgetting curves as text, SVG and PNG. Only PNG needs another package."""
 
 from __future__ import annotations
 

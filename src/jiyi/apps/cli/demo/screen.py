@@ -1,4 +1,4 @@
-"""Draws the story on a terminal: one panel for each chapter, in both languages."""
+"""Shows the demo on a terminal: one panel for each chapter, in both languages."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from rich.table import Table
 from rich.text import Text
 
 from jiyi.apps.cli import interrupts
-from jiyi.apps.cli.demo.story import Chapter
-from jiyi.apps.cli.pretty import make_console
+from jiyi.apps.cli.demo.scenario import Chapter
+from jiyi.apps.cli.render_terminal import make_console
 
 
-class Presenter:
-    """Draws each chapter as soon as its checks have passed; a quiet one draws nothing."""
+class Screen:
+    """Draws each chapter as soon as it has passed; a quiet screen draws nothing."""
 
     def __init__(self, *, quiet: bool) -> None:
         self._quiet = quiet
@@ -41,12 +41,11 @@ class Presenter:
         self._console.print(Panel(Group(rows, facts), title=title, title_align="left", border_style="blue"))
 
     def end(self, seconds: float, commands: Sequence[str]) -> None:
-        """Draw how long it took, then what to try next, below the frame so that whole lines can be copied."""
+        """Draw the end: how long it took, and what to try next."""
+        lines = [Text(f"  {command}", "bold cyan") for command in commands]
         took = Text.assemble(
             (f"以上每一步都真实执行并检查过，用时 {seconds:.1f} 秒。\n", ""),
-            (f"Every step above was really done and checked, in {seconds:.1f} s.", "dim"),
+            (f"Every step above was really done and checked, in {seconds:.1f} s.\n", "dim"),
+            ("接下来试试 / Try next:", "bold"),
         )
-        self._console.print(Panel(took, border_style="green"))
-        self._console.print(Text("接下来试试 / Try next:", "bold"))
-        for command in commands:
-            self._console.print(Text(f"  {command}", "bold cyan"), soft_wrap=True)
+        self._console.print(Panel(Group(took, *lines), border_style="green"))

@@ -1,0 +1,210 @@
+"""Keyed memory: `store`, `recall`, `get`, `forget`, `list`, `count`, `history`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from jiyi.memory.base import MemoryBase
+from jiyi.memory.drafts import make_draft, make_drafts
+from jiyi.model import clock
+from jiyi.model.category import MemoryCategory
+from jiyi.model.entry import MESSAGE_TYPE, EntryVersion, MemoryEntry
+from jiyi.model.filters import Filters, make_filters
+from jiyi.model.limits import check_whole
+from jiyi.model.scope import visible_scopes
+from jiyi.model.scoring import DECAY_RATE, final_weights
+from jiyi.ports import Draft, Progress
+from jiyi.recall.request import Request
+
+_BULK = 2_000
+
+
+class KeyedMemory(MemoryBase):
+    """The methods for entries that have a key in a scope."""
+
+    async def store(
+        self,
+        key: str,
+        content: str,
+        category: str = MemoryCategory.CORE,
+        *,
+        scope: str | None = None,
+        tags: Iterable[str] = (),
+        importance: float | None = None,
+        memory_type: str | None = None,
+        domain: str | None = None,
+        conversation_id: str | None = None,
+        occurred_at: datetime | None = None,
+        position: int | None = None,
+    ) -> MemoryEntry:
+        """Remember `content` under `key`; on disk when this returns.
+
+        A key that exists in the scope gets a new version: `created_at` stays, `updated_at` moves, what was left `None`
+        is kept, and the version before stays in `history`.
+        """
+        draft = make_draft(
+            self._limits,
+            self._scope(scope),
+            key=key,
+            content=content,
+            category=category,
+            tags=tags,
+            importance=importance,
+            memory_type=memory_type,
+            domain=domain,
+            conversation_id=conversation_id,
+            occurred_at=occurred_at,
+            position=position,
+        )
+        stored = await self._run_short(self._put, [draft])
+        return stored[0]
+
+    async def store_many(
+        self, entries: Iterable[Mapping[str, Any]], progress: Progress | None = None
+    ) -> list[MemoryEntry]:
+        """Remember many at once: mappings with the argument names of `store`.
+
+        All are checked before the first is written. They are written in transactions of 2,000; `progress(done, total)`
+        is called when each is on disk.
+        """
+        drafts = await self._run(make_drafts, self._limits, self._scope, entries)
+        stored: list[MemoryEntry] = []
+        for start in range(0, len(drafts), _BULK):
+            stored += await self._run(self._put, drafts[start : start + _BULK])
+            if progress is not None:
+                progress(len(stored), len(drafts))
+        return stored
+
+    async def recall(
+        self,
+        query: str,
+        limit: int = 10,
+        *,
+        scope: str | None = None,
+        mode: str = "hybrid",
+        category: str | Iterable[str] | None = None,
+        memory_types: str | Iterable[str] | None = None,
+        domains: str | Iterable[str] | None = None,
+        tags: Iterable[str] | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        weights: tuple[float, float, float] | None = None,
+        decay_rate: float = DECAY_RATE,
+        context: int = 0,
+        now: datetime | None = None,
+        highlights: bool = False,
+    ) -> list[MemoryEntry]:
+        """The entries that answer the query best, best first, each with `relevance_score` and its parts.
+
+        Sees every write that was acknowledged before it, from any process. Any text is a valid query. Dates in it
+        (昨天, last Tuesday, 去年春节) are read against `now` in the user's time zone, and entries of that time rank
+        higher; `since` and `until` are hard limits. With `weights` (α, β, γ) the order is
+        α·relevance + β·decay + γ·importance. With `context` each hit has that many entries before and after it in its
+        conversation; with `highlights` its explanation has the positions of the matched words in the content.
+        """
+        text = self._limits.check_query(query)
+        count = self._limits.check_limit(limit)
+        filters = make_filters(
+            visible_scopes(self._scope(scope)),
+            category=category,
+            memory_types=memory_types,
+            domains=domains,
+            tags=self._limits.check_tags(tags),
+            since=since,
+            until=until,
+        )
+        request = Request(
+            query=text,
+            filters=filters,
+            limit=count,
+            mode=mode,
+            weights=None if weights is None else final_weights(weights, decay_rate),
+            context=check_whole(context, "context", 0, 50),
+            now=None if now is None else clock.require_aware(now, "now"),
+            highlights=bool(highlights),
+        )
+        if self._includes_notes(filters):
+            return await self._run(self._notes_service().recall_with_notes, request)
+        return await self._run(self._components.engine.answer, request)
+
+    async def get(self, key: str, *, scope: str | None = None) -> MemoryEntry | None:
+        """The entry with this key in the scope, or else in `public`; `None` when there is none."""
+        checked = self._limits.check_key(key)
+        return await self._run(self._store.get, visible_scopes(self._scope(scope)), checked)
+
+    async def forget(self, key: str, *, scope: str | None = None, erase: bool = False) -> bool:
+        """Remove the entry with this key from recall; `False` when there is none.
+
+        Its versions stay readable in `history`; with `erase` their texts are deleted as well, for good.
+        """
+        checked = self._limits.check_key(key)
+        own = self._scope(scope)
+        gone = await self._run(self._store.forget, own, checked, actor=self._settings.actor, erase=erase)
+        self._written()
+        return gone
+
+    async def count(
+        self,
+        *,
+        scope: str | None = None,
+        category: str | Iterable[str] | None = None,
+        memory_types: str | Iterable[str] | None = None,
+    ) -> int:
+        """How many entries the scope sees: its own and the public ones. Messages count only if asked for."""
+        return await self._run(self._store.count, self._visible(scope, category, memory_types))
+
+    async def list(
+        self,
+        *,
+        scope: str | None = None,
+        category: str | Iterable[str] | None = None,
+        memory_types: str | Iterable[str] | None = None,
+        limit: int = 100,
+        offset: int = 0,
+    ) -> list[MemoryEntry]:
+        """The entries the scope sees, newest first. Messages of conversations are listed only if asked for."""
+        most = self._limits.check_limit(limit)
+        check_whole(offset, "offset", 0, 2**31 - 1)
+        return await self._run(
+            self._store.page, self._visible(scope, category, memory_types), limit=most, offset=offset
+        )
+
+    async def history(self, key: str, *, scope: str | None = None) -> Sequence[EntryVersion]:
+        """Every version of the entries with this key, oldest first: what changed, when, by whom."""
+        checked = self._limits.check_key(key)
+        for readable in visible_scopes(self._scope(scope)):
+            found = await self._run(self._store.versions, readable, checked)
+            if found:
+                return found
+        return []
+
+    def _put(self, drafts: Sequence[Draft]) -> Sequence[MemoryEntry]:
+        stored = self._store.put(drafts, actor=self._settings.actor)
+        self._written()
+        return stored
+
+    def _includes_notes(self, filters: Filters) -> bool:
+        """Whether recall also searches the notes: they belong to the scope that the memory was opened with.
+
+        Notes are off in simple mode; the coverage of each hit says so.
+        """
+        settings = self._settings
+        if settings.workspace is None or not settings.recall_notes or settings.enable_simple_memory:
+            return False
+        return filters.scopes == visible_scopes(settings.scope)
+
+    def _visible(
+        self,
+        scope: str | None,
+        category: str | Iterable[str] | None,
+        memory_types: str | Iterable[str] | None,
+    ) -> Filters:
+        unasked = (MESSAGE_TYPE,) if memory_types is None else ()
+        return make_filters(
+            visible_scopes(self._scope(scope)),
+            category=category,
+            memory_types=memory_types,
+            without_types=unasked,
+        )
