@@ -385,11 +385,10 @@ def settings_of_a_question(draw: st.DrawFn) -> Candidates:
 
 
 @given(settings_of_a_question())
-def test_the_parts_add_up_to_the_relevance(given_: Candidates) -> None:
+def test_the_parts_add_up_to_the_score(given_: Candidates) -> None:
     values = score(given_, WEIGHTS)
     total = np.sum(list(values.parts.values()), axis=0)
     assert np.allclose(values.total, total, atol=1e-12)
-    assert np.allclose(values.relevance, np.clip(total, 0, 1), atol=1e-12)
 
 
 @given(settings_of_a_question(), st.booleans())

@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from jiyi.model import clock
 from jiyi.model.entry import Explanation, IndexCoverage, MemoryEntry
+from jiyi.model.relevance import CONFIDENT
 from jiyi.model.scoring import FinalWeights, time_decay
 from jiyi.recall.duplicates import Folding
-from jiyi.recall.settings import CONFIDENT, DECIMALS, NO_LIKENESS, NO_WORDS
+from jiyi.recall.search import vector_limit
+from jiyi.recall.settings import DECIMALS, NO_LIKENESS, NO_WORDS
 from jiyi.text import highlight
 from jiyi.text.rarity import share_unknown
 
@@ -34,6 +36,8 @@ class _Weighed(NamedTuple):
     relevance: float
     score: float
     """By which it is put in order."""
+    weight: float
+    """The relevance of the formula on top."""
     parts: Mapping[str, float] = {}
     others: tuple[MemoryEntry, ...] = ()
     """Entries that say the same."""
@@ -100,6 +104,8 @@ def _is_no_question(search: Search, found: Gathered) -> bool:
 
 def _in_order(search: Search, found: Gathered, scores: Scores, store: RecordStore) -> list[_Weighed]:
     """The most relevant candidates that the records admit, each thing once."""
+    import numpy as np
+
     from jiyi.recall.scorer import rounded
 
     request = search.request
@@ -111,6 +117,11 @@ def _in_order(search: Search, found: Gathered, scores: Scores, store: RecordStor
         # Only what has a vector of its own: not a fact that a reflection stands for, however near it is to a hit.
         scored = found.candidates.scored
         places = [place for place in places if cosine[scored[place]] == cosine[scored[place]]]
+    weighing = relevances
+    if request.by_similarity and (vectors := search.sources.vectors) is not None and scores.similarity is not None:
+        similar = set(vectors.best(vector_limit(request, search.settings)))
+        places = [place for place in places if found.ids[place] in similar]
+        weighing = totals = rounded(np.nan_to_num(scores.similarity).clip(0.0, 1.0))
     if request.min_relevance > 0:
         places = [place for place in places if relevances[place] >= request.min_relevance]
     places.sort(key=lambda place: (-totals[place], -found.times[place], found.ids[place]))
@@ -124,7 +135,7 @@ def _in_order(search: Search, found: Gathered, scores: Scores, store: RecordStor
     for chunk in _chunks(places, most, lambda place: (totals[place], found.times[place])):
         entries = store.fetch([found.ids[place] for place in chunk], request.filters)
         known = [
-            _Weighed(entries[found.ids[place]], place, relevances[place], totals[place])
+            _Weighed(entries[found.ids[place]], place, relevances[place], totals[place], weighing[place])
             for place in chunk
             if found.ids[place] in entries
         ]
@@ -177,6 +188,6 @@ def _final(each: _Weighed, weights: FinalWeights, now: datetime) -> _Weighed:
     """S_final = α·relevance + β·decay + γ·importance."""
     entry = each.entry
     decay = time_decay(entry.last_accessed_at, now, weights.decay_rate)
-    final = round(weights.final_score(each.relevance, decay, entry.importance_score), DECIMALS)
-    parts = {"relevance": each.relevance, "decay": decay, "importance": entry.importance_score, "final": final}
+    final = round(weights.final_score(each.weight, decay, entry.importance_score), DECIMALS)
+    parts = {"relevance": each.weight, "decay": decay, "importance": entry.importance_score, "final": final}
     return each._replace(score=final, parts=parts)

@@ -61,10 +61,6 @@ class Calibration:
 WITH_MEANING: Final = Calibration(2.5, 5.4, 6.9, -4.4)
 WORDS_ALONE: Final = Calibration(3.8, 0.0, 7.5, -3.4)
 """Where meaning was not asked."""
-CONFIDENT: Final = 0.2
-"""Hits from this relevance on are marked `confident`."""
-MIN_RELEVANCE: Final = 0.035
-"""What is less relevant does not go into a prompt or before a person, unless they ask for it."""
 NO_WORDS: Final = 0.5
 """A question of which this share of the terms is no word, and of which no term is stored, ..."""
 NO_LIKENESS: Final = 0.2
