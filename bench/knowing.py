@@ -129,17 +129,18 @@ def ask(store: Store, folder: Path, embedder: Any, modes: Sequence[str] = MODES)
         memory.store_many(list(store.memories.values()))
         for asked in store.questions:
             for mode in modes:
-                found[asked.kind].hits[mode].append((asked, _hits(memory, asked, mode)))
+                found[asked.kind].hits[mode].append((asked, hits(memory, asked, mode)))
             if asked.gold:
                 for key in asked.gold:
                     memory.forget(key)
                 for mode in modes:
-                    found[asked.kind].removed[mode].append((asked, _hits(memory, asked, mode)))
+                    found[asked.kind].removed[mode].append((asked, hits(memory, asked, mode)))
                 memory.store_many([store.memories[key] for key in asked.gold])
     return found
 
 
-def _hits(memory: AgentMemory, asked: Asked, mode: str) -> list[Hit]:
+def hits(memory: AgentMemory, asked: Asked, mode: str) -> list[Hit]:
+    """The first hits of a question."""
     return [
         Hit(
             str(hit.key),

@@ -76,6 +76,7 @@ def test_pieces_follow_headings_lists_and_fences() -> None:
         (5, 7, "Trip"),
         (9, 13, "Trip / Hotel"),
         (15, 20, "Trip / Code"),
+        (22, 25, "Trip / Setext"),
     ]
 
 
@@ -95,7 +96,7 @@ def test_what_only_looks_like_front_matter_says_nothing() -> None:
 
 def test_a_piece_knows_which_headings_are_not_in_its_text() -> None:
     pieces = take_apart(NOTE).pieces
-    assert [piece.above for piece in pieces] == [(), ("Trip",), ("Trip",)]
+    assert [piece.above for piece in pieces] == [(), ("Trip",), ("Trip",), ("Trip",)]
 
 
 def test_a_heading_with_nothing_of_its_own_is_told_by_what_is_below_it() -> None:

@@ -13,7 +13,7 @@ import re
 import threading
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, Final, NoReturn
@@ -32,10 +32,11 @@ from jiyi.errors import (
 if TYPE_CHECKING:
     import openai
 
-__all__ = ["CHAT", "EMBEDDINGS", "Wire", "json_object"]
+__all__ = ["CHAT", "EMBEDDINGS", "RERANK", "Wire", "json_object"]
 
 CHAT: Final = "/chat/completions"
 EMBEDDINGS: Final = "/embeddings"
+RERANK: Final = "/rerank"
 _LONGEST_ERROR: Final = 64 << 10
 _OVERFLOW: Final = re.compile(
     r"context_length_exceeded|exceed_context_size"
@@ -96,9 +97,15 @@ class Wire:
 
     def _opening(self, client: openai.OpenAI, body: dict[str, Any], seconds: float) -> Any:
         """The request as the package makes it, its response not yet read."""
+        import openai
+
         if self._path == CHAT:
             named = {name: body.pop(name) for name in ("model", "messages")}
             return client.chat.completions.with_streaming_response.create(**named, extra_body=body, timeout=seconds)
+        if self._path == RERANK:
+            http = importlib.import_module(openai.DefaultHttpxClient.__mro__[1].__module__.partition(".")[0])
+            # The package has no method for it; a response as it came is bounded by the same hook.
+            return nullcontext(client.post(RERANK, cast_to=http.Response, body=body, options={"timeout": seconds}))
         named = {name: body.pop(name) for name in ("model", "input")}
         # Without a format the package asks for another one than it was told to.
         return client.embeddings.with_streaming_response.create(

@@ -34,6 +34,8 @@ class Request:
     by_similarity: bool = False
     """The `candidates` most similar by their own vectors are weighed, and relevance in the formula is the cosine.
     Without an embedder nothing changes."""
+    rerank: bool = True
+    """Whether a configured reranker is asked."""
     duplicates: bool = False
     """Whether entries that say what a better hit says are hits of their own."""
 

@@ -63,7 +63,7 @@ WORDS_ALONE: Final = Calibration(3.8, 0.0, 7.5, -3.4)
 """Where meaning was not asked."""
 NO_WORDS: Final = 0.5
 """A question of which this share of the terms is no word, and of which no term is stored, ..."""
-NO_LIKENESS: Final = 0.2
+NO_LIKENESS: Final = 0.25
 """... has no answer, unless something is more similar to it than the usual by this."""
 
 
@@ -78,4 +78,6 @@ class RecallSettings:
     """Of each kind, inside the dates that the question names."""
     freshness_seconds: float = 10.0
     """How long to wait for indexes that are behind in the visible scopes."""
+    rerank_candidates: int = 30
+    """How many of the best hits a reranker reads."""
     weights: ScoringWeights = field(default_factory=ScoringWeights)

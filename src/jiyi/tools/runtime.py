@@ -80,6 +80,11 @@ class RecalledMemory(Protocol):
         ...
 
     @property
+    def score(self) -> float | None:
+        """How relevant it is to the question."""
+        ...
+
+    @property
     def judgment(self) -> str:
         """What is remembered."""
         ...
