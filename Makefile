@@ -21,7 +21,7 @@ BENCHMARKS := $(notdir $(basename $(wildcard bench/bench_*.py)))
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-postgres check format interfaces crash servers bench bench-recall picture dist clean
+.PHONY: help demo test test-dates test-postgres check format interfaces crash servers bench bench-recall picture dist clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -34,6 +34,23 @@ demo: $(PRODUCT) ## see what jiyi does: a short story on a temporary directory
 test: check ## run `check`, then the whole test suite
 	@echo '== tests'
 	@$(PY) -m pytest -n $(WORKERS) --dist loadfile $(ARGS)
+	@$(MAKE) --no-print-directory test-dates
+
+# Every test begins just before the midnight of UTC on a leap day, of Shanghai at the end of a year, and of the machine
+# itself. Without servers, whose clocks stay as they are. Only the files with such tests are collected: collecting all
+# files takes longer than running these tests.
+MIDNIGHTS := Pacific/Kiritimati@2028-02-29T23:59:59.999999Z \
+             Pacific/Niue@2027-12-31T15:59:59.999999Z \
+             Asia/Kathmandu@2027-05-04T18:14:59.999999Z
+DATE_SENSITIVE := $(shell grep -rl --include='test_*.py' date_sensitive tests)
+
+test-dates: $(READY) ## run the tests that depend on the date in three time zones, each before a midnight
+	@set -e; for each in $(MIDNIGHTS); do \
+	  echo "== tests that depend on the date, in $${each%@*} from $${each#*@}"; \
+	  TZ="$${each%@*}" PRETENDED_NOW="$${each#*@}" PYTEST_PLUGINS=tests.pretended_clock \
+	    $(PY) -m pytest -q -n $(WORKERS) -m 'date_sensitive and not server and not crash and not soak' \
+	    $(DATE_SENSITIVE) $(ARGS) $(if $(ARGS),|| test $$? -eq 5); \
+	done
 
 test-postgres: $(READY) ## run the rooms' tests with every memory in a PostgreSQL database of its own
 	@$(PY) -m pytest -n $(WORKERS) --dist loadfile --profile postgres $(ARGS)

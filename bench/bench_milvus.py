@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 
 from bench.support import Report, interleaved, mean, milliseconds, parser, progress, rate, work_directory
 from jiyi.backends.milvus.connection import SESSION, MilvusConnection
+from jiyi.backends.milvus.expressions import in_scope
 from jiyi.backends.milvus.index import DEFAULT_COLLECTION, MilvusVectors
-from jiyi.backends.milvus.schema import in_scope
-from jiyi.backends.shared.locks import ProcessLock
+from jiyi.file_lock import FileLock
 from jiyi.model import clock
 from jiyi.model.entry import MemoryEntry
 from jiyi.model.identity import new_id
@@ -74,7 +74,7 @@ class Place:
     folder: Path
 
     def open(self, embedder: Given, store_id: str) -> MilvusVectors:
-        lock = ProcessLock(self.folder / "lock", timeout=60, purpose="the lock")
+        lock = FileLock(self.folder / "lock", timeout=60)
         return MilvusVectors(self.uri, embedder, store_id, lock=lock, token=self.token, timeout=60)
 
 

@@ -49,9 +49,9 @@ from bench.support import Report, Times, interleaved, milliseconds, parser, prog
 from bench.texts import Texts
 from jiyi import AgentMemory, create_memory
 from jiyi.backends.postgres.database import PostgresDatabase
-from jiyi.backends.postgres.store import PostgresRecordStore
 from jiyi.backends.postgres.vectors.halfvec import Floats, halfvec_bytes
 from jiyi.backends.postgres.vectors.index import PostgresVectors
+from jiyi.backends.records.store import SqlRecordStore
 from jiyi.model import clock
 from jiyi.model.entry import MemoryEntry
 from jiyi.model.identity import new_id
@@ -416,7 +416,7 @@ def found_by_meaning(url: str, total: int, report: Report) -> None:
         ]
     model = RealForSome([entry.content for name in shares for entry in entries[name]])
     database = PostgresDatabase(url)
-    store = PostgresRecordStore(database)
+    store = SqlRecordStore(database)
     # A fifth of all is a large scope here, whatever the size of this run.
     large = total // 10
     vectors = PostgresVectors(database, model, store.store_id, exact_rows=large)
@@ -426,7 +426,7 @@ def found_by_meaning(url: str, total: int, report: Report) -> None:
         for start in range(0, total, 1_000):
             vectors.apply(IndexBatch(everything[start : start + 1_000], (), LogPosition(start + 1, "bench")))
             advance(min(1_000, total - start))
-    vectors.wait_for_graphs()
+    vectors.wait_for_hnsw()
     questions = model.model.embed(Texts(seed=47).questions(50, "en") + Texts(seed=47).questions(50, "zh"))
     for name, size in shares.items():
         matrix = model.embed([entry.content for entry in entries[name]])

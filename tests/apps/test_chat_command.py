@@ -12,6 +12,8 @@ from jiyi.testing.model_server import ModelServer
 from jiyi.testing.models import ScriptedModel
 from tests.apps.command_line import CommandLine
 
+pytestmark = pytest.mark.date_sensitive
+
 
 def test_a_conversation_goes_on_where_it_stood(jiyi: CommandLine) -> None:
     jiyi("chat", "--session", "trip", typed="pack the passports\n/quit\n")

@@ -34,6 +34,7 @@ def test_every_command_has_help_with_examples_and_common_options(jiyi: CommandLi
         assert needed in shown.out
 
 
+@pytest.mark.date_sensitive
 def test_every_example_of_the_help_works(jiyi: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for info in notes.registered_commands:
@@ -43,6 +44,7 @@ def test_every_example_of_the_help_works(jiyi: CommandLine, tmp_path: Path, monk
             assert ended.code == 0, f"{example}\n{ended.out}{ended.err}"
 
 
+@pytest.mark.date_sensitive
 def test_a_day_with_notes_from_init_to_search(jiyi: CommandLine, tmp_path: Path) -> None:
     assert "created MEMORY.md" in jiyi("notes", "init", "--language", "zh").lines
     assert "kept    MEMORY.md" in jiyi("notes", "init").lines
@@ -84,6 +86,7 @@ def test_a_group_is_fenced_here_too(jiyi: CommandLine, tmp_path: Path) -> None:
     assert (refused.code, refused.error["error"]) == (2, "InvalidInputError")
 
 
+@pytest.mark.date_sensitive
 def test_a_proposal_is_shown_as_a_diff_and_accepted_by_its_id(jiyi: CommandLine, tmp_path: Path) -> None:
     jiyi("notes", "init")
     jiyi("notes", "append", "I prefer green tea over coffee.")
@@ -97,6 +100,7 @@ def test_a_proposal_is_shown_as_a_diff_and_accepted_by_its_id(jiyi: CommandLine,
     assert "there is nothing to propose" in jiyi("notes", "curate").lines
 
 
+@pytest.mark.date_sensitive
 def test_promote_needs_an_entry(jiyi: CommandLine) -> None:
     jiyi("notes", "init")
     assert jiyi("notes", "promote").code == 2

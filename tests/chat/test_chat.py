@@ -2,15 +2,15 @@
 
 import threading
 from collections.abc import Callable
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
-from zoneinfo import ZoneInfo
 
 import pytest
 
 from jiyi import Message
 from jiyi.errors import HistoryUnreadableError, InvalidInputError
+from jiyi.model import clock
 from jiyi.sync import AgentMemory
 from tests.chat.support import Model, call, check_whole, found, result, said, use
 from tests.support import database
@@ -207,13 +207,13 @@ def test_a_reopened_session_has_the_same_window(open_memory: OpenMemory) -> None
     assert not after.compacted
 
 
-def test_the_session_is_the_local_date_when_none_is_named(open_memory: OpenMemory) -> None:
-    zone = ZoneInfo("Pacific/Kiritimati")
+@pytest.mark.date_sensitive
+def test_the_session_is_the_local_date_when_none_is_named(
+    open_memory: OpenMemory, monkeypatch: pytest.MonkeyPatch
+) -> None:
     memory = open_memory(time_zone="Pacific/Kiritimati")
-    days = {datetime.now(zone).date().isoformat()}
-    session = memory.chat().session_id
-    days.add(datetime.now(zone).date().isoformat())
-    assert session in days
+    monkeypatch.setattr(clock, "utc_now", lambda: datetime(2027, 12, 31, 10, tzinfo=UTC))
+    assert memory.chat().session_id == "2028-01-01"
 
 
 def test_chat_and_conversation_history_are_the_same_session(memory: AgentMemory) -> None:

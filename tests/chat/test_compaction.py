@@ -137,6 +137,7 @@ def test_a_server_that_says_when_to_come_back_is_believed(open_memory: OpenMemor
     assert chat.status().next_attempt_at == now() + timedelta(seconds=500)
 
 
+@pytest.mark.date_sensitive
 def test_a_compaction_on_demand_raises_what_the_model_raised_and_changes_nothing(open_memory: OpenMemory) -> None:
     memory = open_memory()
     for way, reply in BROKEN.items():

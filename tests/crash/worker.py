@@ -51,7 +51,7 @@ def main() -> None:
 
     # Small, so that nearly every commit is followed by a checkpoint, and every drain by emptying the log.
     sqlite._CHECKPOINT_PAGES = 4
-    sqlite._LARGE_LOG_BYTES = 0
+    sqlite._MAX_LOG_BYTES = 0
     if order["die_at"] is not None:
         _die_at(order["die_at"], order["die_on_call"])
     chance = random.Random(order["seed"])

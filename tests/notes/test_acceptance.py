@@ -9,6 +9,8 @@ from jiyi.notes import entries
 from jiyi.notes.markdown import lines_of
 from tests.notes.conftest import Desk
 
+pytestmark = pytest.mark.date_sensitive
+
 NOW = datetime(2026, 11, 15, 4, tzinfo=UTC)
 TODAY, YESTERDAY = "memory/2026-11-15.md", "memory/2026-11-14.md"
 
@@ -127,12 +129,11 @@ def test_section_5_what_was_flushed_is_part_of_the_loop_of_retrieval(desk: Desk)
 
 
 def test_section_6_memory_outlives_the_session(desk: Desk, request: pytest.FixtureRequest) -> None:
-    desk.notes.memory_append("zebra for later")
+    desk.notes.memory_append("zebra for later", at=NOW)
     converse(desk)
     desk.notes.take_candidates()
     desk.memory.close()
     again: Desk = request.getfixturevalue("open_desk")("another-data-directory")
     assert again.found("zebra") != []
     assert again.found("花生过敏") != []
-    tomorrow = datetime.now(UTC) + timedelta(days=1)
-    assert "zebra for later" in again.notes.build_context(now=tomorrow).text
+    assert "zebra for later" in again.notes.build_context(now=NOW + timedelta(days=1)).text

@@ -26,6 +26,7 @@ from jiyi.notes.identity import file_origin
 from jiyi.notes.journal import Journal, Lock, Record
 from jiyi.notes.markdown import lines_of
 from jiyi.sync import AgentMemory
+from tests.notes import appending
 from tests.notes.conftest import Desk, OpenDesk, make_entry
 from tests.support import QUICK, examples
 
@@ -67,7 +68,7 @@ class Editor(threading.Thread):
 def test_eight_processes_and_an_editor_that_saves_by_renaming_lose_nothing(tmp_path: Path) -> None:
     workspace = tmp_path / "ws"
     (workspace / "memory").mkdir(parents=True)
-    file = workspace / "memory" / f"{datetime.now(UTC).date()}.md"
+    file = workspace / "memory" / f"{appending.AT.date()}.md"
     command = [sys.executable, "-m", "tests.notes.appending", str(tmp_path / "data"), str(workspace)]
     workers = [
         subprocess.Popen(
@@ -93,19 +94,20 @@ def test_eight_processes_and_an_editor_that_saves_by_renaming_lose_nothing(tmp_p
     editor.stop()
     acknowledged = [line for printed, _, _ in ended for line in printed.split()]
     assert {n: (code, said[-2_000:]) for n, (_, said, code) in enumerate(ended) if code != 0} == {}
-    with AgentMemory.open(tmp_path / "data", workspace=workspace, **QUICK, time_zone="UTC") as memory:
+    with AgentMemory.open(tmp_path / "data", workspace=workspace, **QUICK) as memory:
         memory.notes.scan()
         found = Counter(entry.id for path in (workspace / "memory").glob("*.md") for entry in entries_in(path))
     assert len(acknowledged) == 800
     assert editor.saves > 0
     assert {entry_id: found[entry_id] for entry_id in acknowledged if found[entry_id] != 1} == {}
-    if file.exists() and len(list((workspace / "memory").glob("*.md"))) == 1:
-        assert f"edit {editor.saves - 1}\n" in file.read_text("utf-8")
-        assert {e.text.split("\n")[0] for e in entries_in(file)} == {
-            f"worker{n} 第 {i} 条" for n in range(8) for i in range(100)
-        }
+    assert list((workspace / "memory").glob("*.md")) == [file]
+    assert f"edit {editor.saves - 1}\n" in file.read_text("utf-8")
+    assert {e.text.split("\n")[0] for e in entries_in(file)} == {
+        f"worker{n} 第 {i} 条" for n in range(8) for i in range(100)
+    }
 
 
+@pytest.mark.date_sensitive
 def test_an_entry_goes_to_the_note_of_the_local_day_with_its_time_in_utc(desk: Desk) -> None:
     done = desk.notes.memory_append("刚过午夜", at=NEAR_MIDNIGHT)
     assert done.path == "memory/2026-11-16.md"
@@ -115,6 +117,7 @@ def test_an_entry_goes_to_the_note_of_the_local_day_with_its_time_in_utc(desk: D
     assert entry.offset.total_seconds() == 8 * 3600
 
 
+@pytest.mark.date_sensitive
 def test_source_and_trust_are_kept(desk: Desk) -> None:
     done = desk.notes.memory_append("x", by="tool", source="搜索 --> <b>")
     [entry] = entries_in(desk.root / done.path)
@@ -369,30 +372,31 @@ def test_an_entry_that_is_deleted_in_the_file_itself_stays_deleted(desk: Desk) -
     assert desk.found("unwanted") == []
 
 
+@pytest.mark.date_sensitive
 def test_half_an_entry_of_a_process_that_was_killed_is_made_whole(tmp_path: Path, open_desk: OpenDesk) -> None:
     """A kill can stop a write between two pages, even in the middle of a character."""
     program = (
         "import os, sys\n"
+        "from datetime import datetime\n"
         "from jiyi.sync import AgentMemory\n"
         "from jiyi.notes import append\n"
         "def torn(descriptor, data, path):\n"
         "    os.write(descriptor, data[:int(sys.argv[3])])\n"
         "    os.kill(os.getpid(), 9)\n"
         "append._write_once = torn\n"
-        "memory = AgentMemory.open(sys.argv[1], workspace=sys.argv[2], embedder='none', background_indexing=False)\n"
-        "memory.notes.memory_append('很长的一条笔记 ' * 50)\n"
+        "memory = AgentMemory.open(sys.argv[1], workspace=sys.argv[2], embedder='none', background_indexing=False,\n"
+        "                          time_zone='Asia/Shanghai')\n"
+        "memory.notes.memory_append('很长的一条笔记 ' * 50, at=datetime.fromisoformat(sys.argv[4]))\n"
     )
     (tmp_path / "ws/memory").mkdir(parents=True)
+    data, workspace, at = str(tmp_path / "data"), str(tmp_path / "ws"), NEAR_MIDNIGHT.isoformat()
     for length in (1_001, 40, 9):
-        done = subprocess.run(
-            [sys.executable, "-c", program, str(tmp_path / "data"), str(tmp_path / "ws"), str(length)], check=False
-        )
+        done = subprocess.run([sys.executable, "-c", program, data, workspace, str(length), at], check=False)
         assert done.returncode == -9
     desk = open_desk()
-    [file] = (tmp_path / "ws/memory").glob("*.md")
-    desk.notes.memory_append("after the crash")
+    desk.notes.memory_append("after the crash", at=NEAR_MIDNIGHT)
     desk.notes.scan()
-    texts = [e.text for e in entries_in(file)]
+    texts = [e.text for e in entries_in(desk.root / "memory/2026-11-16.md")]
     assert texts == ["很长的一条笔记 " * 50] * 3 + ["after the crash"]
 
 
@@ -497,6 +501,7 @@ def test_an_entry_that_the_disk_refuses_is_an_error_and_is_not_in_the_way_of_the
     assert texts[-1] == "after"
 
 
+@pytest.mark.date_sensitive
 @pytest.mark.parametrize(
     ("zone", "moments", "offsets", "times"),
     [

@@ -1,18 +1,20 @@
 """What the chat room proposes to keep is written into the daily notes, each once, and found right after."""
 
 import threading
-from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
 from jiyi.errors import NotesError
+from jiyi.model import clock
 from jiyi.notes import entries
 from jiyi.notes.candidates import source_of
 from jiyi.notes.markdown import lines_of
 from jiyi.testing.fakes import HashEmbedder
 from jiyi.testing.faults import Faults
 from tests.notes.conftest import Desk, OpenDesk
+
+pytestmark = pytest.mark.date_sensitive
 
 TURNS = [
     ("user", "我对花生过敏，请记住。"),
@@ -162,4 +164,4 @@ def test_the_day_is_that_of_the_candidate(desk: Desk) -> None:
     [first, *_] = talk(desk)
     day = first.created_at.astimezone(desk.memory.settings.zone).date()
     assert desk.notes.take_candidates().written[0].path == f"memory/{day}.md"
-    assert first.created_at <= datetime.now(UTC)
+    assert first.created_at <= clock.utc_now()

@@ -9,6 +9,8 @@ from jiyi.errors import InvalidInputError
 from jiyi.text.token_count import estimate_tokens
 from tests.notes.conftest import Desk, OpenDesk
 
+pytestmark = pytest.mark.date_sensitive
+
 NOW = datetime(2026, 11, 15, 4, tzinfo=UTC)  # noon in Shanghai
 TODAY, YESTERDAY = "memory/2026-11-15.md", "memory/2026-11-14.md"
 

@@ -147,6 +147,7 @@ def test_an_edit_in_place_between_backup_and_replacement_is_put_back(
     assert desk.read("MEMORY.md") == LONG_TERM + "their line\n"
 
 
+@pytest.mark.date_sensitive
 def test_the_newest_backups_are_kept_and_what_people_put_beside_them(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -212,6 +213,7 @@ def test_a_proposal_for_a_file_that_has_changed_since_is_refused(desk: Desk) -> 
     assert desk.read("MEMORY.md") == LONG_TERM + "their edit\n"
 
 
+@pytest.mark.date_sensitive
 def test_only_the_last_days_are_looked_at_and_what_is_known_is_not_proposed(desk: Desk) -> None:
     desk.write("MEMORY.md", "# M\n\n- I prefer green tea over coffee\n")
     desk.write("memory/2026-11-01.md", "I am allergic to peanuts.\n")

@@ -192,6 +192,7 @@ def test_sections_that_change_places_keep_their_order_in_the_index(desk: Desk) -
 # --- filters ----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.date_sensitive
 def test_days_limit_the_search_and_the_last_one_counts(desk: Desk) -> None:
     for day in (1, 2, 3, 4):
         desk.write(f"memory/2026-11-0{day}.md", f"zebra of day {day}\n")
@@ -201,6 +202,7 @@ def test_days_limit_the_search_and_the_last_one_counts(desk: Desk) -> None:
     assert sorted(hit.date for hit in found) == [date(2026, 11, 2), date(2026, 11, 3)]
 
 
+@pytest.mark.date_sensitive
 def test_an_entry_near_midnight_belongs_to_its_local_day(desk: Desk) -> None:
     desk.notes.memory_append("zebra", at=datetime(2026, 11, 15, 16, 30, tzinfo=UTC))
     [hit] = desk.notes.memory_search("zebra", since="2026-11-16", until="2026-11-16")
@@ -216,6 +218,7 @@ def test_a_path_limits_the_search_to_a_file_or_a_folder(desk: Desk) -> None:
     assert desk.places("zebra", path="MEMORY.md") == ["MEMORY.md:1-1"]
 
 
+@pytest.mark.date_sensitive
 def test_questions_with_a_day_prefer_its_notes(desk: Desk) -> None:
     for day in ("13", "14", "15"):
         desk.write(f"memory/2026-11-{day}.md", f"ate noodles, {day}\n")
@@ -343,6 +346,7 @@ def test_a_note_that_is_no_longer_shared_leaves_the_group_at_once(desk: Desk) ->
     assert len(desk.found("zebra")) == 1
 
 
+@pytest.mark.date_sensitive
 def test_what_a_group_says_can_be_found_by_the_group(desk: Desk) -> None:
     done = desk.notes.memory_append("zebra of the group", kind="group")
     assert done.path.startswith("memory/shared/")

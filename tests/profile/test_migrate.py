@@ -58,9 +58,9 @@ def rows_of(folder: Path) -> dict[str, list[tuple[Any, ...]]]:
     with closing(sqlite3.connect(folder / "memory.db")) as connection:
         found = {
             table.name: connection.execute(
-                f"SELECT * FROM {table.name} ORDER BY {', '.join(c.name for c in table.primary_key.columns)}"
+                f"SELECT * FROM {table.name} ORDER BY {', '.join(table.primary_key)}"
             ).fetchall()
-            for table in copying._TABLES
+            for table in schema.CONTENTS
         }
         own = "name NOT IN ('store_id', 'migration')"
         found["store_meta"] = connection.execute(f"SELECT * FROM store_meta WHERE {own} ORDER BY name").fetchall()
@@ -158,7 +158,9 @@ def test_a_migration_that_breaks_off_goes_on_and_copies_nothing_twice(told: Path
     target = tmp_path / "target"
     with pytest.raises(_StoppedError):
         migrate_store(told, target, progress=stop_after(pages))
-    before = {name: len(rows) for name, rows in rows_of(target).items() if name in schema.metadata.tables}
+    before = {
+        name: len(rows) for name, rows in rows_of(target).items() if name in {table.name for table in schema.TABLES}
+    }
     with pytest.raises(StoreIncompleteError, match="jiyi migrate"):
         AgentMemory.open(target, **QUICK)
     steps: list[int] = []

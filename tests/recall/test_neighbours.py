@@ -14,6 +14,8 @@ from jiyi.testing.fakes import HashEmbedder
 from tests.recall.comparing import assert_same_hits
 from tests.support import keys
 
+pytestmark = pytest.mark.date_sensitive
+
 OpenMemory = Callable[..., AgentMemory]
 
 EVENING = datetime(2025, 6, 18, 19, tzinfo=UTC)
@@ -40,7 +42,7 @@ def clock_stands_still() -> Iterator[None]:
 def memory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AgentMemory]:
     """One memory for all tests, each in scopes of its own."""
     folder = tmp_path_factory.mktemp("neighbours")
-    with AgentMemory.open(folder, embedder=HashEmbedder(), background_indexing=False) as opened:
+    with AgentMemory.open(folder, embedder=HashEmbedder(), background_indexing=False, time_zone="UTC") as opened:
         yield opened
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from jiyi.errors import InvalidInputError, MissingDependencyError, RuntimeUnavailableError, SimpleModeError
+from jiyi.model import clock
 from jiyi.recall.tags import TagMirror
 from jiyi.sync import AgentMemory
 
@@ -370,14 +371,15 @@ def test_feedback_that_breaks_off_leaves_nothing_behind(memory: AgentMemory, mon
     assert runtime.feedback(**order).repeated is False
 
 
+@pytest.mark.date_sensitive
 def test_consolidation_leaves_alone_what_is_not_of_the_runtime(memory: AgentMemory) -> None:
-    from datetime import UTC, datetime, timedelta
+    from datetime import timedelta
 
     for key in ("a", "b"):
         memory.store(key, "tea is green", tags=["tea"])
     memory.save_conversation_history("s", [{"role": "user", "content": "tea is green"}])
     own = memory.runtime.remember("fact", "tea is green", "", ["tea"])
-    report = memory.runtime.consolidate_memories(now=datetime.now(UTC) + timedelta(days=1_000))
+    report = memory.runtime.consolidate_memories(now=clock.utc_now() + timedelta(days=1_000))
     assert (report.merged, report.faded) == (0, 1)
     assert memory.get("a").strength == memory.get("b").strength == 1
     assert memory.runtime.get(own).is_active is False
@@ -397,15 +399,16 @@ def test_very_many_that_say_the_same_become_one_at_once(open_memory: OpenMemory)
     assert runtime.consolidate_memories().groups == 0
 
 
+@pytest.mark.date_sensitive
 def test_answers_to_requests_are_not_kept_for_ever(open_memory: OpenMemory) -> None:
-    from datetime import UTC, datetime, timedelta
+    from datetime import timedelta
 
     runtime = open_memory(enable_simple_memory=True).runtime
     one = runtime.remember("fact", "tea", "", ["tea"])
     runtime.feedback([one], request_id="turn 1")
-    runtime.consolidate_memories(now=datetime.now(UTC) + timedelta(days=29))
+    runtime.consolidate_memories(now=clock.utc_now() + timedelta(days=29))
     assert runtime.feedback([one], request_id="turn 1").repeated is True
-    runtime.consolidate_memories(now=datetime.now(UTC) + timedelta(days=31))
+    runtime.consolidate_memories(now=clock.utc_now() + timedelta(days=31))
     assert runtime.feedback([one], request_id="turn 1").repeated is False
 
 

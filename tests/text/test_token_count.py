@@ -76,7 +76,7 @@ def whole_files() -> list[str]:
         "README.md",
         "README.zh-CN.md",
         "docs/ARCHITECTURE.md",
-        "src/jiyi/memory.py",
+        "src/jiyi/memory/keyed.py",
         "src/jiyi/config/__init__.py",
     ]
     texts = [(ROOT / name).read_text("utf-8") for name in names]

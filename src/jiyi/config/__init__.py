@@ -10,7 +10,7 @@ import difflib
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime, tzinfo
+from datetime import tzinfo
 from pathlib import Path
 from typing import Any
 
@@ -215,7 +215,9 @@ class Settings:
             from zoneinfo import ZoneInfo
 
             return ZoneInfo(self.time_zone)
-        return datetime.now(UTC).astimezone().tzinfo or UTC
+        from jiyi.config.machine_zone import MachineZone
+
+        return MachineZone()
 
     def user_words(self) -> list[str]:
         """The words of the user dictionary: the first word of each line; `#` begins a comment."""

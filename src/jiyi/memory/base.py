@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import TYPE_CHECKING
 
 from jiyi.errors import SimpleModeError
 from jiyi.execution import BlockingCalls, Lazy, Pace
+from jiyi.model import clock
 from jiyi.model.address import EMBEDDED
 from jiyi.model.scope import check_scope
 
@@ -91,5 +91,5 @@ class MemoryBase:
 
     def _session(self, session_id: str | None) -> str:
         if session_id is None:
-            return datetime.now(self._settings.zone).date().isoformat()
+            return clock.utc_now().astimezone(self._settings.zone).date().isoformat()
         return self._limits.check_session_id(session_id)

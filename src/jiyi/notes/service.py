@@ -62,7 +62,7 @@ class NotesSettings:
     scope: str
     actor: str
     zone: Callable[[], tzinfo]
-    """Asked each time: without a named zone it is the offset of the machine, which summer time changes."""
+    """Returns the user's time zone."""
     limits: Limits
     append: AppendLimits
     patience: float = 30.0

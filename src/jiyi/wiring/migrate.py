@@ -14,7 +14,7 @@ from jiyi.model.address import EMBEDDED, check_postgres, is_postgres, masked
 from jiyi.wiring.profiles import DATABASE_FILE, open_database
 
 if TYPE_CHECKING:
-    from jiyi.backends.records.store import Database
+    from jiyi.backends.records.sql import Database
     from jiyi.config import Settings
     from jiyi.model.migration import MigrationReport
     from jiyi.ports import Progress

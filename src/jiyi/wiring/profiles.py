@@ -12,10 +12,10 @@ from jiyi.model.address import EMBEDDED
 if TYPE_CHECKING:
     from jiyi.backends.milvus.index import ExclusiveLock, MilvusVectors
     from jiyi.backends.postgres.database import PostgresDatabase
-    from jiyi.backends.postgres.session import SessionLock
+    from jiyi.backends.postgres.session import AdvisoryLock
     from jiyi.backends.postgres.text.index import PostgresTextIndex
     from jiyi.backends.postgres.vectors.index import PostgresVectors
-    from jiyi.backends.records.store import Database
+    from jiyi.backends.records.sql import Database
     from jiyi.config import Settings
     from jiyi.ports import Embedder, RecordStore, ScopeReader, TextIndex, TextProposer, VectorIndex
     from jiyi.text import Vocabulary
@@ -46,15 +46,9 @@ def open_database(settings: Settings) -> Database:
 
 def record_store(database: Database) -> RecordStore:
     """The record store of the database."""
-    from jiyi.backends.embedded.database import SqliteDatabase
+    from jiyi.backends.records.store import SqlRecordStore
 
-    if isinstance(database, SqliteDatabase):
-        from jiyi.backends.embedded.store import SqliteRecordStore
-
-        return SqliteRecordStore(database)
-    from jiyi.backends.postgres.store import PostgresRecordStore
-
-    return PostgresRecordStore(_postgres(database))
+    return SqlRecordStore(database)
 
 
 def text_index(
@@ -134,22 +128,21 @@ def _milvus(settings: Settings, database: Database, embedder: Embedder, store_id
 def _lock_of_vectors(settings: Settings, database: Database) -> ExclusiveLock:
     """The lock for writing to Milvus, which has no locks: it is held where the records are."""
     if settings.storage == EMBEDDED:
-        from jiyi.backends.shared.locks import ProcessLock
+        from jiyi.file_lock import FileLock
 
-        return ProcessLock(
-            settings.path / "vector-index.lock", timeout=settings.busy_timeout, purpose="the vector index"
-        )
-    from jiyi.backends.postgres.session import SessionLock, Sessions
+        return FileLock(settings.path / "vector-index.lock", timeout=settings.busy_timeout, purpose="the vector index")
+    from jiyi.backends.postgres.session import AdvisoryLock, DriverConnections
 
     postgres = _postgres(database)
     key = postgres.key("milvus", settings.milvus_memory_collection)
-    return _DatabaseLock(SessionLock(Sessions(postgres), key, "vector index", timeout=settings.busy_timeout))
+    lock = AdvisoryLock(DriverConnections(postgres), key, "vector index", timeout=settings.busy_timeout)
+    return _DatabaseLock(lock)
 
 
 class _DatabaseLock:
     """A lock in the database for data that is stored elsewhere."""
 
-    def __init__(self, lock: SessionLock) -> None:
+    def __init__(self, lock: AdvisoryLock) -> None:
         self._lock = lock
 
     @contextmanager

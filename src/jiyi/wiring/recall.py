@@ -13,7 +13,7 @@ from jiyi.wiring.models import reranker_of
 from jiyi.wiring.profiles import scope_reader, text_index, vector_index
 
 if TYPE_CHECKING:
-    from jiyi.backends.records.store import Database
+    from jiyi.backends.records.sql import Database
     from jiyi.components import Recaller
     from jiyi.config import Settings
     from jiyi.execution import Run

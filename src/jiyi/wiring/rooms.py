@@ -10,7 +10,7 @@ from jiyi.errors import ConfigError
 from jiyi.wiring.models import task_models
 
 if TYPE_CHECKING:
-    from jiyi.backends.records.store import Database
+    from jiyi.backends.records.sql import Database
     from jiyi.components import Recaller
     from jiyi.config import Settings
     from jiyi.longterm.dependencies import LongtermDeps

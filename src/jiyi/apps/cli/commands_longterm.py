@@ -346,9 +346,9 @@ def _prompt(session: Session, query: str, limit: int) -> Code:
 
 
 def _conversation(memory: AgentMemory, name: str | None) -> str:
-    from datetime import datetime
+    from jiyi.model import clock
 
-    return name if name is not None else datetime.now(memory.settings.zone).date().isoformat()
+    return name if name is not None else clock.utc_now().astimezone(memory.settings.zone).date().isoformat()
 
 
 def _plan(plan: ForgettingPlan, zone: tzinfo) -> list[Block]:

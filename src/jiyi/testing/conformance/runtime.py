@@ -7,13 +7,14 @@ import functools
 import inspect
 import logging
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from jiyi.errors import InvalidInputError, InvalidScopeError
+from jiyi.model import clock
 from jiyi.runtime import BaseMemory, FadingRules, MemoryRuntime
 from jiyi.tools import runtime_tools
 
@@ -361,7 +362,7 @@ class MemoryRuntimeConformance:
             runtime.remember("fact", "tea is green", "", ["tea"])
         faded = runtime.remember("fact", "rain is wet", "", ["rain"])
         runtime.remember("fact", "wind is dry", "", ["wind"], is_active=False)
-        later = datetime.now(UTC) + 45 * _DAYS
+        later = clock.utc_now() + 45 * _DAYS
         dry = runtime.consolidate_memories(dry_run=True, now=later)
         assert (len(runtime.recall("tea")), runtime.get(faded).strength) == (3, 1)
         real = runtime.consolidate_memories(now=later)
@@ -373,7 +374,7 @@ class MemoryRuntimeConformance:
         names = ("unused", "ignored", "useful", "strong")
         ids = {n: runtime.remember("fact", f"tea {n}", "", ["tea"], strength=99 if n == "strong" else 5) for n in names}
         runtime.feedback([ids["useful"]], [ids["useful"], ids["ignored"]])
-        start = datetime.now(UTC)
+        start = clock.utc_now()
 
         def strengths(days: int) -> dict[str, int]:
             runtime.consolidate_memories(now=start + days * _DAYS)
@@ -389,7 +390,7 @@ class MemoryRuntimeConformance:
     def test_how_often_consolidation_runs_does_not_matter(self, runtime: Any) -> None:
         often = runtime.remember("fact", "tea", "", ["tea"], strength=5, memory_scope="often")
         once = runtime.remember("fact", "tea", "", ["tea"], strength=5, memory_scope="once")
-        start = datetime.now(UTC)
+        start = clock.utc_now()
         for day in range(1, 100, 7):
             runtime.consolidate_memories(memory_scope="often", now=start + day * _DAYS)
         for scope in ("often", "once"):
@@ -398,7 +399,7 @@ class MemoryRuntimeConformance:
 
     def test_what_has_long_been_inactive_is_archived_and_can_come_back(self, runtime: Any) -> None:
         memory_id = runtime.remember("fact", "tea is green", "because", ["tea"])
-        start = datetime.now(UTC)
+        start = clock.utc_now()
         rules = FadingRules(idle_days=1, grace_days=5)
         assert runtime.consolidate_memories(now=start + 2 * _DAYS, rules=rules).deactivated == 1
         assert runtime.consolidate_memories(now=start + 6 * _DAYS, rules=rules).archived == 0
