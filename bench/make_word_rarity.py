@@ -3,8 +3,8 @@
     python -m bench.make_word_rarity
 
 English and other words in Latin letters: the vocabulary of the bundled embedder (128,000 pieces with their log
-probabilities), summed over the pieces of one stem. Chinese words: the frequencies of jieba's dictionary (package `jieba`,
-MIT), moved to the scale of the other table, in which Chinese is one language of sixteen. Rarity is -ln p.
+probabilities), summed over the pieces of one stem. Chinese words: the frequencies of jieba's dictionary (package
+`jieba`, MIT), moved to the scale of the other table, in which Chinese is one language of sixteen. Rarity is -ln p.
 """
 
 from __future__ import annotations

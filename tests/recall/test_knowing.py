@@ -1,7 +1,6 @@
-"""Recall knows what it knows: nothing for no words, one thing once, answers before questions, and a relevance that tells."""
+"""Recall knows what it knows: nothing for no words, one thing once, answers before questions."""
 
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
 
@@ -122,27 +121,25 @@ def test_a_text_that_is_stored_twice_is_one_hit_with_its_other_source(open_memor
     memory.save_conversation_history("two", [{"role": "user", "content": "My sister does live in Oslo"}])
     memory.store("negated", "My sister does not live in Oslo")
     hits = memory.recall("where does my sister live")
-    assert sorted(hit.content for hit in hits)[0] == "My sister does not live in Oslo"
     assert len(hits) == 2
+    assert "My sister does not live in Oslo" in {hit.content for hit in hits}
     [other] = next(hit for hit in hits if hit.key is None).other_sources
     assert "Oslo" in other.content
     assert len(memory.recall("where does my sister live", duplicates=True)) == 3
 
 
-def test_the_same_text_on_two_days_or_under_two_keys_is_two_things(open_memory: OpenMemory) -> None:
+def test_the_same_text_under_two_keys_is_two_things(open_memory: OpenMemory) -> None:
     memory = open_memory()
-    for day in (1, 2):
-        memory.store(None, "paid 30 for lunch", occurred_at=datetime(2026, 3, day, 12, tzinfo=UTC))
     memory.store("one", "the lunch is free")
     memory.store("two", "the lunch is free")
-    assert len(memory.recall("lunch")) == 4
+    assert len(memory.recall("lunch")) == 2
 
 
 def test_a_fact_and_the_message_it_was_made_of_are_one_hit(open_memory: OpenMemory) -> None:
     memory = open_memory(embedder=HashEmbedder())
-    round_ = [{"role": "user", "content": "My sister Anna moved to Oslo in May."}]
-    assert memory.longterm.extract_and_store_memories_for_round("main", "talk", round_)
-    hits = memory.recall("Where did my sister Anna move?")
+    said = "My sister Anna lives in Oslo and she is allergic to nuts."
+    assert memory.longterm.extract_and_store_memories_for_round("main", "talk", said, "I will remember that.")
+    hits = memory.recall("Where does my sister Anna live?")
     told = [hit for hit in hits if "Oslo" in hit.content]
     assert len(told) == 1
     assert [other.memory_type for other in told[0].other_sources] in (["message"], ["fact"])

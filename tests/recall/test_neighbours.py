@@ -80,7 +80,7 @@ def test_the_answer_next_to_the_matching_question_is_found(memory: AgentMemory) 
     memory.store_many(
         {"key": f"noise{n}", "content": f"the shopping list number {n}", "scope": scope} for n in range(30)
     )
-    hits = memory.recall("blue kayak", 3, scope=scope, mode="keyword")
+    hits = memory.recall("blue kayak", 4, scope=scope, mode="keyword")
     assert {"1", "2"} <= set(keys(hits))
     answer = by_key(hits)["2"].score_parts
     assert answer["words"] == 0

@@ -2,8 +2,8 @@
 
 import json
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from contextlib import ExitStack
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -107,9 +107,7 @@ def test_when_the_server_fails_the_order_stays_and_every_hit_says_why(
     assert reranker.usage.failures == 1
 
 
-def test_a_server_that_does_not_answer_is_waited_for_no_longer_than_told(
-    server: ModelServer, connect: Connect
-) -> None:
+def test_a_server_that_does_not_answer_is_waited_for_no_longer_than_told(server: ModelServer, connect: Connect) -> None:
     server.fail("timeout")
     with pytest.raises((ModelTimeoutError, ModelUnavailableError)):
         connect(timeout=0.05).rerank("a", ["b"])
@@ -125,9 +123,7 @@ def test_a_server_that_does_not_answer_is_waited_for_no_longer_than_told(
         {"scores": [1, 2]},
     ],
 )
-def test_a_reply_that_does_not_score_every_text_is_refused(
-    server: ModelServer, connect: Connect, body: object
-) -> None:
+def test_a_reply_that_does_not_score_every_text_is_refused(server: ModelServer, connect: Connect, body: object) -> None:
     server.send(json.dumps(body).encode())
     with pytest.raises(ModelReplyError):
         connect().rerank("a", ["b", "c"])

@@ -400,12 +400,6 @@ def test_relevance_is_a_number_from_0_to_1_in_the_order_of_the_totals(given_: Ca
     assert (np.diff(ordered) >= 0).all()
 
 
-@given(settings_of_a_question())
-def test_nothing_is_more_relevant_than_the_best_that_can_be_reached(given_: Candidates) -> None:
-    # So that cutting at 1 never makes two different scores equal.
-    assert score(given_, WEIGHTS).total.max() <= 1 + 1e-12
-
-
 @given(settings_of_a_question(), st.randoms(use_true_random=False))
 def test_the_order_in_which_candidates_are_proposed_changes_no_score(given_: Candidates, random: Any) -> None:
     order = list(range(len(given_.scored)))

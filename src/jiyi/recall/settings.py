@@ -28,7 +28,7 @@ class ScoringWeights:
     bigrams: float = 0.4
     date: float = 5.0
     dense: float = 0.4
-    question: float = 0.5
+    question: float = 0.8
     company: float = 0.2
     company_power: float = 8.0
     """Only candidates near the best speak for their day."""
@@ -61,9 +61,9 @@ class Calibration:
 WITH_MEANING: Final = Calibration(2.5, 5.4, 6.9, -4.4)
 WORDS_ALONE: Final = Calibration(3.8, 0.0, 7.5, -3.4)
 """Where meaning was not asked."""
-NO_WORDS: Final = 0.5
+NO_WORDS: Final = 0.75
 """A question of which this share of the terms is no word, and of which no term is stored, ..."""
-NO_LIKENESS: Final = 0.25
+NO_LIKENESS: Final = 0.22
 """... has no answer, unless something is more similar to it than the usual by this."""
 
 
