@@ -224,13 +224,17 @@ def _information(
     if candidates.bigrams is not None and (of_pairs := _whole(candidates.entries, candidates.bigrams, 1.0)) > 0:
         share = np.maximum(share, np.minimum(1.0, pairs / of_pairs))
         whole = whole or of_pairs
+    information = share
+    if candidates.date_nearness is not None:
+        # To happen when the question says is a part of its information like a word of that rarity.
+        dated = float(_idf(candidates.entries, np.asarray(float(candidates.inside_dates))))
+        information = (share * whole + candidates.date_nearness * dated) / (whole + dated)
     if whole <= 0:
-        # Nothing but a date was asked.
-        return np.minimum(1.0, date), np.ones_like(words)
+        return information, np.ones_like(words)
     best = float(share.max(initial=0.0)) + float(date.max(initial=0.0)) / whole
     together = min(1.0, best / weights.information)
     alone = min(1.0, best / weights.alone_information) ** weights.alone_power
-    return share, np.where(candidates.alone, alone, together)
+    return information, np.where(candidates.alone, alone, together)
 
 
 def _whole(entries: int, field: FieldCounts, counted: NDArray[np.bool_] | float) -> float:
