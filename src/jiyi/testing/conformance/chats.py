@@ -99,35 +99,35 @@ class ChatStoreConformance(StoreFixtures):
 
     def test_a_message_is_put_at_an_index_and_taken_out_again(self, store: RecordStore, chats: ChatStore) -> None:
         """As a list does, and what was derived from the messages behind it is withdrawn."""
-        add(chats, TALK)
+        add(chats, TURNS)
         assert chats.add_summary(summary_of(chats, 5), span_of(chats, 0, 5), trigger="limit")
         times = [one.created_at for one in chats.epoch_messages(*PLACE, None)]
         chats.insert(*PLACE, 2, PROMPT, actor=ACTOR, recallable=True)
         said = chats.epoch_messages(*PLACE, None)
-        assert [one.message for one in said] == [*TALK[:2], PROMPT, *TALK[2:]]
+        assert [one.message for one in said] == [*TURNS[:2], PROMPT, *TURNS[2:]]
         assert [one.created_at for one in said if one.message is not said[2].message] == times
         assert chats.summaries(*PLACE, 1) == []
         assert chats.remove(*PLACE, 2, actor=ACTOR, recallable=True) == PROMPT
-        assert chats.remove(*PLACE, -1, actor=ACTOR, recallable=True) == TALK[-1]
+        assert chats.remove(*PLACE, -1, actor=ACTOR, recallable=True) == TURNS[-1]
         assert chats.remove(*PLACE, 7, actor=ACTOR, recallable=True) is None
         assert chats.remove(*PLACE, -8, actor=ACTOR, recallable=True) is None
-        assert store.load_history(*PLACE) == TALK[:-1]
+        assert store.load_history(*PLACE) == TURNS[:-1]
         chats.insert(*PLACE, 99, PROMPT, actor=ACTOR, recallable=True)
         chats.insert(*PLACE, -99, PROMPT, actor=ACTOR, recallable=True)
-        assert store.load_history(*PLACE) == [PROMPT, *TALK[:-1], PROMPT]
+        assert store.load_history(*PLACE) == [PROMPT, *TURNS[:-1], PROMPT]
 
     def test_a_message_keeps_the_time_at_which_it_was_said(self, store: RecordStore, chats: ChatStore) -> None:
         """The time that was given, the one that it names itself, or now."""
         dated = Message("user", "long ago", extra={"timestamp": 1_600_000_000})
-        chats.append(*PLACE, [TALK[0]], actor=ACTOR, recallable=True, said_at=NOON)
-        add(chats, [dated, TALK[1]])
+        chats.append(*PLACE, [TURNS[0]], actor=ACTOR, recallable=True, said_at=NOON)
+        add(chats, [dated, TURNS[1]])
         first, second, third = chats.epoch_messages(*PLACE, None)
         assert first.created_at == NOON
         assert second.created_at is not None
         assert second.created_at.timestamp() == 1_600_000_000
         assert third.created_at is not None
         assert third.created_at > second.created_at
-        store.save_history(*PLACE, [TALK[0], Message("user", "reworded"), TALK[1], dated], actor=ACTOR)
+        store.save_history(*PLACE, [TURNS[0], Message("user", "reworded"), TURNS[1], dated], actor=ACTOR)
         times = [one.created_at for one in chats.epoch_messages(*PLACE, None)]
         assert times == [NOON, second.created_at, third.created_at, second.created_at]
 
