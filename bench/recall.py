@@ -143,11 +143,17 @@ def measure(
     modes: tuple[str, ...],
     baselines: bool,
     sample: int | None,
+    reranking: dict[str, Any],
 ) -> dict[str, dict[str, Tally]]:
     """method -> category -> tally, with category '' for all questions together."""
     found: dict[str, dict[str, Tally]] = defaultdict(lambda: defaultdict(Tally))
     embedder, analyzer = RememberingEmbedder(BundledEmbedder()), Analyzer()
-    settings: dict[str, Any] = {"time_zone": "UTC", "background_indexing": False, "max_content_bytes": 1 << 24}
+    settings: dict[str, Any] = {
+        "time_zone": "UTC",
+        "background_indexing": False,
+        "max_content_bytes": 1 << 24,
+        **reranking,
+    }
     chooser = random.Random(SEED)
     with AgentMemory.open(folder, embedder=embedder, **settings) as memory:
         loading = progress.add_task("storing", total=len(scopes))
@@ -176,6 +182,14 @@ def measure(
                         found[name][category].add(ranking, question.gold)
                 progress.advance(asking)
     return found
+
+
+def reranking(options: argparse.Namespace) -> dict[str, Any]:
+    """The settings of the reranker, if one was asked for."""
+    if not options.reranker:
+        return {}
+    named = {"reranker_model": options.reranker_model, "reranker_base_url": options.reranker_base_url}
+    return {"reranker": options.reranker, **{name: value for name, value in named.items() if value}}
 
 
 def as_memory(document: Document, scope: str) -> dict[str, Any]:
@@ -214,6 +228,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--modes", default="hybrid,keyword,semantic")
     parser.add_argument("--no-baselines", action="store_true")
     parser.add_argument("--sample", type=int, help="at most this many questions of each scope, chosen by a fixed seed")
+    parser.add_argument("--reranker", help="openai-compatible, cohere-style, fastembed or sentence-transformers")
+    parser.add_argument("--reranker-model", help="its model")
+    parser.add_argument("--reranker-base-url", help="its server")
     parser.add_argument("--only", help="only sets whose name contains this")
     options = parser.parse_args(arguments)
     console = Console(width=150)
@@ -230,6 +247,7 @@ def main(arguments: list[str] | None = None) -> int:
                     modes=tuple(options.modes.split(",")),
                     baselines=not options.no_baselines,
                     sample=options.sample,
+                    reranking=reranking(options),
                 )
             rows = table_rows(found)
             documents = sum(len(scope.documents) for scope in scopes)
@@ -247,6 +265,7 @@ def _keep(options: argparse.Namespace, path: Path, name: str, title: str, rows: 
     out = options.out
     out.mkdir(parents=True, exist_ok=True)
     sampled = f" --sample {options.sample}" if options.sample else ""
+    sampled += f" --reranker {options.reranker} --reranker-model {options.reranker_model}" if options.reranker else ""
     lines = [
         f"# Recall on {title}",
         "",

@@ -103,6 +103,18 @@ class Settings:
         None, parse.optional_whole(1, 1 << 16), "the length of the vectors; needed for models that are not well known"
     )
     embedding_batch: int = setting(10, parse.whole(1, 10_000), "how many texts are embedded in one request")
+    reranker: str = setting(
+        "none",
+        parse.choice("none", "openai-compatible", "cohere-style", "fastembed", "sentence-transformers"),
+        "the reranker: none, openai-compatible, cohere-style, fastembed or sentence-transformers",
+    )
+    reranker_base_url: str | None = setting(None, parse.web_address, "the address of the reranking server")
+    reranker_model: str | None = setting(None, parse.optional_text, "the name of the reranking model")
+    reranker_api_key: str | None = setting(None, parse.optional_text, "the key for the reranking server", secret=True)
+    reranker_timeout: float = setting(
+        10.0, parse.number(0.001, 3_600), "how long a recall waits for the reranker, in seconds"
+    )
+    rerank_candidates: int = setting(30, parse.whole(1, 1_000), "how many of the best hits are reranked")
     enable_simple_memory: bool = setting(
         False, parse.flag, "records and tags only: no embedder, no text index, no vectors"
     )
@@ -280,6 +292,12 @@ def _check_combinations(settings: Settings) -> Settings:
             "openai-compatible": ("embedding_base_url", "embedding_model"),
             "fastembed": ("embedding_model",),
             "sentence-transformers": ("embedding_model",),
+        },
+        "reranker": {
+            "openai-compatible": ("reranker_base_url", "reranker_model"),
+            "cohere-style": ("reranker_base_url", "reranker_model"),
+            "fastembed": ("reranker_model",),
+            "sentence-transformers": ("reranker_model",),
         },
     }
     for name, choices in needed.items():

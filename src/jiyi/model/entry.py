@@ -19,7 +19,7 @@ MESSAGE_TYPE = "message"
 NOTE_TYPE = "note"
 """The memory type of the chunks of note files."""
 
-_HIT_FIELDS = frozenset({"relevance_score", "explanation", "context"})
+_HIT_FIELDS = frozenset({"relevance_score", "similarity", "confident", "explanation", "context", "other_sources"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,16 +113,27 @@ class MemoryEntry:
     version: int = 1
 
     relevance_score: float | None = None
-    """On a hit: 0..1, comparable with the other hits of the same answer."""
+    """On a hit: 0..1, the probability that it answers the question; comparable between questions and stores."""
+    similarity: float | None = None
+    """On a hit: the cosine of its text and the question; `None` where meaning was not asked, or there is no vector."""
+    confident: bool | None = None
+    """On a hit: whether its relevance is high enough to rely on."""
     explanation: Explanation | None = None
     """On a hit: the parts of the score, the matched terms and what each index contributed."""
     context: tuple[MemoryEntry, ...] = ()
     """On a hit, when asked for: the entries around it in its conversation, in order."""
+    other_sources: tuple[MemoryEntry, ...] = ()
+    """On a hit: entries that say the same, such as the message that a fact was made of."""
 
     @property
     def score_parts(self) -> Mapping[str, float]:
         """On a hit: every part of `relevance_score` by name; otherwise empty."""
         return self.explanation.parts if self.explanation is not None else {}
+
+    @property
+    def matched(self) -> tuple[str, ...]:
+        """On a hit: the question's words that stand in it, stemmed; otherwise empty."""
+        return self.explanation.matched_terms if self.explanation is not None else ()
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -156,13 +167,36 @@ class MemoryEntry:
             raise KeyError(name)
         return getattr(self, name)
 
-    def as_hit(self, relevance_score: float, explanation: Explanation) -> MemoryEntry:
+    def as_hit(
+        self,
+        relevance_score: float,
+        explanation: Explanation,
+        *,
+        similarity: float | None = None,
+        confident: bool | None = None,
+        other_sources: tuple[MemoryEntry, ...] = (),
+    ) -> MemoryEntry:
         """This entry as an answer to a question."""
-        return replace(self, relevance_score=relevance_score, explanation=explanation)
+        return replace(
+            self,
+            relevance_score=relevance_score,
+            similarity=similarity,
+            confident=confident,
+            explanation=explanation,
+            other_sources=other_sources,
+        )
 
     def as_record(self) -> MemoryEntry:
         """This entry without the fields of a hit."""
-        return replace(self, relevance_score=None, explanation=None, context=())
+        return replace(
+            self,
+            relevance_score=None,
+            similarity=None,
+            confident=None,
+            explanation=None,
+            context=(),
+            other_sources=(),
+        )
 
     def index_hash(self) -> str:
         """Digest of the fields that derived indexes store."""
@@ -222,7 +256,9 @@ class MemoryEntry:
 
 
 _TIMES = tuple(f.name for f in fields(MemoryEntry) if str(f.type).startswith("datetime"))
-_READABLE = frozenset({f.name for f in fields(MemoryEntry)} | {"final_score", "score_parts", "domains", "event_time"})
+_READABLE = frozenset(
+    {f.name for f in fields(MemoryEntry)} | {"final_score", "score_parts", "matched", "domains", "event_time"}
+)
 
 
 @dataclass(frozen=True, slots=True)

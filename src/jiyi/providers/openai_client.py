@@ -13,7 +13,7 @@ import re
 import threading
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, Final, NoReturn
@@ -32,10 +32,11 @@ from jiyi.errors import (
 if TYPE_CHECKING:
     import openai
 
-__all__ = ["CHAT", "EMBEDDINGS", "OpenAIClient", "parse_json_object"]
+__all__ = ["CHAT", "EMBEDDINGS", "RERANK", "OpenAIClient", "parse_json_object"]
 
 CHAT: Final = "/chat/completions"
 EMBEDDINGS: Final = "/embeddings"
+RERANK: Final = "/rerank"
 _MAX_ERROR_BYTES: Final = 64 << 10
 _CONTEXT_OVERFLOW: Final = re.compile(
     r"context_length_exceeded|exceed_context_size"
@@ -98,9 +99,15 @@ class OpenAIClient:
 
     def _start_request(self, client: openai.OpenAI, body: dict[str, Any], seconds: float) -> Any:
         """Start the request with the package; the response body is not read yet."""
+        import openai
+
         if self._path == CHAT:
             named = {name: body.pop(name) for name in ("model", "messages")}
             return client.chat.completions.with_streaming_response.create(**named, extra_body=body, timeout=seconds)
+        if self._path == RERANK:
+            http = importlib.import_module(openai.DefaultHttpxClient.__mro__[1].__module__.partition(".")[0])
+            # The package has no method for it; a response as it came is bounded by the same hook.
+            return nullcontext(client.post(RERANK, cast_to=http.Response, body=body, options={"timeout": seconds}))
         named = {name: body.pop(name) for name in ("model", "input")}
         # Without `encoding_format` the package asks for base64.
         return client.embeddings.with_streaming_response.create(

@@ -7,6 +7,7 @@ from datetime import datetime, tzinfo
 from typing import TYPE_CHECKING
 
 from jiyi.text.date_prefilter import cannot_contain_date
+from jiyi.text.interrogatives import without_interrogatives
 
 if TYPE_CHECKING:
     from jiyi.text import Analyzer
@@ -67,5 +68,10 @@ def read_question(text: str, analyzer: Analyzer, *, now: datetime, zone: tzinfo)
     if not analysis.words and not analysis.bigrams:
         # Nothing but a date: then it is asked for as words too, because it may stand in a text.
         analysis = analyzer.query(text)
+    words = analysis.words
     bigrams = analysis.bigrams if analysis.has_han or not analysis.words else ()
-    return Question(text, analysis.words, bigrams, tuple(dates))
+    if analysis.has_han:
+        telling, pairs = without_interrogatives(text, words, bigrams)
+        # A question of nothing but such words is looked for as it is.
+        words, bigrams = (telling, pairs) if telling or pairs else (words, bigrams)
+    return Question(text, words, bigrams, tuple(dates))

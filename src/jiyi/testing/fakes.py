@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from jiyi.ports import ModelIdentity
+from jiyi.ports import ModelIdentity, RerankUsage
 
 if TYPE_CHECKING:
     from jiyi.ports import Vectors
 
-__all__ = ["HashEmbedder"]
+__all__ = ["HashEmbedder", "WordReranker"]
 
 
 class HashEmbedder:
@@ -45,6 +45,29 @@ class HashEmbedder:
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
         np.divide(vectors, lengths, out=vectors, where=lengths > 0)
         return vectors
+
+
+class WordReranker:
+    """A reranker without a model: the more of the question's words a text has, the better it answers."""
+
+    name = "shared-words"
+
+    def __init__(self) -> None:
+        self._usage = RerankUsage()
+
+    @property
+    def usage(self) -> RerankUsage:
+        """What was asked so far."""
+        return self._usage
+
+    def rerank(self, query: str, texts: Sequence[str]) -> list[float]:
+        """The share of the question's words that each text has."""
+        wanted = set(query.casefold().split())
+        with self._usage.counting(len(texts)):
+            return [len(wanted & set(text.casefold().split())) / max(1, len(wanted)) for text in texts]
+
+    def close(self) -> None:
+        """Nothing is held open."""
 
 
 def _ngrams(text: str) -> Iterator[str]:

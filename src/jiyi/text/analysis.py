@@ -39,8 +39,8 @@ if TYPE_CHECKING:
 
 __all__ = ["RULES_VERSION", "Analysis", "Analyzer"]
 
-RULES_VERSION: Final = "text1"
-"""Raise this whenever the same text gives other terms than before: indexes made by other rules are rebuilt."""
+RULES_VERSION: Final = "text2"
+"""Raise this whenever a text gives other terms or another question share: indexes made by other rules are rebuilt."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Sentences of Chinese and English text, and what is made of them: chunks for embedding, the share of questions."""
+"""Sentences of Chinese and English text, and the chunks for embedding that are made of them."""
 
 from __future__ import annotations
 
@@ -9,15 +9,14 @@ from typing import TYPE_CHECKING, Final
 from unicodedata import combining, east_asian_width
 
 from jiyi.errors import InvalidInputError
-from jiyi.text.normalize import fold
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["columns", "question_share", "sentences", "split_chunks"]
+__all__ = ["CLOSERS", "columns", "sentences", "split_chunks"]
 
-_CLOSERS: Final = "\"'\u2019\u201d\u00bb)\\]}\uff09\u3011\u300b\u300d\u300f"
-_END: Final = re.compile(rf"\n+|(?P<mark>[。！？；｡…؟।!?.]+)[{_CLOSERS}]*")
+CLOSERS: Final = "\"'\u2019\u201d\u00bb)\\]}\uff09\u3011\u300b\u300d\u300f"
+_END: Final = re.compile(rf"\n+|(?P<mark>[。！？；｡…؟।!?.]+)[{CLOSERS}]*")
 _ASCII_MARKS: Final = frozenset("!?.")
 _WORD_BEFORE: Final = re.compile(r"(?:[^\W_]|[^\W_]\.)+\Z")
 
@@ -127,18 +126,3 @@ def _columns(character: str) -> int:
     if combining(character):
         return 0
     return 2 if east_asian_width(character) in "WF" else 1
-
-
-_FIRST_PERSON: Final = re.compile(r"[我咱]|(?<![^\W_])(?:i|my|me|we|our)(?![^\W_])")
-_ASKS: Final = re.compile(rf"[?？؟][!！?？.。…]*[{_CLOSERS}\s]*\Z")
-
-
-def question_share(text: str) -> float:
-    """Which share of the text, by characters, asks the other person something.
-
-    A question in which the speaker appears ("did I tell you that we moved?") states something and does not count.
-    """
-    found = sentences(text)
-    total = sum(map(len, found))
-    asking = sum(len(s) for s in found if _ASKS.search(s) and not _FIRST_PERSON.search(fold(s)))
-    return asking / total if total else 0.0

@@ -6,7 +6,7 @@ from threading import BoundedSemaphore
 from typing import TYPE_CHECKING
 
 from jiyi.errors import ConfigError
-from jiyi.ports import ChatModel, Embedder
+from jiyi.ports import ChatModel, Embedder, Reranker
 
 if TYPE_CHECKING:
     from jiyi.config import Settings
@@ -49,6 +49,26 @@ def _optional_embedder(settings: Settings, model: str) -> Embedder:
         api_key=settings.embedding_api_key,
         timeout=settings.llm_timeout,
         batch=settings.embedding_batch,
+    )
+
+
+def reranker_of(settings: Settings) -> Reranker | None:
+    """The reranker; `None` means that the order of recall stays."""
+    model = settings.reranker_model or ""
+    if settings.reranker == "none":
+        return None
+    from jiyi.providers import rerankers
+
+    if settings.reranker == "fastembed":
+        return rerankers.FastEmbedReranker(model)
+    if settings.reranker == "sentence-transformers":
+        return rerankers.SentenceTransformersReranker(model)
+    return rerankers.HttpReranker(
+        settings.reranker_base_url or "",
+        model,
+        api_key=settings.reranker_api_key,
+        timeout=settings.reranker_timeout,
+        cohere=settings.reranker == "cohere-style",
     )
 
 
