@@ -24,10 +24,11 @@ from jiyi.model.message import Message, MessageLike
 from jiyi.model.migration import MigrationReport
 from jiyi.model.note import AppendedNote, NoteFile, NoteHit, NotesContext, NoteText, ScanReport
 from jiyi.model.strength_decay import FadingRules
-from jiyi.notes.candidates import TakenCandidates
-from jiyi.notes.curation import Accepted, Proposal
+from jiyi.notes.candidates import CandidateReport
 from jiyi.notes.entries import PlacedEntry
-from jiyi.notes.import_export import Imported
+from jiyi.notes.promotion import Accepted
+from jiyi.notes.proposals import Proposal
+from jiyi.notes.workspace_import import Imported
 from jiyi.ports import ImportCounts, Progress
 from jiyi.runtime.values import BaseMemory, ConsolidationReport, FeedbackResult, MergeLike, NewMemory
 from jiyi.tools.tool import Tool
@@ -98,6 +99,9 @@ class Memory(Protocol):
         context: int = 0,
         now: datetime | None = None,
         highlights: bool = False,
+        kind: str = "main",
+        min_relevance: float = 0.0,
+        duplicates: bool = False,
     ) -> builtins.list[MemoryEntry]:
         """The entries that answer the query best, best first, each with `relevance_score` and its parts.
 
@@ -105,7 +109,12 @@ class Memory(Protocol):
         (昨天, last Tuesday, 去年春节) are read against `now` in the user's time zone, and entries of that time rank
         higher; `since` and `until` are hard limits. With `weights` (α, β, γ) the order is
         α·relevance + β·decay + γ·importance. With `context` each hit has that many entries before and after it in its
-        conversation; with `highlights` its explanation has the positions of the matched words in the content.
+        conversation; with `highlights` its explanation has the positions of the matched words in the content. `kind` is
+        the kind of session that asks: a `group` sees shared notes only, never `MEMORY.md`.
+
+        `relevance_score` is the probability that a hit answers; `confident` says whether it is high enough to rely on,
+        and hits below `min_relevance` are left out. Entries that say what a better hit says are listed in its
+        `other_sources`; with `duplicates` they are hits of their own. Letters that are no words get nothing.
         """
 
     def get(self, key: str, *, scope: str | None = None) -> MemoryEntry | None:
@@ -438,7 +447,7 @@ class Notes:
         """
 
     def memory_get(self, path: str, from_line: int = 1, to_line: int | None = None, *, kind: str = "main") -> NoteText:
-        """Lines of a note exactly as they stand in the file, both ends included."""
+        """Lines of a note as they stand in the file, but for comments for programs; both ends included."""
 
     def build_context(self, kind: str = "main", *, now: datetime | None = None) -> NotesContext:
         """What a session begins with: the context files, MEMORY.md (main only), the notes of yesterday and today."""
@@ -452,17 +461,29 @@ class Notes:
         Whose notes and which session come from here, never from the arguments; unknown arguments are refused.
         """
 
-    def take_candidates(self, *, limit: int = 1000) -> TakenCandidates:
+    def set_session_kind(self, session_id: str, kind: str) -> None:
+        """Record the kind of a session. Candidates of a `group` go into the shared notes; all others are `main`."""
+
+    def take_candidates(self, *, limit: int = 1000) -> CandidateReport:
         """Write what compactions of the chats propose to keep into the daily notes, each once, and mark it as taken."""
 
     def promote(self, ids: str | Sequence[str], *, section: str | None = None, move: bool = False) -> Accepted:
-        """Put entries of daily notes into a section of MEMORY.md; with `move` they leave the daily note."""
+        """Put entries of daily notes into a section of MEMORY.md; with `move` they leave the daily note.
+
+        An entry is named by its id; what people wrote by hand by its place, e.g. `memory/2026-11-15.md:12`.
+        """
 
     def curate(self, *, days: int = 7, now: datetime | None = None) -> Proposal:
         """Propose an edit of MEMORY.md from the notes of the last days, as a diff. Nothing is changed."""
 
-    def accept(self, proposal: Proposal | str) -> Accepted:
-        """Apply a proposal (or the one with this id), after a backup. Refused if MEMORY.md has changed since."""
+    def accept(self, proposal: Proposal | str, *, items: Sequence[int] | None = None) -> Accepted:
+        """Apply a proposal (or the one with this id), after a backup. Refused if MEMORY.md has changed since.
+
+        With `items` only those with these numbers; the others wait on.
+        """
+
+    def reject(self, proposal: Proposal | str, *, items: Sequence[int] | None = None) -> tuple[str, ...]:
+        """Drop a proposal, or some of its items. Their texts are returned, and not proposed again."""
 
     def scan(self) -> ScanReport:
         """Look for what has changed in the files and take it in. Every search does this by itself."""
@@ -473,8 +494,11 @@ class Notes:
     def list_files(self) -> list[NoteFile]:
         """Every note file that is known, with what is wrong with it, if anything."""
 
-    def entries_of_day(self, day: date | None = None) -> tuple[str, list[PlacedEntry]]:
-        """The path of a daily note (today's, if no day is named) and the entries in it, in order."""
+    def entries_of_day(self, day: date | None = None, *, kind: str = "main") -> tuple[str, list[PlacedEntry]]:
+        """The path of a daily note (today's, if no day is named) and what is in it, in order.
+
+        Entries, and what people wrote by hand (`by_hand`): list items, paragraphs and headings.
+        """
 
     def watch(self, report: Callable[[ScanReport], None] | None = None) -> None:
         """Follow the files in the background until `unwatch` or the end; `report` is called after each change."""
@@ -528,11 +552,14 @@ class Longterm:
         *,
         domains: Iterable[str] | None = None,
         as_of: datetime | None = None,
+        fused: bool = False,
     ) -> Recollections:
         """The memories that answer best, by α·relevance + β·decay + γ·importance, from all conversations of the user.
 
-        Each has `content`, `importance_score`, `final_score` and `score_parts`, and is touched. Without `domains` the
-        router says where to look. With `as_of` the answer is what stood at that time, and nothing is touched.
+        Relevance is the cosine of question and memory in [0, 1], and `top_k_semantic` is how many the vector search
+        returns; with `fused` it is the relevance of `recall`, by words, meaning and neighbours. Each memory has
+        `content`, `importance_score`, `similarity`, `final_score` and `score_parts`, and is touched. Without `domains`
+        the router says where to look. With `as_of` the answer is what stood at that time, and nothing is touched.
         """
 
     def get_memory_context_for_prompt(

@@ -92,7 +92,7 @@ class Conversations(MemoryBase):
         if summarizer is not None or count_tokens is not None:
             deps = with_overrides(deps, summarizer, count_tokens)
         service = ChatService(deps, self._scope(scope), self._session(session_id), budget, prompt)
-        return Chat(service, self._run, self._run_short, self._calls.run_model, self._written, self._components.model)
+        return Chat(service, self._run, self._run_short, self._run_compaction, self._written, self._components.model)
 
     async def candidates(
         self,
