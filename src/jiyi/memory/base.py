@@ -96,7 +96,7 @@ class MemoryBase:
         except JiyiError as error:
             _log.warning("candidates of chats were not written into notes: %s", error)
 
-    async def _run_compaction(self, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+    async def _run_compaction(self, function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
         """Call what may compact a chat, and wake the worker: there may be candidates for the notes."""
         try:
             return await self._calls.run_model(function, *args, **kwargs)
