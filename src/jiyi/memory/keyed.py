@@ -106,9 +106,10 @@ class KeyedMemory(MemoryBase):
         conversation; with `highlights` its explanation has the positions of the matched words in the content. `kind` is
         the kind of session that asks: a `group` sees shared notes only, never `MEMORY.md`.
         """
-        from jiyi.notes.visibility import check_kind
+        if kind != "main":
+            from jiyi.notes.visibility import check_kind
 
-        check_kind(kind)
+            check_kind(kind)
         text = self._limits.check_query(query)
         count = self._limits.check_limit(limit)
         filters = make_filters(
