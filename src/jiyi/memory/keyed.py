@@ -113,9 +113,10 @@ class KeyedMemory(MemoryBase):
         and hits below `min_relevance` are left out. Entries that say what a better hit says are listed in its
         `other_sources`; with `duplicates` they are hits of their own. Letters that are no words get nothing.
         """
-        from jiyi.notes.visibility import check_kind
+        if kind != "main":
+            from jiyi.notes.visibility import check_kind
 
-        check_kind(kind)
+            check_kind(kind)
         text = self._limits.check_query(query)
         count = self._limits.check_limit(limit)
         filters = make_filters(

@@ -33,7 +33,7 @@ _ATTEMPTS: Final = 50
 _MAX_OPEN: Final = 2
 """How many files stay open between appends: the note of the day, and that of groups."""
 _LONG_NANOSECONDS: Final = 10**9
-"""A disk that takes longer is no longer counted as one moment with the write."""
+"""After a longer sync the moment of the write is recorded again."""
 _PARTIAL_WRITE_SECONDS: Final = 5.0
 """How long the end of a file may be half a character: another process is just writing there."""
 
@@ -47,7 +47,7 @@ class Appender:
         self._lock = lock
         self._limits = limits
         self._encodings: dict[str, tuple[str, str]] = {}
-        # The files of the last appends stay open: walking to one anew takes longer than writing to it.
+        # The files of the last appends stay open: opening one takes longer than writing to it.
         self._open: dict[str, AppendTarget] = {}
         self._open_guard = threading.Lock()
         self._closed = False
@@ -64,9 +64,9 @@ class Appender:
         record = Record(entry.id, path, entries.render(entry, minute), file_clock())
         if path not in self._last:
             must_be_patient()
-            # Half an entry of a process that was killed would be no text in any encoding.
+            # Half an entry of a killed process may end inside a character, and the file could not be decoded.
             self.reconcile()
-        # What can be done before the disk is waited for takes a quarter of the time that it takes afterwards.
+        # Made before the sync: after it the caches are cold, and the same code takes four times as long.
         appended = AppendedNote(record.id, path, entry.at)
         file = self._try_append(record, heading, intended=False)
         if file is None:
@@ -83,7 +83,7 @@ class Appender:
         return self._recovery.reconcile()
 
     def _follow(self, path: str, file: str) -> None:
-        """Another file than the last time: entries of before may be missing from it."""
+        """The file is another one than the last time: earlier entries may be missing from it."""
         before = self._last.get(path)
         self._last[path] = file
         if before is None:
@@ -91,7 +91,7 @@ class Appender:
         try:
             self.reconcile()
         except NotesError as error:
-            # The entry that was just written is in its file all the same: an error would bring it in twice.
+            # The entry itself was written; after an error the caller would write it a second time.
             self._last[path] = before
             _log.warning("whether entries of %s were overwritten will be looked at again: %s", path, error)
 
@@ -113,7 +113,7 @@ class Appender:
                     data = record.text.encode(self._encoding(path, target.descriptor, file))
                     if not intended:
                         self._check_size(path, size, len(data))
-                        # Before the first byte: if this process is killed, another one makes the entry whole.
+                        # Before the first byte: if this process is killed, another one completes the entry.
                         self._journal.intend(record)
                         intended = True
                         wait_from_now_on()
@@ -142,7 +142,7 @@ class Appender:
 
     def _take(self, path: str) -> tuple[AppendTarget, int]:
         """The file at this path, for one thread alone, and its size."""
-        # Taken out: another thread that appends meanwhile opens its own.
+        # Removed from the pool: another thread that appends meanwhile opens its own.
         target = self._open.pop(path, None)
         if target is not None:
             status = target.in_place()
@@ -154,22 +154,22 @@ class Appender:
 
     def _keep(self, path: str, target: AppendTarget) -> None:
         """Let the file stay open for the next append."""
-        # One step, in which no two threads can be: more often than not there is nothing else to do.
+        # `setdefault` is atomic, so that no lock is needed in the usual case.
         if self._open.setdefault(path, target) is not target:
             target.close()
         elif self._closed or len(self._open) > _MAX_OPEN:
             self._close_files(0 if self._closed else _MAX_OPEN)
 
     def close(self) -> None:
-        """Let go of the files."""
+        """Close the files."""
         self._closed = True
         self._close_files(0)
 
     def _close_files(self, most: int) -> None:
-        """Let go of the oldest until only so many are open."""
+        """Close the oldest until only so many are open."""
         with self._open_guard:
             for path in list(self._open)[: max(len(self._open) - most, 0)]:
-                # Unless a thread has just taken it.
+                # A thread may just have taken it.
                 target = self._open.pop(path, None)
                 if target is not None:
                     target.close()
@@ -229,11 +229,11 @@ class Appender:
 
 
 def _write_once(descriptor: int, data: bytes, path: str) -> None:
-    """One call of the system, so that entries of several processes do not mix."""
+    """Write with one system call, so that entries of several processes do not mix."""
     written = os.write(descriptor, data)
     if written == len(data):
         return
-    # The disk is full. Take the beginning back if nothing came behind it.
+    # The disk is full. Remove the part that was written, if nothing follows it.
     end = os.lseek(descriptor, 0, os.SEEK_CUR)
     if end == os.fstat(descriptor).st_size:
         os.ftruncate(descriptor, end - written)

@@ -82,7 +82,7 @@ def _whole(service: NotesService, path: str, name: str, budget: int) -> Iterator
 
 
 def _day(service: NotesService, kind: str, name: str, paths: Sequence[str]) -> list[ContextLayer]:
-    """The notes of a day within one budget: the daily note itself has the first claim, its newest entries first."""
+    """The notes of a day within one budget: first the daily note itself, its newest entries first."""
     ordered = sorted(paths, key=lambda path: (not is_daily(path), path))
     left = service.settings.daily_tokens
     found: list[ContextLayer] = []
@@ -106,9 +106,9 @@ def _layer(
         text = service.read_text(path)
     except (NotesError, InvalidInputError) as error:
         if kind == "group":
-            # Whether it is shared cannot be told either.
+            # It is not known whether it is shared.
             return None
-        # Not silence: a session that begins without its memory should know.
+        # A session that begins without its memory is told so.
         _log.warning("a session begins without %s: %s", path, error)
         reason = str(error).removeprefix(path).strip()
         said = _PHRASES["en"].unread.format(path=path, reason=reason)
@@ -152,7 +152,7 @@ class _BudgetedFile:
         )
 
     def too_small(self) -> tuple[str, int]:
-        """Not even the marks fit: say what is missing as far as there is service."""
+        """Not even the marks fit: as much of the line about what is missing as fits."""
         return cut_to_tokens(self.without(1, len(self.lines)), self.budget, self.counter), len(self.lines)
 
 

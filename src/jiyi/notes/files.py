@@ -1,8 +1,8 @@
-"""The files of a workspace, and nothing else: every path is walked from the root, part by part, without links.
+"""Access to the files of a workspace. Every path is opened from the root, folder by folder, without following links.
 
-Paths come from models and are not trusted. A path is checked as text first; then each folder on the way is opened
-relative to the one before, refusing symbolic links, so nothing that happens to the names meanwhile leads outside. Only
-regular files are opened: a pipe would wait for ever and a device may do anything.
+Paths come from models and are not trusted. A path is checked as text first. Then each folder on the way is opened
+relative to the one before, and symbolic links are refused, so that a rename in between cannot lead outside. Only
+regular files are opened: reading a pipe may block for ever, and opening a device may have side effects.
 """
 
 from __future__ import annotations
@@ -141,7 +141,7 @@ class Files:
             return AppendTarget(os.dup(descriptor), f"{self.root}/{path}")
 
     def not_written(self, path: str, error: OSError) -> NotesError | InvalidInputError:
-        """What an error of the system means for who wanted to write the file."""
+        """The error to raise when the system refuses to write a file."""
         return _failed(self.root, path, "written", error)
 
     # --- writing --------------------------------------------------------------------------------------------------
@@ -172,7 +172,7 @@ class Files:
             raise _failed(self.root, path, "written", error) from error
 
     def keep_copy(self, path: str, copy: str) -> None:
-        """Give the file as it is now a second name, on disk; whoever still writes to it writes there as well."""
+        """Give the file a second name, synced. A program that still writes to the file writes to both names."""
         try:
             self._make_folders(copy)
             with self._parent(path) as (folder, name), self._parent(copy) as (target, copy_name):

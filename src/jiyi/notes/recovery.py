@@ -77,7 +77,7 @@ class FileContent:
     def torn(self, record: Record) -> bytes | None:
         """The bytes of the file with the rest of an entry of which only the beginning is there, if that is so."""
         whole = completed(self.data, record)
-        # Who deletes lines of an entry leaves whole lines.
+        # A person who deletes lines of an entry leaves whole lines.
         return whole if whole is not None and not _cut_at_line_end(self.data, record) else None
 
 

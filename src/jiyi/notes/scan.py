@@ -1,4 +1,4 @@
-"""Scanner: makes the rows what the files say. A watcher may hint; size, times and hash decide."""
+"""Scanner: brings the rows up to date with the files, by size, times and hash."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ class Scanner:
         if known.stamp != stamp:
             return False
         if known.problem.startswith(_UNREAD):
-            # Nobody may look, but nothing was written to it either.
+            # It cannot be read, but nothing was written to it either.
             return True
         try:
             data, _ = self._files.read(known.path, most=self._max_bytes)
@@ -121,7 +121,7 @@ class Scanner:
         return _digest(data) == known.digest
 
     def _known(self) -> Mapping[str, NoteFile]:
-        """What is known of the files; read again when anybody has written something down since."""
+        """What is known of the files; read again when another process has changed it since."""
         state = self._store.note_files_state(self._identity.workspace, self._identity.scope)
         if self._remembered is None or self._remembered[0] != state:
             self._remembered = (state, self._store.note_files(self._identity.workspace, self._identity.scope))
@@ -190,7 +190,7 @@ class Scanner:
             text = storable(piece.text)
             if not text.strip():
                 continue
-            # The day of a daily note says nothing that its time does not say.
+            # The title of a daily note repeats its day, which every piece has as its time.
             headings, above = (tuple(t for t in titles if t != named) for titles in (piece.headings, piece.above))
             occurred = piece.entry.at if piece.entry is not None else moment_of(day, self._zone())
             content = with_headings(above, text)
@@ -229,7 +229,7 @@ def _digest(data: bytes) -> str:
 
 def _unread(path: str, known: NoteFile | None, listed: FileStamp, checked: int, problem: str) -> NoteUpdate | None:
     if known is not None and (known.stamp.size, known.stamp.modified) == (listed.size, listed.modified):
-        # Nothing was written to it since: what is known of it still holds, only nobody may look.
+        # Nothing was written to it since: what is known of it still holds, although it cannot be read now.
         if (known.stamp, known.problem) == (listed, problem):
             return None
         return NoteUpdate(path, replace(known, stamp=listed, checked=checked, problem=problem))

@@ -1,4 +1,4 @@
-"""NotesService: the workspace of one memory, blocking. `jiyi.notes.api` gives it to programs with `async`."""
+"""NotesService: the core of the notes, with blocking calls. `jiyi.notes.api` is its asynchronous interface."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ class NotesService:
         return done
 
     def keep_up(self) -> None:
-        """Write down what chats have proposed since, if that is wanted. Notes that cannot be written stay readable."""
+        """Write new candidates of chats into the notes, if the settings say so. A failure is logged."""
         if not self.settings.take_candidates:
             return
         new = self.deps.chats.candidates(self.identity.scope, state="new", limit=len(self._refused) + 1)
@@ -163,7 +163,7 @@ class NotesService:
 
     def scan(self, *, whole: bool = False, progress: Progress | None = None) -> ScanReport:
         """Bring the rows up to date with the files; indexes follow as after any write."""
-        # Threads that ask at once would all read the same new files.
+        # Without it, concurrent threads would all read the same new files.
         with self._scanning:
             self._remove_moved_workspaces()
             report = self.scanner.scan(whole=whole, progress=progress, reconcile=self.appender.reconcile)
@@ -249,7 +249,7 @@ class NotesService:
         return CurationLedger.load(self.settings.data / "notes_curation" / f"{self.identity.workspace[:16]}.json")
 
     def close(self) -> None:
-        """Stop watching, and let go of files."""
+        """Stop watching, and close files."""
         if self.watcher is not None:
             self.watcher.stop()
         self.appender.close()
@@ -264,29 +264,29 @@ class NotesService:
         return local_day(moment, self.settings.zone())
 
     def _local_now(self, now: datetime) -> _Local:
-        """Local time, worked out once a minute: no clock is changed within one."""
+        """The local time of a moment, cached for its minute: offsets do not change within a minute."""
         known = self._minute
         if known is None or not known[0] <= now < known[1]:
             local = _local(now, self.settings.zone())
             start = now.replace(second=0, microsecond=0)
-            # Where the minutes of local time are not those of UTC, each entry is worked out for itself.
+            # With an offset of seconds, minutes of local time are not those of UTC: nothing is cached.
             self._minute = known = (start, start if local.offset % _MINUTE else start + _MINUTE, local)
         return known[2]
 
 
 class _Local(NamedTuple):
-    """What the local time of a moment decides."""
+    """What follows from the local time of a moment."""
 
     offset: timedelta
     minute: entries.LocalMinute
     day: date
     path: str
-    """Of the note of that day."""
+    """The path of the note of that day."""
     shared: str
-    """The same for groups."""
+    """The path of the shared note of that day."""
 
     def heading(self) -> str:
-        """How the note of that day begins."""
+        """The first line of the note of that day."""
         return daily_heading(self.day)
 
 

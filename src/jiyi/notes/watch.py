@@ -1,4 +1,4 @@
-"""Following the files in the background. The watcher only hints that something may have changed; the scan decides."""
+"""Watching the files in the background. An event of the system starts a scan, and the scan finds what has changed."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _log = logging.getLogger("jiyi.notes")
 
 _STEP_MILLISECONDS: Final = 50
 _DEBOUNCE_MILLISECONDS: Final = 400
-# Hints get lost when very many come at once, and on some file systems there are none at all.
+# Events are lost when too many come at once, and some file systems send none: scan now and then anyway.
 _POLL_MILLISECONDS: Final = 5_000
 
 
 class Watcher:
-    """A thread that scans when the system says that files changed, and now and then without being told."""
+    """A thread that scans after events of the file system, and every few seconds without one."""
 
     def __init__(self, service: NotesService, report: Callable[[ScanReport], None] | None) -> None:
         self._service = service
@@ -32,12 +32,12 @@ class Watcher:
         self._thread = threading.Thread(target=self._run, name="jiyi-notes-watcher", daemon=True)
 
     def start(self) -> None:
-        """Begin; the first scan is done when this returns."""
+        """Start; the first scan is done when this returns."""
         self._scan()
         self._thread.start()
 
     def stop(self) -> None:
-        """End, after a scan that is under way."""
+        """Stop, after a scan that is running."""
         self._stop.set()
         if self._thread.is_alive() and threading.current_thread() is not self._thread:
             self._thread.join()
@@ -47,7 +47,7 @@ class Watcher:
             try:
                 self._follow()
             except (OSError, RuntimeError) as error:
-                # The workspace went away, or the system gives no more hints: look now and then.
+                # The workspace is gone, or the system sends no more events: scan now and then.
                 self._log_once(f"the notes are not watched: {error}")
                 self._stop.wait(_POLL_MILLISECONDS / 1_000)
                 if not self._stop.is_set():
@@ -76,7 +76,7 @@ class Watcher:
             self._service.keep_up()
             report = self._service.scan()
         except JiyiError as error:
-            # The next call of the user meets the same error and is told; the thread goes on looking.
+            # The next call of the user raises the same error; the thread continues.
             self._log_once(f"the notes could not be followed: {error}")
             return
         self._logged = ""
@@ -99,7 +99,7 @@ def start(service: NotesService, report: Callable[[ScanReport], None] | None) ->
             "(without it the notes are looked at whenever they are asked)"
         ) from None
     stop(service)
-    # One that is not there is an error now; one that goes away later is waited for.
+    # A workspace that does not exist is an error now; one that disappears later is waited for.
     service.files.listing()
     watcher = Watcher(service, report)
     watcher.start()
@@ -107,7 +107,7 @@ def start(service: NotesService, report: Callable[[ScanReport], None] | None) ->
 
 
 def stop(service: NotesService) -> None:
-    """Stop watching, if anybody is."""
+    """Stop watching, if a watcher is running."""
     watcher, service.watcher = service.watcher, None
     if watcher is not None:
         watcher.stop()

@@ -91,7 +91,7 @@ def _import_file(service: NotesService, name: str, data: bytes, report: Imported
 
 
 def _is_template(service: NotesService, name: str) -> bool:
-    """Whether a file is what `init` made and nobody has written to it since."""
+    """Whether a file is what `init` made and has not changed since."""
     texts = [texts[name].encode("utf-8") for texts in TEMPLATES.values() if name in texts]
     return any(_same(service, name, text) for text in texts)
 
