@@ -120,8 +120,10 @@ def _in_order(search: Search, found: Gathered, scores: Scores, store: RecordStor
     weighing = relevances
     if request.by_similarity and (vectors := search.sources.vectors) is not None and scores.similarity is not None:
         similar = set(vectors.best(vector_limit(request, search.settings)))
-        places = [place for place in places if found.ids[place] in similar]
-        weighing = totals = rounded(np.nan_to_num(scores.similarity).clip(0.0, 1.0))
+        # A fact that a reflection stands for has no vector: it is found by its words, and counts by what it has of them.
+        compared = np.isfinite(scores.similarity)
+        places = [place for place in places if found.ids[place] in similar or not compared[place]]
+        weighing = totals = rounded(np.where(compared, scores.similarity, scores.information).clip(0.0, 1.0))
     if request.min_relevance > 0:
         places = [place for place in places if relevances[place] >= request.min_relevance]
     places.sort(key=lambda place: (-totals[place], -found.times[place], found.ids[place]))
