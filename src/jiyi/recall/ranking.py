@@ -120,7 +120,7 @@ def _in_order(search: Search, found: Gathered, scores: Scores, store: RecordStor
     weighing = relevances
     if request.by_similarity and (vectors := search.sources.vectors) is not None and scores.similarity is not None:
         similar = set(vectors.best(vector_limit(request, search.settings)))
-        # A fact that a reflection stands for has no vector: it is found by its words, and counts by what it has of them.
+        # A fact that a reflection stands for has no vector: it is found by its words, and counts by its share of them.
         compared = np.isfinite(scores.similarity)
         places = [place for place in places if found.ids[place] in similar or not compared[place]]
         weighing = totals = rounded(np.where(compared, scores.similarity, scores.information).clip(0.0, 1.0))
@@ -130,7 +130,11 @@ def _in_order(search: Search, found: Gathered, scores: Scores, store: RecordStor
     most = max(request.limit, request.candidates if request.weights is not None else 0)
     folding = None
     if not request.duplicates and search.sources.text is not None and found.terms:
-        folding = Folding(search.sources.text.term_ids)
+        folding = Folding(
+            search.sources.text.term_ids,
+            lambda place: _matched(found.candidates, place, search.question),
+            found.terms,
+        )
     weighed: list[_Weighed] = []
     folded: dict[str, list[MemoryEntry]] = {}
     # The records may drop what an index still holds: go on down the order until there is enough.
@@ -143,8 +147,7 @@ def _in_order(search: Search, found: Gathered, scores: Scores, store: RecordStor
         ]
         for each in sorted(known, key=_order):
             if folding is not None:
-                matched = _matched(found.candidates, each.place, search.question)
-                better = folding.better(each.entry, found.terms[each.place], matched)
+                better = folding.better(each.entry, each.place)
                 if better is not None:
                     folded.setdefault(better, []).append(each.entry)
                     continue
