@@ -13,6 +13,7 @@ ARGS   ?=
 # Tests wait for the disk as much as for the processor: one more than there are cores of a small machine.
 WORKERS ?= 3
 DATA   ?=
+AGAINST ?=
 
 # What ruff, mypy and the tests look at; bench/ is there only in a full checkout.
 CODE := src tests scripts $(wildcard bench)
@@ -21,7 +22,7 @@ BENCHMARKS := $(notdir $(basename $(wildcard bench/bench_*.py)))
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-dates test-postgres check format interfaces crash servers bench bench-recall picture dist clean
+.PHONY: help demo test test-dates test-postgres check format interfaces crash servers bench bench-quick bench-recall picture dist clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -81,6 +82,9 @@ servers: $(READY) ## start PostgreSQL, Milvus and Redis until Ctrl-C, and print 
 bench: $(READY) ## run every benchmark, bench/bench_*.py (results: bench/results)
 	@test -n '$(BENCHMARKS)' || { echo 'There is no bench/bench_*.py here.' >&2; exit 1; }
 	@set -e; for name in $(BENCHMARKS); do echo "== $$name"; $(PY) -m "bench.$$name" $(ARGS); done
+
+bench-quick: $(READY) ## run the quick form of every benchmark; make bench-quick AGAINST=path compares two checkouts
+	@$(PY) -m bench.quick $(if $(AGAINST),--against '$(AGAINST)') $(ARGS)
 
 bench-recall: $(READY) ## measure recall on a question set: make bench-recall DATA=questions.jsonl
 	@test -n '$(DATA)' || { echo 'Say which set: make bench-recall DATA=path/to/questions.jsonl' >&2; exit 2; }

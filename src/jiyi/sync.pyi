@@ -100,6 +100,8 @@ class Memory(Protocol):
         now: datetime | None = None,
         highlights: bool = False,
         kind: str = "main",
+        min_relevance: float = 0.0,
+        duplicates: bool = False,
     ) -> builtins.list[MemoryEntry]:
         """The entries that answer the query best, best first, each with `relevance_score` and its parts.
 
@@ -109,6 +111,10 @@ class Memory(Protocol):
         α·relevance + β·decay + γ·importance. With `context` each hit has that many entries before and after it in its
         conversation; with `highlights` its explanation has the positions of the matched words in the content. `kind` is
         the kind of session that asks: a `group` sees shared notes only, never `MEMORY.md`.
+
+        `relevance_score` is the probability that a hit answers; `confident` says whether it is high enough to rely on,
+        and hits below `min_relevance` are left out. Entries that say what a better hit says are listed in its
+        `other_sources`; with `duplicates` they are hits of their own. Letters that are no words get nothing.
         """
 
     def get(self, key: str, *, scope: str | None = None) -> MemoryEntry | None:
@@ -546,11 +552,14 @@ class Longterm:
         *,
         domains: Iterable[str] | None = None,
         as_of: datetime | None = None,
+        fused: bool = False,
     ) -> Recollections:
         """The memories that answer best, by α·relevance + β·decay + γ·importance, from all conversations of the user.
 
-        Each has `content`, `importance_score`, `final_score` and `score_parts`, and is touched. Without `domains` the
-        router says where to look. With `as_of` the answer is what stood at that time, and nothing is touched.
+        Relevance is the cosine of question and memory in [0, 1], and `top_k_semantic` is how many the vector search
+        returns; with `fused` it is the relevance of `recall`, by words, meaning and neighbours. Each memory has
+        `content`, `importance_score`, `similarity`, `final_score` and `score_parts`, and is touched. Without `domains`
+        the router says where to look. With `as_of` the answer is what stood at that time, and nothing is touched.
         """
 
     def get_memory_context_for_prompt(

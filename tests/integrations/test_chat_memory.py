@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import copy
 import json
 import pickle
 import re
@@ -170,10 +171,13 @@ def test_saving_and_loading_keeps_messages_summary_and_settings() -> None:
     assert len(old.get_all()) == 2
 
 
-def test_it_can_be_pickled() -> None:
-    memory = pickle.loads(pickle.dumps(ChatMemory.from_defaults(chat_history=said(2))))
-    assert isinstance(memory, ChatMemory)
-    assert memory.get() == said(2)
+def test_it_can_be_pickled_and_copied() -> None:
+    original = ChatMemory.from_defaults(chat_history=long(30), llm=Summarizer("Greetings."), token_limit=300)
+    window = original.get()
+    for memory in (pickle.loads(pickle.dumps(original)), copy.deepcopy(original)):
+        assert isinstance(memory, ChatMemory)
+        assert memory.get() == window
+        assert memory.get_all() == long(30)
 
 
 def test_the_async_names_do_the_same() -> None:

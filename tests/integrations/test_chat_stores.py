@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import pickle
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -113,6 +114,40 @@ def test_a_memory_of_llama_index_persists_in_every_store(store: BaseChatStore) -
     memory.put(HELLO)
     again = ChatMemoryBuffer.from_defaults(chat_store=store, chat_store_key="engine", token_limit=1000)
     assert again.get_all() == [HELLO]
+
+
+def test_the_plain_buffer_of_llama_index_limits_and_resets_over_every_store(store: BaseChatStore) -> None:
+    first = ChatMessage(role="user", content="first message")
+    memory = ChatMemoryBuffer.from_defaults(chat_history=[first], chat_store=store, token_limit=5)
+    memory.put(first)
+    assert memory.get() == [first, first]
+    memory.put(first)
+    last = ChatMessage(role="user", content="test message2")
+    memory.put(last)
+    assert memory.get()[-1] == last
+    assert len(memory.get()) <= 2
+    assert memory.get_all() == [first, first, first, last]
+    with pytest.raises(ValueError, match="Initial token count exceeds token limit"):
+        memory.get(initial_token_count=6)
+    memory.set([last])
+    assert memory.get() == [last]
+    memory.reset()
+    assert memory.get() == []
+    assert memory.get_all() == []
+
+
+def test_the_async_names_of_a_store_do_the_same(store: BaseChatStore) -> None:
+    async def use() -> None:
+        await store.aset_messages("one", [HELLO])
+        await store.async_add_message("one", WORLD)
+        assert await store.aget_messages("one") == [HELLO, WORLD]
+        assert await store.adelete_message("one", 0) == HELLO
+        assert await store.adelete_last_message("one") == WORLD
+        await store.async_add_message("two", HELLO)
+        assert await store.adelete_messages("two") == [HELLO]
+        assert "two" not in await store.aget_keys()
+
+    asyncio.run(use())
 
 
 def test_what_was_said_before_a_deletion_stays_in_the_history(tmp_path: Path) -> None:

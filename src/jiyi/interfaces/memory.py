@@ -85,6 +85,8 @@ class Memory(Protocol):
         now: datetime | None = None,
         highlights: bool = False,
         kind: str = "main",
+        min_relevance: float = 0.0,
+        duplicates: bool = False,
     ) -> builtins.list[MemoryEntry]:
         """The entries that answer the query best, best first, each with `relevance_score` and its parts.
 
@@ -94,6 +96,10 @@ class Memory(Protocol):
         α·relevance + β·decay + γ·importance. With `context` each hit has that many entries before and after it in its
         conversation; with `highlights` its explanation has the positions of the matched words in the content. `kind` is
         the kind of session that asks: a `group` sees shared notes only, never `MEMORY.md`.
+
+        `relevance_score` is the probability that a hit answers; `confident` says whether it is high enough to rely on,
+        and hits below `min_relevance` are left out. Entries that say what a better hit says are listed in its
+        `other_sources`; with `duplicates` they are hits of their own. Letters that are no words get nothing.
         """
         ...
 

@@ -87,9 +87,8 @@ def take_apart(text: str) -> Document:
     placed = {entry.start_line - 1: entry for entry in entries.parse(lines)}
     clean = [entries.without_comment(line.removesuffix("\r")) for line in lines]
     begin, properties = _front_matter(clean)
-    units = [_Unit(0, begin)] if begin else []
-    units += _units(clean, begin, placed)
-    return Document(tuple(_pieces(clean, units)), properties)
+    # Front matter describes the file; it is not an answer.
+    return Document(tuple(_pieces(clean, list(_units(clean, begin, placed)))), properties)
 
 
 def block_starts(lines: Sequence[str]) -> list[int]:
@@ -198,30 +197,25 @@ def _pieces(lines: Sequence[str], units: Sequence[_Unit]) -> Iterator[Piece]:
     path: list[tuple[int, str]] = []
     waiting: list[_Unit] = []
 
-    def flush(following: _Unit | None = None) -> Iterator[Piece]:
-        # A heading alone is told by what stands under it.
-        alone = len(waiting) == 1 and waiting[0].kind == "heading" and following is not None
-        if waiting and not (alone and _is_below(following, waiting[0].level)):
+    def flush() -> Iterator[Piece]:
+        # A heading is the context of what stands below it. With nothing below it, it answers nothing.
+        if any(unit.kind != "heading" for unit in waiting):
             yield from _packed(lines, waiting, tuple(title for _, title in path))
         waiting.clear()
 
     for unit in units:
         if unit.kind == "heading":
-            yield from flush(unit)
+            yield from flush()
             while path and path[-1][0] >= unit.level:
                 path.pop()
             path.append((unit.level, unit.title))
             waiting.append(unit)
         elif unit.kind == "entry" and unit.entry is not None:
-            yield from flush(unit)
+            yield from flush()
             yield from _entry_pieces(unit, unit.entry, tuple(title for _, title in path))
         else:
             waiting.append(unit)
     yield from flush()
-
-
-def _is_below(unit: _Unit | None, level: int) -> bool:
-    return unit is not None and (unit.kind == "entry" or unit.level > level)
 
 
 def _packed(lines: Sequence[str], units: Sequence[_Unit], headings: tuple[str, ...]) -> Iterator[Piece]:

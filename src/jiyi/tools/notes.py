@@ -8,6 +8,7 @@ from typing import Any, Final, Protocol
 
 from jiyi.model.daily_note import DAY_FORMAT
 from jiyi.model.note import AppendedNote, NoteHit, NoteText
+from jiyi.model.relevance import MIN_RELEVANCE
 from jiyi.tools.tool import Tool
 from jiyi.tools.toolbox import Toolbox
 
@@ -76,7 +77,8 @@ def notes_tools(notes: NotesCalls, kind: str = "main") -> Toolbox:
 
     async def search(given: dict[str, Any]) -> dict[str, Any]:
         hits = await notes.memory_search(given.pop("query"), given.pop("limit", 10), kind=kind, **given)
-        return {"hits": [_hit(hit) for hit in hits]}
+        # What does not fit the question is kept from the model.
+        return {"hits": [_hit(hit) for hit in hits if hit.score >= MIN_RELEVANCE]}
 
     async def append(given: dict[str, Any]) -> dict[str, Any]:
         written = await notes.memory_append(given["text"], kind=kind, by="agent")
