@@ -53,6 +53,8 @@ class Record(NamedTuple):
     """Where it began in that file."""
     base: str = ""
     """The digest of what stood in the file before it."""
+    begun: int = 0
+    """When the write began, by the exact clock; `written` is by the clock of files."""
 
 
 class _Written(NamedTuple):
@@ -88,7 +90,7 @@ class Journal:
         """An entry is about to be written."""
         self._write(
             f'{{"id":"{record.id}","path":{encode_basestring(record.path)},"written":{record.written},'
-            f'"restored":{record.restored},"text":{encode_basestring(record.text)}}}\n'
+            f'"restored":{record.restored},"begun":{time.time_ns()},"text":{encode_basestring(record.text)}}}\n'
         )
 
     def done(self, entry_id: str, file: str, restored: int, start: int = UNKNOWN_START, base: str = "") -> int:
@@ -141,6 +143,7 @@ class Journal:
                 record.restored,
                 last.start,
                 last.base,
+                record.begun,
             )
             for key, last in done.items()
             if last.at >= settled and key not in gone and (record := intents.get(key)) is not None
@@ -264,7 +267,10 @@ def _parsed(data: bytes) -> Iterator[Record | _Written | _Removed]:
             if "gone" in said:
                 yield _Removed(said["id"])
             elif "path" in said:
-                yield Record(said["id"], said["path"], said["text"], said["written"], restored=said["restored"])
+                begun = said.get("begun", said["written"])
+                yield Record(
+                    said["id"], said["path"], said["text"], said["written"], restored=said["restored"], begun=begun
+                )
             else:
                 yield _Written(
                     said["id"],

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Final
 
 from jiyi.errors import InvalidInputError, NotesError
 from jiyi.notes import entries
-from jiyi.notes.file_identity import content_digest, file_identity, file_origin
+from jiyi.notes.file_identity import content_digest, file_clock, file_identity, file_origin
 from jiyi.notes.journal import UNKNOWN_START, Record
 
 if TYPE_CHECKING:
@@ -155,7 +155,7 @@ class Recovery:
 
     def _restore(self, record: Record) -> bool:
         """Write an entry again that was overwritten."""
-        again = record._replace(written=time.time_ns(), restored=record.restored + 1)
+        again = record._replace(written=file_clock(), restored=record.restored + 1)
         self._journal.intend(again)
         self._appender.append_again(again, lambda: "")
         _log.warning("%s was overwritten by another program; an entry was written again", record.path)
@@ -212,7 +212,7 @@ class Recovery:
         if git is None:
             return Verdict.UNDECIDED
         newer = any(r.file == record.file and r.start > record.start and r.id in content.places for r in records)
-        if newer or git >= record.written or record.restored >= _MAX_RESTORES:
+        if newer or git >= record.begun or record.restored >= _MAX_RESTORES:
             return Verdict.DELETED
         if content.origin < record.written:
             return Verdict.OVERWRITTEN
