@@ -6,8 +6,9 @@ from zoneinfo import ZoneInfo
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jiyi.notes.entries import render
-from jiyi.notes.markdown import PIECE_COLUMNS, day_of, headings_in, lines_of, take_apart
+from jiyi.model.daily_note import day_of
+from jiyi.notes.entries import new_entry_id, render
+from jiyi.notes.markdown import PIECE_COLUMNS, headings_in, lines_of, take_apart
 from jiyi.text.sentences import columns
 from tests.notes.conftest import make_entry
 
@@ -66,6 +67,8 @@ lines_of_markdown = st.lists(
     max_size=40,
 ).map("\n".join)
 
+ID = new_entry_id(datetime(2026, 1, 1, tzinfo=UTC), "x")
+
 
 def shown(text: str) -> list[tuple[int, int, str]]:
     return [(p.start_line, p.end_line, " / ".join(p.headings)) for p in take_apart(text).pieces]
@@ -119,17 +122,17 @@ def test_one_endless_line_is_cut_at_its_sentences() -> None:
 
 
 def test_an_entry_is_a_piece_of_its_own_with_its_exact_text() -> None:
-    entry = make_entry("x", "# a\n\n```\nb", datetime(2026, 1, 1, tzinfo=UTC), ZoneInfo("UTC"), by="user", source="")
+    entry = make_entry(ID, "# a\n\n```\nb", datetime(2026, 1, 1, tzinfo=UTC), ZoneInfo("UTC"), by="user", source="")
     pieces = take_apart(f"# 2026-01-01\n\nby hand\n{render(entry)}\nmore by hand\n").pieces
     assert [(p.text, p.start_line, p.end_line) for p in pieces] == [
         ("# 2026-01-01\n\nby hand", 1, 3),
-        ("# a\n\n```\nb", 5, 9),
-        ("more by hand", 11, 11),
+        ("# a\n\n```\nb", 5, 8),
+        ("more by hand", 10, 10),
     ]
 
 
 def test_a_fence_that_is_never_closed_does_not_swallow_the_entries_after_it() -> None:
-    entry = make_entry("x", "kept", datetime(2026, 1, 1, tzinfo=UTC), ZoneInfo("UTC"), by="user", source="")
+    entry = make_entry(ID, "kept", datetime(2026, 1, 1, tzinfo=UTC), ZoneInfo("UTC"), by="user", source="")
     pieces = take_apart(f"```\ncode\n{render(entry)}").pieces
     assert [piece.text for piece in pieces] == ["```\ncode", "kept"]
 

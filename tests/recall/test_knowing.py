@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -65,7 +66,7 @@ def test_plain_recall_returns_the_best_and_says_that_it_is_not_sure(cats: AgentM
 
 
 @pytest.mark.parametrize("value", [-0.1, 1.1, float("nan"), "high", True])
-def test_a_min_relevance_that_makes_no_sense_is_refused(cats: AgentMemory, value: object) -> None:
+def test_a_min_relevance_that_makes_no_sense_is_refused(cats: AgentMemory, value: Any) -> None:
     with pytest.raises(InvalidInputError, match="min_relevance"):
         cats.recall("cat", min_relevance=value)
 

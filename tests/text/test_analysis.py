@@ -411,7 +411,7 @@ def test_every_text_is_found_by_itself(text: str) -> None:
 @given(ANY_TEXT)
 def test_placed_terms_are_the_terms_of_the_analysis(text: str) -> None:
     folded = fold(text)
-    placed = list(ANALYZER.place(folded))
+    placed = list(ANALYZER.locate(folded))
     analysis = ANALYZER.analyze(text)
     assert {term.term for term in placed} == set(analysis.words + analysis.bigrams)
     assert all(0 <= term.start < term.end <= len(folded) for term in placed)

@@ -17,7 +17,7 @@ from typing import Any
 from jiyi.config import parse
 from jiyi.config.parse import NestedError, Persistence, setting
 from jiyi.errors import ConfigError
-from jiyi.model.address import EMBEDDED, is_postgres, masked
+from jiyi.model.address import EMBEDDED, is_postgres_url, mask_passwords
 from jiyi.model.limits import Limits
 
 ROOT_KEY = "memory"
@@ -201,7 +201,7 @@ class Settings:
     @property
     def place(self) -> str:
         """Where the memories are, for messages: the data directory, or the address without its password."""
-        return str(self.path) if self.storage == EMBEDDED else masked(self.storage)
+        return str(self.path) if self.storage == EMBEDDED else mask_passwords(self.storage)
 
     @property
     def milvus_address(self) -> str:
@@ -248,7 +248,7 @@ def load_settings(
     env = os.environ if environment is None else environment
     values: dict[str, Any] = {}
     from_environment = _from_environment(env)
-    if is_postgres(path):
+    if is_postgres_url(path):
         if arguments.setdefault("storage", path) != path:
             raise ConfigError("the records have two addresses: one given as the path, another one as storage")
     elif path is not None:
@@ -348,7 +348,7 @@ def _from_file(path: Path) -> dict[str, Any]:
         mark = getattr(error, "problem_mark", None)
         line = f", line {mark.line + 1}" if mark is not None else ""
         reason = getattr(error, "problem", None) or getattr(error, "reason", None) or "it cannot be read"
-        raise ConfigError(f"{path}{line}: not valid YAML: {masked(reason)}") from None
+        raise ConfigError(f"{path}{line}: not valid YAML: {mask_passwords(reason)}") from None
     if data is None:
         return {}
     if not isinstance(data, dict):
@@ -408,4 +408,4 @@ def _shown(name: str, value: Any) -> str:
     """A value for a message: secrets are not shown."""
     if value is not None and _FIELDS[name].metadata["secret"]:
         return "'***'"
-    return masked(repr(value))
+    return mask_passwords(repr(value))

@@ -84,6 +84,7 @@ class Memory(Protocol):
         context: int = 0,
         now: datetime | None = None,
         highlights: bool = False,
+        kind: str = "main",
         min_relevance: float = 0.0,
         duplicates: bool = False,
     ) -> builtins.list[MemoryEntry]:
@@ -93,7 +94,8 @@ class Memory(Protocol):
         (昨天, last Tuesday, 去年春节) are read against `now` in the user's time zone, and entries of that time rank
         higher; `since` and `until` are hard limits. With `weights` (α, β, γ) the order is
         α·relevance + β·decay + γ·importance. With `context` each hit has that many entries before and after it in its
-        conversation; with `highlights` its explanation has the positions of the matched words in the content.
+        conversation; with `highlights` its explanation has the positions of the matched words in the content. `kind` is
+        the kind of session that asks: a `group` sees shared notes only, never `MEMORY.md`.
 
         `relevance_score` is the probability that a hit answers; `confident` says whether it is high enough to rely on,
         and hits below `min_relevance` are left out. Entries that say what a better hit says are listed in its

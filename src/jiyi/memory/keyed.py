@@ -96,6 +96,7 @@ class KeyedMemory(MemoryBase):
         context: int = 0,
         now: datetime | None = None,
         highlights: bool = False,
+        kind: str = "main",
         min_relevance: float = 0.0,
         duplicates: bool = False,
     ) -> list[MemoryEntry]:
@@ -105,12 +106,17 @@ class KeyedMemory(MemoryBase):
         (昨天, last Tuesday, 去年春节) are read against `now` in the user's time zone, and entries of that time rank
         higher; `since` and `until` are hard limits. With `weights` (α, β, γ) the order is
         α·relevance + β·decay + γ·importance. With `context` each hit has that many entries before and after it in its
-        conversation; with `highlights` its explanation has the positions of the matched words in the content.
+        conversation; with `highlights` its explanation has the positions of the matched words in the content. `kind` is
+        the kind of session that asks: a `group` sees shared notes only, never `MEMORY.md`.
 
         `relevance_score` is the probability that a hit answers; `confident` says whether it is high enough to rely on,
         and hits below `min_relevance` are left out. Entries that say what a better hit says are listed in its
         `other_sources`; with `duplicates` they are hits of their own. Letters that are no words get nothing.
         """
+        if kind != "main":
+            from jiyi.notes.visibility import check_kind
+
+            check_kind(kind)
         text = self._limits.check_query(query)
         count = self._limits.check_limit(limit)
         filters = make_filters(
@@ -135,7 +141,7 @@ class KeyedMemory(MemoryBase):
             duplicates=bool(duplicates),
         )
         if self._includes_notes(filters):
-            return await self._run(self._notes_service().recall_with_notes, request)
+            return await self._run(self._notes_service().searcher.recall_with_notes, request, kind)
         return await self._run(self._components.engine.answer, request)
 
     async def get(self, key: str, *, scope: str | None = None) -> MemoryEntry | None:

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from jiyi.errors import MissingDependencyError, ModelReplyError
 from jiyi.ports import RerankUsage
-from jiyi.providers.openai_wire import RERANK, Wire, json_object
+from jiyi.providers.openai_client import RERANK, OpenAIClient, parse_json_object
 
 __all__ = ["FastEmbedReranker", "HttpReranker", "SentenceTransformersReranker"]
 
@@ -31,7 +31,7 @@ class HttpReranker:
         base = base_url.rstrip("/")
         if cohere and not base.endswith(("/v1", "/v2", RERANK)):
             base += "/v2"
-        self._wire = Wire(base, model, path=RERANK, api_key=api_key, most=_MAX_REPLY)
+        self._client = OpenAIClient(base, model, path=RERANK, api_key=api_key, max_reply_bytes=_MAX_REPLY)
         self._model = model
         self._timeout = timeout
         self._usage = RerankUsage()
@@ -50,13 +50,13 @@ class HttpReranker:
         """How well each text answers the query, in the order of the texts."""
         documents = [text[:_MAX_CHARACTERS] or " " for text in texts]
         request = {"model": self._model, "query": query, "documents": documents, "top_n": len(documents)}
-        with self._usage.counting(len(documents)), self._wire.post(request, self._timeout) as response:
-            reply = json_object(self._wire.read(response, self._timeout))
+        with self._usage.counting(len(documents)), self._client.post(request, self._timeout) as response:
+            reply = parse_json_object(self._client.read(response, self._timeout))
         return _scores(reply, len(documents), self._model)
 
     def close(self) -> None:
         """Let go of the connections."""
-        self._wire.close()
+        self._client.close()
 
 
 def _scores(reply: Mapping[str, Any], count: int, model: str) -> list[float]:

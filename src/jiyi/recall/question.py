@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from datetime import datetime, tzinfo
 from typing import TYPE_CHECKING
 
+from jiyi.text.date_prefilter import cannot_contain_date
 from jiyi.text.interrogatives import without_interrogatives
-from jiyi.text.undated import surely_undated
 
 if TYPE_CHECKING:
     from jiyi.text import Analyzer
@@ -55,7 +55,7 @@ def read_question(text: str, analyzer: Analyzer, *, now: datetime, zone: tzinfo)
     """
     dates: list[DateSpan] = []
     rest = text
-    if not surely_undated(text):
+    if not cannot_contain_date(text):
         from jiyi.text.dates import find_dates, without_dates
 
         dates = find_dates(text, now=now, tz=zone)

@@ -1,4 +1,4 @@
-"""Chinese and English text: one spelling for comparing, terms for searching, sentences and chunks."""
+"""Chinese and English text: normalization, index terms, sentences and chunks."""
 
 from jiyi.text.analysis import Analysis, Analyzer
 from jiyi.text.highlight import highlight

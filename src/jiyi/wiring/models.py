@@ -106,7 +106,7 @@ def task_models(settings: Settings, own: ChatModel | None) -> TaskModels:
             model,
             counter=counter_for(model.name),
             limit=limit,
-            patience=RetryPolicy(retries=settings.llm_retries),
+            policy=RetryPolicy(retries=settings.llm_retries),
             usage=Usage(model.name, settings.llm_input_price, settings.llm_output_price),
         )
 
