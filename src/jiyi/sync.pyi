@@ -54,21 +54,25 @@ class Memory(Protocol):
         self,
         key: str,
         content: str,
-        category: str = "core",
+        category: str | None = None,
         *,
         scope: str | None = None,
-        tags: Iterable[str] = (),
+        tags: Iterable[str] | None = None,
         importance: float | None = None,
         memory_type: str | None = None,
         domain: str | None = None,
         conversation_id: str | None = None,
         occurred_at: datetime | None = None,
         position: int | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        namespace: Sequence[str] | None = None,
+        expires_at: datetime | None = None,
     ) -> MemoryEntry:
         """Remember `content` under `key`; on disk when this returns.
 
         A key that exists in the scope gets a new version: `created_at` stays, `updated_at` moves, what was left `None`
-        is kept, and the version before stays in `history`.
+        is kept, and the version before stays in `history`. `metadata` is a JSON object of your own, for `where`;
+        `namespace` files the entry inside its scope. A new entry has the category `core` if none is given.
         """
 
     def store_many(
@@ -93,6 +97,7 @@ class Memory(Protocol):
         tags: Iterable[str] | None = None,
         since: datetime | None = None,
         until: datetime | None = None,
+        where: Mapping[str, Any] | None = None,
         weights: tuple[float, float, float] | None = None,
         decay_rate: float = 0.99,
         context: int = 0,
@@ -103,7 +108,8 @@ class Memory(Protocol):
 
         Sees every write that was acknowledged before it, from any process. Any text is a valid query. Dates in it
         (昨天, last Tuesday, 去年春节) are read against `now` in the user's time zone, and entries of that time rank
-        higher; `since` and `until` are hard limits. With `weights` (α, β, γ) the order is
+        higher; `since` and `until` are hard limits. `where` has conditions on the metadata:
+        `{"project": "x", "score": {"$gte": 3}}`. With `weights` (α, β, γ) the order is
         α·relevance + β·decay + γ·importance. With `context` each hit has that many entries before and after it in its
         conversation; with `highlights` its explanation has the positions of the matched words in the content.
         """
@@ -123,6 +129,7 @@ class Memory(Protocol):
         scope: str | None = None,
         category: str | Iterable[str] | None = None,
         memory_types: str | Iterable[str] | None = None,
+        where: Mapping[str, Any] | None = None,
     ) -> int:
         """How many entries the scope sees: its own and the public ones. Messages count only if asked for."""
 
@@ -253,6 +260,7 @@ class Memory(Protocol):
         scope: str | None = None,
         category: str | Iterable[str] | None = None,
         memory_types: str | Iterable[str] | None = None,
+        where: Mapping[str, Any] | None = None,
         limit: int = 100,
         offset: int = 0,
     ) -> builtins.list[MemoryEntry]:

@@ -12,6 +12,8 @@ from jiyi.model.category import MemoryCategory, check_word
 from jiyi.model.entry import DEFAULT_IMPORTANCE, DEFAULT_MEMORY_TYPE, MemoryEntry
 from jiyi.model.identity import new_id
 from jiyi.model.limits import Limits, check_importance, check_whole
+from jiyi.model.metadata import check_metadata
+from jiyi.model.namespace import check_namespace
 from jiyi.ports import Draft
 
 
@@ -44,25 +46,26 @@ def make_draft(
     *,
     key: object,
     content: object,
-    category: object = MemoryCategory.CORE,
-    tags: object = (),
+    category: object = None,
+    tags: object = None,
     importance: object = None,
     memory_type: object = None,
     domain: object = None,
     conversation_id: object = None,
     occurred_at: object = None,
     position: object = None,
+    metadata: object = None,
+    namespace: object = None,
+    expires_at: object = None,
 ) -> Draft:
     """A new entry with checked values, and the names of the fields that an existing entry keeps."""
-    if not isinstance(category, str):
-        raise InvalidInputError(f"category must be a word, not {type(category).__name__}: {category!r}")
     now = clock.utc_now()
     entry = MemoryEntry(
         id=new_id(),
         scope=scope,
         key=limits.check_key(key),
         content=limits.check_content(content),
-        category=MemoryCategory(category),
+        category=MemoryCategory.CORE if category is None else check_category(category),
         memory_type=DEFAULT_MEMORY_TYPE if memory_type is None else check_word(memory_type, "memory_type"),
         domain=None if domain is None else check_word(domain, "domain"),
         importance_score=DEFAULT_IMPORTANCE if importance is None else check_importance(importance),
@@ -72,6 +75,9 @@ def make_draft(
         else limits.check_session_id(conversation_id, "conversation_id"),
         position=None if position is None else check_whole(position, "position", 0, 2**31 - 1),
         occurred_at=None if occurred_at is None else clock.require_aware(occurred_at, "occurred_at"),
+        metadata={} if metadata is None else check_metadata(metadata),
+        namespace=() if namespace is None else check_namespace(namespace),
+        expires_at=None if expires_at is None else clock.require_aware(expires_at, "expires_at"),
         created_at=now,
         updated_at=now,
         last_accessed_at=now,
@@ -83,8 +89,20 @@ def make_draft(
         "conversation_id": conversation_id,
         "occurred_at": occurred_at,
         "position": position,
+        "category": category,
+        "tags": tags,
+        "metadata": metadata,
+        "namespace": namespace,
+        "expires_at": expires_at,
     }
     return Draft(entry, frozenset(name for name, value in unsaid.items() if value is None))
+
+
+def check_category(category: object) -> MemoryCategory:
+    """A category: one word."""
+    if not isinstance(category, str):
+        raise InvalidInputError(f"category must be a word, not {type(category).__name__}: {category!r}")
+    return MemoryCategory(category)
 
 
 # In the order of the parameters of `store`.

@@ -9,7 +9,6 @@ from typing import Any
 from jiyi.memory.base import MemoryBase
 from jiyi.memory.drafts import make_draft, make_drafts
 from jiyi.model import clock
-from jiyi.model.category import MemoryCategory
 from jiyi.model.entry import MESSAGE_TYPE, EntryVersion, MemoryEntry
 from jiyi.model.filters import Filters, make_filters
 from jiyi.model.limits import check_whole
@@ -28,21 +27,25 @@ class KeyedMemory(MemoryBase):
         self,
         key: str,
         content: str,
-        category: str = MemoryCategory.CORE,
+        category: str | None = None,
         *,
         scope: str | None = None,
-        tags: Iterable[str] = (),
+        tags: Iterable[str] | None = None,
         importance: float | None = None,
         memory_type: str | None = None,
         domain: str | None = None,
         conversation_id: str | None = None,
         occurred_at: datetime | None = None,
         position: int | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        namespace: Sequence[str] | None = None,
+        expires_at: datetime | None = None,
     ) -> MemoryEntry:
         """Remember `content` under `key`; on disk when this returns.
 
         A key that exists in the scope gets a new version: `created_at` stays, `updated_at` moves, what was left `None`
-        is kept, and the version before stays in `history`.
+        is kept, and the version before stays in `history`. `metadata` is a JSON object of your own, for `where`;
+        `namespace` files the entry inside its scope. A new entry has the category `core` if none is given.
         """
         draft = make_draft(
             self._limits,
@@ -57,6 +60,9 @@ class KeyedMemory(MemoryBase):
             conversation_id=conversation_id,
             occurred_at=occurred_at,
             position=position,
+            metadata=metadata,
+            namespace=namespace,
+            expires_at=expires_at,
         )
         stored = await self._run_short(self._put, [draft])
         return stored[0]
@@ -90,6 +96,7 @@ class KeyedMemory(MemoryBase):
         tags: Iterable[str] | None = None,
         since: datetime | None = None,
         until: datetime | None = None,
+        where: Mapping[str, Any] | None = None,
         weights: tuple[float, float, float] | None = None,
         decay_rate: float = DECAY_RATE,
         context: int = 0,
@@ -100,7 +107,8 @@ class KeyedMemory(MemoryBase):
 
         Sees every write that was acknowledged before it, from any process. Any text is a valid query. Dates in it
         (昨天, last Tuesday, 去年春节) are read against `now` in the user's time zone, and entries of that time rank
-        higher; `since` and `until` are hard limits. With `weights` (α, β, γ) the order is
+        higher; `since` and `until` are hard limits. `where` has conditions on the metadata:
+        `{"project": "x", "score": {"$gte": 3}}`. With `weights` (α, β, γ) the order is
         α·relevance + β·decay + γ·importance. With `context` each hit has that many entries before and after it in its
         conversation; with `highlights` its explanation has the positions of the matched words in the content.
         """
@@ -114,6 +122,7 @@ class KeyedMemory(MemoryBase):
             tags=self._limits.check_tags(tags),
             since=since,
             until=until,
+            where=where,
         )
         request = Request(
             query=text,
@@ -151,9 +160,10 @@ class KeyedMemory(MemoryBase):
         scope: str | None = None,
         category: str | Iterable[str] | None = None,
         memory_types: str | Iterable[str] | None = None,
+        where: Mapping[str, Any] | None = None,
     ) -> int:
         """How many entries the scope sees: its own and the public ones. Messages count only if asked for."""
-        return await self._run(self._store.count, self._visible(scope, category, memory_types))
+        return await self._run(self._store.count, self._visible(scope, category, memory_types, where))
 
     async def list(
         self,
@@ -161,6 +171,7 @@ class KeyedMemory(MemoryBase):
         scope: str | None = None,
         category: str | Iterable[str] | None = None,
         memory_types: str | Iterable[str] | None = None,
+        where: Mapping[str, Any] | None = None,
         limit: int = 100,
         offset: int = 0,
     ) -> list[MemoryEntry]:
@@ -168,7 +179,7 @@ class KeyedMemory(MemoryBase):
         most = self._limits.check_limit(limit)
         check_whole(offset, "offset", 0, 2**31 - 1)
         return await self._run(
-            self._store.page, self._visible(scope, category, memory_types), limit=most, offset=offset
+            self._store.page, self._visible(scope, category, memory_types, where), limit=most, offset=offset
         )
 
     async def history(self, key: str, *, scope: str | None = None) -> Sequence[EntryVersion]:
@@ -200,6 +211,7 @@ class KeyedMemory(MemoryBase):
         scope: str | None,
         category: str | Iterable[str] | None,
         memory_types: str | Iterable[str] | None,
+        where: Mapping[str, Any] | None,
     ) -> Filters:
         unasked = (MESSAGE_TYPE,) if memory_types is None else ()
         return make_filters(
@@ -207,4 +219,5 @@ class KeyedMemory(MemoryBase):
             category=category,
             memory_types=memory_types,
             without_types=unasked,
+            where=where,
         )

@@ -98,8 +98,14 @@ class MemoryEntry:
     position: int | None = None
     """Order inside the conversation."""
     source: Source = Source()
+    metadata: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    """A JSON object of the caller's own; not searched unless the setting `index_metadata` says so."""
+    namespace: tuple[str, ...] = ()
+    """Where it is filed inside its scope, the outermost part first."""
     occurred_at: datetime | None = None
     """When it happened, if that is known and is not when it was written."""
+    expires_at: datetime | None = None
+    """From this moment on it is in no answer and no list."""
     created_at: datetime
     updated_at: datetime
     last_accessed_at: datetime
@@ -144,6 +150,10 @@ class MemoryEntry:
     def domains(self) -> tuple[str, ...]:
         """Every domain it belongs to, its own first."""
         return self.more_domains if self.domain is None else (self.domain, *self.more_domains)
+
+    def has_expired(self, at: datetime) -> bool:
+        """Whether it is no longer to be seen at this moment."""
+        return self.expires_at is not None and self.expires_at <= at
 
     @property
     def event_time(self) -> datetime:
@@ -199,6 +209,8 @@ class MemoryEntry:
                 data[f.name] = value.to_dict()
             elif isinstance(value, tuple):
                 data[f.name] = list(value)
+            elif isinstance(value, Mapping):
+                data[f.name] = dict(value)
             else:
                 data[f.name] = str(value) if isinstance(value, MemoryCategory) else value
         return data
@@ -211,13 +223,14 @@ class MemoryEntry:
         if unknown:
             raise KeyError(f"unknown fields: {', '.join(sorted(unknown))}")
         values = {name: data[name] for name in known if name in data}
-        for name in ("occurred_at", "created_at", "updated_at", "last_accessed_at"):
+        for name in ("occurred_at", "expires_at", "created_at", "updated_at", "last_accessed_at"):
             if values.get(name) is not None:
                 values[name] = clock.from_text(values[name])
         values["category"] = MemoryCategory(values["category"])
         values["source"] = Source.from_dict(values["source"])
         values["tags"] = tuple(values["tags"])
         values["more_domains"] = tuple(values.get("more_domains", ()))
+        values["namespace"] = tuple(values.get("namespace", ()))
         return cls(**values)
 
 

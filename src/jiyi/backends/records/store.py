@@ -13,6 +13,7 @@ from jiyi.backends.records.codec import BY_IDS, BY_KEY, SELECT_ENTRY, entry_of
 from jiyi.backends.records.filters import in_scopes, where
 from jiyi.backends.records.schema import ACTIVE
 from jiyi.backends.records.sql import Database, chunks, moment
+from jiyi.model import clock
 from jiyi.model.entry import EntryVersion, MemoryEntry
 from jiyi.model.filters import Filters
 from jiyi.ports import START, Change, Draft, ImportCounts, LogPosition, Tagged, TagPage, TagPosition
@@ -88,7 +89,7 @@ class SqlRecordStore:
         with self._database.read(scopes) as connection:
             for scope in scopes:
                 row = connection.row(BY_KEY, {"scope": scope, "key": key})
-                if row is not None and (entry := entry_of(row)).is_active:
+                if row is not None and (entry := entry_of(row)).is_active and not entry.has_expired(clock.utc_now()):
                     return entry
         return None
 
@@ -107,20 +108,20 @@ class SqlRecordStore:
 
     def admitted(self, ids: Sequence[str], filters: Filters) -> set[str]:
         """Which of these ids the filters admit."""
-        condition, params = where(filters, by_id=True)
+        condition, params = where(filters, self._database.dialect, by_id=True)
         sql = f"SELECT id FROM memory_records WHERE id IN :ids AND {condition}"
         params["ids"] = list(ids)
         return {row[0] for row in self._database.query(sql, params, filters.scopes, prepare=False)}
 
     def matching_ids(self, filters: Filters) -> list[str]:
         """Ids of all entries that the filters admit."""
-        condition, params = where(filters)
+        condition, params = where(filters, self._database.dialect)
         sql = f"SELECT id FROM memory_records WHERE {condition}"
         return [row[0] for row in self._database.query(sql, params, filters.scopes, prepare=False)]
 
     def count(self, filters: Filters) -> int:
         """How many entries the filters admit."""
-        condition, params = where(filters)
+        condition, params = where(filters, self._database.dialect)
         sql = f"SELECT count(*) FROM memory_records WHERE {condition}"
         return int(self._database.query(sql, params, filters.scopes, prepare=False)[0][0])
 
@@ -130,7 +131,7 @@ class SqlRecordStore:
         with self._database.read(filters.scopes) as connection:
             # Scope by scope: each is read in the order of its index, and no further than to the end of the page.
             for scope in filters.scopes:
-                condition, params = where(replace(filters, scopes=(scope,)))
+                condition, params = where(replace(filters, scopes=(scope,)), self._database.dialect)
                 sql = f"SELECT created_at, id FROM memory_records WHERE {condition} ORDER BY created_at DESC, id DESC"
                 places += connection.rows(f"{sql} LIMIT :limit", {**params, "limit": offset + limit})
             ids = [entry_id for _, entry_id in sorted(places, reverse=True)[offset : offset + limit]]

@@ -88,6 +88,19 @@ class ProfileConformance:
         assert [v.entry.content if v.entry else None for v in versions] == ["lives in Turin", "lives in Oslo", None]
         self._soundly(memory)
 
+    def test_where_is_applied_before_the_limit(self, memory: AgentMemory) -> None:
+        memory.store_many(
+            {"key": f"k{i}", "content": f"green tea number {i}", "metadata": {"n": i, "even": i % 2 == 0}}
+            for i in range(120)
+        )
+        found = memory.recall("green tea", 3, where={"n": {"$gte": 117}})
+        assert sorted(e.metadata["n"] for e in found) == [117, 118, 119]
+        assert memory.recall("green tea", where={"n": 7, "even": True}) == []
+        assert _keys(memory.recall("green tea", where={"n": 7})) == ["k7"]
+        assert memory.count(where={"even": True}) == 60
+        assert _keys(memory.list(where={"n": {"$in": [3, 5]}})) == ["k5", "k3"]
+        self._soundly(memory)
+
     def test_what_was_erased_is_nowhere(self, memory: AgentMemory, tmp_path: Path) -> None:
         memory.store("secret", "the word is xyzzy42", tags=["xyzzy42"])
         memory.recall("xyzzy42")

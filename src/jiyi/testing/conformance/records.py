@@ -14,9 +14,9 @@ from jiyi.model.filters import Filters
 from jiyi.ports import Draft, RecordStore
 from jiyi.testing.conformance.examples import (
     ACTOR,
-    FILTERS,
     LOOK_ALIKE_SCOPES,
     NOON,
+    RECORD_FILTERS,
     draft,
     entry,
     full_entry,
@@ -212,13 +212,36 @@ class EntryConformance(StoreFixtures):
     def test_filters_mean_in_the_store_what_they_mean_in_words(self, store: RecordStore) -> None:
         entries = varied_entries()
         store.put([Draft(e) for e in entries], actor=ACTOR)
-        for asked, filters in FILTERS.items():
+        for asked, filters in RECORD_FILTERS.items():
             expected = {e.id for e in entries if filters.admits(e)}
             assert set(store.matching_ids(filters)) == expected, asked
             assert store.admitted([e.id for e in entries], filters) == expected, asked
             assert store.count(filters) == len(expected), asked
             assert {e.id for e in store.page(filters, limit=100, offset=0)} == expected, asked
             assert set(store.fetch([e.id for e in entries], filters)) == expected, asked
+
+    def test_metadata_are_kept_in_every_version_and_in_exports(
+        self, store: RecordStore, other_store: RecordStore
+    ) -> None:
+        first = {"title": "茶", "n": 1.0, "deep": {"list": [None, True, 2**60, -0.5, '\\"\n']}}
+        [one] = store.put([draft("k", "old", metadata=first)], actor=ACTOR)
+        store.put([draft("k", "new", metadata={"title": "tea"}, namespace=("a", "b"))], actor=ACTOR)
+        assert repr(one.metadata) == repr(first)
+        told = [(v.changed, v.entry.metadata if v.entry else None) for v in store.versions("main", "k")]
+        assert told == [((), first), (("content", "metadata", "namespace"), {"title": "tea"})]
+        other_store.import_rows(store.export_rows(None), actor=ACTOR)
+        assert other_store.versions("main", "k") == store.versions("main", "k")
+        assert other_store.get(["main"], "k") == store.get(["main"], "k")
+
+    def test_an_expired_entry_is_seen_at_earlier_times_only(self, store: RecordStore) -> None:
+        [entry] = store.put([draft("k", "x", expires_at=NOON)], actor=ACTOR)
+        before = replace(MAIN, alive_at=NOON - timedelta(microseconds=1))
+        for filters, seen in ((MAIN, []), (replace(MAIN, alive_at=NOON), []), (before, [entry.id])):
+            assert store.matching_ids(filters) == seen
+            assert [e.id for e in store.page(filters, limit=10, offset=0)] == seen
+            assert list(store.fetch([entry.id], filters)) == seen
+            assert store.count(filters) == len(seen)
+        assert store.get(["main"], "k") is None
 
     def test_an_inactive_entry_is_only_seen_by_indexers(self, store: RecordStore) -> None:
         [hidden] = store.put([draft("k", "x", is_active=False)], actor=ACTOR)
@@ -281,7 +304,7 @@ class EntryConformance(StoreFixtures):
         store.put([Draft(e) for e in entries], actor=ACTOR)
         ids = {name: tag_id for tag_id, name in store.tags_since(None).tags}
         asked = [ids["red"], ids["big"]]
-        for condition, filters in FILTERS.items():
+        for condition, filters in RECORD_FILTERS.items():
             expected = {e.id: len({"red", "big"} & set(e.tags)) for e in entries if filters.admits(e)}
             expected = {entry_id: hits for entry_id, hits in expected.items() if hits}
             answer = store.tagged(asked, filters, limit=100)
