@@ -38,7 +38,7 @@ _OTHERS = 40
 _BATCH = 1_000
 
 
-class Given:
+class NumberedVectors:
     """An embedder of texts that are numbers: each has its vector. Likeness comes in groups, as it does in memories."""
 
     def __init__(self, count: int) -> None:
@@ -73,12 +73,14 @@ class Place:
     token: str
     folder: Path
 
-    def open(self, embedder: Given, store_id: str) -> MilvusVectors:
+    def open(self, embedder: NumberedVectors, store_id: str) -> MilvusVectors:
         lock = FileLock(self.folder / "lock", timeout=60)
         return MilvusVectors(self.uri, embedder, store_id, lock=lock, token=self.token, timeout=60)
 
 
-def fill(place: Place, embedder: Given, store: RecordStore, held: Sequence[MemoryEntry], report: Report) -> None:
+def fill(
+    place: Place, embedder: NumberedVectors, store: RecordStore, held: Sequence[MemoryEntry], report: Report
+) -> None:
     """Take all entries in, and wait until Milvus has finished its own indexes."""
     index = place.open(embedder, store.store_id)
     index.rebuild(store)
@@ -105,7 +107,7 @@ async def measure(
     place: Place,
     scope: str,
     index: MilvusVectors,
-    embedder: Given,
+    embedder: NumberedVectors,
     held: Sequence[MemoryEntry],
     questions: int,
     report: Report,
@@ -157,7 +159,7 @@ async def measure(
     )
 
 
-async def compare(place: Place, embedder: Given, size: int, questions: int, report: Report) -> None:
+async def compare(place: Place, embedder: NumberedVectors, size: int, questions: int, report: Report) -> None:
     """All measured scopes in one place."""
     held = entries(size)
     store = build(place.folder / "records", embedder="none", background_indexing=False).store
@@ -175,7 +177,7 @@ async def run(options: argparse.Namespace) -> Path:
     size = options.size or (3_000 if options.quick else 100_000)
     in_file = options.lite or (2_000 if options.quick else 20_000)
     report = Report("milvus", "Vectors in Milvus")
-    embedder = Given(max(size, in_file))
+    embedder = NumberedVectors(max(size, in_file))
     with work_directory(options.work) as folder:
         with MilvusServer() as server:
             place = Place("standalone 2.3", server.uri, server.token, folder / "server")

@@ -1,14 +1,12 @@
-"""Lets every test begin at one moment, whatever the clock of the machine says.
+"""Lets every test begin on a certain date, with more than a day between any two readings of the clock.
 
-    PYTEST_PLUGINS=tests.pretended_clock PRETENDED_NOW=2028-02-29T23:59:59.999999Z pytest -m date_sensitive
+    PYTEST_PLUGINS=tests.pretended_clock PRETENDED_NOW=2028-02-28T12:00:00Z pytest -m date_sensitive
 
-The first time that a test reads jiyi's clock it is that moment, and from then on the clock runs. A test that begins at
-the end of a day therefore sees midnight pass after its first reading. Other processes and the times of files are not
-changed.
+A test that expects two calls to happen on one day fails here, because midnight always passes between them. Other
+processes and the times of files are not changed.
 """
 
 import os
-import time
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -16,23 +14,24 @@ import pytest
 from jiyi.model import clock
 
 VARIABLE = "PRETENDED_NOW"
+# Not 24 hours: the time of day changes as well.
+STEP = timedelta(hours=25)
 
 
 class PretendedClock:
-    """Starts at a moment when it is first read."""
+    """Every reading is a day after the one before."""
 
     def __init__(self, start: datetime) -> None:
         self._start = start
-        self._first_read: float | None = None
+        self._readings = 0
 
     def __call__(self) -> datetime:
-        read = time.monotonic()
-        if self._first_read is None:
-            self._first_read = read
-        return self._start + timedelta(seconds=read - self._first_read)
+        moment = self._start + self._readings * STEP
+        self._readings += 1
+        return moment
 
     def reset(self) -> None:
-        self._first_read = None
+        self._readings = 0
 
 
 pretended = PretendedClock(datetime.fromisoformat(os.environ[VARIABLE]).astimezone(UTC))

@@ -10,7 +10,6 @@ from typing import Any
 
 from hypothesis import settings
 
-from jiyi.model import clock
 from jiyi.model.entry import MemoryEntry
 from jiyi.sync import AgentMemory
 
@@ -22,13 +21,6 @@ QUICK: dict[str, Any] = {
     "llm_retries": 0,
     "time_zone": "UTC",
 }
-
-
-def midday_zone() -> str:
-    """A time zone in which it is about noon: while a test runs there, also in other processes, today stays today."""
-    east = 12 - clock.utc_now().hour
-    # In these names the sign is the other way round.
-    return f"Etc/GMT{-east:+d}"
 
 
 def contents_of(memory: AgentMemory, *, scope: str | None = None) -> list[dict[str, Any]]:

@@ -29,9 +29,10 @@ from jiyi.tools import Toolbox
 if TYPE_CHECKING:
     from jiyi.longterm.forgetting import ForgettingPlan
     from jiyi.longterm.retrieval import Recollections
-    from jiyi.notes.candidates import TakenCandidates
-    from jiyi.notes.curation import Accepted, Proposal
-    from jiyi.notes.import_export import Imported
+    from jiyi.notes.candidates import CandidateReport
+    from jiyi.notes.promotion import Accepted
+    from jiyi.notes.proposals import Proposal
+    from jiyi.notes.workspace_import import Imported
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -68,25 +69,25 @@ def _recollections() -> Recollections:
 
 
 def _imported() -> Imported:
-    from jiyi.notes.import_export import Imported
+    from jiyi.notes.workspace_import import Imported
 
     return Imported()
 
 
-def _taken() -> TakenCandidates:
-    from jiyi.notes.candidates import TakenCandidates
+def _no_candidates() -> CandidateReport:
+    from jiyi.notes.candidates import CandidateReport
 
-    return TakenCandidates()
+    return CandidateReport()
 
 
 def _accepted() -> Accepted:
-    from jiyi.notes.curation import Accepted
+    from jiyi.notes.promotion import Accepted
 
     return Accepted()
 
 
 def _proposal() -> Proposal:
-    from jiyi.notes.curation import Proposal
+    from jiyi.notes.proposals import Proposal
 
     return Proposal(id=new_id(), diff="", text="", base="")
 
@@ -107,7 +108,7 @@ class NoopChat:
         """Returns new ids; the messages are dropped."""
         return [new_id() for _ in messages]
 
-    async def get(self, *, initial_tokens: int = 0) -> ChatWindow:
+    async def get(self, *, initial_tokens: int = 0, max_wait: float | None = None) -> ChatWindow:
         """An empty window."""
         return ChatWindow(token_limit=self.token_limit)
 
@@ -137,6 +138,9 @@ class NoopChat:
         return [FIRST_EPOCH]
 
     put = _returns(ChatInterface.put, new_id)
+    insert_message = _returns(ChatInterface.insert_message, _none)
+    delete_message = _returns(ChatInterface.delete_message, _none)
+    pop_message = _returns(ChatInterface.pop_message, _none)
     reply = _returns(ChatInterface.reply, lambda: Message("assistant", ""))
     get_all = _returns(ChatInterface.get_all, list)
     messages = _returns(ChatInterface.messages, list)
@@ -175,9 +179,11 @@ class NoopNotes:
     import_workspace = _returns(NotesInterface.import_workspace, _imported)
     memory_search = _returns(NotesInterface.memory_search, list)
     call_tool = _returns(NotesInterface.call_tool, dict)
-    take_candidates = _returns(NotesInterface.take_candidates, _taken)
+    take_candidates = _returns(NotesInterface.take_candidates, _no_candidates)
     promote = _returns(NotesInterface.promote, _accepted)
     curate = _returns(NotesInterface.curate, _proposal)
+    reject = _returns(NotesInterface.reject, tuple)
+    set_session_kind = _returns(NotesInterface.set_session_kind, lambda: None)
     accept = _returns(NotesInterface.accept, _accepted)
     scan = _returns(NotesInterface.scan, ScanReport)
     reindex = _returns(NotesInterface.reindex, ScanReport)

@@ -24,10 +24,11 @@ from jiyi.model.message import Message, MessageLike
 from jiyi.model.migration import MigrationReport
 from jiyi.model.note import AppendedNote, NoteFile, NoteHit, NotesContext, NoteText, ScanReport
 from jiyi.model.strength_decay import FadingRules
-from jiyi.notes.candidates import TakenCandidates
-from jiyi.notes.curation import Accepted, Proposal
+from jiyi.notes.candidates import CandidateReport
 from jiyi.notes.entries import PlacedEntry
-from jiyi.notes.import_export import Imported
+from jiyi.notes.promotion import Accepted
+from jiyi.notes.proposals import Proposal
+from jiyi.notes.workspace_import import Imported
 from jiyi.ports import ImportCounts, Progress
 from jiyi.runtime.values import BaseMemory, ConsolidationReport, FeedbackResult, MergeLike, NewMemory
 from jiyi.tools.tool import Tool
@@ -103,6 +104,9 @@ class Memory(Protocol):
         context: int = 0,
         now: datetime | None = None,
         highlights: bool = False,
+        kind: str = "main",
+        min_relevance: float = 0.0,
+        duplicates: bool = False,
     ) -> builtins.list[MemoryEntry]:
         """The entries that answer the query best, best first, each with `relevance_score` and its parts.
 
@@ -111,7 +115,12 @@ class Memory(Protocol):
         higher; `since` and `until` are hard limits. `where` has conditions on the metadata:
         `{"project": "x", "score": {"$gte": 3}}`. With `weights` (α, β, γ) the order is
         α·relevance + β·decay + γ·importance. With `context` each hit has that many entries before and after it in its
-        conversation; with `highlights` its explanation has the positions of the matched words in the content.
+        conversation; with `highlights` its explanation has the positions of the matched words in the content. `kind` is
+        the kind of session that asks: a `group` sees shared notes only, never `MEMORY.md`.
+
+        `relevance_score` is the probability that a hit answers; `confident` says whether it is high enough to rely on,
+        and hits below `min_relevance` are left out. Entries that say what a better hit says are listed in its
+        `other_sources`; with `duplicates` they are hits of their own. Letters that are no words get nothing.
         """
 
     def get(self, key: str, *, scope: str | None = None) -> MemoryEntry | None:
@@ -327,11 +336,29 @@ class Chat:
     def token_limit(self) -> int:
         """How many tokens the window has at most."""
 
-    def put(self, message: MessageLike) -> str:
-        """Add a message; on disk when this returns. Returns its id. No model is asked."""
+    def put(self, message: MessageLike, *, created_at: datetime | None = None) -> str:
+        """Add a message; on disk when this returns. Returns its id. No model is asked.
+
+        It was said at `created_at`, at the time in its own `created_at`, `timestamp`, `create_time` or `date`, or now.
+        """
 
     def put_many(self, messages: Sequence[MessageLike]) -> list[str]:
-        """Add messages in one transaction; returns their ids."""
+        """Add messages in one transaction; returns their ids. Each was said when it says so itself, or now."""
+
+    def insert_message(self, index: int, message: MessageLike) -> None:
+        """Put a message before the one at an index of `get_all()`, as `list.insert` does, in one transaction.
+
+        Summaries and candidates of the messages behind it are withdrawn.
+        """
+
+    def delete_message(self, index: int) -> Message | None:
+        """Take the message at an index of `get_all()` out, in one transaction; `None` when there is none.
+
+        Summaries and candidates of the messages behind it are withdrawn.
+        """
+
+    def pop_message(self) -> Message | None:
+        """Take the newest message out; `None` when there is none."""
 
     def reply(self, message: MessageLike, *, on_text: OnText | None = None) -> Message:
         """Add a message, let the configured model answer it, add the answer and return it.
@@ -340,12 +367,14 @@ class Chat:
         the model does.
         """
 
-    def get(self, *, initial_tokens: int = 0) -> ChatWindow:
+    def get(self, *, initial_tokens: int = 0, max_wait: float | None = 10.0) -> ChatWindow:
         """The messages for the next call of a model: prompts, the summary as a system message, the most recent ones.
 
         Never more than `token_limit` tokens (less `initial_tokens`, which the caller needs for something else), but for
         a newest message that is larger by itself: then `over_limit` is set. When the limit is reached, older messages
-        go under a summary first; if that fails, the oldest are left out of this answer only, and `trouble` says why.
+        go under a summary first, portion by portion, for about `max_wait` seconds (`None`: until all is done); the rest
+        is summarised in the background, and `pending` says how many messages this answer misses and how far that work
+        is. If a summary fails, `trouble` says why.
         """
 
     def get_all(self, *, epoch: int | None = None) -> list[Message]:
@@ -355,34 +384,34 @@ class Chat:
         """The same with the id and the position of each message."""
 
     def reset(self) -> int:
-        """Begin anew; returns the number of the new epoch. What was said before stays readable: `get_all(epoch=…)`."""
+        """Begin a new epoch; returns its number. What was said before stays readable: `get_all(epoch=…)`."""
 
     def compact(self) -> Compaction:
         """Move the older half of the window under a summary now.
 
-        A failure of the model is raised, after it was written down; nothing has changed then.
+        A failure of the model is recorded, then raised; nothing has changed then.
         """
 
     def overflowed(self, error: BaseException | None = None) -> Compaction:
-        """Tell that the model has refused the window as too long, whatever our count said: half of it is compacted."""
+        """Report that the model has refused the window as too long, whatever our count was: half of it is compacted."""
 
     def epochs(self) -> list[Epoch]:
         """The epochs that are there, oldest first; the last one is the current one."""
 
     def delete_epoch(self, epoch: int) -> Erased:
-        """Delete an epoch before the current one for good, with everything that was made of it; returns a receipt."""
+        """Delete an epoch before the current one for good, with everything derived from it; returns a receipt."""
 
     def summaries(self, *, epoch: int | None = None) -> list[Summary]:
-        """The summaries of an epoch, oldest first. Each takes up the one before; the last one is in force."""
+        """The summaries of an epoch, oldest first. Each contains the one before; the last one is in force."""
 
     def expand(self, summary_id: str) -> list[StoredMessage]:
-        """The messages that a summary stands for, with their ids, also those that came to it by earlier summaries."""
+        """The messages that a summary covers, with their ids, those of earlier summaries included."""
 
     def candidates(self, *, state: str | None = "new") -> list[Candidate]:
         """What compactions of this session propose to keep, oldest first; `None` as state means all."""
 
     def status(self) -> ChatStatus:
-        """How the session stands: tokens, the summary in force, the last trouble and when it is tried again."""
+        """The state of the session: tokens, the summary in force, the last trouble and when it is tried again."""
 
 class Notes:
     """The notes of one workspace: `MEMORY.md` and `memory/YYYY-MM-DD.md`, read and edited by people and agents.
@@ -426,7 +455,7 @@ class Notes:
         """
 
     def memory_get(self, path: str, from_line: int = 1, to_line: int | None = None, *, kind: str = "main") -> NoteText:
-        """Lines of a note exactly as they stand in the file, both ends included."""
+        """Lines of a note as they stand in the file, but for comments for programs; both ends included."""
 
     def build_context(self, kind: str = "main", *, now: datetime | None = None) -> NotesContext:
         """What a session begins with: the context files, MEMORY.md (main only), the notes of yesterday and today."""
@@ -440,17 +469,29 @@ class Notes:
         Whose notes and which session come from here, never from the arguments; unknown arguments are refused.
         """
 
-    def take_candidates(self, *, limit: int = 1000) -> TakenCandidates:
+    def set_session_kind(self, session_id: str, kind: str) -> None:
+        """Record the kind of a session. Candidates of a `group` go into the shared notes; all others are `main`."""
+
+    def take_candidates(self, *, limit: int = 1000) -> CandidateReport:
         """Write what compactions of the chats propose to keep into the daily notes, each once, and mark it as taken."""
 
     def promote(self, ids: str | Sequence[str], *, section: str | None = None, move: bool = False) -> Accepted:
-        """Put entries of daily notes into a section of MEMORY.md; with `move` they leave the daily note."""
+        """Put entries of daily notes into a section of MEMORY.md; with `move` they leave the daily note.
+
+        An entry is named by its id; what people wrote by hand by its place, e.g. `memory/2026-11-15.md:12`.
+        """
 
     def curate(self, *, days: int = 7, now: datetime | None = None) -> Proposal:
         """Propose an edit of MEMORY.md from the notes of the last days, as a diff. Nothing is changed."""
 
-    def accept(self, proposal: Proposal | str) -> Accepted:
-        """Apply a proposal (or the one with this id), after a backup. Refused if MEMORY.md has changed since."""
+    def accept(self, proposal: Proposal | str, *, items: Sequence[int] | None = None) -> Accepted:
+        """Apply a proposal (or the one with this id), after a backup. Refused if MEMORY.md has changed since.
+
+        With `items` only those with these numbers; the others wait on.
+        """
+
+    def reject(self, proposal: Proposal | str, *, items: Sequence[int] | None = None) -> tuple[str, ...]:
+        """Drop a proposal, or some of its items. Their texts are returned, and not proposed again."""
 
     def scan(self) -> ScanReport:
         """Look for what has changed in the files and take it in. Every search does this by itself."""
@@ -461,8 +502,11 @@ class Notes:
     def list_files(self) -> list[NoteFile]:
         """Every note file that is known, with what is wrong with it, if anything."""
 
-    def entries_of_day(self, day: date | None = None) -> tuple[str, list[PlacedEntry]]:
-        """The path of a daily note (today's, if no day is named) and the entries in it, in order."""
+    def entries_of_day(self, day: date | None = None, *, kind: str = "main") -> tuple[str, list[PlacedEntry]]:
+        """The path of a daily note (today's, if no day is named) and what is in it, in order.
+
+        Entries, and what people wrote by hand (`by_hand`): list items, paragraphs and headings.
+        """
 
     def watch(self, report: Callable[[ScanReport], None] | None = None) -> None:
         """Follow the files in the background until `unwatch` or the end; `report` is called after each change."""
@@ -516,11 +560,14 @@ class Longterm:
         *,
         domains: Iterable[str] | None = None,
         as_of: datetime | None = None,
+        fused: bool = False,
     ) -> Recollections:
         """The memories that answer best, by α·relevance + β·decay + γ·importance, from all conversations of the user.
 
-        Each has `content`, `importance_score`, `final_score` and `score_parts`, and is touched. Without `domains` the
-        router says where to look. With `as_of` the answer is what stood at that time, and nothing is touched.
+        Relevance is the cosine of question and memory in [0, 1], and `top_k_semantic` is how many the vector search
+        returns; with `fused` it is the relevance of `recall`, by words, meaning and neighbours. Each memory has
+        `content`, `importance_score`, `similarity`, `final_score` and `score_parts`, and is touched. Without `domains`
+        the router says where to look. With `as_of` the answer is what stood at that time, and nothing is touched.
         """
 
     def get_memory_context_for_prompt(

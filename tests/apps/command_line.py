@@ -12,7 +12,6 @@ from typing import Any
 from typer.testing import CliRunner
 
 from jiyi.apps.cli.app import app
-from tests.support import midday_zone
 
 _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
@@ -47,8 +46,6 @@ class CommandLine:
 
     home: Path
     env: dict[str, str] = field(default_factory=dict)
-    zone: str = field(default_factory=midday_zone)
-    """The user's time zone; the default keeps all commands of a test on one day."""
 
     def __call__(self, *words: str, typed: str | bytes = "", **env: str) -> Ended:
         result = CliRunner().invoke(
@@ -78,4 +75,4 @@ class CommandLine:
 
     def _settings(self) -> dict[str, str]:
         # Meaning costs seconds to load; the tests that are about it ask for it.
-        return {"JIYI_HOME": str(self.home), "JIYI_EMBEDDER": "none", "JIYI_TIME_ZONE": self.zone, **self.env}
+        return {"JIYI_HOME": str(self.home), "JIYI_EMBEDDER": "none", "JIYI_TIME_ZONE": "Asia/Shanghai", **self.env}

@@ -21,7 +21,6 @@ def test_what_was_stored_is_recalled(jiyi: CommandLine) -> None:
 
 @pytest.mark.date_sensitive
 def test_store_keeps_category_tags_importance_scope_and_time(jiyi: CommandLine) -> None:
-    jiyi.zone = "Asia/Shanghai"
     words = ["--category", "daily", "--tag", "工作", "--tag", "home", "--importance", "0.9", "--scope", "alice"]
     stored = jiyi("store", "k", "v", *words, "--occurred-at", "2026-05-01 08:00", "--json").data
     assert (stored["category"], stored["tags"], stored["importance_score"]) == ("daily", ["工作", "home"], 0.9)
@@ -63,7 +62,6 @@ def test_recall_keeps_to_category_tag_and_type(jiyi: CommandLine) -> None:
 
 @pytest.mark.date_sensitive
 def test_since_and_until_count_a_day_as_a_whole_in_the_users_time_zone(jiyi: CommandLine) -> None:
-    jiyi.zone = "Asia/Shanghai"
     jiyi("store", "early", "rain", "--occurred-at", "2026-05-01 00:00")
     jiyi("store", "late", "rain", "--occurred-at", "2026-05-01 23:59")
     jiyi("store", "after", "rain", "--occurred-at", "2026-05-02 00:00")

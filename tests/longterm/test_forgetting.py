@@ -31,7 +31,6 @@ def fill(memory: AgentMemory, clock: FakeClock, **more: Any) -> None:
     )
 
 
-@pytest.mark.date_sensitive
 def test_what_has_faded_goes_and_the_rest_stays(room: AgentMemory, clock: FakeClock) -> None:
     fill(room, clock)
     clock.advance(days=18)
@@ -46,7 +45,6 @@ def test_what_has_faded_goes_and_the_rest_stays(room: AgentMemory, clock: FakeCl
     assert room.longterm.cleanup_forgotten_memories("alice") == 0
 
 
-@pytest.mark.date_sensitive
 def test_a_dry_run_tells_when_each_will_fall(room: AgentMemory, clock: FakeClock) -> None:
     fill(room, clock)
     plan = room.longterm.cleanup_forgotten_memories("alice", dry_run=True)
@@ -58,7 +56,6 @@ def test_a_dry_run_tells_when_each_will_fall(room: AgentMemory, clock: FakeClock
     assert room.longterm.cleanup_forgotten_memories("alice") == 5
 
 
-@pytest.mark.date_sensitive
 def test_recalled_memories_last_longer(room: AgentMemory, clock: FakeClock) -> None:
     room.store("used", "drinks green tea", scope="alice", domain=DOMAIN)
     room.store("unused", "owns a violin", scope="alice", domain=DOMAIN)

@@ -24,7 +24,6 @@ def reflections(memory: AgentMemory) -> list[str]:
     return [entry.id for entry in memory.list(scope="alice", memory_types="reflection")]
 
 
-@pytest.mark.date_sensitive
 def test_it_needs_importance_two_facts_and_patience(room: AgentMemory, clock: FakeClock) -> None:
     attempt = room.longterm.try_generate_reflection
     assert attempt("alice", "c") is None

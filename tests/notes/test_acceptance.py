@@ -6,6 +6,7 @@ import pytest
 
 from jiyi.errors import InvalidInputError
 from jiyi.notes import entries
+from jiyi.notes.candidates import entry_id_of
 from jiyi.notes.markdown import lines_of
 from tests.notes.conftest import Desk
 
@@ -115,10 +116,10 @@ def test_section_5_candidates_carry_content_and_source_and_are_written_by_memory
     desk.notes.take_candidates()
     day = candidate.created_at.astimezone(desk.memory.settings.zone).date()
     written = {p.entry.id: p.entry for p in entries.parse(lines_of(desk.read(f"memory/{day}.md")))}
-    entry = written[candidate.id]
+    entry = written[entry_id_of(candidate)]
     assert entry.text == candidate.content
     assert "s-1" in entry.source
-    assert candidate.first_message_id in entry.source
+    assert f"#{candidate.first_position}" in entry.source
 
 
 def test_section_5_what_was_flushed_is_part_of_the_loop_of_retrieval(desk: Desk) -> None:

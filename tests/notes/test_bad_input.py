@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from jiyi.errors import ConfigError, InvalidInputError, NotesError
-from jiyi.notes.decoding import UndecodableError, decode
+from jiyi.notes.text_encoding import UndecodableError, decode
 from jiyi.sync import AgentMemory
 from tests.notes.conftest import Desk, OpenDesk
 from tests.support import QUICK
@@ -76,7 +76,7 @@ def test_links_are_not_followed_and_reported_by_name(desk: Desk, tmp_path: Path)
     (desk.root / "MEMORY.md").symlink_to(tmp_path / "secret.md")
     assert desk.found("zebra") == ["zebra inside"]
     problems = {problem.path: problem.reason for problem in desk.notes.scan().problems}
-    assert set(problems) == {"MEMORY.md", "memory/link.md", "memory/loop.md"}
+    assert set(problems) == {"MEMORY.md", "memory/link.md", "memory/loop.md", "memory/folder"}
     assert all("link" in reason for reason in problems.values())
     for path in ("memory/link.md", "memory/loop.md", "memory/folder/b.md", "MEMORY.md"):
         with pytest.raises(InvalidInputError, match=r"link|no folder"):

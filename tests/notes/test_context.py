@@ -92,7 +92,7 @@ def test_the_newest_entry_is_there_whole_as_long_as_it_fits(open_desk: OpenDesk)
     desk.notes.memory_append("old " * 300, at=NOW)
     desk.notes.memory_append("new one\n\nwith\n```\na fence", at=NOW)
     [layer] = desk.notes.build_context(now=NOW).layers
-    assert "  new one\n\n  with\n  ```\n  a fence" in layer.text
+    assert "- **12:00** new one\n\n  with\n  ```\n  a fence" in layer.text
     assert "old old" not in layer.text
 
 
@@ -109,8 +109,8 @@ def test_a_budget_that_is_too_small_for_anything_is_still_kept(open_desk: OpenDe
 def test_comments_for_programs_cost_no_tokens(desk: Desk) -> None:
     desk.notes.memory_append("kept", at=NOW)
     [layer] = desk.notes.build_context(now=NOW).layers
-    assert "jiyi id=" not in layer.text
-    assert "- **12:00**\n  kept" in layer.text
+    assert "<!-- jiyi" not in layer.text
+    assert "- **12:00** kept" in layer.text
 
 
 def test_no_text_can_end_its_own_fence(desk: Desk) -> None:

@@ -39,7 +39,7 @@ def test_a_natural_question_in_chinese_finds_the_note(desk: Desk) -> None:
     hit = desk.notes.memory_search("请问我之前记的龙井应该用多少度的水来泡呢？")[0]
     assert (hit.place, hit.heading, hit.date) == ("memory/tea.md:3-5", "Tea › 龙井", None)
     assert hit.content == "## 龙井\n\n杭州的龙井茶要用八十度的水。"
-    assert hit.score == pytest.approx(sum(hit.score_parts.values()))
+    assert 0 < hit.score <= 1
     assert hit.score_parts["words"] > 0
 
 

@@ -67,7 +67,7 @@ def test_a_table_that_somebody_has_locked_is_told_and_nothing_is_changed(
 ) -> None:
     with psycopg.connect(postgres_url) as other:
         other.execute("LOCK TABLE memory_records IN EXCLUSIVE MODE")
-        with pytest.raises(StoreBusyError, match=r"a lock was held by somebody else.*try again"):
+        with pytest.raises(StoreBusyError, match=r"a lock was held by another session.*try again"):
             put(store, "k")
         assert store.count(MAIN) == 0
         other.rollback()

@@ -125,7 +125,7 @@ def test_saving_again_and_going_on_makes_nothing_twice(memory: AgentMemory) -> N
     for length in (1, 2, 3, 3, 3):
         memory.save_conversation_history("s", talk[:length])
         memory.drain()
-    hits = memory.recall("heron", 50)
+    hits = memory.recall("heron", 50, duplicates=True)
     assert sorted(hit.position for hit in hits) == [0, 1, 2]
     assert memory.count(memory_types="message") == 3
 

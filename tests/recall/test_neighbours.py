@@ -80,7 +80,7 @@ def test_the_answer_next_to_the_matching_question_is_found(memory: AgentMemory) 
     memory.store_many(
         {"key": f"noise{n}", "content": f"the shopping list number {n}", "scope": scope} for n in range(30)
     )
-    hits = memory.recall("blue kayak", 3, scope=scope, mode="keyword")
+    hits = memory.recall("blue kayak", 4, scope=scope, mode="keyword")
     assert {"1", "2"} <= set(keys(hits))
     answer = by_key(hits)["2"].score_parts
     assert answer["words"] == 0
@@ -248,7 +248,7 @@ def test_context_skips_what_was_forgotten_and_goes_on_behind_it(memory: AgentMem
 def test_context_of_a_long_conversation_is_what_stands_around_each_hit(memory: AgentMemory) -> None:
     """Long conversations are read around each hit only; two hits may stand close together or far apart."""
     scope = fresh_scope()
-    special = {3: "a heron", 5: "a heron again", 120: "the third heron", 199: "the last heron"}
+    special = {3: "a heron", 5: "another heron flies", 120: "the third heron", 199: "the last heron"}
     messages = [{"role": "user", "content": special.get(n, f"turn number {n}")} for n in range(200)]
     memory.save_conversation_history("long", messages, scope=scope)
     hits = memory.recall("heron", 4, scope=scope, mode="keyword", context=2)

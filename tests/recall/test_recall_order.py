@@ -249,7 +249,7 @@ def test_what_was_said_twice_at_the_same_time_comes_in_the_order_of_the_conversa
     for messages in (said[1:], said):  # the second time the places of all of them change
         shared.save_conversation_history("B", messages, scope=scope)
         shared.save_conversation_history("A", messages, scope=scope)
-    hits = shared.recall("boat", 6, scope=scope, mode="semantic")
+    hits = shared.recall("boat", 6, scope=scope, mode="semantic", duplicates=True)
     equal = [(hit.conversation_id, hit.position) for hit in hits if hit.relevance_score == hits[1].relevance_score]
     assert equal == sorted(equal)
     assert len(equal) > 1

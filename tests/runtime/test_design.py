@@ -371,7 +371,6 @@ def test_feedback_that_breaks_off_leaves_nothing_behind(memory: AgentMemory, mon
     assert runtime.feedback(**order).repeated is False
 
 
-@pytest.mark.date_sensitive
 def test_consolidation_leaves_alone_what_is_not_of_the_runtime(memory: AgentMemory) -> None:
     from datetime import timedelta
 
@@ -399,7 +398,6 @@ def test_very_many_that_say_the_same_become_one_at_once(open_memory: OpenMemory)
     assert runtime.consolidate_memories().groups == 0
 
 
-@pytest.mark.date_sensitive
 def test_answers_to_requests_are_not_kept_for_ever(open_memory: OpenMemory) -> None:
     from datetime import timedelta
 

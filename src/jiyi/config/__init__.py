@@ -17,7 +17,7 @@ from typing import Any
 from jiyi.config import parse
 from jiyi.config.parse import NestedError, Persistence, setting
 from jiyi.errors import ConfigError
-from jiyi.model.address import EMBEDDED, is_postgres, masked
+from jiyi.model.address import EMBEDDED, is_postgres_url, mask_passwords
 from jiyi.model.limits import Limits
 
 ROOT_KEY = "memory"
@@ -103,6 +103,18 @@ class Settings:
         None, parse.optional_whole(1, 1 << 16), "the length of the vectors; needed for models that are not well known"
     )
     embedding_batch: int = setting(10, parse.whole(1, 10_000), "how many texts are embedded in one request")
+    reranker: str = setting(
+        "none",
+        parse.choice("none", "openai-compatible", "cohere-style", "fastembed", "sentence-transformers"),
+        "the reranker: none, openai-compatible, cohere-style, fastembed or sentence-transformers",
+    )
+    reranker_base_url: str | None = setting(None, parse.web_address, "the address of the reranking server")
+    reranker_model: str | None = setting(None, parse.optional_text, "the name of the reranking model")
+    reranker_api_key: str | None = setting(None, parse.optional_text, "the key for the reranking server", secret=True)
+    reranker_timeout: float = setting(
+        10.0, parse.number(0.001, 3_600), "how long a recall waits for the reranker, in seconds"
+    )
+    rerank_candidates: int = setting(30, parse.whole(1, 1_000), "how many of the best hits are reranked")
     enable_simple_memory: bool = setting(
         False, parse.flag, "records and tags only: no embedder, no text index, no vectors"
     )
@@ -189,7 +201,7 @@ class Settings:
     @property
     def place(self) -> str:
         """Where the memories are, for messages: the data directory, or the address without its password."""
-        return str(self.path) if self.storage == EMBEDDED else masked(self.storage)
+        return str(self.path) if self.storage == EMBEDDED else mask_passwords(self.storage)
 
     @property
     def milvus_address(self) -> str:
@@ -236,7 +248,7 @@ def load_settings(
     env = os.environ if environment is None else environment
     values: dict[str, Any] = {}
     from_environment = _from_environment(env)
-    if is_postgres(path):
+    if is_postgres_url(path):
         if arguments.setdefault("storage", path) != path:
             raise ConfigError("the records have two addresses: one given as the path, another one as storage")
     elif path is not None:
@@ -280,6 +292,12 @@ def _check_combinations(settings: Settings) -> Settings:
             "openai-compatible": ("embedding_base_url", "embedding_model"),
             "fastembed": ("embedding_model",),
             "sentence-transformers": ("embedding_model",),
+        },
+        "reranker": {
+            "openai-compatible": ("reranker_base_url", "reranker_model"),
+            "cohere-style": ("reranker_base_url", "reranker_model"),
+            "fastembed": ("reranker_model",),
+            "sentence-transformers": ("reranker_model",),
         },
     }
     for name, choices in needed.items():
@@ -330,7 +348,7 @@ def _from_file(path: Path) -> dict[str, Any]:
         mark = getattr(error, "problem_mark", None)
         line = f", line {mark.line + 1}" if mark is not None else ""
         reason = getattr(error, "problem", None) or getattr(error, "reason", None) or "it cannot be read"
-        raise ConfigError(f"{path}{line}: not valid YAML: {masked(reason)}") from None
+        raise ConfigError(f"{path}{line}: not valid YAML: {mask_passwords(reason)}") from None
     if data is None:
         return {}
     if not isinstance(data, dict):
@@ -390,4 +408,4 @@ def _shown(name: str, value: Any) -> str:
     """A value for a message: secrets are not shown."""
     if value is not None and _FIELDS[name].metadata["secret"]:
         return "'***'"
-    return masked(repr(value))
+    return mask_passwords(repr(value))

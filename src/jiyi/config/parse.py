@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from jiyi.errors import InvalidScopeError
-from jiyi.model.address import EMBEDDED, check_postgres, is_postgres, masked
+from jiyi.model.address import EMBEDDED, check_postgres_url, is_postgres_url, mask_passwords
 from jiyi.model.scope import check_scope, scope_problem
 
 Parse: TypeAlias = Callable[[Any], Any]
@@ -123,11 +123,11 @@ def storage(value: Any) -> str:
     """The embedded profile, or the address of a database."""
     if value in (None, "", EMBEDDED):
         return EMBEDDED
-    if not is_postgres(value):
+    if not is_postgres_url(value):
         raise ValueError(
             f"{EMBEDDED}, or the address of a PostgreSQL database such as postgresql://user@host/database, is needed"
         )
-    return check_postgres(value)
+    return check_postgres_url(value)
 
 
 def milvus_uri(value: Any) -> str | None:
@@ -177,7 +177,7 @@ def persistence(value: Any) -> Persistence | None:
         try:
             found[key] = _PERSISTENCE[key](part)
         except ValueError as error:
-            raise NestedError(key, f"{masked(repr(part))} is not valid: {error}") from None
+            raise NestedError(key, f"{mask_passwords(repr(part))} is not valid: {error}") from None
     if found.get("backend") == "redis" and not found.get("connection_string"):
         raise NestedError("backend", "redis needs a connection_string such as redis://localhost:6379")
     return Persistence(**found)
@@ -200,7 +200,7 @@ class Persistence:
     connection_string: str | None = None
 
     def __repr__(self) -> str:
-        address = None if self.connection_string is None else masked(self.connection_string)
+        address = None if self.connection_string is None else mask_passwords(self.connection_string)
         return f"Persistence(enabled={self.enabled}, backend={self.backend!r}, connection_string={address!r})"
 
     def to_dict(self) -> dict[str, Any]:

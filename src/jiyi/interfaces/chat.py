@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from datetime import datetime
 
     from jiyi.chat.compaction import Compaction
     from jiyi.chat.reply import OnText
@@ -42,12 +43,33 @@ class ChatInterface(Protocol):
         """How many tokens the window has at most."""
         ...
 
-    async def put(self, message: MessageLike) -> str:
-        """Add a message; on disk when this returns. Returns its id. No model is asked."""
+    async def put(self, message: MessageLike, *, created_at: datetime | None = None) -> str:
+        """Add a message; on disk when this returns. Returns its id. No model is asked.
+
+        It was said at `created_at`, at the time in its own `created_at`, `timestamp`, `create_time` or `date`, or now.
+        """
         ...
 
     async def put_many(self, messages: Sequence[MessageLike]) -> list[str]:
-        """Add messages in one transaction; returns their ids."""
+        """Add messages in one transaction; returns their ids. Each was said when it says so itself, or now."""
+        ...
+
+    async def insert_message(self, index: int, message: MessageLike) -> None:
+        """Put a message before the one at an index of `get_all()`, as `list.insert` does, in one transaction.
+
+        Summaries and candidates of the messages behind it are withdrawn.
+        """
+        ...
+
+    async def delete_message(self, index: int) -> Message | None:
+        """Take the message at an index of `get_all()` out, in one transaction; `None` when there is none.
+
+        Summaries and candidates of the messages behind it are withdrawn.
+        """
+        ...
+
+    async def pop_message(self) -> Message | None:
+        """Take the newest message out; `None` when there is none."""
         ...
 
     async def reply(self, message: MessageLike, *, on_text: OnText | None = None) -> Message:
@@ -58,12 +80,14 @@ class ChatInterface(Protocol):
         """
         ...
 
-    async def get(self, *, initial_tokens: int = 0) -> ChatWindow:
+    async def get(self, *, initial_tokens: int = 0, max_wait: float | None = 10.0) -> ChatWindow:
         """The messages for the next call of a model: prompts, the summary as a system message, the most recent ones.
 
         Never more than `token_limit` tokens (less `initial_tokens`, which the caller needs for something else), but for
         a newest message that is larger by itself: then `over_limit` is set. When the limit is reached, older messages
-        go under a summary first; if that fails, the oldest are left out of this answer only, and `trouble` says why.
+        go under a summary first, portion by portion, for about `max_wait` seconds (`None`: until all is done); the rest
+        is summarised in the background, and `pending` says how many messages this answer misses and how far that work
+        is. If a summary fails, `trouble` says why.
         """
         ...
 
@@ -76,18 +100,18 @@ class ChatInterface(Protocol):
         ...
 
     async def reset(self) -> int:
-        """Begin anew; returns the number of the new epoch. What was said before stays readable: `get_all(epoch=…)`."""
+        """Begin a new epoch; returns its number. What was said before stays readable: `get_all(epoch=…)`."""
         ...
 
     async def compact(self) -> Compaction:
         """Move the older half of the window under a summary now.
 
-        A failure of the model is raised, after it was written down; nothing has changed then.
+        A failure of the model is recorded, then raised; nothing has changed then.
         """
         ...
 
     async def overflowed(self, error: BaseException | None = None) -> Compaction:
-        """Tell that the model has refused the window as too long, whatever our count said: half of it is compacted."""
+        """Report that the model has refused the window as too long, whatever our count was: half of it is compacted."""
         ...
 
     async def epochs(self) -> list[Epoch]:
@@ -95,15 +119,15 @@ class ChatInterface(Protocol):
         ...
 
     async def delete_epoch(self, epoch: int) -> Erased:
-        """Delete an epoch before the current one for good, with everything that was made of it; returns a receipt."""
+        """Delete an epoch before the current one for good, with everything derived from it; returns a receipt."""
         ...
 
     async def summaries(self, *, epoch: int | None = None) -> list[Summary]:
-        """The summaries of an epoch, oldest first. Each takes up the one before; the last one is in force."""
+        """The summaries of an epoch, oldest first. Each contains the one before; the last one is in force."""
         ...
 
     async def expand(self, summary_id: str) -> list[StoredMessage]:
-        """The messages that a summary stands for, with their ids, also those that came to it by earlier summaries."""
+        """The messages that a summary covers, with their ids, those of earlier summaries included."""
         ...
 
     async def candidates(self, *, state: str | None = "new") -> list[Candidate]:
@@ -111,5 +135,5 @@ class ChatInterface(Protocol):
         ...
 
     async def status(self) -> ChatStatus:
-        """How the session stands: tokens, the summary in force, the last trouble and when it is tried again."""
+        """The state of the session: tokens, the summary in force, the last trouble and when it is tried again."""
         ...

@@ -67,11 +67,14 @@ class LongtermInterface(Protocol):
         *,
         domains: Iterable[str] | None = None,
         as_of: datetime | None = None,
+        fused: bool = False,
     ) -> Recollections:
         """The memories that answer best, by α·relevance + β·decay + γ·importance, from all conversations of the user.
 
-        Each has `content`, `importance_score`, `final_score` and `score_parts`, and is touched. Without `domains` the
-        router says where to look. With `as_of` the answer is what stood at that time, and nothing is touched.
+        Relevance is the cosine of question and memory in [0, 1], and `top_k_semantic` is how many the vector search
+        returns; with `fused` it is the relevance of `recall`, by words, meaning and neighbours. Each memory has
+        `content`, `importance_score`, `similarity`, `final_score` and `score_parts`, and is touched. Without `domains`
+        the router says where to look. With `as_of` the answer is what stood at that time, and nothing is touched.
         """
         ...
 

@@ -89,6 +89,9 @@ class Memory(Protocol):
         context: int = 0,
         now: datetime | None = None,
         highlights: bool = False,
+        kind: str = "main",
+        min_relevance: float = 0.0,
+        duplicates: bool = False,
     ) -> builtins.list[MemoryEntry]:
         """The entries that answer the query best, best first, each with `relevance_score` and its parts.
 
@@ -97,7 +100,12 @@ class Memory(Protocol):
         higher; `since` and `until` are hard limits. `where` has conditions on the metadata:
         `{"project": "x", "score": {"$gte": 3}}`. With `weights` (α, β, γ) the order is
         α·relevance + β·decay + γ·importance. With `context` each hit has that many entries before and after it in its
-        conversation; with `highlights` its explanation has the positions of the matched words in the content.
+        conversation; with `highlights` its explanation has the positions of the matched words in the content. `kind` is
+        the kind of session that asks: a `group` sees shared notes only, never `MEMORY.md`.
+
+        `relevance_score` is the probability that a hit answers; `confident` says whether it is high enough to rely on,
+        and hits below `min_relevance` are left out. Entries that say what a better hit says are listed in its
+        `other_sources`; with `duplicates` they are hits of their own. Letters that are no words get nothing.
         """
         ...
 

@@ -11,10 +11,11 @@ if TYPE_CHECKING:
     from typing import Any
 
     from jiyi.model.note import AppendedNote, NoteFile, NoteHit, NotesContext, NoteText, ScanReport
-    from jiyi.notes.candidates import TakenCandidates
-    from jiyi.notes.curation import Accepted, Proposal
+    from jiyi.notes.candidates import CandidateReport
     from jiyi.notes.entries import PlacedEntry
-    from jiyi.notes.import_export import Imported
+    from jiyi.notes.promotion import Accepted
+    from jiyi.notes.proposals import Proposal
+    from jiyi.notes.workspace_import import Imported
     from jiyi.ports import Progress
 
 
@@ -65,7 +66,7 @@ class NotesInterface(Protocol):
     async def memory_get(
         self, path: str, from_line: int = 1, to_line: int | None = None, *, kind: str = "main"
     ) -> NoteText:
-        """Lines of a note exactly as they stand in the file, both ends included."""
+        """Lines of a note as they stand in the file, but for comments for programs; both ends included."""
         ...
 
     async def build_context(self, kind: str = "main", *, now: datetime | None = None) -> NotesContext:
@@ -83,20 +84,34 @@ class NotesInterface(Protocol):
         """
         ...
 
-    async def take_candidates(self, *, limit: int = 1000) -> TakenCandidates:
+    async def set_session_kind(self, session_id: str, kind: str) -> None:
+        """Record the kind of a session. Candidates of a `group` go into the shared notes; all others are `main`."""
+        ...
+
+    async def take_candidates(self, *, limit: int = 1000) -> CandidateReport:
         """Write what compactions of the chats propose to keep into the daily notes, each once, and mark it as taken."""
         ...
 
     async def promote(self, ids: str | Sequence[str], *, section: str | None = None, move: bool = False) -> Accepted:
-        """Put entries of daily notes into a section of MEMORY.md; with `move` they leave the daily note."""
+        """Put entries of daily notes into a section of MEMORY.md; with `move` they leave the daily note.
+
+        An entry is named by its id; what people wrote by hand by its place, e.g. `memory/2026-11-15.md:12`.
+        """
         ...
 
     async def curate(self, *, days: int = 7, now: datetime | None = None) -> Proposal:
         """Propose an edit of MEMORY.md from the notes of the last days, as a diff. Nothing is changed."""
         ...
 
-    async def accept(self, proposal: Proposal | str) -> Accepted:
-        """Apply a proposal (or the one with this id), after a backup. Refused if MEMORY.md has changed since."""
+    async def accept(self, proposal: Proposal | str, *, items: Sequence[int] | None = None) -> Accepted:
+        """Apply a proposal (or the one with this id), after a backup. Refused if MEMORY.md has changed since.
+
+        With `items` only those with these numbers; the others wait on.
+        """
+        ...
+
+    async def reject(self, proposal: Proposal | str, *, items: Sequence[int] | None = None) -> tuple[str, ...]:
+        """Drop a proposal, or some of its items. Their texts are returned, and not proposed again."""
         ...
 
     async def scan(self) -> ScanReport:
@@ -111,8 +126,11 @@ class NotesInterface(Protocol):
         """Every note file that is known, with what is wrong with it, if anything."""
         ...
 
-    async def entries_of_day(self, day: date | None = None) -> tuple[str, list[PlacedEntry]]:
-        """The path of a daily note (today's, if no day is named) and the entries in it, in order."""
+    async def entries_of_day(self, day: date | None = None, *, kind: str = "main") -> tuple[str, list[PlacedEntry]]:
+        """The path of a daily note (today's, if no day is named) and what is in it, in order.
+
+        Entries, and what people wrote by hand (`by_hand`): list items, paragraphs and headings.
+        """
         ...
 
     async def watch(self, report: Callable[[ScanReport], None] | None = None) -> None:

@@ -28,6 +28,7 @@ from jiyi.model.forgetting_curve import (
 from jiyi.model.job import JobDraft
 from jiyi.model.limits import Limits, check_whole
 from jiyi.model.message import Message
+from jiyi.model.relevance import MIN_RELEVANCE
 from jiyi.model.scope import check_scope
 from jiyi.model.scoring import DECAY_RATE, final_weights
 
@@ -119,11 +120,14 @@ class Longterm:
         *,
         domains: Iterable[str] | None = None,
         as_of: datetime | None = None,
+        fused: bool = False,
     ) -> Recollections:
         """The memories that answer best, by α·relevance + β·decay + γ·importance, from all conversations of the user.
 
-        Each has `content`, `importance_score`, `final_score` and `score_parts`, and is touched. Without `domains` the
-        router says where to look. With `as_of` the answer is what stood at that time, and nothing is touched.
+        Relevance is the cosine of question and memory in [0, 1], and `top_k_semantic` is how many the vector search
+        returns; with `fused` it is the relevance of `recall`, by words, meaning and neighbours. Each memory has
+        `content`, `importance_score`, `similarity`, `final_score` and `score_parts`, and is touched. Without `domains`
+        the router says where to look. With `as_of` the answer is what stood at that time, and nothing is touched.
         """
         limits = self._limits
         hits = await self._run(
@@ -135,6 +139,7 @@ class Longterm:
             limit=check_whole(top_k_final, "top_k_final", 1, limits.max_results),
             domains=None if domains is None else check_domains(domains if isinstance(domains, str) else list(domains)),
             as_of=None if as_of is None else clock.require_aware(as_of, "as_of"),
+            fused=bool(fused),
         )
         if hits and as_of is None:
             # The answer does not wait for the disk; whatever is asked next does.
@@ -146,7 +151,8 @@ class Longterm:
     ) -> str:
         """The block 【长期记忆】 for a prompt, fenced, attributed, inside the budget; empty when there is nothing."""
         budget = check_whole(token_budget, "token_budget", 1, 1 << 30)
-        hits = await self.retrieve_relevant_memories(user_id, query, top_k_final=top_k_final)
+        found = await self.retrieve_relevant_memories(user_id, query, top_k_final=top_k_final)
+        hits = [hit for hit in found if (hit.relevance_score or 0.0) >= MIN_RELEVANCE]
         return await self._run(
             build_context,
             hits,

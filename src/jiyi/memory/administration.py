@@ -101,6 +101,11 @@ class Administration(MemoryBase):
         for index in self._components.indexes:
             await self._run(index.rebuild, self._store, progress=progress)
 
+    def _reranker_usage(self) -> dict[str, Any]:
+        """What the reranker was asked so far, if there is one."""
+        reranker = getattr(self._components.engine, "reranker", None)
+        return {} if reranker is None else {"reranker": reranker.usage.to_dict()}
+
     async def doctor(self) -> dict[str, Any]:
         """Versions, sizes, index lag, problems and what to do about them."""
         from jiyi.indexing.doctor import examine
@@ -115,7 +120,7 @@ class Administration(MemoryBase):
             components.chats,
             jobs=self._lt.jobs,
             worker=components.worker,
-            usage=self._lt.models.usage(),
+            usage=self._lt.models.usage() | self._reranker_usage(),
         )
         facts["note_problems"] = []
         if self._settings.enable_simple_memory:

@@ -75,7 +75,7 @@ class AgentMemory(KeyedMemory, Conversations, Administration):
         The notes belong to the scope that the memory was opened with; another scope gets no tools for them. `kind` is
         the kind of session that asks: a `group` sees shared notes only.
         """
-        from jiyi.notes.service import check_kind
+        from jiyi.notes.visibility import check_kind
         from jiyi.tools import notes_tools, runtime_tools
 
         own, settings = self._scope(scope), self._settings

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import logging
+from collections.abc import Callable
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
-from jiyi.errors import SimpleModeError
+from jiyi.errors import JiyiError, SimpleModeError
 from jiyi.execution import BlockingCalls, Lazy, Pace
 from jiyi.model import clock
 from jiyi.model.address import EMBEDDED
@@ -17,6 +19,10 @@ if TYPE_CHECKING:
     from jiyi.longterm.dependencies import LongtermDeps
     from jiyi.notes.service import NotesService
     from jiyi.runtime import MemoryRuntime
+
+_log = logging.getLogger("jiyi.notes")
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 class MemoryBase:
@@ -40,6 +46,8 @@ class MemoryBase:
         self._chat_deps: Lazy[ChatDeps] = Lazy(self._new_chat_deps)
         if components.worker is not None:
             self._lt.runner.learn = self._make_longterm
+            if settings.workspace is not None and settings.note_candidates and not settings.enable_simple_memory:
+                components.worker.when_idle = self._take_candidates
             components.worker.start()
 
     def _notes_service(self) -> NotesService:
@@ -80,6 +88,20 @@ class MemoryBase:
         """Tell the background indexer that there are new changes."""
         if self._components.indexer is not None:
             self._components.indexer.notify()
+
+    def _take_candidates(self) -> None:
+        """Write what chats propose to keep into the notes; called by the job worker."""
+        try:
+            self._notes_service().keep_up()
+        except JiyiError as error:
+            _log.warning("candidates of chats were not written into notes: %s", error)
+
+    async def _run_compaction(self, function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
+        """Call what may compact a chat, and wake the worker: there may be candidates for the notes."""
+        try:
+            return await self._calls.run_model(function, *args, **kwargs)
+        finally:
+            self._queued()
 
     def _queued(self) -> None:
         """Tell the job worker that there are new jobs."""

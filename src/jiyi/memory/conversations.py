@@ -79,7 +79,7 @@ class Conversations(MemoryBase):
         summary; `count_tokens` counts the tokens of a text as your model does.
         """
         from jiyi.chat import Chat, ChatService, make_budget
-        from jiyi.chat.overrides import own_parts
+        from jiyi.chat.overrides import with_overrides
 
         settings = self._settings
         limit = settings.token_limit if token_limit is None else token_limit
@@ -90,9 +90,9 @@ class Conversations(MemoryBase):
         prompt = settings.summarize_prompt if summarize_prompt is None else self._limits.check_content(summarize_prompt)
         deps = self._chat_deps()
         if summarizer is not None or count_tokens is not None:
-            deps = own_parts(deps, summarizer, count_tokens)
+            deps = with_overrides(deps, summarizer, count_tokens)
         service = ChatService(deps, self._scope(scope), self._session(session_id), budget, prompt)
-        return Chat(service, self._run, self._run_short, self._calls.run_model, self._written, self._components.model)
+        return Chat(service, self._run, self._run_short, self._run_compaction, self._written, self._components.model)
 
     async def candidates(
         self,

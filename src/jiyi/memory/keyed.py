@@ -12,6 +12,7 @@ from jiyi.model import clock
 from jiyi.model.entry import MESSAGE_TYPE, EntryVersion, MemoryEntry
 from jiyi.model.filters import Filters, make_filters
 from jiyi.model.limits import check_whole
+from jiyi.model.relevance import check_min_relevance
 from jiyi.model.scope import visible_scopes
 from jiyi.model.scoring import DECAY_RATE, final_weights
 from jiyi.ports import Draft, Progress
@@ -102,6 +103,9 @@ class KeyedMemory(MemoryBase):
         context: int = 0,
         now: datetime | None = None,
         highlights: bool = False,
+        kind: str = "main",
+        min_relevance: float = 0.0,
+        duplicates: bool = False,
     ) -> list[MemoryEntry]:
         """The entries that answer the query best, best first, each with `relevance_score` and its parts.
 
@@ -110,8 +114,16 @@ class KeyedMemory(MemoryBase):
         higher; `since` and `until` are hard limits. `where` has conditions on the metadata:
         `{"project": "x", "score": {"$gte": 3}}`. With `weights` (α, β, γ) the order is
         α·relevance + β·decay + γ·importance. With `context` each hit has that many entries before and after it in its
-        conversation; with `highlights` its explanation has the positions of the matched words in the content.
+        conversation; with `highlights` its explanation has the positions of the matched words in the content. `kind` is
+        the kind of session that asks: a `group` sees shared notes only, never `MEMORY.md`.
+
+        `relevance_score` is the probability that a hit answers; `confident` says whether it is high enough to rely on,
+        and hits below `min_relevance` are left out. Entries that say what a better hit says are listed in its
+        `other_sources`; with `duplicates` they are hits of their own. Letters that are no words get nothing.
         """
+        from jiyi.notes.visibility import check_kind
+
+        check_kind(kind)
         text = self._limits.check_query(query)
         count = self._limits.check_limit(limit)
         filters = make_filters(
@@ -133,9 +145,11 @@ class KeyedMemory(MemoryBase):
             context=check_whole(context, "context", 0, 50),
             now=None if now is None else clock.require_aware(now, "now"),
             highlights=bool(highlights),
+            min_relevance=check_min_relevance(min_relevance),
+            duplicates=bool(duplicates),
         )
         if self._includes_notes(filters):
-            return await self._run(self._notes_service().recall_with_notes, request)
+            return await self._run(self._notes_service().searcher.recall_with_notes, request, kind)
         return await self._run(self._components.engine.answer, request)
 
     async def get(self, key: str, *, scope: str | None = None) -> MemoryEntry | None:

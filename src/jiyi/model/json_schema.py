@@ -1,4 +1,4 @@
-"""A small, strict part of JSON Schema: the keywords that the schemas of tools and replies use."""
+"""A small, strict subset of JSON Schema: the keywords that the schemas of tools and replies use."""
 
 from __future__ import annotations
 

@@ -9,10 +9,10 @@ from typing import Any, Final, NoReturn
 
 from jiyi.errors import ModelReplyError
 from jiyi.model.json_schema import schema_problem
+from jiyi.model.thinking import strip_thinking_blocks
 
 MAX_REPLY: Final = 2_000_000
 _MAX_TRIES: Final = 64
-_THINKING: Final = re.compile(r"<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL)
 _OPENINGS: Final = {"object": re.compile(r"\{"), "array": re.compile(r"\[")}
 _ANY_OPENING: Final = re.compile(r"[{\[]")
 
@@ -22,7 +22,7 @@ def parse_json_reply(text: str, schema: Mapping[str, Any]) -> Any:
 
     Raises `ModelReplyError` with the reason otherwise: empty, not JSON, truncated, or where it differs from the schema.
     """
-    text = _THINKING.sub(" ", text[: MAX_REPLY + 1])
+    text = strip_thinking_blocks(text[: MAX_REPLY + 1])
     if len(text) > MAX_REPLY:
         raise ModelReplyError(f"the reply is longer than {MAX_REPLY:,} characters", reason="too long")
     if not text.strip():

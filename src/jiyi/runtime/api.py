@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
-from typing import ClassVar, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 from jiyi.execution import Run
 from jiyi.model import clock
@@ -130,7 +130,6 @@ class MemoryRuntime(Protocol):
 class Runtime:
     """A memory runtime. How memories are found is the service's part; the name says which one it is."""
 
-    asynchronous: ClassVar = True
     """For `jiyi.sync`: the methods of this object are to be awaited."""
 
     def __init__(self, service: RuntimeService, run: Run, written: Callable[[], None]) -> None:

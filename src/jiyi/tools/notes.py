@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from datetime import date
 from typing import Any, Final, Protocol
 
+from jiyi.model.daily_note import DAY_FORMAT
 from jiyi.model.note import AppendedNote, NoteHit, NoteText
+from jiyi.model.relevance import MIN_RELEVANCE
 from jiyi.tools.tool import Tool
 from jiyi.tools.toolbox import Toolbox
 
-_DAY: Final = "YYYY-MM-DD"
 _DEFAULT_LINES: Final = 200
 
 MEMORY_SEARCH: Final = Tool(
@@ -21,8 +22,8 @@ MEMORY_SEARCH: Final = Tool(
         "query": {"type": "string", "description": "A question or words, in any language."},
         "limit": {"type": "integer", "minimum": 1, "maximum": 50, "description": "How many pieces at most; 10."},
         "path": {"type": "string", "description": "Only this note or folder, e.g. memory/2026-11-15.md."},
-        "since": {"type": "string", "description": f"Not before this day, {_DAY}."},
-        "until": {"type": "string", "description": f"Not after this day, {_DAY}."},
+        "since": {"type": "string", "description": f"Not before this day, {DAY_FORMAT}."},
+        "until": {"type": "string", "description": f"Not after this day, {DAY_FORMAT}."},
     },
     ("query",),
 )
@@ -34,7 +35,7 @@ MEMORY_APPEND: Final = Tool(
 )
 MEMORY_GET: Final = Tool(
     "memory_get",
-    "Read lines of a note exactly as they stand in the file, e.g. around a piece that memory_search found.",
+    "Read lines of a note as they stand in the file, e.g. around a piece that memory_search found.",
     {
         "path": {"type": "string", "description": "The note, e.g. MEMORY.md or memory/2026-11-15.md."},
         "from": {"type": "integer", "minimum": 1, "maximum": 2**31 - 1, "description": "The first line; 1."},
@@ -76,7 +77,8 @@ def notes_tools(notes: NotesCalls, kind: str = "main") -> Toolbox:
 
     async def search(given: dict[str, Any]) -> dict[str, Any]:
         hits = await notes.memory_search(given.pop("query"), given.pop("limit", 10), kind=kind, **given)
-        return {"hits": [_hit(hit) for hit in hits]}
+        # What does not fit the question is kept from the model.
+        return {"hits": [_hit(hit) for hit in hits if hit.score >= MIN_RELEVANCE]}
 
     async def append(given: dict[str, Any]) -> dict[str, Any]:
         written = await notes.memory_append(given["text"], kind=kind, by="agent")

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any, Final, Protocol
 
+from jiyi.model.relevance import MIN_RELEVANCE
 from jiyi.tools.tool import Tool
 from jiyi.tools.toolbox import Toolbox
 
@@ -79,6 +80,11 @@ class RecalledMemory(Protocol):
         ...
 
     @property
+    def score(self) -> float | None:
+        """How relevant it is to the question."""
+        ...
+
+    @property
     def judgment(self) -> str:
         """What is remembered."""
         ...
@@ -142,7 +148,10 @@ def runtime_tools(runtime: RuntimeCalls, memory_scope: str | None = None) -> Too
     async def recall(given: dict[str, Any]) -> dict[str, Any]:
         limit = given.get("limit", _DEFAULT_LIMIT)
         found = await runtime.recall(given["query"], limit, memory_scope=memory_scope)
-        return {"memories": [_shown(memory) for memory in found]}
+        # What does not fit is kept from the model; a runtime without relevance leaves it out.
+        return {
+            "memories": [_shown(memory) for memory in found if memory.score is None or memory.score >= MIN_RELEVANCE]
+        }
 
     return Toolbox([(CORE_MEMORY_REMEMBER, remember), (CORE_MEMORY_RECALL, recall)])
 

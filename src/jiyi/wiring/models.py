@@ -6,7 +6,7 @@ from threading import BoundedSemaphore
 from typing import TYPE_CHECKING
 
 from jiyi.errors import ConfigError
-from jiyi.ports import ChatModel, Embedder
+from jiyi.ports import ChatModel, Embedder, Reranker
 
 if TYPE_CHECKING:
     from jiyi.config import Settings
@@ -52,6 +52,26 @@ def _optional_embedder(settings: Settings, model: str) -> Embedder:
     )
 
 
+def reranker_of(settings: Settings) -> Reranker | None:
+    """The reranker; `None` means that the order of recall stays."""
+    model = settings.reranker_model or ""
+    if settings.reranker == "none":
+        return None
+    from jiyi.providers import rerankers
+
+    if settings.reranker == "fastembed":
+        return rerankers.FastEmbedReranker(model)
+    if settings.reranker == "sentence-transformers":
+        return rerankers.SentenceTransformersReranker(model)
+    return rerankers.HttpReranker(
+        settings.reranker_base_url or "",
+        model,
+        api_key=settings.reranker_api_key,
+        timeout=settings.reranker_timeout,
+        cohere=settings.reranker == "cohere-style",
+    )
+
+
 def chat_model(settings: Settings, name: str | None = None) -> ChatModel | None:
     """The chat model; `None` means rules. It connects with its first request."""
     model = name or settings.llm_model
@@ -86,7 +106,7 @@ def task_models(settings: Settings, own: ChatModel | None) -> TaskModels:
             model,
             counter=counter_for(model.name),
             limit=limit,
-            patience=RetryPolicy(retries=settings.llm_retries),
+            policy=RetryPolicy(retries=settings.llm_retries),
             usage=Usage(model.name, settings.llm_input_price, settings.llm_output_price),
         )
 

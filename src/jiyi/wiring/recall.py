@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from jiyi.errors import JiyiError, RuntimeUnavailableError
+from jiyi.wiring.models import reranker_of
 from jiyi.wiring.profiles import scope_reader, text_index, vector_index
 
 if TYPE_CHECKING:
@@ -89,11 +90,23 @@ def with_indexes(
         dense_candidates=settings.dense_candidates,
         dated_candidates=settings.dated_candidates,
         freshness_seconds=settings.freshness_seconds,
+        rerank_candidates=settings.rerank_candidates,
     )
     helpers = ThreadPoolExecutor(max_workers=8, thread_name_prefix="jiyi-words")
     reader = scope_reader(settings, database, text, vectors)
     engine = RecallEngine(
-        store, text, vectors, embedder, vocabulary, drainer, recall, settings.zone, helpers, tags, reader
+        store,
+        text,
+        vectors,
+        embedder,
+        vocabulary,
+        drainer,
+        recall,
+        settings.zone,
+        helpers,
+        tags,
+        reader,
+        reranker=reranker_of(settings),
     )
     _log.info("记忆运行时: %s", "VectorMemoryRuntime")
 

@@ -38,8 +38,8 @@ def notes_service(
     written: Callable[[], None],
 ) -> NotesService:
     """The notes of the workspace that the settings name. `written` is called after each write."""
-    from jiyi.notes.append import AppendLimits
-    from jiyi.notes.service import NotesService, NotesSettings
+    from jiyi.notes.dependencies import AppendLimits, NotesDeps, NotesSettings
+    from jiyi.notes.service import NotesService
     from jiyi.text.token_count import counter_for
 
     if settings.workspace is None:
@@ -58,7 +58,7 @@ def notes_service(
             append=AppendLimits(
                 settings.max_note_entry_bytes, settings.max_note_day_bytes, settings.max_note_file_bytes
             ),
-            patience=settings.busy_timeout,
+            lock_timeout=settings.busy_timeout,
             context_file_tokens=settings.context_file_tokens,
             long_term_tokens=settings.long_term_tokens,
             daily_tokens=settings.daily_note_tokens,
@@ -66,10 +66,7 @@ def notes_service(
             model=model,
             counter=counter_for(settings.llm_model),
         ),
-        store,
-        chats,
-        engine.answer,
-        written,
+        NotesDeps(store, chats, engine.answer, written),
     )
 
 

@@ -16,6 +16,7 @@ from jiyi.apps.cli.renderables import Block, Column, Table, text
 from jiyi.apps.cli.sanitize import visible
 from jiyi.apps.cli.session import Session
 from jiyi.errors import InvalidInputError, JiyiError
+from jiyi.model.relevance import MIN_RELEVANCE
 
 if TYPE_CHECKING:
     from jiyi.chat import Chat
@@ -145,7 +146,7 @@ class _Conversation:
 
     async def _remind(self, said: str) -> None:
         """Without a model: what is already known, which is not kept as something that was said."""
-        hits = await self._memory.recall(said, 3)
+        hits = await self._memory.recall(said, 3, min_relevance=MIN_RELEVANCE)
         await self._chat.put({"role": "user", "content": said})
         known = [hit.content for hit in hits]
         rows = [text(f"· {visible(content)}", indent=2) for content in known]

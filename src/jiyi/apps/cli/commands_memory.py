@@ -23,6 +23,7 @@ from jiyi.apps.cli.renderables import text
 from jiyi.apps.cli.sanitize import visible
 from jiyi.apps.cli.session import Session
 from jiyi.apps.cli.times import end_time, start_time
+from jiyi.model.relevance import MIN_RELEVANCE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -130,10 +131,21 @@ def recall(
         typer.Option("--type", metavar="WORD", help="Only this memory type, e.g. fact or message; may be repeated."),
     ] = None,
     context: Annotated[int, typer.Option("--context", metavar="N", help="Show N messages before and after a hit.")] = 0,
+    min_relevance: Annotated[
+        float,
+        typer.Option(
+            "--min-relevance",
+            metavar="NUMBER",
+            help="Leave out what is less likely to answer; 0 shows the nearest.",
+        ),
+    ] = MIN_RELEVANCE,
+    duplicates: Annotated[
+        bool, typer.Option("--duplicates", help="Also show memories that say what a better one says.")
+    ] = False,
     explain: ExplainOption = False,
     full: FullOption = False,
 ) -> Code:
-    """Find the memories that answer QUERY best, best first. Exit code 1 when there is none."""
+    """Find the memories that answer QUERY best, best first. Exit code 1 when nothing fits."""
 
     async def action(memory: AgentMemory) -> tuple[Sequence[MemoryEntry], int, Settings]:
         zone = memory.settings.zone
@@ -145,6 +157,8 @@ def recall(
             memory_types=memory_type or None,
             tags=tag or None,
             context=context,
+            min_relevance=min_relevance,
+            duplicates=duplicates,
             highlights=explain or (not session.output.json and is_terminal(sys.stdout)),
             since=start_time(since, "--since", zone) if since is not None else None,
             until=end_time(until, "--until", zone) if until is not None else None,
@@ -160,7 +174,9 @@ def recall(
         "hits": [hit.to_dict() for hit in found],
     }
     if not found:
-        said = f"nothing found among {among:,} memories of scope {visible(settings.scope)} in {settings.place}"
+        said = f"nothing fits among {among:,} memories of scope {visible(settings.scope)} in {settings.place}"
+        if among and min_relevance and mode != "tags":
+            said += "; --min-relevance 0 shows the nearest"
         session.output.result(data, lambda: [text(said, "dim")])
         return Code.NOTHING
     draw = views.explained if explain else views.hits

@@ -41,8 +41,19 @@ WorkspaceOption = Annotated[
 GroupOption = Annotated[bool, typer.Option("--group", help="As a group session: shared notes only, never MEMORY.md.")]
 
 
-def _settings(workspace: Path | None) -> dict[str, Any]:
-    return {} if workspace is None else {"workspace": workspace}
+def _settings(session: Session, workspace: Path | None) -> dict[str, Any]:
+    """The workspace that was named; else the one of the settings; else this directory if `init` was run here."""
+    chosen = workspace or _workspace_here(session)
+    return {} if chosen is None else {"workspace": chosen}
+
+
+def _workspace_here(session: Session) -> Path | None:
+    from jiyi.config import load_settings
+
+    if load_settings(session.options.data, config=session.options.config).workspace is not None:
+        return None
+    here = Path.cwd()
+    return here if (here / "MEMORY.md").is_file() and (here / "memory").is_dir() else None
 
 
 def _kind(group: bool) -> str:
@@ -51,7 +62,7 @@ def _kind(group: bool) -> str:
 
 def _with_words(session: Session, action: Callable[[AgentMemory], Awaitable[Any]], workspace: Path | None) -> Any:
     """Run what needs no meaning: the embedder is not loaded."""
-    return session.run(action, embedder="none", **_settings(workspace))
+    return session.run(action, embedder="none", **_settings(session, workspace))
 
 
 @command("init", into=notes, examples=["jiyi notes init", "jiyi notes init ./my-notes --language zh"])
@@ -143,7 +154,7 @@ def search(
     workspace: WorkspaceOption = None,
 ) -> Code:
     """Find the pieces of notes that answer QUERY best, with path and lines. Exit code 1 when there is none."""
-    wanted = _settings(workspace) | ({"embedder": "none"} if mode in MODES_WITHOUT_EMBEDDER else {})
+    wanted = _settings(session, workspace) | ({"embedder": "none"} if mode in MODES_WITHOUT_EMBEDDER else {})
     hits = session.run(
         lambda memory: memory.notes.memory_search(
             query, limit, path=path, since=since, until=until, mode=mode, kind=_kind(group)
@@ -179,7 +190,7 @@ def get(
 
 @command("today", into=notes, examples=["jiyi notes today", "jiyi notes today --json"])
 def today(session: Session, workspace: WorkspaceOption = None) -> Code:
-    """Show the entries of today's note with their ids. Exit code 1 when there are none."""
+    """Show what is in today's note, entries with their ids and what was written by hand. Exit code 1 when empty."""
 
     async def action(memory: AgentMemory) -> tuple[str, list[PlacedEntry]]:
         return await memory.notes.entries_of_day()
@@ -187,7 +198,7 @@ def today(session: Session, workspace: WorkspaceOption = None) -> Code:
     path, found = _with_words(session, action, workspace)
     data = {"path": path, "entries": [views_notes.entry_data(placed) for placed in found]}
     if not found:
-        session.output.result(data, lambda: [text(f"there are no entries in {visible(path)}", "dim")])
+        session.output.result(data, lambda: [text(f"there is nothing in {visible(path)}", "dim")])
         return Code.NOTHING
     session.output.result(data, lambda: views_notes.entries(path, found))
     return Code.OK
@@ -212,7 +223,7 @@ def reindex(session: Session, workspace: WorkspaceOption = None) -> Code:
             await memory.drain(progress=show)
         return report
 
-    report: ScanReport = session.run(action, **_settings(workspace))
+    report: ScanReport = session.run(action, **_settings(session, workspace))
     session.output.result(report.to_dict(), lambda: views_notes.scanned(report))
     return Code.OK
 
@@ -245,7 +256,7 @@ def watch(
             await memory.drain()
             rest = None if rest is None else rest - pause
 
-    session.run(action, **_settings(workspace))
+    session.run(action, **_settings(session, workspace))
     return Code.OK
 
 
@@ -257,7 +268,10 @@ def watch(
 def promote(
     session: Session,
     ids: Annotated[
-        list[str] | None, typer.Argument(metavar="[ID]...", help="Entries, as 'jiyi notes today' shows them.")
+        list[str] | None,
+        typer.Argument(
+            metavar="[ID]...", help="Entries by id, or lines by place (memory/2026-11-15.md:12), as today shows them."
+        ),
     ] = None,
     last: Annotated[bool, typer.Option("--last", help="The last entry of today.")] = False,
     section: Annotated[
@@ -290,23 +304,50 @@ def curate(
     accept: Annotated[
         str | None, typer.Option("--accept", metavar="ID", help="Accept a proposal made before.", show_default=False)
     ] = None,
+    reject: Annotated[
+        str | None,
+        typer.Option("--reject", metavar="ID", help="Reject a proposal; it is not made again.", show_default=False),
+    ] = None,
+    items: Annotated[
+        str | None,
+        typer.Option("--items", metavar="1,3", help="Only these items of the proposal.", show_default=False),
+    ] = None,
     workspace: WorkspaceOption = None,
 ) -> Code:
     """Propose an edit of MEMORY.md from recent notes, as a diff; it is applied only when accepted, after a backup."""
+    numbers = _numbers(items)
+    if accept is not None and reject is not None:
+        raise InvalidInputError("accept one proposal or reject one, not both")
+    if numbers is not None and accept is None and reject is None:
+        raise InvalidInputError("--items needs the proposal: --accept ID or --reject ID")
 
     async def action(memory: AgentMemory) -> tuple[Any, Any]:
         if accept is not None:
-            return None, await memory.notes.accept(accept)
+            return None, await memory.notes.accept(accept, items=numbers)
+        if reject is not None:
+            return None, await memory.notes.reject(reject, items=numbers)
         proposal = await memory.notes.curate(days=days)
         return proposal, await memory.notes.accept(proposal) if apply else None
 
     proposal, done = _with_words(session, action, workspace)
+    if reject is not None:
+        session.output.result({"rejected": list(done)}, lambda: [text(f"{len(done)} items rejected", "good")])
+        return Code.OK
     data = {
         "proposal": None if proposal is None else proposal.to_dict(),
         "accepted": None if done is None else done.to_dict(),
     }
     session.output.result(data, lambda: views_notes.curated(proposal, done))
     return Code.OK
+
+
+def _numbers(items: str | None) -> list[int] | None:
+    if items is None:
+        return None
+    try:
+        return [int(number) for number in items.replace(",", " ").split()]
+    except ValueError:
+        raise InvalidInputError(f"--items {items!r} must be numbers such as 1,3") from None
 
 
 @command("import", into=notes, examples=["jiyi notes import ./my-notes"])

@@ -150,10 +150,13 @@ class SqliteDatabase:
         """Truncate the write-ahead log after a very large transaction."""
         if _size(self._wal) > _MAX_LOG_BYTES:
             with self._lock.hold(), self._translated():
-                if self._writer is None:
-                    self._writer = self._connect_writer()
-                # Not while a reader needs an old state: the writer does not wait, and there will be another occasion.
-                self._writer.driver.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+                self._truncate_log()
+
+    def _truncate_log(self) -> None:
+        if self._writer is None:
+            self._writer = self._connect_writer()
+        # Not while a reader needs an old state: the writer does not wait, and there will be another occasion.
+        self._writer.driver.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
     def describe(self) -> dict[str, Any]:
         """Facts for `doctor`."""

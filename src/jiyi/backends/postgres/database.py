@@ -12,7 +12,7 @@ Rows are changed only under the lock of their scope, so no transaction waits for
 The change log. Its lines are written at the end of a transaction under the last lock, which is held to the commit: the
 order of the lines is the order in which they became visible.
 
-Fences. Each transaction says which scopes it is about, and row-level security keeps it there (see `postgres_schema`).
+Fences. Each transaction names its scopes, and row-level security confines it to them (see `postgres.schema`).
 """
 
 from __future__ import annotations

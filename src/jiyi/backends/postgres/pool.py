@@ -13,7 +13,7 @@ from jiyi.backends.postgres.connection import PostgresConnection
 from jiyi.backends.postgres.errors import is_lost, storage_error
 from jiyi.backends.shared.pool import Pool, PoolTimeoutError
 from jiyi.errors import ConfigError, StoreBusyError
-from jiyi.model.address import masked
+from jiyi.model.address import mask_passwords
 
 T = TypeVar("T")
 _SCHEMES: Final = ("postgresql", "postgres", "postgresql+psycopg")
@@ -52,7 +52,7 @@ class Address:
                 "storage is no address of PostgreSQL; it looks like postgresql://user:password@host:5432/database, "
                 "and special characters of a password are written as %40 and the like"
             ) from None
-        self.shown = masked(f"postgresql://{parts.netloc}{parts.path}")
+        self.shown = mask_passwords(f"postgresql://{parts.netloc}{parts.path}")
         """Without what is secret."""
 
     def connect(self, connect_timeout: float) -> psycopg.Connection[Any]:

@@ -32,11 +32,11 @@ from jiyi.model.identity import new_id
 from jiyi.model.message import Message
 from jiyi.model.storable import storable
 
-Enough: TypeAlias = Callable[[StoredMessage], bool]
+StopAt: TypeAlias = Callable[[StoredMessage], bool]
 
 _ENDLESS: Final = 1 << 62
 _BATCH: Final = 64
-_SELECT_MESSAGE = f"SELECT message_id, position, content, id FROM conversation_history WHERE {LIVE}"
+_SELECT_MESSAGE = f"SELECT message_id, position, content, id, created_at FROM conversation_history WHERE {LIVE}"
 _NEWEST_FIRST = f"{_SELECT_MESSAGE} AND position > :after ORDER BY position DESC"
 _OLDEST_FIRST = f"{_SELECT_MESSAGE} AND position > :after AND position < :before ORDER BY position"
 _PROMPTS = f"{_SELECT_MESSAGE} AND {PROMPTS} AND position >= :first AND position < :before ORDER BY position"
@@ -69,38 +69,66 @@ class SqlChatStore:
     # --- messages -------------------------------------------------------------------------------------------------
 
     def append(
-        self, scope: str, session_id: str, messages: Sequence[Message], *, actor: str, recallable: bool
+        self,
+        scope: str,
+        session_id: str,
+        messages: Sequence[Message],
+        *,
+        actor: str,
+        recallable: bool,
+        said_at: datetime | None = None,
     ) -> list[str]:
         """Add messages to the current epoch, in one transaction; returns their ids, durable."""
         with self._database.write((scope,)) as connection:
-            saved = history.append(connection, scope, session_id, messages, clock.utc_now())
+            saved = history.append(connection, scope, session_id, messages, clock.utc_now(), said_at=said_at)
             writes.remember_messages(connection, saved, actor, recallable=recallable)
         return saved.ids
 
-    def snapshot(self, scope: str, session_id: str, enough: Enough) -> Snapshot:
-        """The newest messages that no summary replaces, read backwards until `enough` says so, and all prompts."""
+    def insert(
+        self, scope: str, session_id: str, index: int, message: Message, *, actor: str, recallable: bool
+    ) -> None:
+        """Put a message before the one at an index of the current epoch, as `list.insert` does, in one transaction."""
+        with self._database.write((scope,)) as connection:
+            said = history.load_dated(connection, scope, session_id)
+            said.insert(index, (message, history.said_at_or(message, clock.utc_now())))
+            saved = history.save(connection, scope, session_id, *_unzipped(said))
+            writes.remember_messages(connection, saved, actor, recallable=recallable)
+
+    def remove(self, scope: str, session_id: str, index: int, *, actor: str, recallable: bool) -> Message | None:
+        """Take the message at an index of the current epoch out, in one transaction; `None` when there is none."""
+        with self._database.write((scope,)) as connection:
+            said = history.load_dated(connection, scope, session_id)
+            if not -len(said) <= index < len(said):
+                return None
+            message, _ = said.pop(index)
+            saved = history.save(connection, scope, session_id, *_unzipped(said))
+            writes.remember_messages(connection, saved, actor, recallable=recallable)
+            return message
+
+    def snapshot(self, scope: str, session_id: str, stop_at: StopAt) -> Snapshot:
+        """The newest messages that no summary replaces, read backwards until `stop_at` is true, and all prompts."""
         session = _session(scope, session_id)
         with self._database.read((scope,)) as connection:
             epoch = _epoch_of(connection.row(_CURRENT_EPOCH, session))
             summary = _newest_summary(connection, {**session, "epoch": epoch.epoch})
             after = summary.last_position if summary is not None else epoch.first_position - 1
             with connection.stream(_NEWEST_FIRST, {**session, "after": after}, batch=_BATCH) as rows:
-                recent, complete = _read(rows, session_id, enough=enough)
+                recent, complete = _read(rows, session_id, stop_at=stop_at)
             before = recent[-1].position if recent else _ENDLESS
             bounds = {**session, "first": epoch.first_position, "before": before}
             prompts, _ = _read(connection.rows(_PROMPTS, bounds), session_id)
         return Snapshot(epoch, summary, tuple(prompts), tuple(reversed(recent)), complete)
 
     def following(
-        self, scope: str, session_id: str, *, after: int, before: int, enough: Enough | None = None
+        self, scope: str, session_id: str, *, after: int, before: int, stop_at: StopAt | None = None
     ) -> tuple[list[StoredMessage], bool]:
-        """Messages between two positions, oldest first, until `enough` says so; and whether these are all."""
+        """Messages between two positions, oldest first, until `stop_at` is true; and whether these are all."""
         bounds = {**_session(scope, session_id), "after": after, "before": before}
         with self._database.read((scope,)) as connection:
-            if enough is None:
+            if stop_at is None:
                 return _read(connection.rows(_OLDEST_FIRST, bounds), session_id)
             with connection.stream(_OLDEST_FIRST, bounds, batch=_BATCH) as rows:
-                return _read(rows, session_id, enough=enough)
+                return _read(rows, session_id, stop_at=stop_at)
 
     def count_between(self, scope: str, session_id: str, *, after: int, before: int) -> int:
         """How many messages are between two positions, prompts not counted."""
@@ -266,17 +294,21 @@ def _session(scope: str, session_id: str) -> dict[str, Any]:
     return {"scope": scope, "session_id": session_id}
 
 
-def _read(rows: Iterable[Row], session_id: str, *, enough: Enough | None = None) -> tuple[list[StoredMessage], bool]:
+def _unzipped(said: Sequence[tuple[Message, datetime]]) -> tuple[list[Message], list[datetime]]:
+    return [message for message, _ in said], [when for _, when in said]
+
+
+def _read(rows: Iterable[Row], session_id: str, *, stop_at: StopAt | None = None) -> tuple[list[StoredMessage], bool]:
     """Rows of `_SELECT_MESSAGE` as messages, until there are enough; and whether these are all."""
     found: list[StoredMessage] = []
     unreadable: list[tuple[int, str]] = []
     complete = True
-    for message_id, position, content, row in rows:
+    for message_id, position, content, row, created_at in rows:
         message = history.decoded(content, position, row, unreadable)
         if message is None:
             continue
-        found.append(StoredMessage(message_id, position, message, row))
-        if enough is not None and enough(found[-1]):
+        found.append(StoredMessage(message_id, position, message, row, moment(created_at)))
+        if stop_at is not None and stop_at(found[-1]):
             complete = False
             break
     history.refuse_unreadable(session_id, [(one.position, one.message) for one in found], unreadable)

@@ -2,8 +2,8 @@
 
 Every page is one transaction of the target, together with the last key that was copied: an interrupted copy is resumed
 from there. Until the final comparison has shown that both stores are equal, the target is marked and cannot be opened.
-The source is read in one snapshot. Rows that an earlier run had copied in an older state are found by the comparison,
-and their table is copied again.
+The source is read in one snapshot. A run that resumes compares first what was copied before, and copies those tables
+again whose rows have changed since.
 
 The target is a store with an identity of its own: both can be used afterwards, and an index of the one is never taken
 for an index of the other. Everything else is the same, the numbers of the change log included.
@@ -93,22 +93,17 @@ def copy_store(
         totals = {table.name: _count(snapshot, table) for table in CONTENTS}
         total = sum(totals.values())
         told = _Told(progress, total)
+        # Before anything is added: no row may refer to one that an earlier run has not copied.
+        outdated = _outdated(snapshot, target, state)
+        again = _clear(target, outdated, state) if outdated else ()
         for table in CONTENTS:
             _copy_table(snapshot, target, table, state, told)
         digests, differing = _compare(snapshot, target, progress, total)
-        again: tuple[str, ...] = ()
         if differing:
-            if not resumed:
-                raise StorageError(
-                    f"{names[1]} does not hold what was copied into it ({', '.join(differing)} differ): something else "
-                    "writes there; stop it, empty the target and run the migration again"
-                )
-            again = _clear(target, differing, state)
-            for table in CONTENTS:
-                _copy_table(snapshot, target, table, state, told)
-            digests, differing = _compare(snapshot, target, progress, total)
-            if differing:
-                raise StorageError(f"{names[1]} differs from {names[0]} in {', '.join(differing)} after the copy")
+            raise StorageError(
+                f"{names[1]} does not hold what was copied into it ({', '.join(differing)} differ): something else "
+                "writes there; stop it, empty the target and run the migration again"
+            )
         activity = _activity(snapshot)
         meta = _meta(snapshot)
         numbers = {table.name: _last_number(snapshot, table) for table in CONTENTS if table.numbered}
@@ -180,6 +175,28 @@ def _pages(connection: Connection, table: Table, after: Sequence[Any] | None = N
         after = [page[-1][name] for name in table.primary_key]
 
 
+def _outdated(snapshot: Connection, target: Database, state: _State) -> list[str]:
+    """The tables of which an earlier run has copied rows that are no longer those of the source."""
+    found = []
+    with target.read() as copy:
+        for table in CONTENTS:
+            last = state.done.get(table.name)
+            if last is not None:
+                here, there = _digests(_up_to(_pages(snapshot, table), table, last), _pages(copy, table))
+                if here != there:
+                    found.append(table.name)
+    return found
+
+
+def _up_to(pages: Iterator[list[dict[str, Any]]], table: Table, last: list[Any]) -> Iterator[list[dict[str, Any]]]:
+    """The rows up to this key. Keys have the same order in Python as in every engine."""
+    for page in pages:
+        rows = [row for row in page if [row[name] for name in table.primary_key] <= last]
+        yield rows
+        if len(rows) < len(page):
+            return
+
+
 def _compare(
     snapshot: Connection, target: Database, progress: Progress | None, total: int
 ) -> tuple[dict[str, str], tuple[str, ...]]:
@@ -189,16 +206,24 @@ def _compare(
     told = _Told(progress, total)
     with target.read() as copy:
         for table in CONTENTS:
-            sides = _Digest(), _Digest()
-            # Alternately: a server ends a session that is idle in a transaction for too long.
-            for pages in zip_longest(_pages(snapshot, table), _pages(copy, table)):
-                for side, page in zip(sides, pages, strict=True):
-                    side.add(page or ())
-                told.advance(len(pages[0] or ()))
-            digests[table.name] = sides[0].text
-            if sides[1].text != sides[0].text:
+            digests[table.name], other = _digests(_pages(snapshot, table), _pages(copy, table), told)
+            if other != digests[table.name]:
                 differing.append(table.name)
     return digests, tuple(differing)
+
+
+def _digests(
+    here: Iterator[list[dict[str, Any]]], there: Iterator[list[dict[str, Any]]], told: _Told | None = None
+) -> tuple[str, str]:
+    """The digests of the rows of both sides."""
+    sides = _Digest(), _Digest()
+    # Alternately: a server ends a session that is idle in a transaction for too long.
+    for pages in zip_longest(here, there):
+        for side, page in zip(sides, pages, strict=True):
+            side.add(page or ())
+        if told is not None:
+            told.advance(len(pages[0] or ()))
+    return sides[0].text, sides[1].text
 
 
 class _Digest:

@@ -9,13 +9,13 @@ from typing import Any, Final
 
 from jiyi.backends.records.codec import entry_values, to_json
 from jiyi.backends.records.schema import conversation_history
-from jiyi.backends.records.sql import Connection, chunks, moment
+from jiyi.backends.records.sql import Connection, Row, chunks
 from jiyi.errors import HistoryUnreadableError
 from jiyi.model import clock
 from jiyi.model.category import MemoryCategory
 from jiyi.model.entry import MESSAGE_TYPE, MemoryEntry, Source
 from jiyi.model.identity import new_id
-from jiyi.model.message import Message, decode_message, encode_message
+from jiyi.model.message import Message, decode_message, encode_message, time_of_message
 from jiyi.model.storable import storable
 
 _TRUST: Final = {"user": "user", "assistant": "agent"}
@@ -67,11 +67,18 @@ class Saved:
     """Message ids of the rows written, where they were added at the end."""
 
 
-def save(connection: Connection, scope: str, session_id: str, messages: Sequence[Message]) -> Saved:
+def save(
+    connection: Connection,
+    scope: str,
+    session_id: str,
+    messages: Sequence[Message],
+    times: Sequence[datetime] | None = None,
+) -> Saved:
     """Replace what differs and keep what is the same.
 
     A conversation that only grew costs its new messages, and a row that is replaced stays in the table, marked. Only
-    the current epoch is compared and replaced; what was said before the last reset stays as it is.
+    the current epoch is compared and replaced; what was said before the last reset stays as it is. `times` says when
+    each message was said, where that is known.
     """
     epoch, first = current_epoch(connection, scope, session_id)
     session = {"scope": scope, "session_id": session_id}
@@ -95,8 +102,9 @@ def save(connection: Connection, scope: str, session_id: str, messages: Sequence
             "message_id": new_id(),
             "role": messages[position].role,
             "content": content,
-            # A message that was only reworded was still said when it was said.
-            "created_at": moment(present[position][3]) if position in present else now,
+            "created_at": times[position]
+            if times is not None
+            else _time_of(messages[position], present.get(position), now),
         }
         for position, content in enumerate(encoded)
         if position not in present or position in replaced
@@ -107,6 +115,32 @@ def save(connection: Connection, scope: str, session_id: str, messages: Sequence
         [values_of_message(row, messages[row["position"] - first]) for row in rows],
         [row[1] for row in replaced.values()],
     )
+
+
+def _time_of(message: Message, before: Row | None, now: datetime) -> datetime:
+    """When a message was said. One that was only reworded was said when the row before it was."""
+    own = time_of_message(message)
+    return own if own is not None else now if before is None else clock.of_driver(before[3])
+
+
+def said_at_or(message: Message, now: datetime) -> datetime:
+    """When a message says that it was said; otherwise now."""
+    own = time_of_message(message)
+    return now if own is None else own
+
+
+def load_dated(connection: Connection, scope: str, session_id: str) -> list[tuple[Message, datetime]]:
+    """Every message since the last reset in order, and when it was said."""
+    first = current_epoch(connection, scope, session_id)[1]
+    unreadable: list[tuple[int, str]] = []
+    found: list[tuple[Message, datetime]] = []
+    parameters = {"scope": scope, "session_id": session_id, "first": first}
+    for row_id, _, position, content, created_at in connection.rows(f"{_PRESENT} ORDER BY position, id", parameters):
+        message = decoded(content, position, row_id, unreadable)
+        if message is not None:
+            found.append((message, clock.of_driver(created_at)))
+    refuse_unreadable(session_id, [(place, message) for place, (message, _) in enumerate(found)], unreadable)
+    return found
 
 
 def current_epoch(connection: Connection, scope: str, session_id: str) -> tuple[int, int]:
@@ -121,8 +155,19 @@ def _retire(connection: Connection, epoch: Mapping[str, Any], position: int, now
         connection.execute(statement, {**epoch, "position": position, "now": now})
 
 
-def append(connection: Connection, scope: str, session_id: str, messages: Sequence[Message], now: datetime) -> Saved:
-    """Add messages after the last one of the session, in its current epoch."""
+def append(
+    connection: Connection,
+    scope: str,
+    session_id: str,
+    messages: Sequence[Message],
+    now: datetime,
+    *,
+    said_at: datetime | None = None,
+) -> Saved:
+    """Add messages after the last one of the session, in its current epoch.
+
+    Each was said at `said_at`, at the time that it names itself, or now.
+    """
     session = {"scope": scope, "session_id": session_id}
     begins, last = connection.row(_NEXT_POSITION, session) or (None, None)
     first = max(begins or 0, 0 if last is None else last + 1)
@@ -133,7 +178,7 @@ def append(connection: Connection, scope: str, session_id: str, messages: Sequen
             "message_id": new_id(),
             "role": message.role,
             "content": encode_message(message),
-            "created_at": now,
+            "created_at": said_at_or(message, now) if said_at is None else said_at,
         }
         for position, message in enumerate(messages, start=first)
     ]

@@ -326,20 +326,20 @@ schema_migrations = Table(
 )
 
 CONTENTS: Final = (
+    chat_compactions,
+    chat_epochs,
+    chat_flushes,
+    chat_summaries,
+    conversation_history,
+    flush_candidates,
+    jobs,
+    memory_changes,
     memory_records,
     memory_tags,
-    memory_tag_rel,
-    memory_changes,
-    conversation_history,
-    chat_epochs,
-    chat_summaries,
-    chat_flushes,
-    flush_candidates,
-    chat_compactions,
     note_files,
-    jobs,
-    runtime_memories,
     runtime_requests,
+    memory_tag_rel,
+    runtime_memories,
 )
 """The tables that hold what was stored; a table follows those that it refers to."""
 TABLES: Final = (*CONTENTS, store_meta, schema_migrations)

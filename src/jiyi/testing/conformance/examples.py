@@ -1,4 +1,4 @@
-"""Entries for the suites: made quickly, different from each other, with every field in use somewhere."""
+"""Example entries for the suites: cheap to make, all different, with every field used somewhere."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from jiyi.model.identity import new_id
 from jiyi.ports import Draft
 
 NOON = datetime(2024, 5, 1, 12, tzinfo=UTC)
-"""A fixed moment, so that suites do not depend on the day they run."""
+"""A fixed moment, so that the suites do not depend on the current date."""
 
 LOOK_ALIKE_SCOPES = ("a", "a1", "A", "ａ", "á", "a%", "a_", "a'", "a b")
-"""Different scopes that careless comparison takes for the same."""
+"""Different scopes that an inexact comparison would confuse."""
 
 ACTOR = "conformance"
 
@@ -58,7 +58,7 @@ def full_entry(key: str | None = "配置 one") -> MemoryEntry:
 
 
 def varied_entries(count: int = 48) -> list[MemoryEntry]:
-    """Entries that differ in everything a filter can ask for; all of them contain the word `apple`."""
+    """Entries that differ in every field that a filter can select by; all contain the word `apple`."""
     scopes = ("main", "public", "other")
     categories = ("core", "daily", "project")
     types = ("fact", "message", "reflection", "judgment")

@@ -1,4 +1,4 @@
-"""What every profile must do: one memory over whatever engines keep its records, words and vectors."""
+"""The conformance suite of profiles: one memory over any combination of engines."""
 
 from __future__ import annotations
 

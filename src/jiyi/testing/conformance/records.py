@@ -1,4 +1,4 @@
-"""What every record store must do with entries."""
+"""The conformance suite of record stores: entries."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MAIN = Filters(scopes=("main",))
 
 
 class StoreFixtures:
-    """The handles that the suites use. A suite is run by a subclass that makes stores."""
+    """The stores of the suites as fixtures. A subclass defines `make_store`."""
 
     def make_store(self, folder: Path) -> RecordStore:
         """A store whose data belongs to this folder; the same folder again is another handle on the same data."""
@@ -50,7 +50,7 @@ class StoreFixtures:
 
     @pytest.fixture
     def other_store(self, tmp_path: Path) -> Iterator[RecordStore]:
-        """An empty store that has nothing to do with `store`."""
+        """An empty store with other data than `store`."""
         other = self.make_store(tmp_path / "two")
         yield other
         other.close()

@@ -1,4 +1,4 @@
-"""Days counted from the present."""
+"""The reference time of relative expressions, and the periods that are counted from it."""
 
 from __future__ import annotations
 
@@ -26,8 +26,11 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Clock:
-    """The present of the person who asks. Weeks start on Monday; 0 is this one, -1 the last, 1 the next."""
+class ReferenceTime:
+    """The local time from which relative expressions are counted.
+
+    Offsets: 0 is this week (or month, quarter, year), -1 the last, 1 the next. Weeks start on Monday.
+    """
 
     now: datetime
     """The local time."""
@@ -63,7 +66,7 @@ class Clock:
         return When(Days(day, day), "day", relative=True)
 
     def recent_weekday(self, weekday: int) -> When:
-        """The nearest such weekday in the past, today included: memories are about what has happened."""
+        """The nearest such weekday in the past, today included: most memories are about the past."""
         return self._single(last_weekday(self.today, weekday))
 
     def weekday_before(self, weekday: int) -> When:
@@ -100,30 +103,30 @@ class Clock:
         return When(Days(date(year, 1, 1), date(year, 12, 31)), "year", relative=True)
 
     def away(self, count: int, unit: Unit) -> When:
-        """So many units ago (negative) or from now: the day, or half a unit around it."""
+        """`count` units ago (negative) or from now: the day, or half a unit around it."""
         days = away(Days(self.today, self.today), count, unit)
         return When(days, "day" if unit == "day" else "days", relative=True)
 
     def hours_ago(self, count: float) -> When:
-        """An hour around a moment so many hours ago."""
+        """One hour on either side of the moment `count` hours ago."""
         middle = max(self.now.replace(tzinfo=None), datetime(3, 1, 1)) - timedelta(hours=count)  # noqa: DTZ001
         start, end = middle - timedelta(hours=1), middle + timedelta(hours=1)
         day = start.date()
         hours = (_whole_minute(start.time()), _whole_minute(end.time()))
         return When(Days(day, day), "hours", hours, relative=True)
 
-    def stretch(self, count: int, unit: Unit) -> When:
-        """The last (negative) or next units up to or from today; the day that many units away counts as well."""
+    def units_to_or_from_today(self, count: int, unit: Unit) -> When:
+        """The last (negative) or next `count` units, up to or from today. Both ends are included."""
         other = step(self.today, count, unit)
         return When(Days(min(self.today, other), max(self.today, other)), "days", relative=True)
 
     def between(self, far: int, near: int, unit: Unit) -> When:
-        """From so many units ago to so many units ago."""
+        """From `far` units ago to `near` units ago."""
         days = Days(step(self.today, -far, unit), step(self.today, -near, unit))
         return When(days, "days", relative=True)
 
     def which(self, when: When, word: Literal["last", "this", "next"]) -> When | None:
-        """The last, this or the next occurrence of something yearly."""
+        """The last, this or the next occurrence of a yearly rule."""
         if not isinstance(when.days, Yearly):
             return None
         if word == "last":

@@ -1,4 +1,4 @@
-"""A careful model: asked again when that can help, by few at a time, and counted."""
+"""RetryingModel: asked again when that can help, by few at a time, and counted."""
 
 import threading
 from pathlib import Path
@@ -17,17 +17,17 @@ from tests.support import QUICK
 ASK = [Message("user", "hello there")]
 
 
-def careful(model: ScriptedModel, slept: list[float] | None = None, retries: int = 2) -> RetryingModel:
+def retrying(model: ScriptedModel, slept: list[float] | None = None, retries: int = 2) -> RetryingModel:
     naps = [] if slept is None else slept
-    patience = RetryPolicy(retries=retries, sleep=naps.append, draw=lambda: 1.0)
+    policy = RetryPolicy(retries=retries, sleep=naps.append, jitter=lambda: 1.0)
     usage = Usage(model.name, input_price=2.0, output_price=4.0)
     limit = threading.BoundedSemaphore(2)
-    return RetryingModel(model, counter=EstimatedTokens(), limit=limit, patience=patience, usage=usage)
+    return RetryingModel(model, counter=EstimatedTokens(), limit=limit, policy=policy, usage=usage)
 
 
 def test_a_failure_that_may_pass_is_tried_again_after_growing_pauses() -> None:
     slept: list[float] = []
-    model = careful(ScriptedModel([ModelUnavailableError("500"), ModelTimeoutError("slow"), "hi"]), slept)
+    model = retrying(ScriptedModel([ModelUnavailableError("500"), ModelTimeoutError("slow"), "hi"]), slept)
     assert model.complete(ASK) == "hi"
     assert slept == [0.5, 1.0]
     assert (model.usage.calls, model.usage.failures, model.usage.retries) == (3, 2, 2)
@@ -35,7 +35,7 @@ def test_a_failure_that_may_pass_is_tried_again_after_growing_pauses() -> None:
 
 def test_the_server_is_given_the_time_that_it_asks_for() -> None:
     slept: list[float] = []
-    assert careful(ScriptedModel([ModelUnavailableError("429", retry_after=7), "hi"]), slept).complete(ASK) == "hi"
+    assert retrying(ScriptedModel([ModelUnavailableError("429", retry_after=7), "hi"]), slept).complete(ASK) == "hi"
     assert slept == [7]
 
 
@@ -50,13 +50,13 @@ def test_the_server_is_given_the_time_that_it_asks_for() -> None:
 def test_what_waiting_cannot_mend_is_reported_at_once(error: ModelError) -> None:
     slept: list[float] = []
     with pytest.raises(type(error)):
-        careful(ScriptedModel([error]), slept).complete(ASK)
+        retrying(ScriptedModel([error]), slept).complete(ASK)
     assert slept == []
 
 
 def test_it_gives_up_after_its_retries() -> None:
     with pytest.raises(ModelUnavailableError):
-        careful(ScriptedModel(lambda _: ModelUnavailableError("down")), retries=3).complete(ASK)
+        retrying(ScriptedModel(lambda _: ModelUnavailableError("down")), retries=3).complete(ASK)
 
 
 def test_no_more_than_the_limit_ask_at_the_same_time() -> None:
@@ -71,7 +71,7 @@ def test_no_more_than_the_limit_ask_at_the_same_time() -> None:
         inside.pop()
         return "hi"
 
-    model = careful(ScriptedModel(answer))
+    model = retrying(ScriptedModel(answer))
     threads = [threading.Thread(target=model.complete, args=(ASK,)) for _ in range(6)]
     for thread in threads:
         thread.start()
@@ -82,7 +82,7 @@ def test_no_more_than_the_limit_ask_at_the_same_time() -> None:
 
 
 def test_a_stream_is_counted_as_well() -> None:
-    model = careful(ScriptedModel(["four four"]))
+    model = retrying(ScriptedModel(["four four"]))
     assert "".join(model.stream(ASK)) == "four four"
     shown = model.usage.to_dict()
     assert shown["calls"] == 1

@@ -57,7 +57,7 @@ def decode(data: bytes) -> tuple[str, str]:
         return text, _GB18030
 
 
-def may_be_cut(data: bytes) -> bool:
+def ends_in_partial_write(data: bytes) -> bool:
     """Whether what cannot be decoded would be, but for its last line: as if somebody were just writing there."""
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return len(data) % 2 == 1

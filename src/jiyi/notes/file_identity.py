@@ -1,14 +1,16 @@
-"""Which file it is: a number that no other file has had, so that a replaced file is told from one that was changed.
+"""The identity of a file, by which a replaced file is told from a changed one, and the digest of its content.
 
-The number of an inode is given to the next file as soon as it is free. Together with the moment at which the file was
-made it is unique; Python does not tell that moment on Linux, the system does.
+The number of an inode is reused as soon as it is free. Together with the moment at which the file was made it is
+unique; Python does not report that moment on Linux, the system call `statx` does.
 """
 
 from __future__ import annotations
 
 import ctypes
+import hashlib
 import os
 import struct
+import time
 from functools import lru_cache
 from typing import Any, Final
 
@@ -16,6 +18,45 @@ _EMPTY_PATH: Final = 0x1000
 _BIRTH: Final = 0x800
 _BIRTH_AT: Final = 80
 _SIZE: Final = 256
+
+
+_BLANKS: Final = b" \t\r\n"
+_COARSE_CLOCK: Final = getattr(time, "CLOCK_REALTIME_COARSE", None)
+_CLOCK_TICK: Final = 20_000_000
+
+
+def file_clock() -> int:
+    """The time of files, in nanoseconds: a file that is made from now on has no earlier one.
+
+    File systems take their times from a clock that advances every few milliseconds.
+    """
+    if _COARSE_CLOCK is None:
+        return time.time_ns() - _CLOCK_TICK
+    return time.clock_gettime_ns(_COARSE_CLOCK)
+
+
+class ContentDigest:
+    """The digest of a text that grows at its end. Blanks at the end do not count: editors add and remove them."""
+
+    def __init__(self) -> None:
+        self._hash = hashlib.blake2b(digest_size=8)
+        self._blanks = b""
+        self.size = 0
+        """How many bytes were added."""
+
+    def add(self, data: bytes) -> str:
+        """The digest with these bytes."""
+        self.size += len(data)
+        data = self._blanks + data
+        text = data.rstrip(_BLANKS)
+        self._hash.update(text)
+        self._blanks = data[len(text) :]
+        return self._hash.hexdigest()
+
+
+def content_digest(data: bytes) -> str:
+    """The digest of the content of a file, but for blanks at its end."""
+    return ContentDigest().add(data)
 
 
 def file_identity(descriptor: int) -> str:

@@ -9,13 +9,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from jiyi.errors import InvalidInputError, NotesError
+from jiyi.model.daily_note import NOTES_FOLDER
 from jiyi.model.note import NoteProblem
-from jiyi.notes.files import CONTEXT_FILES, FOLDER, Files
+from jiyi.notes.files import Files
+from jiyi.notes.paths import CONTEXT_FILES
+from jiyi.notes.templates import TEMPLATES
 
 if TYPE_CHECKING:
     from jiyi.notes.service import NotesService
 
-_IMPORTED: Final = f"{FOLDER}/imported"
+_IMPORTED: Final = f"{NOTES_FOLDER}/imported"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,24 +42,24 @@ class Imported:
         }
 
 
-def import_workspace(room: NotesService, path: str | os.PathLike[str]) -> Imported:
+def import_workspace(service: NotesService, path: str | os.PathLike[str]) -> Imported:
     """Copy MEMORY.md, `memory/` and the context files of a directory, as they are."""
     if not isinstance(path, str | os.PathLike) or not os.fspath(path):
         raise InvalidInputError(f"a directory is needed, not {path!r}")
     there = Path(path).expanduser().resolve()
     if not there.is_dir():
-        raise InvalidInputError(f"{there} is no directory; name a workspace with MEMORY.md or {FOLDER}/")
-    if there == room.root:
+        raise InvalidInputError(f"{there} is no directory; name a workspace with MEMORY.md or {NOTES_FOLDER}/")
+    if there == service.root:
         raise InvalidInputError(f"{there} is the workspace itself: its notes are used as they are")
-    if not room.root.is_dir():
-        raise NotesError(f"the workspace {room.root} does not exist; make it with 'jiyi notes init'")
+    if not service.root.is_dir():
+        raise NotesError(f"the workspace {service.root} does not exist; make it with 'jiyi notes init'")
     source = Files(there)
     listing = source.listing()
     report = Imported(problems=list(listing.problems))
     for name in (*CONTEXT_FILES, *listing.files):
         try:
-            data, _ = source.read(name, most=room.settings.append.file_bytes)
-            _take(room, name, data, report)
+            data, _ = source.read(name, most=service.settings.append.file_bytes)
+            _import_file(service, name, data, report)
         except FileNotFoundError:
             continue
         except (NotesError, InvalidInputError) as error:
@@ -64,27 +67,37 @@ def import_workspace(room: NotesService, path: str | os.PathLike[str]) -> Import
     return report
 
 
-def _take(room: NotesService, name: str, data: bytes, report: Imported) -> None:
-    if room.files.create(name, data):
+def _import_file(service: NotesService, name: str, data: bytes, report: Imported) -> None:
+    if service.files.create(name, data):
         report.copied.append(name)
         return
-    if _same(room, name, data):
+    if _is_template(service, name):
+        service.files.replace(name, data)
+        report.copied.append(name)
+        return
+    if _same(service, name, data):
         report.unchanged.append(name)
         return
     # The same name for the same bytes each time: importing twice is importing once.
     digest = hashlib.blake2b(data, digest_size=4).hexdigest()
-    stem = name.removeprefix(f"{FOLDER}/").removesuffix(".md")
+    stem = name.removeprefix(f"{NOTES_FOLDER}/").removesuffix(".md")
     target = f"{_IMPORTED}/{stem}.{digest}.md"
-    if room.files.create(target, data):
+    if service.files.create(target, data):
         report.beside[name] = target
-    elif _same(room, target, data):
+    elif _same(service, target, data):
         report.unchanged.append(name)
     else:
         raise NotesError(f"{target} exists and holds something else; move it away")
 
 
-def _same(room: NotesService, path: str, data: bytes) -> bool:
+def _is_template(service: NotesService, name: str) -> bool:
+    """Whether a file is what `init` made and nobody has written to it since."""
+    texts = [texts[name].encode("utf-8") for texts in TEMPLATES.values() if name in texts]
+    return any(_same(service, name, text) for text in texts)
+
+
+def _same(service: NotesService, path: str, data: bytes) -> bool:
     try:
-        return room.files.read(path, most=len(data))[0] == data
+        return service.files.read(path, most=len(data))[0] == data
     except (FileNotFoundError, NotesError):
         return False
