@@ -24,7 +24,7 @@ from jiyi.model.category import MemoryCategory
 from jiyi.model.entry import MemoryEntry, Source
 
 NOON = datetime(2026, 1, 2, 12, 0, 0, 123456, tzinfo=UTC)
-OF_A_HIT = {"relevance_score", "explanation", "context"}
+OF_A_HIT = {"relevance_score", "similarity", "confident", "explanation", "context", "other_sources"}
 EMPTY = MemoryEntry(
     id="1", scope="main", key=None, content="text", created_at=NOON, updated_at=NOON, last_accessed_at=NOON
 )
