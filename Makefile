@@ -13,15 +13,16 @@ ARGS   ?=
 # Tests wait for the disk as much as for the processor: one more than there are cores of a small machine.
 WORKERS ?= 3
 DATA   ?=
+AGAINST ?=
 
 # What ruff, mypy and the tests look at; bench/ is there only in a full checkout.
-CODE := src tests $(wildcard bench)
+CODE := src tests scripts $(wildcard bench)
 BENCHMARKS := $(notdir $(basename $(wildcard bench/bench_*.py)))
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-postgres check format crash servers bench bench-recall picture dist clean
+.PHONY: help demo test test-dates test-postgres check format interfaces crash servers bench bench-quick bench-recall picture dist clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -34,6 +35,22 @@ demo: $(PRODUCT) ## see what jiyi does: a short story on a temporary directory
 test: check ## run `check`, then the whole test suite
 	@echo '== tests'
 	@$(PY) -m pytest -n $(WORKERS) --dist loadfile $(ARGS)
+	@$(MAKE) --no-print-directory test-dates
+
+# At the end of February in a leap year, at the end of a year, and in May; in the zones in which a day begins first and
+# last, and in one whose offset is not in whole hours. tests/pretended_clock.py lets a day pass between any two readings
+# of the clock. Without servers, whose clocks stay as they are. Only the files with such tests are collected: collecting
+# all files takes longer than running these tests.
+DATES := Pacific/Kiritimati@2028-02-28T12:00:00Z Pacific/Niue@2027-12-30T12:00:00Z Asia/Kathmandu@2027-05-03T12:00:00Z
+DATE_SENSITIVE := $(shell grep -rl --include='test_*.py' date_sensitive tests)
+
+test-dates: $(READY) ## run the tests that depend on the date again, in three time zones on three dates
+	@set -e; for each in $(DATES); do \
+	  echo "== tests that depend on the date, in $${each%@*} from $${each#*@}"; \
+	  TZ="$${each%@*}" PRETENDED_NOW="$${each#*@}" PYTEST_PLUGINS=tests.pretended_clock \
+	    $(PY) -m pytest -q -n $(WORKERS) -m 'date_sensitive and not server and not crash and not soak' \
+	    $(DATE_SENSITIVE) $(ARGS) $(if $(ARGS),|| test $$? -eq 5); \
+	done
 
 test-postgres: $(READY) ## run the rooms' tests with every memory in a PostgreSQL database of its own
 	@$(PY) -m pytest -n $(WORKERS) --dist loadfile --profile postgres $(ARGS)
@@ -52,6 +69,9 @@ format: $(READY) ## apply the formatting and the fixes that are safe
 	@$(PY) -m ruff check --fix $(CODE)
 	@$(PY) -m ruff format $(CODE)
 
+interfaces: $(READY) ## generate jiyi/interfaces and sync.pyi from the classes of a memory
+	@$(PY) -m scripts.generate_interfaces
+
 crash: $(READY) ## kill a working process again and again; nothing acknowledged may be lost
 	@echo '== crash tests'
 	@$(PY) -m pytest -m crash $(ARGS)
@@ -62,6 +82,9 @@ servers: $(READY) ## start PostgreSQL, Milvus and Redis until Ctrl-C, and print 
 bench: $(READY) ## run every benchmark, bench/bench_*.py (results: bench/results)
 	@test -n '$(BENCHMARKS)' || { echo 'There is no bench/bench_*.py here.' >&2; exit 1; }
 	@set -e; for name in $(BENCHMARKS); do echo "== $$name"; $(PY) -m "bench.$$name" $(ARGS); done
+
+bench-quick: $(READY) ## run the quick form of every benchmark; make bench-quick AGAINST=path compares two checkouts
+	@$(PY) -m bench.quick $(if $(AGAINST),--against '$(AGAINST)') $(ARGS)
 
 bench-recall: $(READY) ## measure recall on a question set: make bench-recall DATA=questions.jsonl
 	@test -n '$(DATA)' || { echo 'Say which set: make bench-recall DATA=path/to/questions.jsonl' >&2; exit 2; }

@@ -14,6 +14,7 @@ import random
 import re
 import sys
 import tempfile
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -23,11 +24,15 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
-from bench.recall import CUTS, SEED, RememberingEmbedder, Scope, Tally, as_memory, load
+from bench import knowing
+from bench.recall import CUTS, SEED, Asked, Document, RememberingEmbedder, Scope, Tally, as_memory, load
+from jiyi.components import Components
 from jiyi.config import load_settings
-from jiyi.memory import AgentMemory, Components
+from jiyi.memory import AgentMemory
+from jiyi.model.filters import Filters
+from jiyi.model.scope import visible_scopes
 from jiyi.providers.bundled import BundledEmbedder
-from jiyi.recall import RecallEngine, RecallSettings, ScoringWeights
+from jiyi.recall import RecallEngine, RecallSettings, Request, ScoringWeights
 from jiyi.wiring import assemble
 
 DEFAULT = RecallSettings(freshness_seconds=600)
@@ -48,9 +53,17 @@ def _candidates(count: int) -> RecallSettings:
     )
 
 
+_NONE = (0.0, 0.0, 0.0, 0.0)
 VARIANTS: dict[str, tuple[str, RecallSettings]] = {
     "everything": ("hybrid", DEFAULT),
-    "without neighbours": ("hybrid", _weighing(neighbours=(0.0, 0.0, 0.0, 0.0))),
+    "without neighbours": ("hybrid", _weighing(spoken_neighbours=_NONE, timed_neighbours=_NONE, answer=0.0)),
+    "without what follows a question": ("hybrid", _weighing(answer=0.0)),
+    "without confidence of the words": ("hybrid", _weighing(information=1e-9, alone_information=1e-9)),
+    "without the floor under the spread": ("hybrid", _weighing(spread=1e-9)),
+    "without judging who stands alone": (
+        "hybrid",
+        _weighing(alone_dense=WEIGHTS.dense, alone_information=WEIGHTS.information, alone_power=1.0),
+    ),
     "without the conversation": ("hybrid", _weighing(conversation=0.0)),
     "without bigrams": ("hybrid", _weighing(bigrams=0.0)),
     "without dates": ("hybrid", _weighing(date=0.0)),
@@ -80,26 +93,39 @@ async def measure(scopes: list[Scope], folder: Path, progress: Progress, names: 
             if not isinstance(components.engine, RecallEngine):
                 raise TypeError("only the whole recall has settings to vary")
             engine = replace(components.engine, settings=recall)
-            asked = AgentMemory(replace(components, engine=engine))
-            found[name] = await _ask(asked, scopes, mode, lambda: progress.advance(asking))
+            found[name] = _ask(engine, scopes, mode, lambda: progress.advance(asking))
     return found
 
 
-async def _ask(memory: AgentMemory, scopes: list[Scope], mode: str, advance: Any) -> Tally:
+def _ask(engine: RecallEngine, scopes: list[Scope], mode: str, advance: Callable[[], None]) -> Tally:
     tally = Tally()
     for scope in scopes:
         times = [document.time for document in scope.documents if document.time is not None]
         now = max(times) + timedelta(days=1) if times else datetime.now(UTC)
         for question in scope.questions:
-            hits = await memory.recall(question.text, CUTS[-1], scope=scope.name, mode=mode, now=now)
+            filters = Filters(visible_scopes(scope.name))
+            hits = engine.answer(Request(question.text, filters, limit=CUTS[-1], mode=mode, now=now))
             tally.add([str(hit.key) for hit in hits], question.gold)
             advance()
     return tally
 
 
+def own_scopes() -> Iterator[tuple[str, Scope]]:
+    """Each kind of questions of each own store."""
+    for store in knowing.stores():
+        documents = [
+            Document(key, each["content"], None, each.get("conversation_id"), each.get("position"))
+            for key, each in store.memories.items()
+        ]
+        for kind in dict.fromkeys(asked.kind for asked in store.questions if asked.gold):
+            asked = [Asked(each.text, each.gold, kind) for each in store.questions if each.kind == kind]
+            yield f"{store.name} {kind}", Scope(store.name, documents, asked)
+
+
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, required=True, nargs="+")
+    parser.add_argument("--data", type=Path, default=[], nargs="+")
+    parser.add_argument("--own", action="store_true", help="the sets of bench/sets/recall")
     parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results")
     parser.add_argument("--sample", type=int, help="at most this many questions of each scope, chosen by a fixed seed")
     parser.add_argument("--only", help="only sets whose name contains this")
@@ -107,25 +133,29 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     names = [name for name in VARIANTS if not options.variants or name in options.variants.split(",")]
     console = Console(width=120)
-    for path in options.data:
-        for title, scopes in load(path).items():
-            if options.only and options.only not in title:
-                continue
-            chooser = random.Random(SEED)
-            for scope in scopes:
-                if options.sample is not None and len(scope.questions) > options.sample:
-                    scope.questions = chooser.sample(scope.questions, options.sample)
-            with tempfile.TemporaryDirectory() as folder, Progress(console=Console(stderr=True)) as progress:
-                found = asyncio.run(measure(scopes, Path(folder), progress, names))
-            _show(console, options, title, path, found)
+    sets = [(path, title, scopes) for path in options.data for title, scopes in load(path).items()]
+    if options.own:
+        sets += [(None, title, [scope]) for title, scope in own_scopes()]
+    for path, title, scopes in sets:
+        if options.only and options.only not in title:
+            continue
+        chooser = random.Random(SEED)
+        for scope in scopes:
+            if options.sample is not None and len(scope.questions) > options.sample:
+                scope.questions = chooser.sample(scope.questions, options.sample)
+        with tempfile.TemporaryDirectory() as folder, Progress(console=Console(stderr=True)) as progress:
+            found = asyncio.run(measure(scopes, Path(folder), progress, names))
+        _show(console, options, title, path, found)
     return 0
 
 
-def _show(console: Console, options: argparse.Namespace, title: str, path: Path, found: dict[str, Tally]) -> None:
+def _show(
+    console: Console, options: argparse.Namespace, title: str, path: Path | None, found: dict[str, Tally]
+) -> None:
     columns = ("R@1", "R@5", "R@10", "NDCG@10")
     whole = found.get("everything")
     sampled = f" --sample {options.sample}" if options.sample else ""
-    command = f"python -m bench.ablation --data {path.name}{sampled}"
+    command = f"python -m bench.ablation {'--own' if path is None else f'--data {path.name}'}{sampled}"
     asked = next(iter(found.values())).count
     table = Table("", *columns, "R@5 lost", "R@10 lost", title=title)
     lines = [

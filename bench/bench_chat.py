@@ -23,8 +23,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from bench.bench_store import BareTable
 from bench.support import Report, interleaved, milliseconds, parser, progress, work_directory
+from bench.support.bare_table import BareTable
 from bench.texts import Texts
 from jiyi import AgentMemory
 

@@ -20,8 +20,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from bench.bench_store import BareTable
 from bench.support import Report, Times, interleaved, milliseconds, parser, progress, resident_bytes, work_directory
+from bench.support.bare_table import BareTable
 from bench.texts import Texts
 from jiyi import AgentMemory, create_memory
 from jiyi.backends.embedded.database import SqliteDatabase
@@ -76,7 +76,7 @@ async def recalling(folder: Path, count: int, turns: int, report: Report) -> Non
             )
 
         async def settle(_number: int) -> None:
-            # What was recalled is touched after the answer: nobody else shall pay for it.
+            # Recalled memories are touched after the answer. This waits for that, so the next action is not slower.
             await memory.count(scope="nobody")
 
         actions = {
@@ -114,7 +114,7 @@ def _facts(texts: Texts, count: int) -> Iterator[dict[str, Any]]:
 
 @contextmanager
 def watched_lock(held: Times) -> Iterator[None]:
-    """Note how long each write transaction lasted."""
+    """Record the duration of each write transaction."""
     original = SqliteDatabase.write
 
     @contextmanager

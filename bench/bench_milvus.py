@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 
 from bench.support import Report, interleaved, mean, milliseconds, parser, progress, rate, work_directory
 from jiyi.backends.milvus.connection import SESSION, MilvusConnection
+from jiyi.backends.milvus.expressions import in_scope
 from jiyi.backends.milvus.index import DEFAULT_COLLECTION, MilvusVectors
-from jiyi.backends.milvus.schema import in_scope
-from jiyi.backends.shared.locks import ProcessLock
+from jiyi.file_lock import FileLock
 from jiyi.model import clock
 from jiyi.model.entry import MemoryEntry
 from jiyi.model.identity import new_id
@@ -38,8 +38,8 @@ _OTHERS = 40
 _BATCH = 1_000
 
 
-class Given:
-    """An embedder of texts that are numbers: each has its vector. Likeness comes in groups, as it does in memories."""
+class NumberedVectors:
+    """An embedder whose texts are row numbers of given vectors. The vectors form clusters, as those of memories do."""
 
     def __init__(self, count: int) -> None:
         random = np.random.default_rng(8)
@@ -65,21 +65,23 @@ def entries(count: int) -> list[MemoryEntry]:
 
 
 @dataclass(frozen=True)
-class Place:
-    """Where the vectors are."""
+class MilvusTarget:
+    """A Milvus server or file."""
 
     name: str
     uri: str
     token: str
     folder: Path
 
-    def open(self, embedder: Given, store_id: str) -> MilvusVectors:
-        lock = ProcessLock(self.folder / "lock", timeout=60, purpose="the lock")
+    def open(self, embedder: NumberedVectors, store_id: str) -> MilvusVectors:
+        lock = FileLock(self.folder / "lock", timeout=60)
         return MilvusVectors(self.uri, embedder, store_id, lock=lock, token=self.token, timeout=60)
 
 
-def fill(place: Place, embedder: Given, store: RecordStore, held: Sequence[MemoryEntry], report: Report) -> None:
-    """Take all entries in, and wait until Milvus has finished its own indexes."""
+def fill(
+    place: MilvusTarget, embedder: NumberedVectors, store: RecordStore, held: Sequence[MemoryEntry], report: Report
+) -> None:
+    """Index all entries, and wait until Milvus has built its own indexes."""
     index = place.open(embedder, store.store_id)
     index.rebuild(store)
     begin = time.perf_counter()
@@ -102,10 +104,10 @@ def fill(place: Place, embedder: Given, store: RecordStore, held: Sequence[Memor
 
 
 async def measure(
-    place: Place,
+    place: MilvusTarget,
     scope: str,
     index: MilvusVectors,
-    embedder: Given,
+    embedder: NumberedVectors,
     held: Sequence[MemoryEntry],
     questions: int,
     report: Report,
@@ -157,7 +159,7 @@ async def measure(
     )
 
 
-async def compare(place: Place, embedder: Given, size: int, questions: int, report: Report) -> None:
+async def compare(place: MilvusTarget, embedder: NumberedVectors, size: int, questions: int, report: Report) -> None:
     """All measured scopes in one place."""
     held = entries(size)
     store = build(place.folder / "records", embedder="none", background_indexing=False).store
@@ -175,13 +177,17 @@ async def run(options: argparse.Namespace) -> Path:
     size = options.size or (3_000 if options.quick else 100_000)
     in_file = options.lite or (2_000 if options.quick else 20_000)
     report = Report("milvus", "Vectors in Milvus")
-    embedder = Given(max(size, in_file))
+    embedder = NumberedVectors(max(size, in_file))
     with work_directory(options.work) as folder:
         with MilvusServer() as server:
-            place = Place("standalone 2.3", server.uri, server.token, folder / "server")
+            place = MilvusTarget("standalone 2.3", server.uri, server.token, folder / "server")
             await compare(place, embedder, size, questions, report)
         await compare(
-            Place("Milvus Lite", str(folder / "milvus.db"), "", folder / "file"), embedder, in_file, questions, report
+            MilvusTarget("Milvus Lite", str(folder / "milvus.db"), "", folder / "file"),
+            embedder,
+            in_file,
+            questions,
+            report,
         )
     report.note(
         f"Means of {questions} questions near to vectors of any scope; the exact answer is every vector compared."

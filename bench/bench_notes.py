@@ -19,7 +19,7 @@ from jiyi.text import split_chunks
 _NOTE_BYTES = 4_096
 
 
-class Kept:
+class SharedEmbedder:
     """An embedder that is loaded once, for all memories of the run."""
 
     def __init__(self) -> None:
@@ -44,10 +44,10 @@ def write_notes(folder: Path, count: int) -> None:
         (folder / f"memory/note-{number:04}.md").write_text("\n\n".join(parts) + "\n", "utf-8")
 
 
-async def first_index(folder: Path, count: int, kept: Kept, report: Report) -> None:
+async def first_index(folder: Path, count: int, shared: SharedEmbedder, report: Report) -> None:
     """Everything from nothing to searchable, against a loop that only embeds the same chunks."""
     write_notes(folder / "ws", count)
-    options: dict[str, Any] = {"embedder": kept.embedder, "background_indexing": False, "freshness_seconds": 3_600}
+    options: dict[str, Any] = {"embedder": shared.embedder, "background_indexing": False, "freshness_seconds": 3_600}
     async with AgentMemory.open(folder / "data", workspace=folder / "ws", **options) as memory:
         begin = time.perf_counter()
         scanned = await memory.notes.reindex()
@@ -59,7 +59,7 @@ async def first_index(folder: Path, count: int, kept: Kept, report: Report) -> N
         chunks = [part for piece in pieces for part in split_chunks(piece, CHUNK_COLUMNS) or [piece]]
         begin = time.perf_counter()
         for start in range(0, len(chunks), 256):
-            kept.embedder.embed(chunks[start : start + 256])
+            shared.embedder.embed(chunks[start : start + 256])
         embedded = time.perf_counter() - begin
         report.at_most(
             f"first index of {count:,} notes of 4 KB ({scanned.counts.added:,} pieces)",
@@ -130,7 +130,7 @@ async def appends(folder: Path, rounds: int, report: Report) -> None:
     report.fact("memory_append, p95", milliseconds(times["jiyi"].p95), f"bare: {milliseconds(times['bare'].p95)}")
 
 
-async def quiet_search(folder: Path, count: int, report: Report) -> None:
+async def search_unchanged(folder: Path, count: int, report: Report) -> None:
     """What looking at the files costs when nothing has changed."""
     write_notes(folder / "ws", count)
     options: dict[str, Any] = {"embedder": "none", "background_indexing": False, "freshness_seconds": 3_600}
@@ -153,8 +153,8 @@ async def run(options: argparse.Namespace) -> Path:
     report = Report("notes", f"Notes, {count:,} files of 4 KB in English and Chinese")
     with work_directory(options.work) as folder:
         await appends(folder / "appends", 60 if options.quick else 500, report)
-        await quiet_search(folder / "quiet", count, report)
-        await first_index(folder / "index", count, Kept(), report)
+        await search_unchanged(folder / "quiet", count, report)
+        await first_index(folder / "index", count, SharedEmbedder(), report)
     report.note("First index: reading, cutting, storing, text index, embedding and one search, from nothing.")
     report.note("Append: each call is followed by a bare write and fsync of as many bytes to another file.")
     return report.finish(options.results)

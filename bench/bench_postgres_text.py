@@ -1,32 +1,28 @@
-"""How fast text search in PostgreSQL is, against bare psycopg on the same server.
+"""How fast text search in PostgreSQL is, compared with bare psycopg on the same server.
 
     python -m bench.bench_postgres_text            (100,000 memories in 1,000 scopes: about ten minutes)
     python -m bench.bench_postgres_text --quick
 
-Bare are, each by itself and for the same question: one BM25 query with the same scope filter, its 50 best ids read;
-the COPY of the same rows into a table with a primary key. Everything takes turns on one server, which this program
-starts on the same machine, so callers and server share its processors.
+The baseline, each part by itself and for the same question: one BM25 query with the same scope filter that reads the
+50 best ids; the COPY of the same rows into a table with a primary key. Everything takes turns on one server, which this
+program starts on the same machine, so callers and server share its processors.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
-import json
 import random
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import UTC
 from itertools import islice
 from typing import Any
 
 import psycopg
 
-from bench.bench_recall_speed import Layout
 from bench.support import (
     Action,
     Report,
@@ -39,68 +35,22 @@ from bench.support import (
     verdict,
     work_directory,
 )
+from bench.support.postgres_text_profile import CALLERS, LIMIT, BareTextQuery, Opened, opened
+from bench.support.recall_corpus import Layout
 from bench.texts import Texts
-from jiyi.backends.postgres.database import PostgresDatabase
-from jiyi.backends.postgres.text.index import PostgresTextIndex
-from jiyi.backends.records.store import SqlRecordStore
-from jiyi.indexing import Drainer
 from jiyi.model import clock
 from jiyi.model.entry import MemoryEntry
 from jiyi.model.filters import Filters
 from jiyi.model.identity import new_id
 from jiyi.ports import Draft
 from jiyi.providers.bundled import BundledEmbedder
-from jiyi.recall import RecallEngine, Request
-from jiyi.recall.settings import RecallSettings
-from jiyi.recall.tags import TagMirror
+from jiyi.recall import Request
 from jiyi.text import Analyzer
 from tests.servers.postgres import PostgresServer
 
 _BATCH = 2_000
-_LIMIT = 50
-_CALLERS = 16
 _EMBEDDED_SAMPLE = 400
 _SETTINGS = {"shared_buffers": "512MB", "fsync": "on", "max_wal_size": "4GB"}
-
-
-@dataclass
-class Opened:
-    """The parts of the profile, on one server."""
-
-    url: str
-    database: PostgresDatabase
-    store: SqlRecordStore
-    text: PostgresTextIndex
-    engine: RecallEngine
-
-
-@contextmanager
-def opened(url: str, *, pg_search: bool = True) -> Iterator[Opened]:
-    database = PostgresDatabase(url, pool_size=_CALLERS)
-    helpers = ThreadPoolExecutor(2)
-    try:
-        store = SqlRecordStore(database)
-        analyzer = Analyzer()
-        text = PostgresTextIndex(database, analyzer, store.store_id, pg_search=pg_search)
-        text.follow()
-        if text.log_position() is None:
-            text.rebuild(store)
-        engine = RecallEngine(
-            store=store,
-            text=text,
-            vectors=None,
-            embedder=None,
-            analyzer=analyzer,
-            drainer=Drainer(store),
-            settings=RecallSettings(),
-            zone=UTC,
-            helpers=helpers,
-            tags=TagMirror(store),
-        )
-        yield Opened(url, database, store, text, engine)
-    finally:
-        helpers.shutdown()
-        database.close()
 
 
 def entries(layout: Layout) -> Iterator[MemoryEntry]:
@@ -155,39 +105,9 @@ def load(profile: Opened, layout: Layout, report: Report) -> None:
 # --- asking -----------------------------------------------------------------------------------------------------------
 
 
-class BareText:
-    """One BM25 query by psycopg, nothing around it."""
-
-    def __init__(self, url: str) -> None:
-        self._connection = psycopg.connect(url, autocommit=True)
-        self._connection.execute("SET max_parallel_workers_per_gather = 0")
-        self._analyzer = Analyzer()
-
-    def query(self, question: str, scope: str) -> str:
-        wanted = [
-            {"term": {"field": field, "value": word}}
-            for field in ("word_text", "label_text")
-            for word in self._analyzer.query(question).words
-        ]
-        scopes = {"term_set": {"terms": [{"field": "scope", "value": name} for name in (scope, "public")]}}
-        inside = {"const_score": {"score": 0.0, "query": scopes}}
-        return json.dumps({"boolean": {"must": [{"boolean": {"should": wanted}}, inside]}})
-
-    def run(self, query: str) -> list[str]:
-        rows = self._connection.execute(
-            "SELECT entry_id FROM jiyi_search.texts WHERE entry_id @@@ %s::jsonb "
-            f"ORDER BY paradedb.score(entry_id) DESC LIMIT {_LIMIT}",
-            [query],
-        )
-        return [row[0] for row in rows]
-
-    def close(self) -> None:
-        self._connection.close()
-
-
 @dataclass(frozen=True)
 class Asked:
-    """A question in a scope, prepared for everybody who is measured."""
+    """A question in a scope, prepared for recall and for the baseline."""
 
     text: str
     filters: Filters
@@ -195,7 +115,7 @@ class Asked:
     bare: str
 
 
-def prepared(bare: BareText, layout: Layout, count: int, language: str) -> list[Asked]:
+def prepared(bare: BareTextQuery, layout: Layout, count: int, language: str) -> list[Asked]:
     chance, analyzer = random.Random(11), Analyzer()
     found = []
     for question in Texts(seed=29).questions(count, language):
@@ -206,13 +126,13 @@ def prepared(bare: BareText, layout: Layout, count: int, language: str) -> list[
 
 
 async def ask(profile: Opened, layout: Layout, report: Report, rounds: int) -> None:
-    bare = BareText(profile.url)
+    bare = BareTextQuery(profile.url)
     for language, name in (("en", "English"), ("zh", "Chinese")):
         asked = prepared(bare, layout, rounds + 5, language)
 
         def propose(number: int, asked: list[Asked] = asked) -> object:
             one = asked[number]
-            return profile.text.propose("words", one.words, one.filters, limit=_LIMIT, labels=True)
+            return profile.text.propose("words", one.words, one.filters, limit=LIMIT, labels=True)
 
         def recall(number: int, asked: list[Asked] = asked) -> object:
             return profile.engine.answer(Request(asked[number].text, asked[number].filters, mode="keyword"))
@@ -236,7 +156,7 @@ async def ask(profile: Opened, layout: Layout, report: Report, rounds: int) -> N
 
 def throughput(profile: Opened, layout: Layout, report: Report, seconds: float) -> None:
     """How many answers a second, by one caller and by many; the same for the bare query."""
-    maker = BareText(profile.url)
+    maker = BareTextQuery(profile.url)
     asked = prepared(maker, layout, 200, "en") + prepared(maker, layout, 200, "zh")
     maker.close()
 
@@ -244,16 +164,16 @@ def throughput(profile: Opened, layout: Layout, report: Report, seconds: float) 
         return profile.engine.answer(Request(one.text, one.filters, mode="keyword"))
 
     results: dict[str, float] = {}
-    for callers in (1, _CALLERS):
+    for callers in (1, CALLERS):
         results[f"recall {callers}"] = _rate(asked, callers, seconds, lambda: recall)
         results[f"bare {callers}"] = _rate(asked, callers, seconds, lambda: _bare_run(profile.url))
-    ours = results[f"recall {_CALLERS}"] / results["recall 1"]
-    theirs = results[f"bare {_CALLERS}"] / results["bare 1"]
+    ours = results[f"recall {CALLERS}"] / results["recall 1"]
+    theirs = results[f"bare {CALLERS}"] / results["bare 1"]
     report.add(
         Row(
-            f"keyword recall, {_CALLERS} callers against one",
-            f"{rate(results[f'recall {_CALLERS}'])} against {rate(results['recall 1'])}",
-            f"bare BM25 queries: {rate(results[f'bare {_CALLERS}'])} against {rate(results['bare 1'])}, {theirs:.2f}×",
+            f"keyword recall, {CALLERS} callers against one",
+            f"{rate(results[f'recall {CALLERS}'])} against {rate(results['recall 1'])}",
+            f"bare BM25 queries: {rate(results[f'bare {CALLERS}'])} against {rate(results['bare 1'])}, {theirs:.2f}×",
             f"{ours:.2f}×",
             "≥ 1.6× or as the server",
             verdict(met=ours >= min(1.6, 0.9 * theirs)),
@@ -262,7 +182,7 @@ def throughput(profile: Opened, layout: Layout, report: Report, seconds: float) 
 
 
 def _bare_run(url: str) -> Callable[[Asked], object]:
-    bare = BareText(url)
+    bare = BareTextQuery(url)
     return lambda one: bare.run(one.bare)
 
 

@@ -1,13 +1,13 @@
-"""How long a hybrid `recall` takes, against the bare engines it stands on.
+"""How long a hybrid `recall` takes, compared with the bare engines that it uses.
 
     python -m bench.bench_recall_speed                       (loads 1.2 million memories: half an hour or more)
     python -m bench.bench_recall_speed --large 0             (without the million)
     python -m bench.bench_recall_speed --data DIRECTORY      (keeps what it has loaded for the next time)
     python -m bench.bench_recall_speed --quick
 
-Bare are, each by itself and for the same question: one tantivy query for the question's words in the same index with
-the same scope filter, its 50 best ids read; one numpy product of the question's vector with all vectors of the scope,
-in memory, as float32; one embedding of the question by the bundled model. Recall and the bare parts take turns.
+The baseline, each part by itself and for the same question: one tantivy query for the question's words in the same
+index with the same scope filter, its 50 best ids read; one numpy product of the question's vector with all vectors of
+the scope, in memory, as float32; one embedding of the question by the bundled model. Recall and baseline take turns.
 
 Embedding a million texts takes an hour, and a product costs the same whatever is in the vectors. So the vectors of the
 stored texts are made from a hash of the text (same dimension, same length), while every question is embedded by the
@@ -21,96 +21,29 @@ import asyncio
 import random
 import sqlite3
 import time
-from collections.abc import Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass
-from hashlib import blake2b
-from itertools import islice
 from pathlib import Path
-
-import numpy as np
-import tantivy
-from numpy.typing import NDArray
-from tantivy import Occur, Query
 
 from bench.support import (
     Action,
     Report,
     Row,
-    Times,
     interleaved,
     mean,
     milliseconds,
     parser,
-    progress,
-    rate,
     resident_bytes,
     verdict,
     work_directory,
 )
+from bench.support.embedded_baseline import EmbeddedBaseline, Measured, measured
+from bench.support.recall_corpus import LANGUAGES, WARM_UP, HashedDocuments, Layout, Questions, load
 from bench.texts import Texts
 from jiyi import AgentMemory, create_memory
-from jiyi.ports import ModelIdentity
-from jiyi.providers.bundled import BundledEmbedder
-from jiyi.text import Analyzer
 
-Floats = NDArray[np.float32]
-
-_BARE_LIMIT = 50
-_WARM_UP = 5
-_LANGUAGES = {"en": "English", "zh": "Chinese"}
 _ALLOWANCE_MS = 2.0
-# "No more" within what two medians of the same thing differ by.
-_SAME = 1.2
-
-
-class HashedDocuments:
-    """An embedder that knows the questions: those go to the real model, any other text gets a vector from its hash."""
-
-    def __init__(self, questions: Sequence[str]) -> None:
-        self.model = BundledEmbedder()
-        self.dimension = self.model.identity.dimension
-        self._questions = frozenset(questions)
-        self._pool = np.random.default_rng(7).standard_normal((4096, self.dimension)).astype(np.float32)
-
-    @property
-    def identity(self) -> ModelIdentity:
-        return ModelIdentity("bench-hashed-documents", self.dimension, "1")
-
-    def embed(self, texts: Sequence[str]) -> Floats:
-        if any(text in self._questions for text in texts):
-            return self.model.embed(texts)
-        return self.hashed(texts)
-
-    def hashed(self, texts: Sequence[str]) -> Floats:
-        digests = b"".join(blake2b(text.encode(), digest_size=6).digest() for text in texts)
-        places = np.frombuffer(digests, dtype=np.uint16).reshape(-1, 3) % len(self._pool)
-        sums = self._pool[places[:, 0]] + self._pool[places[:, 1]] + self._pool[places[:, 2]]
-        found: Floats = sums / np.linalg.norm(sums, axis=1, keepdims=True)
-        return found
-
-
-@dataclass(frozen=True)
-class Layout:
-    """How many scopes with how many memories each."""
-
-    scopes: int
-    each: int
-
-    def __str__(self) -> str:
-        return f"{self.each:,} in one scope" if self.scopes == 1 else f"{self.scopes:,} scopes × {self.each:,}"
-
-    @property
-    def total(self) -> int:
-        return self.scopes * self.each
-
-    def scope(self, number: int) -> str:
-        return f"user-{number}"
-
-    def entries(self) -> Iterator[dict[str, str]]:
-        texts = Texts(seed=23).memories(self.total)
-        for number, text in enumerate(texts):
-            yield {"key": f"note {number}", "content": text, "scope": self.scope(number % self.scopes)}
+# The allowed difference of two medians of the same action.
+_MAX_GROWTH = 1.2
 
 
 async def opened(folder: Path, layout: Layout, embedder: HashedDocuments, report: Report) -> AgentMemory:
@@ -124,122 +57,21 @@ async def opened(folder: Path, layout: Layout, embedder: HashedDocuments, report
     return memory
 
 
-async def load(memory: AgentMemory, layout: Layout, report: Report) -> None:
-    """Store and index everything, with how long it took."""
-    begin = time.perf_counter()
-    entries = layout.entries()
-    with progress(f"storing {layout}", layout.total) as advance:
-        while chunk := list(islice(entries, 20_000)):
-            await memory.store_many(chunk)
-            advance(len(chunk))
-    stored = time.perf_counter()
-    with progress(f"indexing {layout}", None):
-        await memory.drain()
-    done = time.perf_counter()
-    report.fact(
-        f"loading {layout}",
-        f"{done - begin:.0f} s",
-        f"store_many {rate(layout.total / (stored - begin))}",
-        f"indexing {rate(layout.total / (done - stored))}",
-    )
-
-
 def _count(path: Path) -> int:
     with closing(sqlite3.connect(path / "memory.db")) as connection:
         return int(connection.execute("SELECT count(*) FROM memory_records").fetchone()[0])
 
 
-class Bare:
-    """The engines by themselves, on the files that recall uses."""
-
-    def __init__(self, path: Path, embedder: HashedDocuments) -> None:
-        self._path = path
-        self.embedder = embedder
-        self._analyzer = Analyzer()
-        self._index = tantivy.Index.open(str(next(path.glob("search_index/**/meta.json")).parent))
-        self._index.reload()
-        self._scope = ""
-        self._matrix: Floats = np.empty((0, embedder.dimension), dtype=np.float32)
-        self._vector: Floats = np.empty(embedder.dimension, dtype=np.float32)
-        self._words: Sequence[str] = ()
-
-    def prepare(self, scope: str, question: str) -> None:
-        """What is not measured: the vectors of the scope in memory, and the words of the question."""
-        if scope != self._scope:
-            with closing(sqlite3.connect(self._path / "memory.db")) as connection:
-                sql = "SELECT content FROM memory_records WHERE scope = ?"
-                texts = [row[0] for row in connection.execute(sql, (scope,))]
-            blocks = [self.embedder.hashed(texts[start : start + 5_000]) for start in range(0, len(texts), 5_000)]
-            self._matrix, self._scope = np.concatenate(blocks), scope
-        self._words = self._analyzer.query(question).words
-
-    def embed(self, question: str) -> None:
-        self._vector = self.embedder.model.embed([question])[0]
-
-    def query(self) -> list[str]:
-        schema, searcher = self._index.schema, self._index.searcher()
-        words = [(Occur.Should, Query.term_query(schema, "words", word, "freq")) for word in self._words]
-        scopes = [(Occur.Should, Query.term_query(schema, "scope", name, "basic")) for name in (self._scope, "public")]
-        visible = Query.const_score_query(Query.boolean_query(scopes), 0.0)
-        query = Query.boolean_query([(Occur.Must, Query.boolean_query(words)), (Occur.Must, visible)])
-        hits = searcher.search(query, _BARE_LIMIT, count=False).hits
-        return [str(searcher.doc(address).get_first("id")) for _, address in hits]
-
-    def product(self) -> Floats:
-        found: Floats = self._matrix @ self._vector
-        return found
-
-
-@dataclass(frozen=True)
-class Measured:
-    """Recall and the bare parts over the same questions."""
-
-    recall: Times
-    text: Times
-    product: Times
-    embedding: Times
-
-    @property
-    def bare(self) -> Times:
-        """The three parts together, question by question."""
-        parts = zip(self.text.seconds, self.product.seconds, self.embedding.seconds, strict=True)
-        return Times([sum(part) for part in parts])
-
-    def part(self, chosen: slice) -> Measured:
-        """Some of the questions."""
-        return Measured(*(Times(t.seconds[chosen]) for t in (self.recall, self.text, self.product, self.embedding)))
-
-    def bare_shown(self) -> str:
-        parts = f"{self.text.p50 * 1e3:.2f} + {self.product.p50 * 1e3:.2f} + {self.embedding.p50 * 1e3:.2f}"
-        return f"tantivy + product + embedding: {parts} = {milliseconds(self.bare.p50)}"
-
-
-async def measured(memory: AgentMemory, bare: Bare, asked: Sequence[tuple[str, str]], *, warm_up: int) -> Measured:
-    """Ask (scope, question) in this order; the bare parts in turn with recall."""
-
-    async def recall(number: int) -> None:
-        scope, question = asked[number]
-        await memory.recall(question, scope=scope)
-
-    actions = {
-        "recall": recall,
-        "prepare": lambda number: bare.prepare(*asked[number]),
-        "embedding": lambda number: bare.embed(asked[number][1]),
-        "text": lambda _number: bare.query(),
-        "product": lambda _number: bare.product(),
-    }
-    times = await interleaved(len(asked) - warm_up, actions, warm_up=warm_up, alternate=False, label="asking")
-    return Measured(times["recall"], times["text"], times["product"], times["embedding"])
-
-
-async def one_scope(memory: AgentMemory, bare: Bare, layout: Layout, questions: Questions, report: Report) -> None:
+async def one_scope(
+    memory: AgentMemory, bare: EmbeddedBaseline, layout: Layout, questions: Questions, report: Report
+) -> None:
     """All memories in one scope, English and Chinese questions."""
     scope = layout.scope(0)
-    for language, name in _LANGUAGES.items():
+    for language, name in LANGUAGES.items():
         asked = [(scope, question) for question in questions.of(language)]
         await memory.recall(asked[0][1], scope=scope)
         resident = resident_bytes()
-        found = await measured(memory, bare, asked, warm_up=min(_WARM_UP, len(asked) // 2))
+        found = await measured(memory, bare, asked, warm_up=min(WARM_UP, len(asked) // 2))
         what = f"recall, {layout}, {name}"
         ratio = found.recall.p50 / found.bare.p50
         shown = milliseconds(found.recall.p50)
@@ -251,7 +83,7 @@ async def one_scope(memory: AgentMemory, bare: Bare, layout: Layout, questions: 
 
 
 async def many_scopes(
-    memory: AgentMemory, bare: Bare, layout: Layout, questions: Questions, report: Report, *, judged: bool
+    memory: AgentMemory, bare: EmbeddedBaseline, layout: Layout, questions: Questions, report: Report, *, judged: bool
 ) -> dict[str, Measured]:
     """Small scopes: each of those asked in is asked twice, so half of the questions find nothing cached.
 
@@ -283,7 +115,7 @@ async def many_scopes(
 
 async def adding(small: AgentMemory, large: AgentMemory, sizes: tuple[int, int], turns: int, report: Report) -> None:
     """One more message in a conversation, stored and made searchable, in a small scope and in a large one."""
-    texts = list(Texts(seed=29).memories(turns + _WARM_UP))
+    texts = list(Texts(seed=29).memories(turns + WARM_UP))
     # A store that was kept knows the messages of the last time: those would be changed, not added.
     conversation = f"the one of {time.time_ns()}"
     memories = {"small": small, "large": large}
@@ -308,7 +140,7 @@ async def adding(small: AgentMemory, large: AgentMemory, sizes: tuple[int, int],
     actions: dict[str, Action] = {}
     for name in memories:
         actions[f"{name} store"], actions[f"{name} drain"] = add(name)
-    times = await interleaved(turns, actions, warm_up=_WARM_UP, alternate=False, label="adding one message at a time")
+    times = await interleaved(turns, actions, warm_up=WARM_UP, alternate=False, label="adding one message at a time")
     for step in ("store", "drain"):
         little, much = times[f"small {step}"], times[f"large {step}"]
         report.at_most(
@@ -316,31 +148,8 @@ async def adding(small: AgentMemory, large: AgentMemory, sizes: tuple[int, int],
             f"{milliseconds(much.p50)} (mean {milliseconds(mean(much.seconds))})",
             f"at {sizes[0]:,}: {milliseconds(little.p50)} (mean {milliseconds(mean(little.seconds))})",
             value=much.p50 / little.p50,
-            target=_SAME,
+            target=_MAX_GROWTH,
         )
-
-
-class Questions:
-    """Questions in both languages, each asked once: nothing is answered from a cache of questions."""
-
-    def __init__(self, count: int) -> None:
-        supply = Texts(seed=31)
-        self._of = {language: supply.questions(2 * count + _WARM_UP, language) for language in _LANGUAGES}
-        self._count = count
-
-    def all(self) -> list[str]:
-        return [question for questions in self._of.values() for question in questions]
-
-    def of(self, language: str) -> list[str]:
-        return self._of[language][: self._count + _WARM_UP]
-
-    def mixed(self) -> list[str]:
-        """English and Chinese in turn."""
-        pairs = zip(*(questions[self._count : 2 * self._count] for questions in self._of.values()), strict=True)
-        return [question for pair in pairs for question in pair]
-
-    def spare(self) -> list[str]:
-        return [questions[-1] for questions in self._of.values()]
 
 
 def _megabytes(size: int) -> str:
@@ -367,7 +176,7 @@ async def run(options: argparse.Namespace) -> Path:
         folder = options.data or temporary
         whole = Layout(1, size)
         memory = await opened(folder, whole, embedder, report)
-        bare = Bare(folder / f"1x{size}", embedder)
+        bare = EmbeddedBaseline(folder / f"1x{size}", embedder)
         await one_scope(memory, bare, whole, questions, report)
         del bare
         little = Layout(1, max(10, size // 100))
@@ -381,7 +190,7 @@ async def run(options: argparse.Namespace) -> Path:
             if not layout.each or layout.total in spread:
                 continue
             memory = await opened(folder, layout, embedder, report)
-            bare = Bare(folder / f"{layout.scopes}x{layout.each}", embedder)
+            bare = EmbeddedBaseline(folder / f"{layout.scopes}x{layout.each}", embedder)
             spread[layout.total] = await many_scopes(memory, bare, layout, questions, report, judged=not spread)
             await memory.close()
         if len(spread) > 1:

@@ -29,15 +29,15 @@ from jiyi.recall.tags import TagMirror
 from jiyi.text import fold
 
 _SCOPES = 10
-_ASKED = 100
-"""So many of the tags stand in the questions."""
+_ASKED_TAGS = 100
+"""The number of tags that occur in the questions."""
 _QUERY = 2_000
 _BATCH = 2_000
 _START = datetime(2020, 1, 1, tzinfo=UTC)
 
 
 def made_up_tags(count: int) -> list[str]:
-    """Half Chinese, half Latin, none of them in the texts of the questions by accident."""
+    """Half Chinese, half Latin; none of them occurs in the texts of the questions by accident."""
     chance = random.Random(7)
     rare = [chr(code) for code in range(0x7000, 0x9000)]
     found: dict[str, None] = {}
@@ -50,10 +50,10 @@ def made_up_tags(count: int) -> list[str]:
 
 
 def memories(count: int, matching: int, tags: Sequence[str]) -> Iterator[MemoryEntry]:
-    """So many memories, of which `matching` have tags that are asked for; these are spread evenly, in one scope."""
+    """`count` memories, of which `matching` have tags that are asked for; those are spread evenly and in one scope."""
     chance = random.Random(11)
     texts = list(Texts(seed=23).memories(2_000))
-    asked, others = tags[:_ASKED], tags[_ASKED:]
+    asked, others = tags[:_ASKED_TAGS], tags[_ASKED_TAGS:]
     every = count // matching
     for number in range(count):
         wanted = number % every == 0 and number // every < matching
@@ -88,7 +88,7 @@ def fill(folder: Path, count: int, matching: int, tags: Sequence[str]) -> None:
                 advance(len(waiting))
                 waiting = []
         store.add(waiting, actor="bench")
-        # The tags that no memory of the small store has are tags all the same.
+        # Both stores have all tags, also those that no memory uses.
         first = _START - timedelta(days=1)
         for start in range(0, len(tags), 250):
             entry = MemoryEntry(
@@ -111,9 +111,9 @@ def questions(count: int, tags: Sequence[str]) -> list[str]:
     supply = Texts(seed=29).memories(40 * count)
     found = []
     for _ in range(count):
-        parts = [*(next(supply) for _ in range(40)), *chance.sample(list(tags[:_ASKED]), 20)]
+        parts = [*(next(supply) for _ in range(40)), *chance.sample(list(tags[:_ASKED_TAGS]), 20)]
         chance.shuffle(parts)
-        named = [part for part in parts if part in tags[:_ASKED]]
+        named = [part for part in parts if part in tags[:_ASKED_TAGS]]
         filler = " ".join(part for part in parts if part not in named)
         found.append((" ".join(named) + " " + filler)[:_QUERY])
     return found
@@ -228,7 +228,7 @@ async def run(options: argparse.Namespace) -> Path:
         database.close()
         await starting(folder / str(sizes[1]), tag_count, 5, report)
     report.note(
-        f"{matches:,} memories of one scope have three of the {_ASKED} asked tags each; {_SCOPES} scopes in all."
+        f"{matches:,} memories of one scope have three of the {_ASKED_TAGS} asked tags each; {_SCOPES} scopes in all."
     )
     return report.finish(options.results)
 

@@ -25,8 +25,8 @@ _QUESTIONS = {"en": "garden", "zh": "花园"}
 
 
 def process(arguments: Sequence[str]) -> None:
-    """Run it to its end; its words are shown only when it fails."""
-    # As after an installation: what was imported once is compiled.
+    """Run a process to its end; its output is shown only if it fails."""
+    # Byte code is written, as after an installation.
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     done = subprocess.run(arguments, capture_output=True, text=True, encoding="utf-8", check=False, env=environment)
     if done.returncode != 0:

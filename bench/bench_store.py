@@ -4,7 +4,7 @@
     python -m bench.bench_store --quick
 
 The bare insert is one row with the same values, in a table with nothing but a primary key, by the sqlite3 module in WAL
-mode with synchronous=FULL, on the same disk. It takes turns with `store`, so both meet the same weather.
+mode with synchronous=FULL, on the same disk. It takes turns with `store`, so that both run under the same load.
 """
 
 from __future__ import annotations
@@ -29,36 +29,13 @@ from bench.support import (
     timed,
     work_directory,
 )
+from bench.support.bare_table import BareTable
 from bench.texts import Texts
 from jiyi import AgentMemory, create_memory
 from jiyi.providers.bundled import BundledEmbedder
 
 _SENTINEL = "the lighthouse keeper counts the waves"
 _EMBEDDERS = {"none": "without embeddings", "bundled": "with embeddings"}
-
-
-class BareTable:
-    """A SQLite file with one table of the columns of `memory_records`, and no more."""
-
-    def __init__(self, path: Path, columns: Sequence[str]) -> None:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        self._connection = sqlite3.connect(path, isolation_level=None)
-        self._connection.execute("PRAGMA journal_mode=WAL")
-        self._connection.execute("PRAGMA synchronous=FULL")
-        declared = ", ".join(f"{name} PRIMARY KEY" if name == "id" else name for name in columns)
-        self._connection.execute(f"CREATE TABLE bare ({declared})")
-        self._insert = f"INSERT INTO bare VALUES ({', '.join('?' * len(columns))})"
-
-    def insert(self, row: Sequence[Any]) -> None:
-        self._connection.execute(self._insert, row)
-
-    def insert_many(self, rows: Sequence[Sequence[Any]]) -> None:
-        self._connection.execute("BEGIN IMMEDIATE")
-        self._connection.executemany(self._insert, rows)
-        self._connection.execute("COMMIT")
-
-    def close(self) -> None:
-        self._connection.close()
 
 
 async def acknowledged(folder: Path, embedder: str, count: int, report: Report) -> None:
@@ -80,7 +57,7 @@ async def acknowledged(folder: Path, embedder: str, count: int, report: Report) 
         def insert(_number: int) -> None:
             bare.insert(rows[0])
 
-        # Looking the row up is not part of either; it stands between them so that both get the same one.
+        # Looking the row up belongs to neither; it gives the bare insert the same row.
         actions = {"store": store, "look up": look_up, "bare": insert}
         label = f"store and bare insert in turn, {_EMBEDDERS[embedder]}"
         times = await interleaved(count, actions, warm_up=50, alternate=False, label=label)
@@ -123,19 +100,19 @@ async def background(folder: Path, embedder: str, count: int, report: Report) ->
 
 
 async def _searchable(memory: AgentMemory, embedder: str) -> None:
-    """Wait until no index is behind. With `freshness_seconds=0` a recall only tells; it does not help."""
+    """Wait until no index is behind. With `freshness_seconds=0` a recall reports the lag and does not index."""
     mode = "keyword" if embedder == "none" else "hybrid"
     while True:
         hits = await memory.recall(_SENTINEL, 1, mode=mode)
         coverage = hits[0].explanation.coverage if hits and hits[0].explanation is not None else ()
         if coverage and not any(part.behind for part in coverage):
             return
-        # Not more often: asking takes time from the indexer that is waited for.
+        # Not more often: a recall takes time from the indexer.
         await asyncio.sleep(0.1)
 
 
 async def waiting(folder: Path, count: int, report: Report) -> None:
-    """What waits in the outbox when a memory is opened, until everything is searchable: the indexer alone."""
+    """The time until the outbox of an opened memory is indexed: the indexer alone."""
     texts = list(Texts(seed=13).memories(count))
     async with AgentMemory.open(folder, embedder="none", background_indexing=False) as memory:
         await memory.store("sentinel", _SENTINEL)

@@ -2,7 +2,7 @@
 
 The rules were tuned on the rounds of bench/rounds.jsonl marked `dev`, and the prototypes that judge what no rule knows
 are the sentences of these rounds. Those marked `held_out` were written after the rules were done, and only dev was
-looked at to change them: they show what both are worth for sentences nobody thought of.
+used to change them: they show the quality for unseen sentences.
 
     python -m bench.extraction [--show dev]
 """
@@ -25,7 +25,7 @@ ROUNDS = Path(__file__).parent / "rounds.jsonl"
 
 @dataclass(frozen=True)
 class Scores:
-    """What came out for some rounds."""
+    """The counts of some rounds."""
 
     rounds: int
     kept: int
@@ -36,17 +36,17 @@ class Scores:
 
     @property
     def precision(self) -> float:
-        """Of what was kept, how much was worth it."""
+        """The share of kept rounds that are worth keeping."""
         return self.right / self.kept if self.kept else 1.0
 
     @property
     def recall(self) -> float:
-        """Of what is worth keeping, how much was kept with the fact in it."""
+        """The share of rounds worth keeping that were kept with their fact."""
         return self.with_fact / self.worth_keeping if self.worth_keeping else 1.0
 
     @property
     def domain_accuracy(self) -> float:
-        """Of what was rightly kept, how much has the right domain."""
+        """The share of rightly kept rounds with the right domain."""
         return self.with_domain / self.right if self.right else 1.0
 
 
@@ -75,7 +75,7 @@ def score(rows: Sequence[dict[str, Any]], classifier: StatementClassifier | None
 
 
 def show(rows: Sequence[dict[str, Any]]) -> None:
-    """Print every round that came out wrong."""
+    """Print every round with a wrong result."""
     for row in rows:
         found = kept(row)
         wrong = bool(found) != row["keep"] or (found and all(s.domain != row["domain"] for s in found))

@@ -14,7 +14,6 @@ depends on the set. Recall@k counts questions with at least one known answer: an
 from __future__ import annotations
 
 import argparse
-import json
 import math
 import random
 import re
@@ -22,7 +21,7 @@ import sys
 import tempfile
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -33,112 +32,16 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
+from bench.support.question_sets import Asked, Document, Scope, load
 from jiyi.ports import Embedder, ModelIdentity
 from jiyi.providers.bundled import BundledEmbedder
 from jiyi.sync import AgentMemory
 from jiyi.text import Analyzer, split_chunks
 
+__all__ = ["CUTS", "SEED", "Asked", "Document", "RememberingEmbedder", "Scope", "Tally", "as_memory", "load"]
+
 SEED = 7
 CUTS = (1, 5, 10, 20)
-_LOCOMO_TIME = "%I:%M %p on %d %B, %Y"
-
-
-@dataclass(frozen=True)
-class Document:
-    id: str
-    text: str
-    time: datetime | None
-    session: str | None
-    position: int | None = None
-
-
-@dataclass(frozen=True)
-class Asked:
-    text: str
-    gold: frozenset[str]
-    category: str
-
-
-@dataclass
-class Scope:
-    name: str
-    documents: list[Document]
-    questions: list[Asked]
-
-
-# --- reading the sets -------------------------------------------------------------------------------------------------
-
-
-def load(path: Path) -> dict[str, list[Scope]]:
-    """The sets in a file, by name."""
-    if path.suffix == ".jsonl":
-        lines = path.read_text("utf-8").splitlines()
-        return {path.stem: [_jsonl_scope(json.loads(line)) for line in lines if line.strip()]}
-    data = json.loads(path.read_text("utf-8"))
-    return {
-        f"{path.stem} turns": [_locomo_turns(sample) for sample in data],
-        f"{path.stem} sessions": [_locomo_sessions(sample) for sample in data],
-    }
-
-
-def _jsonl_scope(data: dict[str, Any]) -> Scope:
-    documents = []
-    for fields in data["docs"]:
-        identifier, text, moment, session = (*fields, None, None)[:4]
-        when = datetime.fromisoformat(moment) if moment else None
-        documents.append(
-            Document(str(identifier), text, when.replace(tzinfo=when.tzinfo or UTC) if when else None, session)
-        )
-    asked = [Asked(q["q"], frozenset(map(str, q["gold"])), str(q.get("cat", ""))) for q in data["queries"]]
-    return _scope(str(data["conv"]), documents, asked)
-
-
-def _scope(name: str, documents: list[Document], asked: list[Asked]) -> Scope:
-    known = {document.id for document in documents}
-    kept = [Asked(q.text, q.gold & known, q.category) for q in asked if q.gold & known]
-    return Scope(name, documents, kept)
-
-
-def _locomo_spoken(sample: dict[str, Any]) -> Iterator[tuple[str, datetime, list[dict[str, Any]]]]:
-    conversation = sample["conversation"]
-    number = 1
-    while f"session_{number}_date_time" in conversation:
-        turns = conversation.get(f"session_{number}") or []
-        moment = datetime.strptime(conversation[f"session_{number}_date_time"], _LOCOMO_TIME).replace(tzinfo=UTC)
-        if turns:
-            yield f"session_{number}", moment, turns
-        number += 1
-
-
-def _said(turn: dict[str, Any]) -> str:
-    caption = turn.get("blip_caption")
-    return f"{turn['speaker']}: {turn['text']}" + (f" [shares a photo of {caption}]" if caption else "")
-
-
-def _locomo_asked(sample: dict[str, Any], answer: Callable[[str], str]) -> list[Asked]:
-    found = []
-    for item in sample["qa"]:
-        evidence = re.findall(r"D\d+:\d+", " ".join(map(str, item.get("evidence") or [])))
-        found.append(Asked(item["question"], frozenset(map(answer, evidence)), str(item["category"])))
-    return found
-
-
-def _locomo_turns(sample: dict[str, Any]) -> Scope:
-    documents = [
-        Document(turn["dia_id"], _said(turn), moment, session, position)
-        for session, moment, turns in _locomo_spoken(sample)
-        for position, turn in enumerate(turns)
-    ]
-    return _scope(sample["sample_id"], documents, _locomo_asked(sample, lambda evidence: evidence))
-
-
-def _locomo_sessions(sample: dict[str, Any]) -> Scope:
-    documents = [
-        Document(session, "\n".join(map(_said, turns)), moment, None)
-        for session, moment, turns in _locomo_spoken(sample)
-    ]
-    asked = _locomo_asked(sample, lambda evidence: f"session_{evidence[1:].split(':')[0]}")
-    return _scope(sample["sample_id"], documents, asked)
 
 
 # --- what is compared -------------------------------------------------------------------------------------------------
@@ -240,11 +143,17 @@ def measure(
     modes: tuple[str, ...],
     baselines: bool,
     sample: int | None,
+    reranking: dict[str, Any],
 ) -> dict[str, dict[str, Tally]]:
     """method -> category -> tally, with category '' for all questions together."""
     found: dict[str, dict[str, Tally]] = defaultdict(lambda: defaultdict(Tally))
     embedder, analyzer = RememberingEmbedder(BundledEmbedder()), Analyzer()
-    settings: dict[str, Any] = {"time_zone": "UTC", "background_indexing": False, "max_content_bytes": 1 << 24}
+    settings: dict[str, Any] = {
+        "time_zone": "UTC",
+        "background_indexing": False,
+        "max_content_bytes": 1 << 24,
+        **reranking,
+    }
     chooser = random.Random(SEED)
     with AgentMemory.open(folder, embedder=embedder, **settings) as memory:
         loading = progress.add_task("storing", total=len(scopes))
@@ -267,12 +176,20 @@ def measure(
                 for mode in modes:
                     hits = memory.recall(question.text, CUTS[-1], scope=scope.name, mode=mode, now=now)
                     name = "jiyi (hybrid, default)" if mode == "hybrid" else f"jiyi ({mode})"
-                    rankings[name] = [hit.key for hit in hits]
+                    rankings[name] = [str(hit.key) for hit in hits]
                 for name, ranking in rankings.items():
                     for category in ("", question.category):
                         found[name][category].add(ranking, question.gold)
                 progress.advance(asking)
     return found
+
+
+def reranking(options: argparse.Namespace) -> dict[str, Any]:
+    """The settings of the reranker, if one was asked for."""
+    if not options.reranker:
+        return {}
+    named = {"reranker_model": options.reranker_model, "reranker_base_url": options.reranker_base_url}
+    return {"reranker": options.reranker, **{name: value for name, value in named.items() if value}}
 
 
 def as_memory(document: Document, scope: str) -> dict[str, Any]:
@@ -311,6 +228,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--modes", default="hybrid,keyword,semantic")
     parser.add_argument("--no-baselines", action="store_true")
     parser.add_argument("--sample", type=int, help="at most this many questions of each scope, chosen by a fixed seed")
+    parser.add_argument("--reranker", help="openai-compatible, cohere-style, fastembed or sentence-transformers")
+    parser.add_argument("--reranker-model", help="its model")
+    parser.add_argument("--reranker-base-url", help="its server")
     parser.add_argument("--only", help="only sets whose name contains this")
     options = parser.parse_args(arguments)
     console = Console(width=150)
@@ -327,6 +247,7 @@ def main(arguments: list[str] | None = None) -> int:
                     modes=tuple(options.modes.split(",")),
                     baselines=not options.no_baselines,
                     sample=options.sample,
+                    reranking=reranking(options),
                 )
             rows = table_rows(found)
             documents = sum(len(scope.documents) for scope in scopes)
@@ -344,6 +265,7 @@ def _keep(options: argparse.Namespace, path: Path, name: str, title: str, rows: 
     out = options.out
     out.mkdir(parents=True, exist_ok=True)
     sampled = f" --sample {options.sample}" if options.sample else ""
+    sampled += f" --reranker {options.reranker} --reranker-model {options.reranker_model}" if options.reranker else ""
     lines = [
         f"# Recall on {title}",
         "",

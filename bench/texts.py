@@ -156,7 +156,7 @@ _RARE = 20_000
 
 
 class _Zipf:
-    """Draws the words of a list, the first ones most often."""
+    """Draws words of a list by Zipf's law: the first ones most often."""
 
     def __init__(self, words: Sequence[str]) -> None:
         self._words = words
@@ -167,7 +167,7 @@ class _Zipf:
 
 
 def _coined(parts: Sequence[str], count: int) -> list[str]:
-    """Names that no dictionary has, each another one."""
+    """Invented names that are in no dictionary, all different."""
     names = []
     for number in range(count):
         rest, name = number + len(parts), ""
@@ -179,7 +179,7 @@ def _coined(parts: Sequence[str], count: int) -> list[str]:
 
 
 class Texts:
-    """An endless supply of sentences."""
+    """Generates memories and questions."""
 
     def __init__(self, seed: int = 7) -> None:
         self._chance = random.Random(seed)
@@ -212,18 +212,18 @@ class Texts:
         }
 
     def memory(self, language: str) -> str:
-        """Something worth remembering: one to three sentences."""
+        """One memory of one to three sentences."""
         templates = _EN_MEMORIES if language == "en" else _ZH_MEMORIES
         count = self._chance.choices((1, 2, 3), (6, 3, 1))[0]
         between = " " if language == "en" else ""
         return between.join(self._filled(self._chance.choice(templates), language) for _ in range(count))
 
     def memories(self, count: int) -> Iterator[str]:
-        """As many, English and Chinese in turn."""
+        """`count` memories, English and Chinese in turn."""
         return (self.memory("zh" if number % 2 else "en") for number in range(count))
 
     def questions(self, count: int, language: str) -> list[str]:
-        """Questions about such memories, each another one."""
+        """`count` different questions about such memories."""
         templates = _EN_QUESTIONS if language == "en" else _ZH_QUESTIONS
         found: dict[str, None] = {}
         while len(found) < count:
@@ -236,7 +236,7 @@ class Texts:
 
 
 class _Slots(dict[str, str]):
-    """Fills each slot of a template when it is asked for."""
+    """Draws the value of each slot of a template on access."""
 
     def __init__(self, words: dict[str, _Zipf], chance: random.Random) -> None:
         super().__init__()

@@ -14,7 +14,13 @@ from jiyi.model.entry import MemoryEntry
 from jiyi.sync import AgentMemory
 
 # Every call of a test says what it needs; what it does not say is quick and the same each time.
-QUICK: dict[str, Any] = {"embedder": "none", "background_indexing": False, "background_jobs": False, "llm_retries": 0}
+QUICK: dict[str, Any] = {
+    "embedder": "none",
+    "background_indexing": False,
+    "background_jobs": False,
+    "llm_retries": 0,
+    "time_zone": "UTC",
+}
 
 
 def contents_of(memory: AgentMemory, *, scope: str | None = None) -> list[dict[str, Any]]:
@@ -50,10 +56,10 @@ def database(folder: Path) -> Iterator[sqlite3.Connection]:
         yield connection
 
 
-def first_store(folder: Path) -> None:
-    """A data directory as the first version made it: keyed entries of two scopes with tags, and a session `s`."""
+def first_store(folder: Path, version: int = 1) -> None:
+    """A data directory as schema version 1 or 6 made it: keyed entries of two scopes with tags, and a session `s`."""
     folder.mkdir(parents=True)
-    dump = Path(__file__).parent / "data/store_version_1.sql"
+    dump = Path(__file__).parent / f"data/store_version_{version}.sql"
     with closing(sqlite3.connect(folder / "memory.db")) as connection:
         connection.executescript(dump.read_text("utf-8"))
 

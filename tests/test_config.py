@@ -373,8 +373,8 @@ def test_the_settings_file_of_the_chat_design_is_looked_for_where_the_design_put
 @pytest.mark.parametrize(
     ("old", "new", "named"),
     [
-        ("64000", "0", "line 3: token_limit: 0 will not do"),
-        ("64000", "many", "line 3: token_limit: 'many' will not do"),
+        ("64000", "0", "line 3: token_limit: 0 is not valid"),
+        ("64000", "many", "line 3: token_limit: 'many' is not valid"),
         (
             "token_limit",
             "token_limits",
@@ -383,13 +383,13 @@ def test_the_settings_file_of_the_chat_design_is_looked_for_where_the_design_put
         (
             "|\n    请总结以下对话的关键信息，保留重要的上下文和结论。",
             "[1]",
-            "line 5: summarize_prompt: [1] will not do",
+            "line 5: summarize_prompt: [1] is not valid",
         ),
-        ("enabled: false", "enabled: perhaps", "line 9: persistence.enabled: 'perhaps' will not do"),
+        ("enabled: false", "enabled: perhaps", "line 9: persistence.enabled: 'perhaps' is not valid"),
         (
             "backend: redis",
             "backend: floppy",
-            "line 10: persistence.backend: 'floppy' will not do: one of sqlite, redis",
+            "line 10: persistence.backend: 'floppy' is not valid: one of sqlite, redis",
         ),
         ("backend", "backand", "line 10: persistence.backand: unknown setting 'backand'; did you mean 'backend'?"),
         (
@@ -397,7 +397,7 @@ def test_the_settings_file_of_the_chat_design_is_looked_for_where_the_design_put
             "",
             "line 10: persistence.backend: redis needs a connection",
         ),
-        ("redis://localhost:6379", "[5]", "line 11: persistence.connection_string: [5] will not do"),
+        ("redis://localhost:6379", "[5]", "line 11: persistence.connection_string: [5] is not valid"),
     ],
 )
 def test_what_is_wrong_in_the_chat_settings_is_named_with_file_line_and_key(
@@ -412,7 +412,7 @@ def test_what_is_wrong_in_the_chat_settings_is_named_with_file_line_and_key(
 
 def test_persistence_that_is_no_mapping_is_refused(tmp_path: Path) -> None:
     file = write(tmp_path, "memory:\n  persistence: redis\n")
-    with pytest.raises(ConfigError, match=re.escape(f"{file}, line 2: persistence: 'redis' will not do: a mapping")):
+    with pytest.raises(ConfigError, match=re.escape(f"{file}, line 2: persistence: 'redis' is not valid: a mapping")):
         load_memory_config(file)
 
 

@@ -3,10 +3,9 @@
 import json
 import sqlite3
 from collections.abc import Callable
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
-from zoneinfo import ZoneInfo
 
 import pytest
 from hypothesis import given, settings
@@ -14,6 +13,7 @@ from hypothesis import strategies as st
 
 from jiyi import Message
 from jiyi.errors import HistoryUnreadableError, InvalidInputError, StorageError
+from jiyi.model import clock
 from jiyi.sync import AgentMemory
 from tests.support import QUICK, contents_of, database, examples
 
@@ -200,17 +200,24 @@ def test_sessions_are_listed_the_last_written_first(memory: AgentMemory) -> None
     assert memory.list_sessions() == ["b", "a"]
 
 
-@pytest.mark.parametrize("zone", ["Pacific/Kiritimati", "Etc/GMT+12"])
-def test_the_session_is_the_local_date_when_none_is_named(open_memory: OpenMemory, zone: str) -> None:
-    # 26 hours lie between these two places: it is never the same day in both.
+@pytest.mark.date_sensitive
+@pytest.mark.parametrize(
+    ("zone", "moment", "day"),
+    [
+        # 26 hours lie between these two places: it is never the same day in both.
+        ("Pacific/Kiritimati", "2027-12-31T10:00:00+00:00", "2028-01-01"),
+        ("Etc/GMT+12", "2027-12-31T10:00:00+00:00", "2027-12-30"),
+        ("Asia/Kathmandu", "2028-02-28T18:14:59+00:00", "2028-02-28"),
+        ("Asia/Kathmandu", "2028-02-28T18:15:00+00:00", "2028-02-29"),
+    ],
+)
+def test_the_session_is_the_local_date_when_none_is_named(
+    open_memory: OpenMemory, monkeypatch: pytest.MonkeyPatch, zone: str, moment: str, day: str
+) -> None:
     memory = open_memory(time_zone=zone)
-    earliest = datetime.now(ZoneInfo(zone)).date().isoformat()
-    session = memory.save_conversation_history(None, CONVERSATION)
-    latest = datetime.now(ZoneInfo(zone)).date().isoformat()
-    assert session in {earliest, latest}
-    assert messages_of(memory, session) == CONVERSATION
-    if messages_of(memory) == []:  # midnight has just passed
-        session = memory.save_conversation_history(None, CONVERSATION)
+    monkeypatch.setattr(clock, "utc_now", lambda: datetime.fromisoformat(moment).astimezone(UTC))
+    assert memory.save_conversation_history(None, CONVERSATION) == day
+    assert messages_of(memory, day) == CONVERSATION
     assert messages_of(memory) == CONVERSATION
 
 

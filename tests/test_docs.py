@@ -22,7 +22,7 @@ from typer.testing import CliRunner
 from jiyi import MemoryEntry
 from jiyi.apps.cli.app import app
 from jiyi.apps.cli.demo import NEXT_ARGUMENTS
-from jiyi.apps.cli.demo.story import MEMORIES, QUESTIONS
+from jiyi.apps.cli.demo.scenario import MEMORIES, QUESTIONS
 from jiyi.apps.cli.exit_codes import MEANINGS
 from jiyi.backends.records import schema
 from jiyi.config import DEFAULT_HOME, HOME_VARIABLE, PREFIX, Settings, load_memory_config
@@ -272,7 +272,7 @@ def test_every_exit_code_is_in_the_guide(language: int) -> None:
 
 def test_every_table_is_in_the_domain() -> None:
     text = read("docs/DOMAIN.md")
-    assert [name for name in schema.metadata.tables if f"`{name}`" not in text] == []
+    assert [table.name for table in schema.TABLES if f"`{table.name}`" not in text] == []
 
 
 def test_every_part_of_the_package_is_in_the_layout() -> None:

@@ -48,7 +48,7 @@ def fill(memory: AgentMemory) -> None:
     memory.save_conversation_history("s", said("of ada"), scope="ada")
 
 
-def transfer(source: AgentMemory, target: AgentMemory, **options: str) -> ImportCounts:
+def transfer(source: AgentMemory, target: AgentMemory, **options: Any) -> ImportCounts:
     """Export from one memory and import into another."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "export.jsonl")

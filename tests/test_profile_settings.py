@@ -6,7 +6,7 @@ import pytest
 
 from jiyi.config import load_memory_config, load_settings
 from jiyi.errors import ConfigError
-from jiyi.model.address import masked
+from jiyi.model.address import mask_passwords
 
 ADDRESS = "postgresql://ada:s3cr3t@db.example.org:5433/jiyi"
 
@@ -63,7 +63,7 @@ def test_two_addresses_for_the_records_are_refused() -> None:
 )
 def test_a_password_is_shown_nowhere(tmp_path: Path, address: str) -> None:
     settings = load_settings(tmp_path, environment={}, storage=address)
-    for shown in (repr(settings), str(settings), settings.place, masked(f"failed: {address!r}")):
+    for shown in (repr(settings), str(settings), settings.place, mask_passwords(f"failed: {address!r}")):
         assert "s3cr3t" not in shown
         assert "db.example.org" in shown
     assert "***" in settings.place

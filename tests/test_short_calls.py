@@ -8,17 +8,19 @@ import sqlite3
 import threading
 from collections.abc import AsyncIterator, Coroutine, Iterator
 from contextlib import asynccontextmanager, closing
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from jiyi import AgentMemory
-from jiyi.backends.shared.locks import ProcessLock
 from jiyi.errors import MemoryClosedError
 from jiyi.execution import Pace, Workers, WouldWaitError, may_wait, must_be_patient, wait_from_now_on
+from jiyi.file_lock import FileLock
 
 HERE = "MainThread"
+NOON = datetime(2026, 11, 15, 12, tzinfo=UTC)
 
 
 @pytest.fixture
@@ -219,7 +221,7 @@ def test_closing_waits_for_a_call_on_the_loop_of_another_thread() -> None:
 
 
 def test_a_lock_that_another_thread_holds_is_not_waited_for_on_the_loop(tmp_path: Path, workers: Workers) -> None:
-    lock = ProcessLock(tmp_path / "test.lock", timeout=30, purpose="the lock")
+    lock = FileLock(tmp_path / "test.lock", timeout=30)
     held, give_back = threading.Event(), threading.Event()
 
     def keep() -> None:
@@ -343,8 +345,8 @@ def test_a_note_that_has_to_be_read_first_is_appended_to_by_a_thread_and_the_nex
         (tmp_path / "notes").mkdir()
         async with AgentMemory.open(tmp_path / "data", workspace=tmp_path / "notes", **options) as memory:
             for _ in range(30):
-                await memory.notes.memory_append("warm")
-            appender = memory._notes_room().appender
+                await memory.notes.memory_append("warm", at=NOON)
+            appender = memory._notes_service().appender
             places: list[str] = []
             journal = appender._journal
             intend = journal.intend
@@ -354,9 +356,9 @@ def test_a_note_that_has_to_be_read_first_is_appended_to_by_a_thread_and_the_nex
                 intend(record)
 
             journal.intend = noted  # type: ignore[method-assign]
-            await memory.notes.memory_append("to the note of the day")
-            await memory.notes.memory_append("to another note", kind="group")
-            await memory.notes.memory_append("to that one again", kind="group")
+            await memory.notes.memory_append("to the note of the day", at=NOON)
+            await memory.notes.memory_append("to another note", kind="group", at=NOON)
+            await memory.notes.memory_append("to that one again", kind="group", at=NOON)
             return places
 
     first, new, again = asyncio.run(story())

@@ -1,8 +1,8 @@
-"""Threads that do blocking work for event loops, and things that are made once.
+"""Blocking work for event loops: thread pools, background threads, values made on first use.
 
-What `loop.run_in_executor` does, with fewer hand-overs: a small write is so quick that the way to a thread and back is
-a good part of it, on virtual machines more than half. So short calls can be made on the event loop itself, as long as
-they are quick (`Workers.run_short`).
+`Workers` does what `loop.run_in_executor` does, with fewer hand-overs between threads. For a small write the way to a
+thread and back is a good part of its time, on virtual machines more than half. So short calls can be made on the event
+loop itself, as long as they are quick (`Workers.run_short`).
 """
 
 from __future__ import annotations
@@ -11,21 +11,32 @@ import asyncio
 import functools
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from contextlib import suppress
+from contextvars import copy_context
 from queue import SimpleQueue
-from typing import Any, Generic, TypeAlias, TypeVar
+from typing import Any, Generic, ParamSpec, Protocol, TypeAlias, TypeVar
 
 from jiyi.errors import MemoryClosedError
 
+P = ParamSpec("P")
 R = TypeVar("R")
+CLOSED = "this memory is closed; open it again with create_memory or AgentMemory.open"
+_CLOSED_MEANWHILE = "this memory was closed meanwhile; open it again"
 _WEIGHT = 1 / 8
-_CLOSED = "this memory was closed meanwhile; open it again"
 _Job: TypeAlias = tuple[Callable[[], Any], asyncio.AbstractEventLoop, "asyncio.Future[Any]"]
 
 
+class Run(Protocol):
+    """Runs a blocking function without blocking the event loop."""
+
+    def __call__(self, function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> Coroutine[Any, Any, R]:
+        """Call the function with these arguments and wait for its result."""
+        ...
+
+
 class Lazy(Generic[R]):
-    """Makes something when it is first asked for, and then gives the same to everybody."""
+    """A value that is made on first use; later calls return the same value. Safe for threads."""
 
     def __init__(self, make: Callable[[], R]) -> None:
         self._make: Callable[[], R] | None = make
@@ -34,11 +45,11 @@ class Lazy(Generic[R]):
 
     @property
     def made(self) -> bool:
-        """Whether anybody has asked for it."""
+        """Whether the value exists."""
         return self._make is None
 
     def __call__(self) -> R:
-        """What was made, now or before."""
+        """Returns the value."""
         if self._make is not None:
             with self._guard:
                 if self._make is not None:
@@ -48,11 +59,11 @@ class Lazy(Generic[R]):
 
 
 class WouldWaitError(Exception):
-    """What was begun on an event loop would have to wait; nothing was done, and a thread may do it from the start."""
+    """Raised when a call on an event loop would have to wait. Nothing was done; a thread can repeat it."""
 
 
 class _Manners(threading.local):
-    """What a thread may do just now."""
+    """Whether the current thread may wait."""
 
     waits = True
 
@@ -61,47 +72,47 @@ _manners = _Manners()
 
 
 def may_wait() -> bool:
-    """Whether this thread may wait for others: not at the beginning of a call that is made on an event loop.
+    """Whether this thread may wait for a lock. It may not at the start of a call that runs on an event loop.
 
-    Who may not, and would have to, raises `WouldWaitError` before anything is done.
+    A caller that may not wait, and would have to, raises `WouldWaitError` before it changes anything.
     """
     return _manners.waits
 
 
 def must_be_patient() -> None:
-    """What follows may take long: `WouldWaitError` for a thread that may not wait."""
+    """Raise `WouldWaitError` if this thread may not wait: what follows may take long."""
     if not _manners.waits:
         raise WouldWaitError
 
 
 def wait_from_now_on() -> None:
-    """What this thread does has begun, and is done to its end, even if that means waiting."""
+    """Allow this thread to wait: its work has begun and has to be finished."""
     _manners.waits = True
 
 
 class Pace:
-    """How long calls of one kind take lately, and whether that is short enough for an event loop to wait for them."""
+    """A moving average of how long calls of one kind take, to decide whether the next may run on the event loop."""
 
     def __init__(self, limit: float) -> None:
         """`limit` in seconds; with 0 no call is short enough."""
         self._limit = limit
-        # Not known yet: some calls have to be quick first.
+        # Nothing is known yet, so the first calls go to threads.
         self._typical = 4 * limit
         self.here = False
-        """Whether such a call is being made on an event loop, or was in this very turn of it."""
+        """Whether such a call runs on an event loop now, or has run in the current iteration of it."""
 
     @property
     def quick(self) -> bool:
-        """Whether the next one may be made on the loop."""
+        """Whether the next call may run on the loop."""
         return not self.here and self._typical < self._limit
 
     def took(self, seconds: float) -> None:
-        """One more call; those of before count less and less."""
+        """Take one more call into the average."""
         self._typical += _WEIGHT * (seconds - self._typical)
 
 
 class Workers:
-    """At most `most` threads, started when they are needed."""
+    """A pool of at most `most` threads, started when they are needed."""
 
     def __init__(self, most: int, *, name: str) -> None:
         self._most = most
@@ -117,13 +128,13 @@ class Workers:
     async def run(self, call: Callable[[], R]) -> R:
         """Call it in one of the threads and wait for what it returns or raises.
 
-        Who stops waiting does not stop the call.
+        Cancelling the wait does not cancel the call.
         """
         loop = asyncio.get_running_loop()
         outcome: asyncio.Future[R] = loop.create_future()
         with self._guard:
             if self._closed:
-                raise MemoryClosedError(_CLOSED)
+                raise MemoryClosedError(_CLOSED_MEANWHILE)
             self._unfinished += 1
             if self._unfinished > len(self._threads) < self._most:
                 self._start()
@@ -131,10 +142,10 @@ class Workers:
         return await outcome
 
     async def run_short(self, pace: Pace, call: Callable[[], R]) -> R:
-        """The same for a call that is short: while the last ones of its kind were, it is made here, on the event loop.
+        """The same for a short call: it runs here, on the event loop, while calls of its kind have been quick.
 
-        One in each turn of the loop, so that others have theirs. A call that would have to wait for a lock goes to a
-        thread, and so do the next ones after a slow one.
+        At most one runs in each iteration of the loop, so that other tasks make progress. A call that would have to
+        wait for a lock goes to a thread, and so do the next ones after a slow one.
         """
         if not pace.quick:
             return await self.run(functools.partial(_timed, pace, call))
@@ -148,13 +159,13 @@ class Workers:
                 await asyncio.sleep(0)
             finally:
                 pace.here = False
-        # How long it waits says nothing about calls that need not.
+        # Not timed: waiting for a lock says nothing about calls that do not wait.
         return await self.run(call)
 
     def _call_here(self, pace: Pace, call: Callable[[], R]) -> R:
         with self._guard:
             if self._closed:
-                raise MemoryClosedError(_CLOSED)
+                raise MemoryClosedError(_CLOSED_MEANWHILE)
             self._here += 1
         _manners.waits = False
         try:
@@ -166,7 +177,7 @@ class Workers:
                 self._nobody_here.notify_all()
 
     def close(self) -> None:
-        """Take no more calls, do those that wait, and end the threads."""
+        """Refuse new calls, finish those that are queued, and end the threads."""
         with self._guard:
             self._closed = True
             self._nobody_here.wait_for(lambda: self._here == 0)
@@ -176,13 +187,13 @@ class Workers:
             thread.join()
 
     def _start(self) -> None:
-        # Daemons: a program that forgets to close its memory ends all the same, and what was acknowledged is on disk.
+        # Daemon threads: a program that does not close its memory still ends, and acknowledged writes are on disk.
         thread = threading.Thread(target=self._work, name=f"{self._name}-{len(self._threads)}", daemon=True)
         self._threads.append(thread)
         thread.start()
 
     def _free(self) -> None:
-        """Count this thread as free, before its caller hears: the next call needs no other one."""
+        """Count this thread as idle before its caller gets the result, so that the next call reuses it."""
         with self._guard:
             self._unfinished -= 1
 
@@ -191,19 +202,79 @@ class Workers:
             call, loop, outcome = job
             try:
                 result = call()
-            except BaseException as error:  # noqa: BLE001 - whatever it is belongs to the one who waits
+            except BaseException as error:  # noqa: BLE001 - every error is raised in the caller
                 self._free()
-                _tell(loop, _fail, outcome, error)
+                _report(loop, _fail, outcome, error)
             else:
                 self._free()
-                _tell(loop, _succeed, outcome, result)
+                _report(loop, _succeed, outcome, result)
                 del result
-            # An idle thread must not keep alive what the last caller has long forgotten.
+            # An idle thread must not keep the arguments and results of its last call alive.
             del job, call, loop, outcome
 
 
+class BlockingCalls:
+    """How the methods of one memory run blocking work: on threads, and not after the memory was closed.
+
+    Work that may wait for a model has threads of its own, so that slow models do not delay reads and writes.
+    """
+
+    def __init__(self) -> None:
+        self._threads = Workers(8, name="jiyi")
+        self._model_threads = Workers(8, name="jiyi-model")
+        self._deferred: set[asyncio.Task[object]] = set()
+        self.closed = False
+
+    async def run(self, function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
+        """Run it on a thread."""
+        await self._ready()
+        return await self._threads.run(_in_context(function, *args, **kwargs))
+
+    def short(self, pace: Pace) -> Run:
+        """Returns the way to run one small write: on the event loop itself while such writes are quick."""
+
+        async def run(function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
+            await self._ready()
+            return await self._threads.run_short(pace, _in_context(function, *args, **kwargs))
+
+        return run
+
+    async def run_model(self, function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
+        """Run what may wait for a model."""
+        self._check_open()
+        return await self._model_threads.run(_in_context(function, *args, **kwargs))
+
+    def defer(self, function: Callable[..., object], *args: Any) -> None:
+        """Run it after the current call has returned; the next call of this memory waits for it."""
+        if self.closed:
+            return
+        task = asyncio.get_running_loop().create_task(self._threads.run(functools.partial(function, *args)))
+        self._deferred.add(task)
+        task.add_done_callback(self._deferred.discard)
+
+    async def finish_deferred(self) -> None:
+        """Wait for the deferred calls of this event loop."""
+        own = [task for task in self._deferred if task.get_loop() is asyncio.get_running_loop()]
+        if own:
+            await asyncio.wait(own)
+
+    def close(self) -> None:
+        """Finish what is queued and end the threads."""
+        self._threads.close()
+        self._model_threads.close()
+
+    async def _ready(self) -> None:
+        self._check_open()
+        if self._deferred:
+            await self.finish_deferred()
+
+    def _check_open(self) -> None:
+        if self.closed:
+            raise MemoryClosedError(CLOSED)
+
+
 class BackgroundThread:
-    """A thread that sleeps until it is told that there is work. A subclass says in `_run` what the work is."""
+    """A thread that sleeps until it is notified. A subclass implements the work in `_run`."""
 
     def __init__(self, name: str) -> None:
         self._wake = threading.Event()
@@ -211,16 +282,16 @@ class BackgroundThread:
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
 
     def start(self) -> None:
-        """Begin, with whatever is left over from before."""
+        """Start, with the work that an earlier process left."""
         self._wake.set()
         self._thread.start()
 
     def notify(self) -> None:
-        """There is something to do."""
+        """Wake the thread: there is work."""
         self._wake.set()
 
     def stop(self) -> None:
-        """End after the work in hand. What is left is stored, and done after the next opening."""
+        """Stop after the current piece of work. What is left is stored, and done after the next opening."""
         self._stop.set()
         self._wake.set()
         if self._thread.is_alive():
@@ -231,8 +302,13 @@ class BackgroundThread:
         raise NotImplementedError
 
 
+def _in_context(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> Callable[[], R]:
+    """The call with the context variables of the caller."""
+    return functools.partial(copy_context().run, function, *args, **kwargs)
+
+
 def _timed(pace: Pace, call: Callable[[], R]) -> R:
-    """Make the call, and count how long it takes, also if it fails; not if it was only begun."""
+    """Make the call and record its time, also if it fails; not if it raised `WouldWaitError`."""
     begin, begun_only = time.perf_counter(), False
     try:
         return call()
@@ -244,10 +320,10 @@ def _timed(pace: Pace, call: Callable[[], R]) -> R:
             pace.took(time.perf_counter() - begin)
 
 
-def _tell(
+def _report(
     loop: asyncio.AbstractEventLoop, how: Callable[..., None], outcome: asyncio.Future[Any], value: object
 ) -> None:
-    # The loop may be closed by now: then nobody waits.
+    # RuntimeError: the loop is closed, so nothing waits for the result.
     with suppress(RuntimeError):
         loop.call_soon_threadsafe(how, outcome, value)
 

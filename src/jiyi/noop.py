@@ -1,276 +1,147 @@
-"""NoopMemory: the same calls, nothing kept. For tests, and for agents that must not remember."""
+"""NoopMemory: takes every call of a memory, keeps nothing, finds nothing. For tests, and to switch memory off.
+
+Every method has the signature of its interface. Those that have nothing to say about their arguments are one line.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import functools
+import inspect
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, Literal, ParamSpec, Self, TypeVar, overload
 
 from jiyi.chat import ChatStatus, ChatWindow, Compaction
+from jiyi.errors import InvalidInputError
+from jiyi.interfaces import ChatInterface, LongtermInterface, Memory, NotesInterface
 from jiyi.model import clock
 from jiyi.model.category import MemoryCategory
-from jiyi.model.chat import FIRST_EPOCH, Candidate, Epoch, Erased, StoredMessage, Summary
+from jiyi.model.chat import FIRST_EPOCH, Epoch, Erased
 from jiyi.model.domain import GENERAL_CHAT
-from jiyi.model.entry import DEFAULT_IMPORTANCE, DEFAULT_MEMORY_TYPE, EntryVersion, MemoryEntry
+from jiyi.model.entry import DEFAULT_IMPORTANCE, MemoryEntry
+from jiyi.model.forgetting_curve import DEFAULT_THRESHOLD
 from jiyi.model.identity import new_id
+from jiyi.model.listing import Forgotten, Page
 from jiyi.model.message import Message, MessageLike
-from jiyi.model.note import AppendedNote, NoteHit, NotesContext, NoteText
+from jiyi.model.note import AppendedNote, NotesContext, NoteText, ScanReport
+from jiyi.ports import ImportCounts
+from jiyi.runtime.api import MemoryRuntime
+from jiyi.runtime.values import ConsolidationReport, FeedbackResult, MergeLike, NewMemory
+from jiyi.tools import Toolbox
 
 if TYPE_CHECKING:
-    from jiyi.runtime import MemoryRuntime
+    from jiyi.longterm.forgetting import ForgettingPlan
+    from jiyi.longterm.retrieval import Recollections
+    from jiyi.notes.candidates import CandidateReport
+    from jiyi.notes.promotion import Accepted
+    from jiyi.notes.proposals import Proposal
+    from jiyi.notes.workspace_import import Imported
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
-class NoopNotes:
-    """Takes the calls of an agent to its notes; writes nothing, reads nothing."""
+def _returns(
+    method: Callable[P, Coroutine[Any, Any, R]], value: Callable[[], R]
+) -> Callable[P, Coroutine[Any, Any, R]]:
+    """A method with the signature of another that ignores its arguments."""
 
-    asynchronous: ClassVar = True
+    @functools.wraps(method)
+    async def call(*_: P.args, **__: P.kwargs) -> R:
+        return value()
 
-    async def init_workspace(self, **_: Any) -> dict[str, list[str]]:
-        """Make nothing."""
-        return {"created": [], "kept": []}
-
-    async def memory_append(self, text: str, *, at: datetime | None = None, **_: Any) -> AppendedNote:
-        """Drop it."""
-        return AppendedNote(new_id(), "", clock.utc_now() if at is None else at)
-
-    async def memory_search(self, query: str, limit: int = 10, **_: Any) -> Sequence[NoteHit]:
-        """Nothing."""
-        return []
-
-    async def memory_get(self, path: str, from_line: int = 1, to_line: int | None = None, **_: Any) -> NoteText:
-        """Nothing but the name."""
-        return NoteText(path, from_line, from_line, 0, "")
-
-    async def build_context(self, kind: str = "main", **_: Any) -> NotesContext:
-        """Nothing."""
-        return NotesContext(kind, ())
-
-    def tools(self) -> list[dict[str, Any]]:
-        """No tools: an agent without memory is offered none."""
-        return []
-
-    async def call_tool(self, name: str, arguments: Any, **_: Any) -> dict[str, Any]:
-        """Nothing."""
-        return {}
+    return call
 
 
-class NoopLongterm:
-    """The long-term room of a memory that keeps nothing."""
+def _raises(method: Callable[P, Coroutine[Any, Any, R]], message: str) -> Callable[P, Coroutine[Any, Any, R]]:
+    """A method with the signature of another that finds nothing to work on."""
 
-    asynchronous = True
+    @functools.wraps(method)
+    async def call(*_: P.args, **__: P.kwargs) -> R:
+        raise InvalidInputError(message)
 
-    async def extract_and_store_memories_for_round(
-        self, user_id: str, conversation_id: str, user_content: str, assistant_content: str
-    ) -> Sequence[MemoryEntry]:
-        """Nothing is kept."""
-        return []
-
-    async def schedule_round(
-        self, user_id: str, conversation_id: str, user_content: str, assistant_content: str
-    ) -> str:
-        """Drop it; an id that no job has."""
-        return new_id()
-
-    async def take_candidates(
-        self, user_id: str, session_id: str | None = None, *, limit: int = 1_000
-    ) -> Sequence[MemoryEntry]:
-        """No conversation has proposed anything."""
-        return []
-
-    async def get_intent_domains(self, query: str) -> Sequence[str]:
-        """There is nothing to look for."""
-        return [GENERAL_CHAT]
-
-    async def retrieve_relevant_memories(self, user_id: str, query: str, *_: Any, **__: Any) -> Sequence[MemoryEntry]:
-        """Nothing."""
-        return []
-
-    async def get_memory_context_for_prompt(self, user_id: str, query: str, **_: Any) -> str:
-        """No block."""
-        return ""
-
-    async def compress_memories(self, memories: Iterable[Any], max_chars: int = 500) -> str:
-        """Nothing to tell."""
-        return ""
-
-    async def cleanup_forgotten_memories(self, user_id: str, *_: Any, **__: Any) -> int:
-        """There was nothing to forget."""
-        return 0
-
-    async def restore(self, user_id: str, memories: Any = None) -> Sequence[MemoryEntry]:
-        """Nothing."""
-        return []
-
-    async def pin(self, user_id: str, memory: Any, pinned: bool = True) -> bool:  # noqa: FBT001, FBT002
-        """There is nothing to pin."""
-        return False
-
-    async def try_generate_reflection(
-        self, user_id: str, conversation_id: str | None = None, *_: Any, **__: Any
-    ) -> MemoryEntry | None:
-        """Nothing."""
-        return None
-
-    async def explain(self, user_id: str, memory: Any) -> dict[str, Any] | None:
-        """Nothing."""
-        return None
-
-    async def feedback(self, user_id: str, useful: Any) -> Sequence[str]:
-        """Nothing is there to be counted."""
-        return []
-
-    async def conflicts(self, user_id: str, *, limit: int = 100) -> Sequence[Any]:
-        """No conflicts."""
-        return []
-
-    async def settle_conflict(self, user_id: str, newer: Any, older: Any, *, keep: str = "newer") -> bool:
-        """There is none."""
-        return False
-
-    async def superseded(self, user_id: str, *, limit: int = 100) -> Sequence[Any]:
-        """Nothing."""
-        return []
+    return call
 
 
-class NoopMemory:
-    """Drops what is stored and finds nothing."""
+def _returns_entry(
+    method: Callable[P, Coroutine[Any, Any, MemoryEntry]],
+) -> Callable[P, Coroutine[Any, Any, MemoryEntry]]:
+    """A method with the signature of another that returns the entry which would have been stored."""
+    parameters = inspect.signature(method)
 
-    longterm = NoopLongterm()
-
-    @property
-    def runtime(self) -> MemoryRuntime:
-        """A runtime that keeps nothing either."""
-        from jiyi.runtime.noop import NoopRuntime
-
-        return NoopRuntime()
-
-    async def store(
-        self,
-        key: str,
-        content: str,
-        category: str = MemoryCategory.CORE,
-        *,
-        scope: str | None = None,
-        tags: Iterable[str] = (),
-        importance: float | None = None,
-        memory_type: str | None = None,
-        domain: str | None = None,
-        conversation_id: str | None = None,
-        occurred_at: datetime | None = None,
-        position: int | None = None,
-    ) -> MemoryEntry:
-        """Drop it; the entry that would have been stored is returned."""
+    @functools.wraps(method)
+    async def call(*args: P.args, **kwargs: P.kwargs) -> MemoryEntry:
+        given = {name: value for name, value in parameters.bind(*args, **kwargs).arguments.items() if value is not None}
         now = clock.utc_now()
         return MemoryEntry(
             id=new_id(),
-            scope="main" if scope is None else scope,
-            key=key,
-            content=content,
-            category=MemoryCategory(category),
-            memory_type=DEFAULT_MEMORY_TYPE if memory_type is None else memory_type,
-            domain=domain,
-            importance_score=DEFAULT_IMPORTANCE if importance is None else importance,
-            tags=tuple(dict.fromkeys(tags)),
-            conversation_id=conversation_id,
-            occurred_at=occurred_at,
-            position=position,
+            scope=given.get("scope", "main"),
+            key=given.get("key"),
+            content=given["content"],
+            category=MemoryCategory(given.get("category", MemoryCategory.CORE)),
+            importance_score=given.get("importance", DEFAULT_IMPORTANCE),
+            tags=tuple(dict.fromkeys(given.get("tags", ()))),
+            metadata=dict(given.get("metadata", {})),
+            namespace=tuple(given.get("namespace", ())),
             created_at=now,
             updated_at=now,
             last_accessed_at=now,
+            **{name: given[name] for name in _UNCHANGED if name in given},
         )
 
-    async def store_many(self, entries: Iterable[Mapping[str, Any]], progress: Any = None) -> Sequence[MemoryEntry]:
-        """Drop them all."""
-        return [await self.store(**entry) for entry in entries]
+    return call
 
-    async def recall(self, query: str, limit: int = 10, **_: Any) -> Sequence[MemoryEntry]:
-        """Nothing."""
-        return []
 
-    async def get(self, key: str, **_: Any) -> MemoryEntry | None:
-        """Nothing."""
-        return None
+_UNCHANGED = ("memory_type", "domain", "conversation_id", "occurred_at", "position", "expires_at")
 
-    async def forget(self, key: str, **_: Any) -> bool:
-        """There was nothing to forget."""
-        return False
 
-    async def count(self, **_: Any) -> int:
-        """Always 0."""
-        return 0
+def _none() -> None:
+    return None
 
-    async def list(self, **_: Any) -> Sequence[MemoryEntry]:
-        """Nothing."""
-        return []
 
-    async def history(self, key: str, **_: Any) -> Sequence[EntryVersion]:
-        """Nothing."""
-        return []
+def _empty() -> list[Any]:
+    """For classes whose own `list` hides the type."""
+    return []
 
-    async def save_conversation_history(self, session_id: str | None, messages: Sequence[MessageLike], **_: Any) -> str:
-        """Drop it."""
-        return session_id or ""
 
-    async def load_conversation_history(self, session_id: str | None = None, **_: Any) -> Sequence[Message]:
-        """Nothing."""
-        return []
+# --- values of the rooms, imported when they are needed -------------------------------------------------------------
 
-    async def list_sessions(self, **_: Any) -> Sequence[str]:
-        """Nothing."""
-        return []
 
-    async def forget_session(self, session_id: str, **_: Any) -> Erased:
-        """There was nothing to delete."""
-        return Erased(session_id, None)
+def _recollections() -> Recollections:
+    from jiyi.longterm.retrieval import Recollections
 
-    def chat(self, session_id: str | None = None, *, token_limit: int | None = None, **_: Any) -> NoopChat:
-        """A conversation that nobody keeps."""
-        return NoopChat(session_id or "", token_limit or 64_000)
+    return Recollections()
 
-    async def candidates(self, **_: Any) -> Sequence[Candidate]:
-        """Nothing."""
-        return []
 
-    async def take_candidate(self, candidate_id: str, **_: Any) -> bool:
-        """There was nothing to take."""
-        return False
+def _imported() -> Imported:
+    from jiyi.notes.workspace_import import Imported
 
-    async def reject_candidate(self, candidate_id: str, **_: Any) -> bool:
-        """There was nothing to reject."""
-        return False
+    return Imported()
 
-    @property
-    def notes(self) -> NoopNotes:
-        """No notes."""
-        return NoopNotes()
 
-    async def jobs(self, **_: Any) -> Sequence[Any]:
-        """Nothing."""
-        return []
+def _no_candidates() -> CandidateReport:
+    from jiyi.notes.candidates import CandidateReport
 
-    async def retry_job(self, job_id: str, **_: Any) -> bool:
-        """There is no such job."""
-        return False
+    return CandidateReport()
 
-    async def run_jobs(self, limit: int = 1_000) -> int:
-        """Nothing to do."""
-        return 0
 
-    async def close(self) -> None:
-        """Nothing to close."""
+def _accepted() -> Accepted:
+    from jiyi.notes.promotion import Accepted
 
-    async def __aenter__(self) -> Self:
-        return self
+    return Accepted()
 
-    async def __aexit__(self, *_: object) -> None:
-        await self.close()
+
+def _proposal() -> Proposal:
+    from jiyi.notes.proposals import Proposal
+
+    return Proposal(id=new_id(), diff="", text="", base="")
+
+
+# --- rooms ------------------------------------------------------------------------------------------------------------
 
 
 class NoopChat:
-    """Takes the calls of a chat and keeps nothing."""
-
-    asynchronous = True
-    """For `jiyi.sync`: the methods of this object are to be awaited."""
+    """A conversation that keeps nothing."""
 
     def __init__(self, session_id: str, token_limit: int) -> None:
         self.session_id = session_id
@@ -278,61 +149,17 @@ class NoopChat:
         self.token_limit = token_limit
         self.answers = False
 
-    async def put(self, message: MessageLike) -> str:
-        """Drop it."""
-        return new_id()
-
-    async def put_many(self, messages: Sequence[MessageLike]) -> Sequence[str]:
-        """Drop them."""
+    async def put_many(self, messages: Sequence[MessageLike]) -> list[str]:
+        """Returns new ids; the messages are dropped."""
         return [new_id() for _ in messages]
 
-    async def reply(self, message: MessageLike, *, on_text: Callable[[str], None] | None = None) -> Message:
-        """Drop it; nobody answers."""
-        return Message("assistant", "")
-
-    async def get(self, *, initial_tokens: int = 0) -> ChatWindow:
-        """Nothing."""
+    async def get(self, *, initial_tokens: int = 0, max_wait: float | None = None) -> ChatWindow:
+        """An empty window."""
         return ChatWindow(token_limit=self.token_limit)
 
-    async def get_all(self, *, epoch: int | None = None) -> Sequence[Message]:
-        """Nothing."""
-        return []
-
-    async def messages(self, *, epoch: int | None = None) -> Sequence[StoredMessage]:
-        """Nothing."""
-        return []
-
-    async def reset(self) -> int:
-        """There was nothing to end."""
-        return FIRST_EPOCH.epoch
-
-    async def compact(self) -> Compaction:
-        """There was nothing to compact."""
-        return Compaction()
-
-    async def overflowed(self, error: BaseException | None = None) -> Compaction:
-        """There was nothing to compact."""
-        return Compaction()
-
-    async def epochs(self) -> Sequence[Epoch]:
-        """The one that never begins."""
-        return [FIRST_EPOCH]
-
     async def delete_epoch(self, epoch: int) -> Erased:
-        """There was nothing to delete."""
+        """A receipt for nothing."""
         return Erased(self.session_id, epoch)
-
-    async def summaries(self, *, epoch: int | None = None) -> Sequence[Summary]:
-        """Nothing."""
-        return []
-
-    async def expand(self, summary_id: str) -> Sequence[StoredMessage]:
-        """Nothing."""
-        return []
-
-    async def candidates(self, *, state: str | None = "new") -> Sequence[Candidate]:
-        """Nothing."""
-        return []
 
     async def status(self) -> ChatStatus:
         """An empty conversation."""
@@ -350,3 +177,258 @@ class NoopChat:
             failures=0,
             next_attempt_at=None,
         )
+
+    async def epochs(self) -> list[Epoch]:
+        """The first epoch alone."""
+        return [FIRST_EPOCH]
+
+    put = _returns(ChatInterface.put, new_id)
+    insert_message = _returns(ChatInterface.insert_message, _none)
+    delete_message = _returns(ChatInterface.delete_message, _none)
+    pop_message = _returns(ChatInterface.pop_message, _none)
+    reply = _returns(ChatInterface.reply, lambda: Message("assistant", ""))
+    get_all = _returns(ChatInterface.get_all, list)
+    messages = _returns(ChatInterface.messages, list)
+    reset = _returns(ChatInterface.reset, lambda: FIRST_EPOCH.epoch)
+    compact = _returns(ChatInterface.compact, Compaction)
+    overflowed = _returns(ChatInterface.overflowed, Compaction)
+    summaries = _returns(ChatInterface.summaries, list)
+    expand = _returns(ChatInterface.expand, list)
+    candidates = _returns(ChatInterface.candidates, list)
+
+
+class NoopNotes:
+    """Notes without a workspace: nothing is written, nothing is read."""
+
+    async def memory_append(
+        self, text: str, *, kind: str = "main", by: str = "agent", source: str = "", at: datetime | None = None
+    ) -> AppendedNote:
+        """A receipt without a path."""
+        return AppendedNote(new_id(), "", clock.utc_now() if at is None else at)
+
+    async def memory_get(
+        self, path: str, from_line: int = 1, to_line: int | None = None, *, kind: str = "main"
+    ) -> NoteText:
+        """No lines."""
+        return NoteText(path, from_line, from_line, 0, "")
+
+    async def build_context(self, kind: str = "main", *, now: datetime | None = None) -> NotesContext:
+        """No files."""
+        return NotesContext(kind, ())
+
+    def tools(self) -> list[dict[str, Any]]:
+        """No tools: they could only fail."""
+        return []
+
+    init_workspace = _returns(NotesInterface.init_workspace, lambda: {"created": [], "kept": []})
+    import_workspace = _returns(NotesInterface.import_workspace, _imported)
+    memory_search = _returns(NotesInterface.memory_search, list)
+    call_tool = _returns(NotesInterface.call_tool, dict)
+    take_candidates = _returns(NotesInterface.take_candidates, _no_candidates)
+    promote = _returns(NotesInterface.promote, _accepted)
+    curate = _returns(NotesInterface.curate, _proposal)
+    reject = _returns(NotesInterface.reject, tuple)
+    set_session_kind = _returns(NotesInterface.set_session_kind, lambda: None)
+    accept = _returns(NotesInterface.accept, _accepted)
+    scan = _returns(NotesInterface.scan, ScanReport)
+    reindex = _returns(NotesInterface.reindex, ScanReport)
+    list_files = _returns(NotesInterface.list_files, list)
+    entries_of_day = _returns(NotesInterface.entries_of_day, lambda: ("", []))
+    watch = _returns(NotesInterface.watch, _none)
+    unwatch = _returns(NotesInterface.unwatch, _none)
+
+
+class NoopLongterm:
+    """The long-term room of a memory that keeps nothing."""
+
+    @overload
+    async def cleanup_forgotten_memories(
+        self,
+        user_id: str,
+        base_retention: float = ...,
+        strengthening_factor: float = ...,
+        threshold: float = ...,
+        exclude_memory_types: Sequence[str] = ...,
+        dry_run: Literal[False] = ...,
+    ) -> int: ...
+
+    @overload
+    async def cleanup_forgotten_memories(
+        self,
+        user_id: str,
+        base_retention: float = ...,
+        strengthening_factor: float = ...,
+        threshold: float = ...,
+        exclude_memory_types: Sequence[str] = ...,
+        *,
+        dry_run: Literal[True],
+    ) -> ForgettingPlan: ...
+
+    async def cleanup_forgotten_memories(
+        self,
+        user_id: str,
+        base_retention: float = 0.9,
+        strengthening_factor: float = 1.5,
+        threshold: float = DEFAULT_THRESHOLD,
+        exclude_memory_types: Sequence[str] = (),
+        dry_run: bool = False,  # noqa: FBT001, FBT002 - the parameter of the interface
+    ) -> int | ForgettingPlan:
+        """Nothing to forget."""
+        if not dry_run:
+            return 0
+        from jiyi.longterm.forgetting import ForgettingPlan
+
+        return ForgettingPlan(0, 0, ())
+
+    extract_and_store_memories_for_round = _returns(LongtermInterface.extract_and_store_memories_for_round, list)
+    schedule_round = _returns(LongtermInterface.schedule_round, new_id)
+    get_intent_domains = _returns(LongtermInterface.get_intent_domains, lambda: [GENERAL_CHAT])
+    take_candidates = _returns(LongtermInterface.take_candidates, list)
+    retrieve_relevant_memories = _returns(LongtermInterface.retrieve_relevant_memories, _recollections)
+    get_memory_context_for_prompt = _returns(LongtermInterface.get_memory_context_for_prompt, str)
+    compress_memories = _returns(LongtermInterface.compress_memories, str)
+    restore = _returns(LongtermInterface.restore, list)
+    pin = _returns(LongtermInterface.pin, bool)
+    try_generate_reflection = _returns(LongtermInterface.try_generate_reflection, _none)
+    explain = _returns(LongtermInterface.explain, _none)
+    feedback = _returns(LongtermInterface.feedback, list)
+    conflicts = _returns(LongtermInterface.conflicts, list)
+    settle_conflict = _returns(LongtermInterface.settle_conflict, bool)
+    superseded = _returns(LongtermInterface.superseded, list)
+
+
+class NoopRuntime:
+    """The runtime of a memory that keeps nothing."""
+
+    @property
+    def name(self) -> str:
+        """The name of this class."""
+        return type(self).__name__
+
+    async def feedback(
+        self,
+        useful_memory_ids: Iterable[str] = (),
+        recalled_memory_ids: Iterable[str] = (),
+        new_memories: Iterable[NewMemory] = (),
+        merge_groups: Iterable[MergeLike] = (),
+        *,
+        memory_scope: str | None = None,
+        request_id: str | None = None,
+    ) -> FeedbackResult:
+        """Every id is unknown."""
+        ids = dict.fromkeys((*useful_memory_ids, *recalled_memory_ids))
+        return FeedbackResult(merged={}, unknown_ids=tuple(ids))
+
+    async def consolidate_memories(
+        self,
+        *,
+        memory_scope: str | None = None,
+        dry_run: bool = False,
+        now: datetime | None = None,
+        rules: Any = None,
+    ) -> ConsolidationReport:
+        """A report of nothing."""
+        return ConsolidationReport(dry_run=dry_run, examples={"merged": (), "faded": (), "archived": ()})
+
+    remember = _returns(MemoryRuntime.remember, new_id)
+    recall = _returns(MemoryRuntime.recall, list)
+    comprehensive_recall = _returns(MemoryRuntime.comprehensive_recall, list)
+    chained_recall = _returns(MemoryRuntime.chained_recall, list)
+    get = _returns(MemoryRuntime.get, _none)
+    update = _returns(MemoryRuntime.update, _none)
+    history = _returns(MemoryRuntime.history, list)
+    forget = _returns(MemoryRuntime.forget, bool)
+    restore = _returns(MemoryRuntime.restore, _none)
+    list_tags = _returns(MemoryRuntime.list_tags, list)
+    collect_tags = _returns(MemoryRuntime.collect_tags, int)
+
+
+# --- the memory ------------------------------------------------------------------------------------------------------
+
+
+class NoopMemory:
+    """Drops what is stored and finds nothing."""
+
+    @property
+    def runtime(self) -> NoopRuntime:
+        """A runtime that keeps nothing."""
+        return NoopRuntime()
+
+    @property
+    def notes(self) -> NoopNotes:
+        """Notes without a workspace."""
+        return NoopNotes()
+
+    @property
+    def longterm(self) -> NoopLongterm:
+        """A long-term room that keeps nothing."""
+        return NoopLongterm()
+
+    def chat(
+        self,
+        session_id: str | None = None,
+        *,
+        token_limit: int | None = None,
+        scope: str | None = None,
+        soft_threshold: float | None = None,
+        reserve: int | None = None,
+        summarize_prompt: str | None = None,
+        summarizer: Any = None,
+        count_tokens: Callable[[str], int] | None = None,
+    ) -> NoopChat:
+        """A conversation that keeps nothing."""
+        return NoopChat(session_id or "", token_limit or 64_000)
+
+    def tools(self, *, scope: str | None = None, kind: str = "main") -> Toolbox:
+        """No tools: a model is not told of a memory that keeps nothing."""
+        return Toolbox()
+
+    async def store_many(self, entries: Iterable[Mapping[str, Any]], progress: Any = None) -> list[MemoryEntry]:
+        """Returns the entries that would have been stored."""
+        return [await self.store(**entry) for entry in entries]
+
+    async def save_conversation_history(
+        self, session_id: str | None, messages: Sequence[MessageLike], *, scope: str | None = None
+    ) -> str:
+        """Returns the session id; the messages are dropped."""
+        return session_id or ""
+
+    async def forget_session(self, session_id: str, *, scope: str | None = None) -> Erased:
+        """A receipt for nothing."""
+        return Erased(session_id, None)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    store = _returns_entry(Memory.store)
+    add = _returns_entry(Memory.add)
+    update = _raises(Memory.update, "there is no such entry: this memory keeps nothing")
+    recall = _returns(Memory.recall, list)
+    get = _returns(Memory.get, _none)
+    forget = _returns(Memory.forget, bool)
+    count = _returns(Memory.count, int)
+    list = _returns(Memory.list, Page)
+    list_namespaces = _returns(Memory.list_namespaces, _empty)
+    forget_many = _returns(Memory.forget_many, lambda: Forgotten(0, 0, erased=False, dry_run=False))
+    history = _returns(Memory.history, _empty)
+    load_conversation_history = _returns(Memory.load_conversation_history, _empty)
+    list_sessions = _returns(Memory.list_sessions, _empty)
+    candidates = _returns(Memory.candidates, _empty)
+    take_candidate = _returns(Memory.take_candidate, bool)
+    reject_candidate = _returns(Memory.reject_candidate, bool)
+    jobs = _returns(Memory.jobs, _empty)
+    retry_job = _returns(Memory.retry_job, bool)
+    run_jobs = _returns(Memory.run_jobs, int)
+    maintain = _returns(Memory.maintain, dict)
+    add_word = _returns(Memory.add_word, bool)
+    drain = _returns(Memory.drain, int)
+    verify = _returns(Memory.verify, _empty)
+    repair = _returns(Memory.repair, _empty)
+    rebuild = _returns(Memory.rebuild, _none)
+    doctor = _returns(Memory.doctor, lambda: {"healthy": True, "notes": ["this memory keeps nothing"]})
+    export_jsonl = _returns(Memory.export_jsonl, int)
+    import_jsonl = _returns(Memory.import_jsonl, ImportCounts)
+    close = _returns(Memory.close, _none)

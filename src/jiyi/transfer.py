@@ -1,4 +1,4 @@
-"""Export and import files: JSON Lines, complete, written whole or not at all."""
+"""Export and import as JSON Lines. A file is written completely or not at all."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def export_file(store: RecordStore, path: str | os.PathLike[str], scope: str | N
 def import_file(
     store: RecordStore, path: str | os.PathLike[str], actor: str, progress: Progress | None
 ) -> ImportCounts:
-    """Take all rows of the file in, in one transaction."""
+    """Import all rows of the file in one transaction."""
     lines = _Lines(Path(path), progress)
     try:
         return store.import_rows(lines, actor=actor)

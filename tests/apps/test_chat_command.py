@@ -12,6 +12,8 @@ from jiyi.testing.model_server import ModelServer
 from jiyi.testing.models import ScriptedModel
 from tests.apps.command_line import CommandLine
 
+pytestmark = pytest.mark.date_sensitive
+
 
 def test_a_conversation_goes_on_where_it_stood(jiyi: CommandLine) -> None:
     jiyi("chat", "--session", "trip", typed="pack the passports\n/quit\n")
@@ -145,4 +147,4 @@ def test_summaries_and_tokens_can_be_the_callers_own(tmp_path: Path) -> None:
         assert chat.status().summary.content == f"summary {len(seen)}"
         assert [previous for previous, _ in seen[1:]] == [f"summary {number}" for number in range(1, len(seen))]
         with pytest.raises(ValueError, match="summarizer"):
-            memory.chat("s", summarizer="no function")
+            memory.chat("s", summarizer="no function")  # type: ignore[arg-type]

@@ -19,6 +19,7 @@ def test_what_was_stored_is_recalled(jiyi: CommandLine) -> None:
     assert "我家的猫叫年糕" in found.out
 
 
+@pytest.mark.date_sensitive
 def test_store_keeps_category_tags_importance_scope_and_time(jiyi: CommandLine) -> None:
     words = ["--category", "daily", "--tag", "工作", "--tag", "home", "--importance", "0.9", "--scope", "alice"]
     stored = jiyi("store", "k", "v", *words, "--occurred-at", "2026-05-01 08:00", "--json").data
@@ -59,6 +60,7 @@ def test_recall_keeps_to_category_tag_and_type(jiyi: CommandLine) -> None:
     assert jiyi("recall", "meeting", "--type", "message").code == 1
 
 
+@pytest.mark.date_sensitive
 def test_since_and_until_count_a_day_as_a_whole_in_the_users_time_zone(jiyi: CommandLine) -> None:
     jiyi("store", "early", "rain", "--occurred-at", "2026-05-01 00:00")
     jiyi("store", "late", "rain", "--occurred-at", "2026-05-01 23:59")

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from jiyi.apps.cli import demo
-from jiyi.apps.cli.demo import story
+from jiyi.apps.cli.demo import scenario
 from jiyi.memory import AgentMemory
 from jiyi.model.entry import MemoryEntry
 from jiyi.text import Analyzer
@@ -20,9 +20,9 @@ from tests.apps.command_line import CommandLine
 def test_the_story_comes_true_in_both_languages(jiyi: CommandLine) -> None:
     told = jiyi.process("demo", JIYI_EMBEDDER="bundled")
     assert (told.code, told.err) == (0, "")
-    for question, key in story.QUESTIONS:
+    for question, key in scenario.QUESTIONS:
         assert question in told.out
-        assert dict(story.MEMORIES)[key].split()[0] in told.out
+        assert dict(scenario.MEMORIES)[key].split()[0] in told.out
     for said in ("早报", "SIGKILL", "search_index/", "alice", "什么也没丢", "nothing is lost"):
         assert said in told.out
     program = f"{sys.executable} -m jiyi.apps.cli"
@@ -30,10 +30,10 @@ def test_the_story_comes_true_in_both_languages(jiyi: CommandLine) -> None:
     assert not jiyi.home.exists()
 
 
-@pytest.mark.parametrize(("question", "key"), story.QUESTIONS)
+@pytest.mark.parametrize(("question", "key"), scenario.QUESTIONS)
 def test_the_questions_share_no_word_and_no_character_pair_with_their_answers(question: str, key: str) -> None:
     analyzer = Analyzer()
-    asked, answer = analyzer.query(question), analyzer.analyze(dict(story.MEMORIES)[key])
+    asked, answer = analyzer.query(question), analyzer.analyze(dict(scenario.MEMORIES)[key])
     assert asked.words
     assert not set(asked.words) & set(answer.words)
     assert not set(asked.bigrams) & set(answer.bigrams)
@@ -48,12 +48,12 @@ def test_a_story_that_does_not_come_true_is_code_1(jiyi: CommandLine, monkeypatc
     assert told.code == 1
     assert told.data["came_true"] is False
     assert [chapter["title"]["en"] for chapter in told.data["chapters"]] == ["Store"]
-    assert "did not come true" in told.error["message"]
+    assert "a step of the demo failed" in told.error["message"]
 
 
 def test_a_child_that_never_acknowledges_breaks_the_story(jiyi: CommandLine) -> None:
-    with pytest.raises(story.StoryBrokenError, match="did not acknowledge"):
-        story._store_and_die(jiyi.home, "", "an empty key is refused")
+    with pytest.raises(scenario.DemoFailedError, match="did not acknowledge"):
+        scenario._store_and_die(jiyi.home, "", "an empty key is refused")
 
 
 def test_the_next_commands_work(jiyi: CommandLine) -> None:

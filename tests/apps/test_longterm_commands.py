@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from jiyi.apps.cli.commands_longterm import longterm
-from jiyi.apps.cli.curves import as_svg, as_text, make_curves
+from jiyi.apps.cli.forgetting_plot import as_svg, as_text, make_curves
 from jiyi.model.forgetting_curve import EbbinghausForgetting
 from tests.apps.command_line import CommandLine
 
@@ -31,6 +31,7 @@ def test_every_command_has_help_with_examples_and_common_options(jiyi: CommandLi
     assert examples(command)
 
 
+@pytest.mark.date_sensitive
 def test_every_example_of_the_help_works(jiyi: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     jiyi("store", "stack", "We use PostgreSQL")
@@ -47,6 +48,7 @@ def test_the_room_alone_shows_its_help(jiyi: CommandLine) -> None:
     assert "add-round" in shown.out
 
 
+@pytest.mark.date_sensitive
 def test_a_round_is_kept_recalled_explained_and_forgotten(jiyi: CommandLine) -> None:
     stored = jiyi("longterm", "add-round", "我每周三晚上打羽毛球", "好的", "--json").data["stored"]
     assert [entry["content"] for entry in stored] == ["我每周三晚上打羽毛球"]
@@ -70,6 +72,7 @@ def test_users_are_scopes(jiyi: CommandLine) -> None:
     assert jiyi("longterm", "recall", "过敏", "--scope", "alice").code == 0
 
 
+@pytest.mark.date_sensitive
 def test_a_round_for_later_is_done_by_maintain(jiyi: CommandLine) -> None:
     job = jiyi("longterm", "add-round", "我对青霉素过敏", "好的", "--later", "--json").data["job"]
     assert [each["id"] for each in jiyi("jobs", "--state", "queued", "--json").data["jobs"]] == [job]

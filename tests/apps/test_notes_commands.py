@@ -34,6 +34,7 @@ def test_every_command_has_help_with_examples_and_common_options(jiyi: CommandLi
         assert needed in shown.out
 
 
+@pytest.mark.date_sensitive
 def test_every_example_of_the_help_works(jiyi: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for info in notes.registered_commands:
@@ -43,6 +44,7 @@ def test_every_example_of_the_help_works(jiyi: CommandLine, tmp_path: Path, monk
             assert ended.code == 0, f"{example}\n{ended.out}{ended.err}"
 
 
+@pytest.mark.date_sensitive
 def test_a_day_with_notes_from_init_to_search(jiyi: CommandLine, tmp_path: Path) -> None:
     assert "created MEMORY.md" in jiyi("notes", "init", "--language", "zh").lines
     assert "kept    MEMORY.md" in jiyi("notes", "init").lines
@@ -54,8 +56,8 @@ def test_a_day_with_notes_from_init_to_search(jiyi: CommandLine, tmp_path: Path)
     lines = jiyi("notes", "search", "会议").lines
     assert f"{found[0]['path']}:{found[0]['start_line']}-{found[0]['end_line']}" in lines[1]
     assert any("words" in line for line in jiyi("notes", "search", "会议", "--explain").lines)
-    shown = jiyi("notes", "get", written["path"], "--from", "3", "--to", "4").lines
-    assert shown[1] == "  杭州的会议改到周三"
+    [shown] = jiyi("notes", "get", written["path"], "--from", "3", "--to", "3").lines
+    assert shown.endswith("** 杭州的会议改到周三")
     today = jiyi("notes", "today", "--json").data["entries"]
     assert [entry["text"] for entry in today] == ["杭州的会议改到周三", "第二条\n第二行"]
     assert any(written["id"] in line for line in jiyi("notes", "today").lines)
@@ -84,6 +86,7 @@ def test_a_group_is_fenced_here_too(jiyi: CommandLine, tmp_path: Path) -> None:
     assert (refused.code, refused.error["error"]) == (2, "InvalidInputError")
 
 
+@pytest.mark.date_sensitive
 def test_a_proposal_is_shown_as_a_diff_and_accepted_by_its_id(jiyi: CommandLine, tmp_path: Path) -> None:
     jiyi("notes", "init")
     jiyi("notes", "append", "I prefer green tea over coffee.")
@@ -97,6 +100,7 @@ def test_a_proposal_is_shown_as_a_diff_and_accepted_by_its_id(jiyi: CommandLine,
     assert "there is nothing to propose" in jiyi("notes", "curate").lines
 
 
+@pytest.mark.date_sensitive
 def test_promote_needs_an_entry(jiyi: CommandLine) -> None:
     jiyi("notes", "init")
     assert jiyi("notes", "promote").code == 2
@@ -143,3 +147,42 @@ def test_a_watcher_reports_until_it_is_interrupted(jiyi: CommandLine, tmp_path: 
     process.send_signal(signal.SIGINT)
     process.communicate()
     assert process.returncode == 130
+
+
+@pytest.mark.date_sensitive
+def test_it_works_in_the_folder_where_init_was_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    jiyi = CommandLine(tmp_path / "data", {})
+    (tmp_path / "mine").mkdir()
+    monkeypatch.chdir(tmp_path / "mine")
+    assert jiyi("notes", "append", "nowhere to go").code != 0
+    assert jiyi("notes", "init").code == 0
+    written = jiyi("notes", "append", "a zebra", "--json").data
+    assert "a zebra" in (tmp_path / "mine" / written["path"]).read_text("utf-8")
+    with (tmp_path / "mine" / written["path"]).open("a", encoding="utf-8") as file:
+        file.write("\n* by hand\n")
+    today = jiyi("notes", "today", "--json").data["entries"]
+    assert [(entry["text"], entry["by_hand"]) for entry in today] == [("a zebra", False), ("by hand", True)]
+    assert any("by hand" in line for line in jiyi("notes", "today").lines)
+    assert jiyi("notes", "promote", today[1]["id"], "--section", "Preferences").code == 0
+    assert "## Preferences\n\n- by hand\n" in (tmp_path / "mine/MEMORY.md").read_text("utf-8")
+    assert jiyi("notes", "search", "zebra", "--mode", "keyword").code == 0
+    monkeypatch.chdir(tmp_path)
+    assert jiyi("notes", "today").code not in {0, 1}
+
+
+@pytest.mark.date_sensitive
+def test_a_proposal_is_accepted_item_by_item(jiyi: CommandLine, tmp_path: Path) -> None:
+    jiyi("notes", "init")
+    for said in ("I prefer green tea over coffee.", "I am allergic to peanuts."):
+        jiyi("notes", "append", said)
+    shown = jiyi("notes", "curate")
+    assert any("1. add  Preferences: I prefer green tea" in line for line in shown.lines)
+    proposal = jiyi("notes", "curate", "--json").data["proposal"]
+    assert jiyi("notes", "curate", "--accept", proposal["id"], "--items", "2").code == 0
+    text = (tmp_path / "ws/MEMORY.md").read_text("utf-8")
+    assert "peanuts" in text
+    assert "green tea" not in text
+    assert jiyi("notes", "curate", "--reject", proposal["id"]).code == 0
+    assert jiyi("notes", "curate", "--json").data["proposal"]["items"] == []
+    assert jiyi("notes", "curate", "--items", "1").code != 0
+    assert jiyi("notes", "curate", "--accept", proposal["id"], "--items", "x").code != 0

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from jiyi.apps.cli import plain, views
-from jiyi.apps.cli.blocks import BAR_CELLS, Bars, Block, Column, Table, Text, bar, text
+from jiyi.apps.cli import render_plain, views
+from jiyi.apps.cli.renderables import BAR_CELLS, Bars, Block, Column, Table, Text, bar, text
 from jiyi.apps.cli.sanitize import cells, visible
 from jiyi.model.entry import Explanation, IndexCoverage, MemoryEntry
 from tests.apps.command_line import CommandLine
@@ -112,7 +112,7 @@ def test_parts_of_any_name_and_size_are_drawn() -> None:
     parts = {"words": 0.25, "moon phase": 12.0, "penalty": -3.0, "silent": 0.0}
     coverage = (IndexCoverage("text", answered=True, behind=7), IndexCoverage("vectors", answered=False, note="gone"))
     hit = entry("abc", explanation=Explanation(parts, ("a",), coverage))
-    lines = list(plain.lines(views.explained([hit], UTC, full=False)))
+    lines = list(render_plain.lines(views.explained([hit], UTC, full=False)))
     bars = {line.split("  ")[0].strip(): line.count("█") for line in (line.strip() for line in lines) if "█" in line}
     assert bars == {"moon phase": BAR_CELLS, "penalty": BAR_CELLS // 4}
     assert any("words" in line and line.endswith("0.250") for line in lines)
@@ -174,7 +174,7 @@ def test_the_plain_renderer_draws_every_kind_of_block() -> None:
         Bars((("词", 1.0), ("ab", 0.5)), 1.0, indent=2),
         Text((("a", "hit"), ("b", "")), indent=1),
     ]
-    assert list(plain.lines(blocks)) == [
+    assert list(render_plain.lines(blocks)) == [
         "标题",
         "名     n",
         "甲乙   5",

@@ -13,16 +13,20 @@ import jiyi
 import jiyi.sync
 from jiyi import errors
 from jiyi.chat import Chat
+from jiyi.interfaces import ChatInterface, LongtermInterface, Memory, NotesInterface
 from jiyi.longterm.api import Longterm
 from jiyi.memory import AgentMemory
-from jiyi.noop import NoopChat, NoopLongterm, NoopMemory, NoopNotes
+from jiyi.noop import NoopChat, NoopLongterm, NoopMemory, NoopNotes, NoopRuntime
 from jiyi.notes import Notes
 from jiyi.runtime import MemoryRuntime
+from jiyi.runtime.simple import SimpleMemoryRuntime
+from jiyi.tools import Toolbox
 
 # A name that is added or taken away is a promise made or broken: say so in the CHANGELOG, then change this list.
 PUBLIC_NAMES = {
     "AgentMemory",
     "EbbinghausForgetting",
+    "Memory",
     "MemoryCategory",
     "MemoryEntry",
     "Message",
@@ -33,6 +37,7 @@ PUBLIC_NAMES = {
 }
 
 METHODS = {
+    "add",
     "add_word",
     "candidates",
     "chat",
@@ -42,12 +47,14 @@ METHODS = {
     "drain",
     "export_jsonl",
     "forget",
+    "forget_many",
     "forget_session",
     "get",
     "history",
     "import_jsonl",
     "jobs",
     "list",
+    "list_namespaces",
     "list_sessions",
     "load_conversation_history",
     "longterm",
@@ -66,21 +73,25 @@ METHODS = {
     "store",
     "store_many",
     "take_candidate",
+    "tools",
+    "update",
     "verify",
 }
 
 CHAT_METHODS = {
     "answers",
-    "asynchronous",
     "candidates",
     "compact",
     "delete_epoch",
+    "delete_message",
     "epochs",
     "expand",
     "get",
     "get_all",
+    "insert_message",
     "messages",
     "overflowed",
+    "pop_message",
     "put",
     "put_many",
     "reply",
@@ -94,7 +105,6 @@ CHAT_METHODS = {
 
 NOTES = {
     "accept",
-    "asynchronous",
     "build_context",
     "call_tool",
     "curate",
@@ -107,7 +117,9 @@ NOTES = {
     "memory_search",
     "promote",
     "reindex",
+    "reject",
     "scan",
+    "set_session_kind",
     "take_candidates",
     "tools",
     "unwatch",
@@ -115,7 +127,6 @@ NOTES = {
 }
 
 RUNTIME = {
-    "asynchronous",
     "chained_recall",
     "collect_tags",
     "comprehensive_recall",
@@ -133,7 +144,6 @@ RUNTIME = {
 }
 
 LONGTERM = {
-    "asynchronous",
     "cleanup_forgotten_memories",
     "compress_memories",
     "conflicts",
@@ -152,9 +162,6 @@ LONGTERM = {
     "superseded",
 }
 
-# Properties behind which there are more methods.
-ROOMS = {"longterm", "notes", "runtime"}
-
 # Engines, models and terminal libraries: loaded when they are needed, not when jiyi is imported.
 HEAVY = (
     "ahocorasick",
@@ -166,7 +173,6 @@ HEAVY = (
     "psycopg",
     "rich",
     "rjieba",
-    "sqlalchemy",
     "Stemmer",
     "tantivy",
     "tiktoken",
@@ -211,12 +217,8 @@ def test_every_method_explains_itself(name: str) -> None:
 
 def test_the_methods_of_a_chat_are_the_ones_listed_and_explain_themselves() -> None:
     assert public(Chat) == CHAT_METHODS
-    assert public(NoopChat("s", 1)) == CHAT_METHODS
-    for name in CHAT_METHODS - {"asynchronous"}:
+    for name in CHAT_METHODS:
         assert inspect.getdoc(getattr(Chat, name)), name
-        if inspect.iscoroutinefunction(getattr(Chat, name)):
-            wanted = inspect.signature(getattr(Chat, name)).parameters
-            assert list(inspect.signature(getattr(NoopChat, name)).parameters) == list(wanted)
 
 
 def modules_after(statement: str) -> set[str]:
@@ -249,8 +251,8 @@ def test_a_store_in_sqlite_loads_nothing_of_other_engines(tmp_path: Path) -> Non
     )
     result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     loaded = set(json.loads(result.stdout))
-    assert "sqlalchemy.dialects.sqlite" in loaded
-    for other in ("psycopg", "sqlalchemy.dialects.postgresql", "pymilvus", "redis"):
+    assert "sqlite3" in loaded
+    for other in ("psycopg", "pymilvus", "redis"):
         assert not any(name == other or name.startswith(f"{other}.") for name in loaded), other
 
 
@@ -275,21 +277,38 @@ def test_importing_jiyi_reads_no_environment_and_makes_no_directory() -> None:
 def test_sync_has_the_same_names(tmp_path_factory: pytest.TempPathFactory) -> None:
     folder = tmp_path_factory.mktemp("sync")
     with jiyi.sync.AgentMemory.open(folder, embedder="none", background_indexing=False) as memory:
-        assert public(memory) == public(AgentMemory)
-        for name in METHODS - {"settings"}:
-            assert not inspect.iscoroutinefunction(getattr(memory, name))
-            assert inspect.getdoc(getattr(memory, name))
-        assert inspect.signature(memory.store) == inspect.signature(AgentMemory.store.__get__(object()))
-        _same_room(memory.runtime, MemoryRuntime)
+        assert public(memory) == public(jiyi.sync.AgentMemory) == METHODS
+        _blocks(memory.runtime, MemoryRuntime)
+        _blocks(memory.longterm, Longterm)
+        _blocks(memory.notes, Notes)
+        _blocks(memory.chat("s"), Chat)
+        _blocks(memory.tools(), Toolbox)
     with jiyi.sync.NoopMemory() as nothing:
-        assert public(nothing) == public(NoopMemory)
-        _same_room(nothing.runtime, MemoryRuntime)
+        assert public(nothing) == public(Memory)
+        _blocks(nothing.runtime, MemoryRuntime)
 
 
-def _same_room(room: object, interface: type) -> None:
+def _blocks(room: object, interface: type) -> None:
     """A room without async has the names of the room, and none of them has to be awaited."""
-    assert public(room) - {"asynchronous"} == public(interface)
+    assert public(room) == public(interface)
+    assert type(room).__name__ == interface.__name__
+    for name in public(interface):
+        method = getattr(interface, name)
+        if callable(method):
+            wanted = inspect.signature(method).parameters
+            assert list(inspect.signature(getattr(type(room), name)).parameters) == list(wanted)
     assert not any(inspect.iscoroutinefunction(getattr(room, name)) for name in public(room))
+
+
+@pytest.mark.parametrize("name", sorted(METHODS))
+def test_a_method_without_async_has_the_signature_and_the_docstring_of_the_one_with_it(name: str) -> None:
+    blocking, method = getattr(jiyi.sync.AgentMemory, name), getattr(AgentMemory, name)
+    assert inspect.getdoc(blocking)
+    if callable(method):
+        assert not inspect.iscoroutinefunction(blocking)
+        assert inspect.signature(blocking).parameters == inspect.signature(method).parameters
+        if name not in {"close", "open"}:
+            assert inspect.getdoc(blocking) == inspect.getdoc(method)
 
 
 def test_sync_opens_with_the_same_arguments() -> None:
@@ -303,61 +322,41 @@ def test_sync_opens_with_the_same_arguments() -> None:
         assert inspect.signature(sync).parameters == inspect.signature(asynchronous).parameters
 
 
-def test_nothing_can_stand_in_for_a_memory() -> None:
-    """NoopMemory takes the calls that an agent makes; upkeep is for whoever keeps a real one."""
-    upkeep = {
-        "add_word",
-        "drain",
-        "verify",
-        "repair",
-        "rebuild",
-        "doctor",
-        "export_jsonl",
-        "import_jsonl",
-        "maintain",
-        "open",
-        "settings",
-    }
-    assert public(NoopMemory) == METHODS - upkeep
-    # A room is looked at below: it has methods of its own.
-    _takes_the_calls_of(NoopMemory, AgentMemory, public(NoopMemory) - ROOMS)
-
-
-def test_nothing_can_stand_in_for_notes() -> None:
-    curation = {"accept", "curate", "promote", "take_candidates"}
-    files = {"entries_of_day", "import_workspace", "list_files", "reindex", "scan", "unwatch", "watch"}
-    assert public(NoopNotes) == NOTES - curation - files
-    _takes_the_calls_of(NoopNotes, Notes, public(NoopNotes) - {"asynchronous"})
-
-
-def _takes_the_calls_of(empty: type, real: type, names: set[str]) -> None:
-    for name in names:
-        offered = inspect.signature(getattr(empty, name)).parameters
-        takes_any = any(parameter.kind is parameter.VAR_KEYWORD for parameter in offered.values())
-        wanted = set(inspect.signature(getattr(real, name)).parameters)
-        assert takes_any or wanted <= set(offered), name
+@pytest.mark.parametrize(
+    ("interface", "real", "noop"),
+    [
+        (Memory, AgentMemory, NoopMemory),
+        (ChatInterface, Chat, NoopChat("s", 1)),
+        (NotesInterface, Notes, NoopNotes),
+        (LongtermInterface, Longterm, NoopLongterm),
+        (MemoryRuntime, SimpleMemoryRuntime, NoopRuntime),
+    ],
+)
+def test_the_memory_that_keeps_nothing_has_every_method_of_the_interface(
+    interface: type, real: type, noop: object
+) -> None:
+    # An agent does not open the memory it is given, and does not read its settings.
+    assert public(interface) == public(noop) == public(real) - {"open", "settings"}
+    for name in public(interface):
+        wanted = getattr(interface, name)
+        if callable(wanted):
+            for kind in (real, noop if isinstance(noop, type) else type(noop)):
+                offered = getattr(kind, name)
+                assert list(inspect.signature(offered).parameters) == list(inspect.signature(wanted).parameters), name
+                assert inspect.iscoroutinefunction(offered) == inspect.iscoroutinefunction(wanted), name
 
 
 def test_the_methods_of_notes_are_the_ones_listed_and_explain_themselves() -> None:
     assert public(Notes) == NOTES
-    assert all(inspect.getdoc(getattr(Notes, name)) for name in NOTES - {"asynchronous"})
+    assert all(inspect.getdoc(getattr(Notes, name)) for name in NOTES)
 
 
-def test_notes_without_async_have_the_same_names(tmp_path_factory: pytest.TempPathFactory) -> None:
-    folder = tmp_path_factory.mktemp("notes")
-    with jiyi.sync.AgentMemory.open(folder, workspace=folder, embedder="none", background_indexing=False) as memory:
-        assert public(memory.notes) == NOTES
-        for name in NOTES - {"asynchronous"}:
-            assert not inspect.iscoroutinefunction(getattr(memory.notes, name))
-
-
-def test_nothing_has_a_long_term_room_too() -> None:
+def test_the_methods_of_the_long_term_room_are_the_ones_listed() -> None:
     assert public(Longterm) == LONGTERM
-    assert public(NoopLongterm) == LONGTERM
 
 
 def test_the_runtimes_have_the_methods_of_the_interface_with_the_same_parameters() -> None:
-    from jiyi.runtime.noop import NoopRuntime
+
     from jiyi.runtime.simple import SimpleMemoryRuntime
     from jiyi.runtime.vector import VectorMemoryRuntime
 
@@ -367,8 +366,7 @@ def test_the_runtimes_have_the_methods_of_the_interface_with_the_same_parameters
             wanted = inspect.signature(getattr(MemoryRuntime, name))
             assert inspect.signature(getattr(kind, name)) == wanted, name
             assert inspect.getdoc(getattr(kind, name))
-    assert public(MemoryRuntime) == RUNTIME - {"asynchronous"}
-    assert public(NoopRuntime) == RUNTIME
+    assert public(MemoryRuntime) == RUNTIME
 
 
 # --- errors -------------------------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from jiyi.backends.milvus.index import MilvusVectors
-from jiyi.backends.shared.locks import ProcessLock
+from jiyi.file_lock import FileLock
 from jiyi.testing.fakes import HashEmbedder
 from tests.servers.milvus import MilvusServer
 
@@ -27,7 +27,7 @@ class CountingEmbedder(HashEmbedder):
 
 def lite(folder: Path, store: "RecordStore", embedder: "Embedder | None" = None, **settings: Any) -> MilvusVectors:
     """Vectors in a file."""
-    lock = ProcessLock(folder / "vectors.lock", timeout=30, purpose="the lock")
+    lock = FileLock(folder / "vectors.lock", timeout=30)
     return MilvusVectors(str(folder / "milvus.db"), embedder or HashEmbedder(), store.store_id, lock=lock, **settings)
 
 
@@ -35,7 +35,7 @@ def on_server(
     server: MilvusServer, folder: Path, store: "RecordStore", embedder: "Embedder | None" = None, **settings: Any
 ) -> MilvusVectors:
     """Vectors on a server."""
-    lock = ProcessLock(folder / "vectors.lock", timeout=30, purpose="the lock")
+    lock = FileLock(folder / "vectors.lock", timeout=30)
     usual = {"token": server.token, "collection": "tests", "partitions": 4, "pause": 0.0}
     return MilvusVectors(server.uri, embedder or HashEmbedder(), store.store_id, lock=lock, **{**usual, **settings})
 

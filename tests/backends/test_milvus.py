@@ -11,8 +11,10 @@ from typing import Any
 import pytest
 
 from jiyi.backends.milvus.connection import STRONG, MilvusConnection
+from jiyi.backends.milvus.expressions import in_filters, in_scope
 from jiyi.backends.milvus.index import MilvusVectors
-from jiyi.backends.milvus.schema import content_pieces, data_fields, differences, in_filters, in_scope
+from jiyi.backends.milvus.rows import content_pieces
+from jiyi.backends.milvus.schema import data_fields, differences
 from jiyi.backends.milvus.text import MilvusProposer
 from jiyi.errors import ConfigError, IndexingError, IndexUnavailableError, MissingDependencyError
 from jiyi.indexing import Drainer, verify
@@ -242,7 +244,7 @@ def test_what_was_written_before_a_crash_and_its_mark_is_taken_in_again(
     store.put([draft("b", "zebra"), draft("c", "cherry")], actor=ACTOR)
     store.forget("main", "a", actor=ACTOR)
     with monkeypatch.context() as patched:
-        patched.setattr(index, "_write_state", _break)
+        patched.setattr(index._states, "write", _break)
         with pytest.raises(ConnectionAbortedError):
             drainer.drain(index)
     assert index.log_position() == before
@@ -329,7 +331,7 @@ def _described(field: Any) -> dict[str, Any]:
     return {
         "name": field.name,
         "type": field.kind,
-        "params": {"dim": field.most, "max_length": field.most},
+        "params": {"dim": field.size, "max_length": field.size},
         "is_primary": field.role == "primary",
         "is_partition_key": field.role == "partition",
     }

@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 from jiyi.backends.milvus.connection import STRONG
+from jiyi.backends.milvus.expressions import in_filters
 from jiyi.backends.milvus.index import MilvusVectors
 from jiyi.backends.milvus.scan import MilvusScan
-from jiyi.backends.milvus.schema import in_filters
 from jiyi.errors import IndexingError, IndexUnavailableError
 from jiyi.indexing import Drainer, verify
 from jiyi.model.filters import Filters

@@ -12,11 +12,19 @@ import pytest
 
 from jiyi.backends.postgres.database import PostgresDatabase
 from jiyi.backends.postgres.reader import PostgresReader
-from jiyi.backends.postgres.session import Sessions
-from jiyi.backends.postgres.store import PostgresRecordStore
+from jiyi.backends.postgres.session import DriverConnections
 from jiyi.backends.postgres.text.index import PostgresTextIndex
 from jiyi.backends.postgres.vectors.index import PostgresVectors
-from jiyi.backends.postgres.wire import TEXT, TEXTS, Question, Statement, Wire, array, text
+from jiyi.backends.postgres.wire import (
+    TEXT,
+    TEXT_ARRAY,
+    BoundStatement,
+    PipelineConnection,
+    Statement,
+    text_array,
+    text_parameter,
+)
+from jiyi.backends.records.store import SqlRecordStore
 from jiyi.errors import ModelError, StoreBusyError, StoreUnavailableError
 from jiyi.execution import Workers
 from jiyi.indexing import Drainer
@@ -55,7 +63,7 @@ class Setup:
 
     url: str
     database: PostgresDatabase
-    store: PostgresRecordStore
+    store: SqlRecordStore
     text: PostgresTextIndex
     vectors: PostgresVectors
     embedder: _Embedder
@@ -79,7 +87,7 @@ def setup(postgres_url: str) -> Iterator[Setup]:
     from concurrent.futures import ThreadPoolExecutor
 
     database = PostgresDatabase(postgres_url, pool_size=4, lock_timeout=0.5, statement_timeout=5)
-    store = PostgresRecordStore(database)
+    store = SqlRecordStore(database)
     embedder = _Embedder()
     text_index = PostgresTextIndex(database, _analyzer, store.store_id)
     text_index.follow()
@@ -179,14 +187,14 @@ def test_a_recall_is_two_round_trips(setup: Setup, monkeypatch: pytest.MonkeyPat
     _fill(setup)
     setup.engine.answer(Request("apple", MAIN))
     trips: list[int] = []
-    ask = Wire.ask
+    ask = PipelineConnection.execute
 
-    def count(wire: Wire, questions: Sequence[Question]) -> Any:
+    def count(wire: PipelineConnection, questions: Sequence[BoundStatement]) -> Any:
         trips.append(len(questions))
         return ask(wire, questions)
 
-    monkeypatch.setattr(Wire, "ask", count)
-    monkeypatch.setattr(Sessions, "ask", None)
+    monkeypatch.setattr(PipelineConnection, "execute", count)
+    monkeypatch.setattr(DriverConnections, "fetch", None)
     monkeypatch.setattr(PostgresDatabase, "read", None)
     assert setup.engine.answer(Request("apple", MAIN))
     assert len(trips) == 2
@@ -226,7 +234,7 @@ def test_what_other_scopes_have_written_keeps_nobody_waiting(setup: Setup) -> No
         # Of another history, as after a restored backup.
         "UPDATE jiyi_search.text_state SET fingerprint = 'another'",
         "UPDATE jiyi_search.vector_meta SET fingerprint = 'another'",
-        "DELETE FROM jiyi_search.text_alive",
+        "DELETE FROM jiyi_search.text_intact",
     ],
 )
 def test_a_lost_or_foreign_index_is_not_read_but_mended(setup: Setup, damage: str) -> None:
@@ -241,13 +249,13 @@ def test_a_lost_or_foreign_index_is_not_read_but_mended(setup: Setup, damage: st
 def test_large_scopes_are_not_read_whole(setup: Setup) -> None:
     setup.store.put([draft(f"k{n}", f"apple {n}") for n in range(12)], actor=ACTOR)
     setup.drain()
-    few = PostgresReader(setup.database, setup.text, setup.vectors, few=12)
-    assert few.read(MAIN, None, bigrams=False) is not None
+    small = PostgresReader(setup.database, setup.text, setup.vectors, max_texts=12)
+    assert small.read(MAIN, None, bigrams=False) is not None
     setup.store.put([draft("one more", "apple")], actor=ACTOR)
-    assert few.worthwhile(MAIN.scopes)
-    assert few.read(MAIN, None, bigrams=False) is None
-    assert not few.worthwhile(MAIN.scopes), "it is not tried again at once"
-    assert few.worthwhile(("other", "public"))
+    assert small.worthwhile(MAIN.scopes)
+    assert small.read(MAIN, None, bigrams=False) is None
+    assert not small.worthwhile(MAIN.scopes), "it is not tried again at once"
+    assert small.worthwhile(("other", "public"))
 
 
 def test_without_the_embedder_the_words_answer_and_say_so(setup: Setup) -> None:
@@ -266,20 +274,20 @@ def test_without_the_embedder_the_words_answer_and_say_so(setup: Setup) -> None:
 
 def test_prepared_statements_that_somebody_cleared_are_prepared_again(setup: Setup) -> None:
     with psycopg.connect(setup.url, autocommit=True) as connection:
-        wire, one = Wire(connection), Question(Statement("SELECT 1::bigint"))
-        assert wire.ask([one, one]) == [[(1,)], [(1,)]]
+        wire, one = PipelineConnection(connection), BoundStatement(Statement("SELECT 1::bigint"))
+        assert wire.execute([one, one]) == [[(1,)], [(1,)]]
         connection.execute("DEALLOCATE ALL")
-        assert wire.ask([one]) == [[(1,)]]
+        assert wire.execute([one]) == [[(1,)]]
 
 
 def test_an_error_ends_what_was_sent_and_nothing_else(setup: Setup) -> None:
     with psycopg.connect(setup.url, autocommit=True) as connection:
-        wire, one = Wire(connection), Question(Statement("SELECT 1::bigint"))
+        wire, one = PipelineConnection(connection), BoundStatement(Statement("SELECT 1::bigint"))
         for wrong in ("SELECT 1 / 0", "SELECT nothing", "SELECT 1::bigint FROM nowhere"):
             with pytest.raises(psycopg.Error):
-                wire.ask([one, Question(Statement(wrong)), one])
+                wire.execute([one, BoundStatement(Statement(wrong)), one])
             assert connection.info.transaction_status is psycopg.pq.TransactionStatus.IDLE
-            assert wire.ask([one]) == [[(1,)]]
+            assert wire.execute([one]) == [[(1,)]]
 
 
 def test_a_connection_that_was_left_in_the_middle_of_an_answer_is_not_used_again(
@@ -303,8 +311,8 @@ def test_a_connection_that_was_left_in_the_middle_of_an_answer_is_not_used_again
 
 def test_what_was_prepared_may_be_cleared_between_two_writes(setup: Setup) -> None:
     setup.store.put([draft("one", "apple")], actor=ACTOR)
-    with setup.database.engine.connect() as connection:
-        connection.exec_driver_sql("DEALLOCATE ALL")
+    connection, _ = setup.database.pool.begin(lambda new: new.execute("DEALLOCATE ALL"))
+    setup.database.pool.release(connection)
     setup.store.put([draft("two", "apple pie"), draft("one", "pear")], actor=ACTOR)
     assert setup.text.log_position() == setup.store.head()
     assert setup.text.check() == []
@@ -314,26 +322,33 @@ def test_what_was_prepared_may_be_cleared_between_two_writes(setup: Setup) -> No
 
 def test_settings_hold_for_what_is_sent_together(setup: Setup) -> None:
     with psycopg.connect(setup.url, autocommit=True) as connection:
-        wire, value = Wire(connection), Question(Statement("SELECT current_setting('jiyi.scopes', true)"))
-        said = Question(Statement("SELECT set_config('jiyi.scopes', $1, true)", (TEXT,)), [text("mine")])
-        assert wire.ask([said, value]) == [[("mine",)], [("mine",)]]
-        assert wire.ask([value]) in ([[("",)]], [[(None,)]])
+        wire, value = (
+            PipelineConnection(connection),
+            BoundStatement(Statement("SELECT current_setting('jiyi.scopes', true)")),
+        )
+        said = BoundStatement(
+            Statement("SELECT set_config('jiyi.scopes', $1, true)", (TEXT,)), [text_parameter("mine")]
+        )
+        assert wire.execute([said, value]) == [[("mine",)], [("mine",)]]
+        assert wire.execute([value]) in ([[("",)]], [[(None,)]])
 
 
 def test_texts_arrive_as_they_are(setup: Setup) -> None:
     hard = ["", 'a "b" \\c', "{x,y}", "NULL", "杭州\n早报", "💡", " "]
     with psycopg.connect(setup.url, autocommit=True) as connection:
-        asked = Question(Statement("SELECT unnest($1)", (TEXTS,)), [array(hard)])
-        assert Wire(connection).ask([asked]) == [[(value,) for value in hard]]
+        asked = BoundStatement(Statement("SELECT unnest($1)", (TEXT_ARRAY,)), [text_array(hard)])
+        assert PipelineConnection(connection).execute([asked]) == [[(value,) for value in hard]]
     # It would be cut there, and another scope might be meant.
     with pytest.raises(psycopg.DataError, match="NUL"):
-        array(["main\x00other"])
+        text_array(["main\x00other"])
 
 
 def test_a_large_question_gets_a_large_answer(setup: Setup) -> None:
     many = [f"{n:0100d}" for n in range(50_000)]
     with psycopg.connect(setup.url, autocommit=True) as connection:
-        (rows,) = Wire(connection).ask([Question(Statement("SELECT unnest($1)", (TEXTS,)), [array(many)])])
+        (rows,) = PipelineConnection(connection).execute(
+            [BoundStatement(Statement("SELECT unnest($1)", (TEXT_ARRAY,)), [text_array(many)])]
+        )
     assert [row[0] for row in rows] == many
 
 
@@ -346,10 +361,10 @@ def test_without_prepared_statements_everything_is_found_as_well(setup: Setup) -
         assert reading is not None
         wanted = setup.text.propose("words", ["appl"], MAIN, limit=9, labels=True)
         assert reading.text.propose("words", ["appl"], MAIN, limit=9, labels=True) == wanted
-        store = PostgresRecordStore(database)
+        store = SqlRecordStore(database)
         assert store.fetch(wanted, MAIN) == setup.store.fetch(wanted, MAIN)
         with database.read() as connection:
-            assert connection.exec_driver_sql("SELECT count(*) FROM pg_prepared_statements").scalar() == 0
+            assert connection.scalar("SELECT count(*) FROM pg_prepared_statements") == 0
     finally:
         database.close()
 
@@ -377,7 +392,7 @@ def test_who_waits_too_long_is_told_to_try_again(setup: Setup) -> None:
 def test_records_are_read_behind_the_fence(setup: Setup) -> None:
     setup.store.put([draft("mine", "apple"), draft("theirs", "apple", scope="other")], actor=ACTOR)
     ids = [entry.id for entry in setup.store.page(Filters(scopes=("main", "other")), limit=9, offset=0)]
-    fenced = PostgresRecordStore(PostgresDatabase(as_app(setup.url)))
+    fenced = SqlRecordStore(PostgresDatabase(as_app(setup.url)))
     try:
         assert {entry.key for entry in fenced.fetch(ids, MAIN).values()} == {"mine"}
         assert {entry.key for entry in fenced.fetch(ids, None).values()} == {"mine", "theirs"}

@@ -16,8 +16,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from jiyi.backends.postgres.database import PostgresDatabase
-from jiyi.backends.postgres.store import PostgresRecordStore
 from jiyi.backends.postgres.text.index import PostgresTextIndex
+from jiyi.backends.records.store import SqlRecordStore
 from jiyi.errors import IndexDamagedError
 from jiyi.indexing import Drainer, verify
 from jiyi.model.filters import Filters
@@ -42,7 +42,7 @@ class Setup:
 
     url: str
     database: PostgresDatabase
-    store: PostgresRecordStore
+    store: SqlRecordStore
     index: PostgresTextIndex
 
     def found(self, text: str, filters: Filters = MAIN, field: str = "words") -> set[str]:
@@ -75,8 +75,8 @@ def open_setup(postgres_url: str) -> Iterator[OpenSetup]:
     def make(*, follow: bool = True, **options: Any) -> Setup:
         database = PostgresDatabase(postgres_url)
         opened.append(database)
-        store = PostgresRecordStore(database)
-        index = PostgresTextIndex(database, Analyzer(), store.store_id, **{"whole_scope": 0, **options})
+        store = SqlRecordStore(database)
+        index = PostgresTextIndex(database, Analyzer(), store.store_id, **{"small_scope": 0, **options})
         if follow:
             index.follow()
         return Setup(postgres_url, database, store, index)
@@ -175,7 +175,7 @@ def test_roles_that_see_only_their_scopes_do_not_skip_what_others_wrote(
     )
     database = PostgresDatabase(postgres_url.replace("postgres@", f"{role}@"))
     try:
-        store = PostgresRecordStore(database)
+        store = SqlRecordStore(database)
         index = PostgresTextIndex(
             database, Analyzer(), store.store_id, pg_search=built.index.mode.endswith("pg_search")
         )
@@ -254,7 +254,7 @@ def test_wrong_numbers_and_lost_rows_are_noticed(built: Setup) -> None:
     built.store.put([draft(f"k{i}", f"apple {i}", conversation_id="talk", position=i) for i in range(3)], actor=ACTOR)
     assert built.index.check() == []
     built.execute("UPDATE jiyi_search.text_terms SET df = df + 1")
-    built.execute("UPDATE jiyi_search.text_talks SET length = length + 1")
+    built.execute("UPDATE jiyi_search.text_conversations SET length = length + 1")
     assert len(built.index.check()) >= 3
     Drainer(built.store).rebuild(built.index)
     assert built.sound()
@@ -340,10 +340,10 @@ class _Beside:
 
 def test_another_engine_proposes_beside_the_lesser_mode_what_only_frequent_words_find(open_setup: OpenSetup) -> None:
     beside = _Beside()
-    setup = open_setup(pg_search=False, beside=beside, whole_scope=5)
+    setup = open_setup(pg_search=False, beside=beside, small_scope=5)
     setup.index.rebuild(setup.store)
     stored = setup.store.put([draft(f"k{i}", f"apple number{i}") for i in range(40)], actor=ACTOR)
-    setup.index._lesser = replace(setup.index._lesser, most=10)
+    setup.index._by_tsvector = replace(setup.index._by_tsvector, max_candidates=10)
     words = _analyzer.query("apple").words
     alone = setup.index.propose("words", words, MAIN, limit=50)
     assert len(alone) == 10
@@ -357,7 +357,7 @@ def test_another_engine_proposes_beside_the_lesser_mode_what_only_frequent_words
 
 def test_scopes_that_are_read_whole_need_no_other_engine(open_setup: OpenSetup) -> None:
     beside = _Beside("an id")
-    setup = open_setup(pg_search=False, beside=beside, whole_scope=5)
+    setup = open_setup(pg_search=False, beside=beside, small_scope=5)
     setup.index.rebuild(setup.store)
     [stored] = setup.store.put([draft("one", "apple")], actor=ACTOR)
     words = _analyzer.query("apple").words
@@ -370,13 +370,13 @@ def test_frequent_words_do_not_hide_what_has_the_rare_one(open_setup: OpenSetup)
     setup.index.rebuild(setup.store)
     setup.store.put([draft(f"k{i}", f"apple number{i}") for i in range(40)], actor=ACTOR)
     setup.store.put([draft("rare", "apple quince")], actor=ACTOR)
-    setup.index._lesser = replace(setup.index._lesser, most=10)
+    setup.index._by_tsvector = replace(setup.index._by_tsvector, max_candidates=10)
     assert "rare" in setup.found("apple quince")
     assert len(setup.found("apple")) == 10
 
 
 def test_a_scope_that_grows_is_found_in_the_same_way_before_and_after(open_setup: OpenSetup) -> None:
-    setup = open_setup(whole_scope=10)
+    setup = open_setup(small_scope=10)
     setup.index.rebuild(setup.store)
     for size in (5, 10, 11, 30):
         setup.store.put([draft(f"k{i}", f"apple number{i} 香蕉{i}") for i in range(size)], actor=ACTOR)
@@ -430,8 +430,8 @@ def test_a_server_that_was_killed_leaves_an_index_that_is_sound_or_made_anew(
     with PostgresServer() as server:
         database = PostgresDatabase(server.url())
         try:
-            store = PostgresRecordStore(database)
-            index = PostgresTextIndex(database, Analyzer(), store.store_id, pg_search=pg_search, whole_scope=0)
+            store = SqlRecordStore(database)
+            index = PostgresTextIndex(database, Analyzer(), store.store_id, pg_search=pg_search, small_scope=0)
             index.follow()
             index.rebuild(store)
             setup = Setup(server.url(), database, store, index)
@@ -452,3 +452,13 @@ def test_a_server_that_was_killed_leaves_an_index_that_is_sound_or_made_anew(
             assert setup.sound()
         finally:
             database.close()
+
+
+def test_tables_of_an_older_layout_are_dropped_by_the_rebuild(built: Setup) -> None:
+    built.execute("CREATE TABLE jiyi_search.text_talks (place uuid)")
+    built.execute("UPDATE jiyi_search.text_state SET identity = replace(identity, '/2/', '/1/')")
+    assert built.index.log_position() is None
+    built.index.rebuild(built.store)
+    assert built.index.log_position() == built.store.head()
+    with pytest.raises(psycopg.errors.UndefinedTable):
+        built.execute("SELECT FROM jiyi_search.text_talks")

@@ -16,12 +16,12 @@ from psycopg import sql
 from psycopg.abc import QueryNoTemplate
 
 from jiyi.backends.postgres.database import PostgresDatabase
-from jiyi.backends.postgres.store import PostgresRecordStore
 from jiyi.backends.postgres.vectors import index as postgres_vectors
 from jiyi.backends.postgres.vectors.halfvec import Reals, RealsDumper
 from jiyi.backends.postgres.vectors.index import PostgresVectors
-from jiyi.backends.postgres.vectors.scan import graph_settings
+from jiyi.backends.postgres.vectors.scan import hnsw_settings
 from jiyi.backends.postgres.vectors.tables import VectorTables, find_extension
+from jiyi.backends.records.store import SqlRecordStore
 from jiyi.backends.shared.embedding import embed_entries
 from jiyi.errors import IndexDamagedError, IndexingError, StorageError, StoreUnavailableError
 from jiyi.model.entry import MemoryEntry
@@ -76,7 +76,7 @@ def open_vectors(postgres_url: str) -> Iterator[OpenVectors]:
 @pytest.fixture
 def store(postgres_url: str) -> Iterator[RecordStore]:
     """The records of the same database."""
-    records = PostgresRecordStore(PostgresDatabase(postgres_url, pool_size=2))
+    records = SqlRecordStore(PostgresDatabase(postgres_url, pool_size=2))
     yield records
     records.close()
 
@@ -103,8 +103,8 @@ def test_small_scopes_are_exact_among_many_and_large_ones_nearly(store: RecordSt
     few, some, crowd = many("few", 4), many("some", 40), many("crowd", 2_000)
     others = [e for i in range(20) for e in many(f"other{i}", 100)]
     vectors.apply(IndexBatch([*others, *few, *some, *crowd], (), LogPosition(1, "x")))
-    vectors.wait_for_graphs()
-    assert vectors.describe()["graphs"] == 1
+    vectors.wait_for_hnsw()
+    assert vectors.describe()["hnsw_indexes"] == 1
     right = []
     for question in ("one", "two", "three", "four"):
         vector = EMBEDDER.embed([question])[0]
@@ -121,7 +121,7 @@ def test_a_question_about_a_small_and_a_large_scope_ranks_them_together(
     vectors.rebuild(store)
     entries = [*many("mine", 40), *many("public", 1_000)]
     vectors.apply(IndexBatch(entries, (), LogPosition(1, "x")))
-    vectors.wait_for_graphs()
+    vectors.wait_for_hnsw()
     question = EMBEDDER.embed(["one"])[0]
     scan = vectors.scan(question, ["mine", "public"])
     right = EMBEDDER.embed([e.content for e in entries]) @ question
@@ -136,8 +136,8 @@ def test_the_graph_of_a_scope_is_its_own_whatever_its_name(store: RecordStore, o
     vectors.rebuild(store)
     scopes = {name: many(name, 120) for name in ("50 %", "%s", "it's", "back\\slash", "{braces}", "用户")}
     vectors.apply(IndexBatch([e for entries in scopes.values() for e in entries], (), LogPosition(1, "x")))
-    vectors.wait_for_graphs()
-    assert vectors.describe()["graphs"] == len(scopes)
+    vectors.wait_for_hnsw()
+    assert vectors.describe()["hnsw_indexes"] == len(scopes)
     for name, entries in scopes.items():
         assert is_best(vectors.scan(EMBEDDER.embed(["one"])[0], [name]).best(12), entries, "one", 12)
 
@@ -185,7 +185,7 @@ def test_the_plan_is_the_same_whatever_the_statistics_say(
     vectors = open_vectors(exact_rows=100)
     vectors.rebuild(store)
     vectors.apply(IndexBatch([*many("crowd", 1_500), *many("few", 5)], (), LogPosition(1, "x")))
-    vectors.wait_for_graphs()
+    vectors.wait_for_hnsw()
     with psycopg.connect(postgres_url, autocommit=True) as connection:
         connection.adapters.register_dumper(Reals, RealsDumper)
         extension = find_extension(connection)
@@ -201,14 +201,14 @@ def test_the_plan_is_the_same_whatever_the_statistics_say(
         for analyzed in (False, True):
             if analyzed:
                 connection.execute("ANALYZE jiyi_search.vectors")
-            small = plan(tables.everything)
+            small = plan(tables.scopes_and_similarities)
             assert "vectors_next_pkey" in small
             assert "Seq Scan on vectors" not in small
-            assert "vector_graph" not in small
+            assert "vector_hnsw" not in small
             with connection.transaction():
-                for name, value in graph_settings(50, iterative=True):
+                for name, value in hnsw_settings(50, iterative=True):
                     connection.execute("SELECT set_config(%s, %s, true)", [name, value])
-                assert "Index Scan using vector_graph" in plan(tables.nearest("crowd", 50))
+                assert "Index Scan using vector_hnsw" in plan(tables.nearest("crowd", 50))
 
 
 def test_a_small_scope_takes_one_round_trip(
@@ -247,9 +247,10 @@ def test_a_database_without_the_extension_says_what_to_run(
         connection.execute("GRANT ALL ON ALL TABLES IN SCHEMA public TO humble")
     try:
         vectors = open_vectors(url=postgres_url.replace("postgres@", "humble@"))
-        for ask in (lambda: vectors.rebuild(store), lambda: vectors.scan(EMBEDDER.embed(["x"])[0], ["main"])):
-            with pytest.raises(IndexingError, match="CREATE EXTENSION vector"):
-                ask()
+        with pytest.raises(IndexingError, match="CREATE EXTENSION vector"):
+            vectors.rebuild(store)
+        with pytest.raises(IndexingError, match="CREATE EXTENSION vector"):
+            vectors.scan(EMBEDDER.embed(["x"])[0], ["main"])
         assert vectors.log_position() is None
         assert "CREATE EXTENSION vector" in vectors.check()[0]
     finally:
@@ -267,8 +268,8 @@ def test_the_extension_may_be_in_a_schema_of_its_own(
     vectors.rebuild(store)
     entries = many("main", 200)
     vectors.apply(IndexBatch(entries, (), LogPosition(1, "x")))
-    vectors.wait_for_graphs()
-    assert vectors.describe()["graphs"] == 1
+    vectors.wait_for_hnsw()
+    assert vectors.describe()["hnsw_indexes"] == 1
     assert is_best(vectors.scan(EMBEDDER.embed(["one"])[0], ["main"]).best(5), entries, "one", 5)
     vectors.rebuild(store)
     assert vectors.log_position() == store.head()
@@ -284,8 +285,8 @@ def test_vectors_too_long_for_a_graph_are_compared_one_by_one(
     assert "4001 dimensions" in caplog.text
     entries = many("main", 12)
     vectors.apply(IndexBatch(entries, (), LogPosition(1, "x")))
-    vectors.wait_for_graphs()
-    assert vectors.describe()["graphs"] == 0
+    vectors.wait_for_hnsw()
+    assert vectors.describe()["hnsw_indexes"] == 0
     assert vectors.scan(embedder.embed([entries[7].content])[0], ["main"]).best(1) == [entries[7].id]
 
 
@@ -360,7 +361,7 @@ def test_a_rebuild_that_broke_off_goes_on_where_it_was(
 def test_a_server_that_dies_in_the_middle_of_a_batch_has_all_of_it_or_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     with PostgresServer() as server:
         database = PostgresDatabase(server.url(), pool_size=2)
-        store = PostgresRecordStore(database)
+        store = SqlRecordStore(database)
         vectors = PostgresVectors(database, EMBEDDER, store.store_id)
         vectors.rebuild(store)
         first, second = many("main", 10), many("other", 10)
@@ -408,9 +409,9 @@ def test_closing_breaks_off_a_graph_and_the_next_one_finishes_it(
         blocking.execute("LOCK TABLE jiyi_search.vectors IN ROW EXCLUSIVE MODE")
         vectors.apply(IndexBatch(many("crowd", 300), (), LogPosition(1, "x")))
         vectors.close()
-    assert open_vectors(exact_rows=100).describe()["large_scopes_without_graph"] == 1
+    assert open_vectors(exact_rows=100).describe()["large_scopes_without_index"] == 1
     after = open_vectors(exact_rows=100)
     after.apply(IndexBatch([entry("one", "more", scope="crowd")], (), LogPosition(2, "x")))
-    after.wait_for_graphs()
-    assert after.describe()["graphs"] == 1
+    after.wait_for_hnsw()
+    assert after.describe()["hnsw_indexes"] == 1
     assert after.check() == []

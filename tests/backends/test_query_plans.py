@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
@@ -10,20 +11,21 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import sqlalchemy as sa
 
+from jiyi.backends.embedded.connection import SqliteConnection
 from jiyi.backends.embedded.database import SqliteDatabase
-from jiyi.backends.embedded.store import SqliteRecordStore
-from jiyi.backends.records import chat, history
-from jiyi.backends.records.prepared import Prepared
+from jiyi.backends.records import chat, history, jobs, longterm, notes, writes
+from jiyi.backends.records.sql import sqlite_text
 from jiyi.backends.records.store import SqlRecordStore
 from jiyi.model.filters import make_filters
+from jiyi.model.listing import Order
 from jiyi.ports import TagPosition
 
 SCOPES = ("main", "public")
 FILTERS = make_filters(SCOPES)
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
 DATED = make_filters(SCOPES, category="core", since=NOW)
+PREFIXED = make_filters(SCOPES, key_prefix="k")
 TAGGED = make_filters(SCOPES, tags=("tea",))
 
 BY_ID = "sqlite_autoindex_memory_records_1 (id"
@@ -47,6 +49,32 @@ QUESTIONS: dict[str, tuple[Any, str]] = {
     "matching ids": (lambda store: store.matching_ids(DATED), "(scope=? AND event_time"),
     "matching tags": (lambda store: store.matching_ids(TAGGED), BY_SCOPE),
     "page": (lambda store: store.page(FILTERS, limit=10, offset=5), "ix_memory_records_scope_created"),
+    "page after a place": (
+        lambda store: store.page(FILTERS, limit=10, after=("2026-01-01T00:00:00.000000Z", "a")),
+        "ix_memory_records_scope_created (scope=? AND created_at<?)",
+    ),
+    "page by event": (
+        lambda store: store.page(FILTERS, limit=10, order=Order("event"), after=("2026-01-01T00:00:00.000000Z", "a")),
+        "ix_memory_records_scope_event (scope=? AND event_time<?)",
+    ),
+    "page by key": (
+        lambda store: store.page(FILTERS, limit=10, order=Order("key", descending=False), after=("k", "a")),
+        "sqlite_autoindex_memory_records_2 (scope=? AND key>?)",
+    ),
+    "page of a prefix": (
+        lambda store: store.page(PREFIXED, limit=10, order=Order("key", descending=False)),
+        "sqlite_autoindex_memory_records_2 (scope=? AND key>? AND key<?)",
+    ),
+    "namespaces": (
+        lambda store: store.namespaces(SCOPES, now=NOW),
+        "ix_memory_records_namespace (scope=? AND namespace>?)",
+    ),
+    "under a namespace": (
+        lambda store: store.count(make_filters(SCOPES[:1], namespace=("a",))),
+        "ix_memory_records_namespace (scope=? AND namespace>? AND namespace<?)",
+    ),
+    "expired": (lambda store: store.count_expired(None, NOW), "ix_memory_records_expires (expires_at"),
+    "get by id": (lambda store: store.get(SCOPES, None, entry_id="a"), BY_ID),
     "scan": (lambda store: store.scan(after_id="a", limit=10), BY_ID),
     "tagged": (lambda store: store.tagged([1, 2], FILTERS, limit=10), "ix_memory_tag_rel_tag (tag_id=? AND scope=?)"),
     "tagged, then by id": (lambda store: store.tagged([1, 2], FILTERS, limit=10), BY_ID),
@@ -63,15 +91,17 @@ QUESTIONS: dict[str, tuple[Any, str]] = {
     "touch": (lambda store: store.touch(["a"], NOW), BY_ID),
 }
 
-# What the chat room asks goes to the driver as it is, so it is looked at in the statements themselves.
 BY_POSITION = "ix_conversation_history_session (scope=? AND session_id=? AND position"
-CHAT_STATEMENTS: dict[str, tuple[Prepared, tuple[str, ...]]] = {
+CHAT_STATEMENTS: dict[str, tuple[str, tuple[str, ...]]] = {
     "where the next message goes": (
-        history._NEXT_PLACE,
+        history._NEXT_POSITION,
         ("sqlite_autoindex_chat_epochs_1 (scope=? AND session_id=?)", "ix_conversation_history_session (scope=? AND"),
     ),
-    "the current epoch": (chat._EPOCH, ("sqlite_autoindex_chat_epochs_1 (scope=? AND session_id=?)",)),
-    "the pointer": (chat._POINTER, ("sqlite_autoindex_chat_summaries_2 (scope=? AND session_id=? AND epoch=?)",)),
+    "the current epoch": (chat._CURRENT_EPOCH, ("sqlite_autoindex_chat_epochs_1 (scope=? AND session_id=?)",)),
+    "the newest summary": (
+        chat._NEWEST_SUMMARY,
+        ("sqlite_autoindex_chat_summaries_2 (scope=? AND session_id=? AND epoch=?)",),
+    ),
     "the window": (chat._NEWEST_FIRST, (BY_POSITION,)),
     "what follows": (chat._OLDEST_FIRST, (BY_POSITION,)),
     "the prompts": (
@@ -82,28 +112,24 @@ CHAT_STATEMENTS: dict[str, tuple[Prepared, tuple[str, ...]]] = {
 
 
 class Planned:
-    """A record store whose engine tells how it goes about each statement."""
+    """A record store whose engine tells the plan of each statement."""
 
-    def __init__(self, folder: Path, kind: type[SqlRecordStore]) -> None:
+    def __init__(self, folder: Path) -> None:
         self._file = folder / "memory.db"
         SqliteDatabase(self._file, busy_timeout=5).close()
-        # Opened again, so that no connection is in use before the one who listens.
-        database = SqliteDatabase(self._file, busy_timeout=5)
+        # Opened again, so that every connection in use is one that is traced.
+        self.database = SqliteDatabase(self._file, busy_timeout=5)
         self._statements: list[str] = []
-        sa.event.listen(database._engine(), "checkout", self._listen)
-        connect = database.reads._connect
+        connect = self.database._connect
 
-        def listened() -> sqlite3.Connection:
-            connection = connect()
-            self._listen(connection)
+        def traced(*pragmas: str) -> SqliteConnection:
+            connection = connect(*pragmas)
+            connection.driver.set_trace_callback(self._statements.append)
             return connection
 
-        database.reads._connect = listened
-        self.store = kind(database)
+        self.database._connect = traced  # type: ignore[method-assign]
+        self.store = SqlRecordStore(self.database)
         self._statements.clear()
-
-    def _listen(self, connection: sqlite3.Connection, *_: Any) -> None:
-        connection.set_trace_callback(self._statements.append)
 
     def steps(self) -> list[str]:
         asked = [sql for sql in self._statements if sql.startswith(("SELECT", "WITH", "UPDATE", "DELETE"))]
@@ -111,9 +137,9 @@ class Planned:
             return [row[3] for sql in asked for row in connection.execute(f"EXPLAIN QUERY PLAN {sql}")]
 
 
-@pytest.fixture(params=[SqlRecordStore, SqliteRecordStore])
-def planned(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Planned]:
-    planned = Planned(tmp_path, request.param)
+@pytest.fixture
+def planned(tmp_path: Path) -> Iterator[Planned]:
+    planned = Planned(tmp_path)
     yield planned
     planned.store.close()
 
@@ -133,18 +159,42 @@ def test_a_question_is_answered_by_the_index_that_is_made_for_it(question: str, 
 @pytest.mark.parametrize("question", CHAT_STATEMENTS)
 def test_a_chat_never_walks_through_its_history(question: str, made_last: str, planned: Planned) -> None:
     statement, indexes = CHAT_STATEMENTS[question]
-    with planned.store._database.write() as connection:
+    with planned.database.write() as connection:
         # Of two indexes that fit as well SQLite takes the one that was made last.
-        stated = connection.exec_driver_sql(f"SELECT sql FROM sqlite_master WHERE name = '{made_last}'").scalar_one()
-        connection.exec_driver_sql(f"DROP INDEX {made_last}")
-        connection.exec_driver_sql(stated)
-    names = ("scope_", "session_", "epoch_", "after_", "before_", "first_")
-    with planned.store._database.read() as connection:
-        ready = statement._ready.get("sqlite") or statement._prepare(connection.dialect)
-        values = dict.fromkeys(names, 1) | {"scope_": "main", "session_": "s"}
-        cursor = connection.connection.cursor()
-        steps = [row[3] for row in cursor.execute(f"EXPLAIN QUERY PLAN {ready.sql}", ready.row(values))]
+        stated = connection.scalar(f"SELECT sql FROM sqlite_master WHERE name = '{made_last}'")
+        connection.execute(f"DROP INDEX {made_last}")
+        connection.execute(stated)
+    steps = plan(planned.database, statement)
     for index in indexes:
         assert any(index in step for step in steps), steps
     assert not any("TEMP B-TREE" in step for step in steps), steps
     assert not any(step.startswith("SCAN ") and step != "SCAN CONSTANT ROW" for step in steps), steps
+
+
+def plan(database: SqliteDatabase, statement: str) -> list[str]:
+    """The steps of a statement."""
+    names = re.findall(r":(\w+)", sqlite_text(statement))
+    return [row[3] for row in database.query(f"EXPLAIN QUERY PLAN {statement}", dict.fromkeys(names, 1))]
+
+
+ROOM_STATEMENTS = {
+    "what no reflection summarizes": (longterm._UNSUMMARIZED, "ix_memory_records_kinds (scope=? AND memory_type=?"),
+    "the last reflection": (longterm._LAST_REFLECTION, "ix_memory_records_kinds (scope=? AND memory_type=?"),
+    "what may be forgotten": (longterm._FADING + longterm._FADING_ORDER, "ix_memory_records_longterm (scope=?)"),
+    "what was forgotten": (longterm._INACTIVE, "ix_memory_records_inactive (scope=?)"),
+    "the facts of a reflection": (
+        longterm._OF_REFLECTION,
+        "ix_memory_records_summarized (scope=? AND summarized_by=?)",
+    ),
+    "the next scope": (longterm._NEXT_SCOPE, "(scope>?)"),
+    "a job that waits already": (jobs._QUEUED_TWIN, "ix_jobs_dedupe (dedupe_key=?)"),
+    "pieces of a note": (notes._PIECES, "ix_memory_records_conversation (scope=? AND conversation_id=?)"),
+    "entries by scope and key": (writes._BY_PAIRS, "(scope=? AND key=?)"),
+}
+
+
+@pytest.mark.parametrize("question", ROOM_STATEMENTS)
+def test_a_statement_of_a_room_uses_the_index_that_is_made_for_it(question: str, planned: Planned) -> None:
+    statement, index = ROOM_STATEMENTS[question]
+    steps = plan(planned.database, statement)
+    assert any(index in step for step in steps), steps

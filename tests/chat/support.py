@@ -62,9 +62,9 @@ def use(
     """Let the chats of a memory have this model, clock and store."""
     target = memory._target
     given = {} if now is None else {"now": now}
-    target._chat_parts = chat_deps(
-        target._parts.chats if store is None else store, model, actor="test", recallable=True, **given
-    )
+    chats = target._components.chats if store is None else store
+    deps = chat_deps(chats, model, actor="test", recallable=True, **given)
+    target._chat_deps = lambda: deps
     return memory
 
 

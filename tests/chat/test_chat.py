@@ -2,15 +2,15 @@
 
 import threading
 from collections.abc import Callable
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
-from zoneinfo import ZoneInfo
 
 import pytest
 
 from jiyi import Message
 from jiyi.errors import HistoryUnreadableError, InvalidInputError
+from jiyi.model import clock
 from jiyi.sync import AgentMemory
 from tests.chat.support import Model, call, check_whole, found, result, said, use
 from tests.support import database
@@ -78,7 +78,7 @@ def test_the_summary_is_counted(memory: AgentMemory) -> None:
         chat.put(said(number))
     window = chat.get()
     assert window.summary is not None
-    without = sum(chat._target._room._counts._count(message) for message in window if message.role != "system")
+    without = sum(chat._target._service._counts._count(message) for message in window if message.role != "system")
     assert without + window.summary.tokens == window.tokens <= 300
 
 
@@ -175,20 +175,36 @@ def test_initial_tokens_are_taken_off_the_limit(memory: AgentMemory) -> None:
         chat.get(initial_tokens=-1)
 
 
-def test_a_session_of_many_messages_that_was_never_looked_at_is_brought_into_the_limit(memory: AgentMemory) -> None:
-    memory.save_conversation_history("s", [said(number) for number in range(800)])
-    chat = memory.chat("s", token_limit=500)
-    rounds = 0
-    window = chat.get()
-    while window.left_out:
-        assert window.tokens <= 500
-        check_whole(chat, window)
-        rounds += 1
-        window = chat.get()
-    assert 0 < rounds < 100
+@pytest.mark.parametrize(("limit", "words"), [(500, 0), (64_000, 400)])
+def test_a_session_that_was_imported_whole_leaves_nothing_out(memory: AgentMemory, limit: int, words: int) -> None:
+    imported = [said(number, f"turn {number}: nothing of note happened. " + "word " * words) for number in range(800)]
+    memory.save_conversation_history("s", imported)
+    chat = memory.chat("s", token_limit=limit)
+    window = chat.get(max_wait=None)
+    assert (window.left_out, window.pending, window.trouble) == (0, None, None)
     assert window.summary is not None
+    assert chat.status().backlog is None
     check_whole(chat, window)
     assert len(chat.expand(window.summary.id)) + len(window) - 1 == 800
+
+
+def test_a_much_smaller_limit_leaves_nothing_out(memory: AgentMemory) -> None:
+    memory.chat("s", token_limit=64_000).put_many([said(number) for number in range(800)])
+    assert len(memory.chat("s", token_limit=64_000).get()) == 800
+    small = memory.chat("s", token_limit=300)
+    window = small.get(max_wait=None)
+    assert (window.left_out, window.pending) == (0, None)
+    assert len(small.summaries()) < 10
+    check_whole(small, window)
+
+
+def test_a_compacted_window_begins_with_a_message_of_the_user(memory: AgentMemory) -> None:
+    chat = memory.chat("s", token_limit=300)
+    for number in range(60):
+        chat.put(said(number))
+        window = chat.get()
+        if window.summary is not None:
+            assert [message.role for message in window[:2]] == ["system", "user"]
 
 
 # --- sessions -----------------------------------------------------------------------------------------------------
@@ -207,13 +223,13 @@ def test_a_reopened_session_has_the_same_window(open_memory: OpenMemory) -> None
     assert not after.compacted
 
 
-def test_the_session_is_the_local_date_when_none_is_named(open_memory: OpenMemory) -> None:
-    zone = ZoneInfo("Pacific/Kiritimati")
+@pytest.mark.date_sensitive
+def test_the_session_is_the_local_date_when_none_is_named(
+    open_memory: OpenMemory, monkeypatch: pytest.MonkeyPatch
+) -> None:
     memory = open_memory(time_zone="Pacific/Kiritimati")
-    days = {datetime.now(zone).date().isoformat()}
-    session = memory.chat().session_id
-    days.add(datetime.now(zone).date().isoformat())
-    assert session in days
+    monkeypatch.setattr(clock, "utc_now", lambda: datetime(2027, 12, 31, 10, tzinfo=UTC))
+    assert memory.chat().session_id == "2028-01-01"
 
 
 def test_chat_and_conversation_history_are_the_same_session(memory: AgentMemory) -> None:
@@ -454,7 +470,8 @@ def test_a_session_can_be_forgotten_for_good(memory: AgentMemory, tmp_path: Path
     receipt = memory.forget_session("s")
     assert (receipt.messages, receipt.entries, receipt.epoch) == (13, 13, None)
     assert chat.get_all() == []
-    assert chat.candidates(state=None) == chat.summaries() == []
+    assert chat.candidates(state=None) == []
+    assert chat.summaries() == []
     assert [epoch.epoch for epoch in chat.epochs()] == [1]
     assert memory.list_sessions() == ["t"]
     assert {hit.conversation_id for hit in memory.recall("zebra", 100, memory_types="message")} == {"t"}
@@ -486,7 +503,9 @@ def test_a_prompt_of_ones_own_is_given_to_the_model(open_memory: OpenMemory) -> 
         chat.put_many([said(n) for n in range(6)])
         chat.compact()
     summaries = [asked for asked, kind in zip(model.questions, model.asked, strict=True) if kind == "summary"]
-    assert [asked[0].text for asked in summaries] == ["请用一句话总结。", "Only names."]
+    for asked, prompt in zip(summaries, ("请用一句话总结。", "Only names."), strict=True):
+        assert asked[0].text.startswith(prompt)
+        assert "2000 tokens" in asked[0].text
 
 
 def test_a_summary_made_for_a_larger_limit_is_made_shorter_for_a_smaller_one(open_memory: OpenMemory) -> None:

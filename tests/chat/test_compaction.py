@@ -2,6 +2,7 @@
 
 import json
 import logging
+import re
 from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import Any
@@ -394,7 +395,7 @@ def test_only_the_window_is_read(open_memory: OpenMemory) -> None:
     memory = open_memory(recall_messages=False)
     chat = memory.chat("s", token_limit=400)
     faults = Faults()
-    store = faults.wrap(memory._target._parts.chats, "chats")
+    store = faults.wrap(memory._target._components.chats, "chats")
     for start in range(0, 1_000, 100):
         chat.put_many([said(number) for number in range(start, start + 100)])
         while chat.get().left_out:
@@ -413,7 +414,87 @@ def test_only_the_window_is_read(open_memory: OpenMemory) -> None:
         patch.setattr(history, "decoded", noted)
         use(memory, store=store)
         window = memory.chat("s", token_limit=400).get()
-    assert len(window) > 3
+    assert len(window) > 2
     assert len(decoded) == len(window) - 1
     assert faults.calls("chats.snapshot") == 1
     assert faults.calls("chats.following") == 0
+
+
+def test_a_get_that_compacts_reads_the_session_once(open_memory: OpenMemory) -> None:
+    memory = open_memory(recall_messages=False)
+    faults = Faults()
+    chat = use(memory, store=faults.wrap(memory._target._components.chats, "chats")).chat("s", token_limit=300)
+    chat.put({"role": "system", "content": "be brief"})
+    chat.put_many([said(number) for number in range(20)])
+    chat.put({"role": "system", "content": "and kind"})
+    chat.put_many([said(number) for number in range(20, 26)])
+    window = chat.get()
+    assert window.compacted
+    assert faults.calls("chats.snapshot") == 1
+    assert window == memory.chat("s", token_limit=300).get()
+    check_whole(chat, window)
+
+
+def test_after_19_compactions_by_rules_each_third_of_the_conversation_is_in_the_summary(memory: AgentMemory) -> None:
+    chat = memory.chat("s", token_limit=1_200, reserve=600)
+    who, what = (
+        ("Paula", "Igor", "Mei", "Tomas", "Aisha"),
+        ("warehouse", "ferry", "violin", "bakery", "server", "kiln", "lease"),
+    )
+    number = 0
+    while len(chat.summaries()) < 19:
+        fact = f"{who[number % 5]} paid {number * 37 % 900} euros for the {what[number % 7]} in week {number}."
+        chat.put_many([{"role": "user", "content": fact}, {"role": "assistant", "content": "I have noted it, thanks."}])
+        number += 1
+        assert chat.get().left_out == 0
+    summary = chat.summaries()[-1]
+    weeks = [int(found) for found in re.findall(r"week (\d+)", summary.content)]
+    covered = summary.last_position // 2 + 1
+    thirds = [sum(3 * week // covered == third for week in weeks) for third in range(3)]
+    assert min(thirds) >= 2
+    assert max(thirds) <= 4 * min(thirds)
+
+
+# --- reasoning ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "<think>hmm, SECRET</think>They spoke of boats.",
+        "<Thinking step='1'>SECRET</thinking>\nThey spoke of boats.",
+        "SECRET, I should be brief\n</think>\nThey spoke of boats.",
+        "They spoke of boats. <reasoning>SECRET",
+    ],
+)
+def test_the_reasoning_of_a_model_is_no_part_of_its_summary(open_memory: OpenMemory, reply: str) -> None:
+    chat = use(open_memory(), Model(summary=reply)).chat("s")
+    chat.put_many([said(number) for number in range(6)])
+    assert chat.compact().summary.content == "They spoke of boats."
+    own = open_memory().chat("t", summarizer=lambda *_: reply)
+    own.put_many([said(number) for number in range(6)])
+    assert own.compact().summary.content == "They spoke of boats."
+
+
+def test_a_reply_of_reasoning_alone_is_no_summary(open_memory: OpenMemory) -> None:
+    chat = use(open_memory(), Model(summary="<think>still thinking")).chat("s")
+    chat.put_many([said(number) for number in range(6)])
+    with pytest.raises(ModelReplyError, match="empty"):
+        chat.compact()
+
+
+@pytest.mark.parametrize("with_model", [False, True])
+def test_reasoning_in_messages_is_neither_summarised_nor_proposed(open_memory: OpenMemory, with_model: bool) -> None:
+    model = Model()
+    chat = use(open_memory(), model if with_model else None).chat("s")
+    secret = "<think>I must remember that my name is SECRET and I live in SECRET town.</think>"
+    for number in range(8):
+        chat.put({"role": "user", "content": f"My favourite harbour is number {number}, see the tag <think>."})
+        chat.put({"role": "assistant", "content": f"{secret}Harbour {number} has {number + 3} boats."})
+    chat.compact()
+    shown = chat.get()[0].text + "".join(one.content for one in chat.candidates())
+    asked = "".join(message.text for question in model.questions for message in question)
+    assert "SECRET" not in shown + asked
+    assert "Harbour" in (asked if with_model else shown)
+    assert "harbour is number" in (asked if with_model else shown)
+    assert secret in chat.get_all()[1].text

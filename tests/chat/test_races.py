@@ -91,7 +91,7 @@ class Stage:
             faults = Faults()
             for method in GATED:
                 faults.before(f"chats.{method}", lambda: self._stop(actor))
-            store = faults.wrap(memory._target._parts.chats, "chats")
+            store = faults.wrap(memory._target._components.chats, "chats")
             self._memories[actor] = use(memory, Model(candidates=_one_of_each), store=store)
         return self._memories[actor]
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jiyi.chat.groups import answers_of, calls_of, groups, is_result, without_call
-from jiyi.chat.window import ChatWindow, first_portion, fit, leaving, make_budget, oldest
+from jiyi.chat.groups import groups, is_tool_result, orphaned_results, tool_call_ids, tool_result_ids
+from jiyi.chat.window import ChatWindow, choose_leaving, choose_window, first_portion, make_budget, oldest_groups
 from jiyi.errors import InvalidInputError
 from jiyi.model.chat import FIRST_EPOCH, Snapshot, StoredMessage, Summary
 from jiyi.model.clock import utc_now
@@ -66,7 +66,7 @@ def test_groups_are_the_messages_in_order_and_no_result_is_without_its_call(mess
     together = groups(talk)
     assert [one for group in together for one in group] == talk
     for group in together:
-        assert without_call(group) <= without_call(talk)
+        assert orphaned_results(group) <= orphaned_results(talk)
 
 
 @given(conversations(), st.integers(0, 200), st.booleans(), st.booleans())
@@ -74,7 +74,7 @@ def test_what_is_shown_fits_or_says_that_it_cannot(
     messages: list[StoredMessage], room: int, with_summary: bool, complete: bool
 ) -> None:
     snapshot = Snapshot(FIRST_EPOCH, SUMMARY if with_summary else None, (), tuple(messages), complete)
-    shown = fit(snapshot, room=room, summary_tokens=7, count=size)
+    shown = choose_window(snapshot, available=room, summary_tokens=7, count=size)
     assert shown.tokens == sum(map(size, shown.messages)) + (7 if shown.with_summary else 0)
     assert shown.tokens <= room or shown.over_limit
     if shown.over_limit:
@@ -88,7 +88,7 @@ def test_what_is_shown_fits_or_says_that_it_cannot(
     if talk:
         assert visible[-1] == talk[-1]
     if with_summary or not complete:
-        assert without_call(visible) <= {talk[-1].position} if talk else True
+        assert orphaned_results(visible) <= {talk[-1].position} if talk else True
     if complete and not with_summary:
         assert visible == talk[len(talk) - len(visible) :]
         # Nothing that would have fitted is missing.
@@ -105,7 +105,7 @@ def test_what_leaves_is_the_oldest_in_whole_groups_and_never_the_newest(
 ) -> None:
     talk = spoken(messages)
     together = groups(talk)
-    goes = leaving(messages, keep=keep, portion=portion, count=size)
+    goes = choose_leaving(messages, keep=keep, portion=portion, count=size)
     assert goes == talk[: len(goes)]
     boundaries = {0, *accumulate(len(group) for group in together)}
     assert len(goes) in boundaries
@@ -116,7 +116,7 @@ def test_what_leaves_is_the_oldest_in_whole_groups_and_never_the_newest(
     elif len(together) > 1:
         assert goes
     assert sum(map(size, goes)) <= portion or len(goes) <= len(together[0])
-    assert first_portion(messages, portion=portion, count=size) == leaving(
+    assert first_portion(messages, portion=portion, count=size) == choose_leaving(
         messages, keep=-1, portion=portion, count=size
     )
 
@@ -124,7 +124,7 @@ def test_what_leaves_is_the_oldest_in_whole_groups_and_never_the_newest(
 @given(conversations(), st.integers(0, 100))
 def test_what_is_looked_through_early_is_the_oldest_too(messages: list[StoredMessage], tokens: int) -> None:
     talk = spoken(messages)
-    found = oldest(messages, tokens=tokens, count=size)
+    found = oldest_groups(messages, tokens=tokens, count=size)
     assert found == talk[: len(found)]
     assert not found or found[-1] != talk[-1]
     assert (found == []) == (tokens == 0 or len(groups(talk)) < 2)
@@ -147,8 +147,8 @@ def test_calls_and_results_of_every_common_form_are_recognised(
     message: dict[str, object], calls: tuple[str, ...], answers: tuple[str, ...]
 ) -> None:
     read = Message.from_dict(message)
-    assert (calls_of(read), answers_of(read)) == (calls, answers)
-    assert is_result(read) == (bool(answers) or message["role"] == "tool_result")
+    assert (tool_call_ids(read), tool_result_ids(read)) == (calls, answers)
+    assert is_tool_result(read) == (bool(answers) or message["role"] == "tool_result")
 
 
 def test_a_window_is_a_list_and_carries_what_is_known_of_it() -> None:
@@ -162,6 +162,6 @@ def test_a_budget_leaves_room_for_everything() -> None:
         budget = make_budget(limit, 0.8, None)
         assert 0 < budget.soft <= limit
         assert budget.reserve == limit // 4
-        assert budget.longest_summary <= max(limit // 2, 48)
+        assert budget.max_summary <= max(limit // 2, 48)
     with pytest.raises(InvalidInputError, match="soft_threshold"):
         make_budget(10, 0, None)

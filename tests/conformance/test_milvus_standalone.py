@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from jiyi.backends.milvus.index import MilvusVectors
-from jiyi.backends.shared.locks import ProcessLock
+from jiyi.file_lock import FileLock
 from jiyi.ports import Embedder, RecordStore, VectorIndex
 from jiyi.testing.conformance import VectorIndexConformance
 from tests.servers.milvus import MilvusServer
@@ -18,7 +18,7 @@ class TestMilvusStandalone(VectorIndexConformance):
         self._server = milvus_server
 
     def make_vectors(self, folder: Path, store: RecordStore, embedder: Embedder) -> VectorIndex:
-        lock = ProcessLock(folder / "vectors.lock", timeout=30, purpose="the lock")
+        lock = FileLock(folder / "vectors.lock", timeout=30)
         return MilvusVectors(
             self._server.uri,
             embedder,

@@ -5,8 +5,8 @@ from typing import cast
 
 import pytest
 
-from jiyi.backends.postgres.store import PostgresRecordStore
 from jiyi.backends.records.chat import SqlChatStore
+from jiyi.backends.records.store import SqlRecordStore
 from jiyi.ports import ChatStore, RecordStore
 from jiyi.testing.conformance import ChatStoreConformance
 from tests.servers.fixtures import OnPostgres
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.server
 
 class TestPostgresChats(OnPostgres, ChatStoreConformance):
     def make_store(self, folder: Path) -> RecordStore:
-        return PostgresRecordStore(self.open_postgres(folder))
+        return SqlRecordStore(self.open_postgres(folder))
 
     def make_chats(self, store: RecordStore) -> ChatStore:
-        return SqlChatStore(cast(PostgresRecordStore, store)._database)
+        return SqlChatStore(cast(SqlRecordStore, store)._database)

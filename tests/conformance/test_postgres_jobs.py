@@ -5,8 +5,8 @@ from typing import cast
 
 import pytest
 
-from jiyi.backends.postgres.store import PostgresRecordStore
 from jiyi.backends.records.jobs import SqlJobStore
+from jiyi.backends.records.store import SqlRecordStore
 from jiyi.ports import JobStore, RecordStore
 from jiyi.testing.conformance import JobStoreConformance
 from tests.servers.fixtures import OnPostgres
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.server
 
 class TestPostgresJobs(OnPostgres, JobStoreConformance):
     def make_store(self, folder: Path) -> RecordStore:
-        return PostgresRecordStore(self.open_postgres(folder))
+        return SqlRecordStore(self.open_postgres(folder))
 
     def make_jobs(self, store: RecordStore) -> JobStore:
-        return SqlJobStore(cast(PostgresRecordStore, store)._database)
+        return SqlJobStore(cast(SqlRecordStore, store)._database)

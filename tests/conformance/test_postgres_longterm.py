@@ -5,9 +5,9 @@ from typing import cast
 
 import pytest
 
-from jiyi.backends.postgres.store import PostgresRecordStore
 from jiyi.backends.records.jobs import SqlJobStore
 from jiyi.backends.records.longterm import SqlLongtermStore
+from jiyi.backends.records.store import SqlRecordStore
 from jiyi.ports import JobStore, LongtermStore, RecordStore
 from jiyi.testing.conformance import LongtermStoreConformance
 from tests.servers.fixtures import OnPostgres
@@ -17,10 +17,10 @@ pytestmark = pytest.mark.server
 
 class TestPostgresLongterm(OnPostgres, LongtermStoreConformance):
     def make_store(self, folder: Path) -> RecordStore:
-        return PostgresRecordStore(self.open_postgres(folder))
+        return SqlRecordStore(self.open_postgres(folder))
 
     def make_longterm(self, store: RecordStore) -> LongtermStore:
-        return SqlLongtermStore(cast(PostgresRecordStore, store)._database)
+        return SqlLongtermStore(cast(SqlRecordStore, store)._database)
 
     def make_jobs(self, store: RecordStore) -> JobStore:
-        return SqlJobStore(cast(PostgresRecordStore, store)._database)
+        return SqlJobStore(cast(SqlRecordStore, store)._database)

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from jiyi.backends.postgres.store import PostgresRecordStore
 from jiyi.backends.records.runtime import SqlRuntimeStore
+from jiyi.backends.records.store import SqlRecordStore
 from jiyi.model.limits import Limits
 from jiyi.recall.tags import TagMirror
 from jiyi.runtime import MemoryRuntime
@@ -20,11 +20,11 @@ pytestmark = pytest.mark.server
 
 
 class TestSimpleMemoryRuntimeOnPostgres(OnPostgres, MemoryRuntimeConformance):
-    store: PostgresRecordStore
+    store: SqlRecordStore
 
     def make_runtime(self, folder: Path) -> MemoryRuntime:
         database = self.open_postgres(folder)
-        self.store = PostgresRecordStore(database)
+        self.store = SqlRecordStore(database)
         vocabulary = Vocabulary(self.store.user_words)
         parts = RuntimeDeps(self.store, SqlRuntimeStore(database), vocabulary, Limits(), "main", "conformance")
         return SimpleMemoryRuntime(parts, TagMirror(self.store), asyncio.to_thread, lambda: None)

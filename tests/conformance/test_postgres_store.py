@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from jiyi.backends.postgres.store import PostgresRecordStore
+from jiyi.backends.records.store import SqlRecordStore
 from jiyi.ports import RecordStore
 from jiyi.testing.conformance import RecordStoreConformance
 from tests.servers.fixtures import OnPostgres
@@ -14,4 +14,4 @@ pytestmark = pytest.mark.server
 
 class TestPostgresStore(OnPostgres, RecordStoreConformance):
     def make_store(self, folder: Path) -> RecordStore:
-        return PostgresRecordStore(self.open_postgres(folder))
+        return SqlRecordStore(self.open_postgres(folder))

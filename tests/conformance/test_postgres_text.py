@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from jiyi.backends.postgres.database import PostgresDatabase
-from jiyi.backends.postgres.store import PostgresRecordStore
 from jiyi.backends.postgres.text.index import PostgresTextIndex
+from jiyi.backends.records.store import SqlRecordStore
 from jiyi.ports import RecordStore, TextIndex
 from jiyi.testing.conformance import TextIndexConformance
 from jiyi.text import Analyzer
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.server
 class _PostgresText(OnPostgres, TextIndexConformance):
     as_owner = True
     pg_search: bool
-    whole_scope = 0
+    small_scope = 0
 
     @pytest.fixture(autouse=True)
     def _keep_stores(self) -> None:
@@ -26,7 +26,7 @@ class _PostgresText(OnPostgres, TextIndexConformance):
 
     def make_store(self, folder: Path) -> RecordStore:
         database = self.open_postgres(folder)
-        store = PostgresRecordStore(database)
+        store = SqlRecordStore(database)
         self._databases[store.store_id] = database
         return store
 
@@ -34,7 +34,7 @@ class _PostgresText(OnPostgres, TextIndexConformance):
         del folder
         database = self._databases[store.store_id]
         return PostgresTextIndex(
-            database, Analyzer(), store.store_id, pg_search=self.pg_search, whole_scope=self.whole_scope
+            database, Analyzer(), store.store_id, pg_search=self.pg_search, small_scope=self.small_scope
         )
 
 
@@ -51,4 +51,4 @@ class TestWithoutPgSearch(_PostgresText):
 
 class TestScopesReadWhole(_PostgresText):
     pg_search = False
-    whole_scope = 1_000_000
+    small_scope = 1_000_000

@@ -1,19 +1,13 @@
-"""The record store on SQLite keeps the contract, by SQLAlchemy and by the shorter way to the driver."""
+"""The record store on SQLite keeps the contract."""
 
 from pathlib import Path
 
 from jiyi.backends.embedded.database import SqliteDatabase
-from jiyi.backends.embedded.store import SqliteRecordStore
 from jiyi.backends.records.store import SqlRecordStore
 from jiyi.ports import RecordStore
 from jiyi.testing.conformance import RecordStoreConformance
 
 
-class TestSqlStore(RecordStoreConformance):
-    def make_store(self, folder: Path) -> RecordStore:
-        return SqlRecordStore(SqliteDatabase(folder / "memory.db", busy_timeout=30))
-
-
 class TestSqliteStore(RecordStoreConformance):
     def make_store(self, folder: Path) -> RecordStore:
-        return SqliteRecordStore(SqliteDatabase(folder / "memory.db", busy_timeout=30))
+        return SqlRecordStore(SqliteDatabase(folder / "memory.db", busy_timeout=30))

@@ -8,11 +8,11 @@ costs no new interpreter.
 import json
 import os
 import signal
-import sqlite3
 import sys
 from collections.abc import Callable
 from typing import Any
 
+from jiyi.backends.embedded.connection import SqliteConnection
 from jiyi.backends.embedded.database import SqliteDatabase
 from jiyi.sync import AgentMemory
 from tests.support import QUICK
@@ -52,13 +52,14 @@ class Steps:
 
 def carry_out(folder: str, action: str, step: int) -> None:
     steps = Steps()
-    configure = SqliteDatabase._configure
+    connect = SqliteDatabase._connect
 
-    def traced(connection: sqlite3.Connection, record: object) -> None:
-        configure(connection, record)
-        connection.set_trace_callback(steps.trace)
+    def traced(database: SqliteDatabase, *pragmas: str) -> SqliteConnection:
+        connection = connect(database, *pragmas)
+        connection.driver.set_trace_callback(steps.trace)
+        return connection
 
-    SqliteDatabase._configure = staticmethod(traced)  # type: ignore[assignment, method-assign]
+    SqliteDatabase._connect = traced  # type: ignore[assignment, method-assign]
     memory = AgentMemory.open(folder, **QUICK)
     chat = chat_of(memory, action)
     steps.fatal = step

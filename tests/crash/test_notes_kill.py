@@ -28,12 +28,13 @@ _INSERT = (
 
 
 def propose(data: Path, count: int) -> dict[str, str]:
-    """New candidates, as a compaction leaves them."""
-    new = {new_id(): f"candidate {number} 值得记住 " * 20 for number in range(count)}
-    now = clock.to_text(clock.utc_now())
+    """New candidates, as a compaction leaves them; the text of each by the id of its entry."""
+    moment = clock.utc_now()
+    new = {key: f"candidate {key} 值得记住 " * 20 for key in (new_id() for _ in range(count))}
+    rows = [(key, content, clock.to_text(moment)) for key, content in new.items()]
     with database(data) as connection:
-        connection.executemany(_INSERT, [(key, content, now) for key, content in new.items()])
-    return new
+        connection.executemany(_INSERT, rows)
+    return {entries.new_entry_id(moment, key): content for key, content in new.items()}
 
 
 def one_life(data: Path, workspace: Path, seed: str, chance: random.Random) -> list[str]:
@@ -100,7 +101,7 @@ def test_killed_sixty_times_the_files_are_whole_and_each_entry_is_there_once(tmp
         memory.notes.take_candidates()
         assert list(memory.candidates()) == []
         for key, content in candidates.items():
-            assert memory.notes.memory_search(content[:14], 1)
+            assert memory.notes.memory_search(content[:40], 1)
             del key
     found_ids = Counter(
         placed.entry.id

@@ -19,7 +19,7 @@ from jiyi.backends.embedded.database import SqliteDatabase
 from jiyi.backends.embedded.text.index import TantivyIndex
 from jiyi.backends.embedded.text.terms import TermStore
 from jiyi.backends.embedded.vectors.index import SqliteVectors
-from jiyi.backends.records.store import SqlRecordStore
+from jiyi.backends.records import writes
 from jiyi.backends.shared.generations import Generations
 from jiyi.sync import AgentMemory
 from jiyi.testing.fakes import HashEmbedder
@@ -27,9 +27,9 @@ from tests.crash.story import random_step
 
 # Where a process may be told to die: in the middle of everything that takes more than one step.
 POINTS: dict[str, tuple[Any, str, bool]] = {
-    "record rows are written, the transaction is open": (SqlRecordStore, "_put_group", True),
-    "the log is about to be emptied": (SqliteDatabase, "_empty_log", False),
-    "the log is emptied": (SqliteDatabase, "_empty_log", True),
+    "record rows are written, the transaction is open": (writes, "_put_group", True),
+    "the log is about to be truncated": (SqliteDatabase, "_truncate_log", False),
+    "the log is truncated": (SqliteDatabase, "_truncate_log", True),
     "the text index is about to be written": (TantivyIndex, "_write", False),
     "terms are written, the text index is not": (TermStore, "apply", True),
     "the text index is committed": (TantivyIndex, "_write", True),
@@ -49,9 +49,9 @@ def main() -> None:
     def say(**line: Any) -> None:
         os.write(pipe, (json.dumps(line) + "\n").encode())
 
-    # Small, so that nearly every commit is followed by a checkpoint, and every drain by emptying the log.
+    # Small, so that nearly every commit is followed by a checkpoint, and every drain by truncating the log.
     sqlite._CHECKPOINT_PAGES = 4
-    sqlite._LARGE_LOG_BYTES = 0
+    sqlite._MAX_LOG_BYTES = 0
     if order["die_at"] is not None:
         _die_at(order["die_at"], order["die_on_call"])
     chance = random.Random(order["seed"])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,6 +13,15 @@ from llama_index.core.storage.chat_store import BaseChatStore, SimpleChatStore
 from jiyi.integrations.llama_index import JiyiChatStore
 from jiyi.integrations.llama_index.redis_store import RedisChatStore
 from tests.servers.redis import RedisServer
+
+
+@pytest.fixture
+def llama_index_leaks() -> Iterator[None]:
+    """LlamaIndex leaves event loops and connections open: they are collected here, not during another test."""
+    yield
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ResourceWarning)
+        gc.collect()
 
 
 @pytest.fixture(scope="session")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import pickle
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +41,33 @@ def test_a_message_can_be_put_at_a_place(store: Any) -> None:
     store.add_message("one", WORLD, idx=1)
     store.add_message("one", WORLD, idx=99)
     assert store.get_messages("one") == [HELLO, WORLD, HELLO, WORLD]
+    store.add_message("one", WORLD, idx=0)
+    assert store.get_messages("one") == [WORLD, HELLO, WORLD, HELLO, WORLD]
+
+
+@pytest.mark.parametrize("kind", ["jiyi", "redis"])
+def test_messages_that_are_put_while_others_are_inserted_and_deleted_do_not_vanish(
+    kind: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    stores = [_made(kind, tmp_path, request) for _ in range(3)]
+    stores[0].set_messages("one", [HELLO] * 20)
+
+    def put(number: int) -> None:
+        for place in range(15):
+            message = ChatMessage(role="user", content=f"{number}/{place}")
+            if number == 0:
+                stores[number].add_message("one", message, idx=1)  # type: ignore[call-arg]
+                stores[number].delete_message("one", 0)
+            else:
+                stores[number].add_message("one", message)
+
+    with ThreadPoolExecutor(3) as pool:
+        list(pool.map(put, range(3)))
+    contents = [message.content for message in stores[0].get_messages("one")]
+    assert len(contents) == 20 + 2 * 15
+    for number in (1, 2):
+        kept = [content for content in contents if content and content.startswith(f"{number}/")]
+        assert kept == [f"{number}/{place}" for place in range(15)]
 
 
 def test_setting_replaces_the_whole_conversation(store: BaseChatStore) -> None:
@@ -85,6 +114,40 @@ def test_a_memory_of_llama_index_persists_in_every_store(store: BaseChatStore) -
     memory.put(HELLO)
     again = ChatMemoryBuffer.from_defaults(chat_store=store, chat_store_key="engine", token_limit=1000)
     assert again.get_all() == [HELLO]
+
+
+def test_the_plain_buffer_of_llama_index_limits_and_resets_over_every_store(store: BaseChatStore) -> None:
+    first = ChatMessage(role="user", content="first message")
+    memory = ChatMemoryBuffer.from_defaults(chat_history=[first], chat_store=store, token_limit=5)
+    memory.put(first)
+    assert memory.get() == [first, first]
+    memory.put(first)
+    last = ChatMessage(role="user", content="test message2")
+    memory.put(last)
+    assert memory.get()[-1] == last
+    assert len(memory.get()) <= 2
+    assert memory.get_all() == [first, first, first, last]
+    with pytest.raises(ValueError, match="Initial token count exceeds token limit"):
+        memory.get(initial_token_count=6)
+    memory.set([last])
+    assert memory.get() == [last]
+    memory.reset()
+    assert memory.get() == []
+    assert memory.get_all() == []
+
+
+def test_the_async_names_of_a_store_do_the_same(store: BaseChatStore) -> None:
+    async def use() -> None:
+        await store.aset_messages("one", [HELLO])
+        await store.async_add_message("one", WORLD)
+        assert await store.aget_messages("one") == [HELLO, WORLD]
+        assert await store.adelete_message("one", 0) == HELLO
+        assert await store.adelete_last_message("one") == WORLD
+        await store.async_add_message("two", HELLO)
+        assert await store.adelete_messages("two") == [HELLO]
+        assert "two" not in await store.aget_keys()
+
+    asyncio.run(use())
 
 
 def test_what_was_said_before_a_deletion_stays_in_the_history(tmp_path: Path) -> None:
@@ -171,6 +234,16 @@ def test_wrong_arguments_are_named(tmp_path: Path) -> None:
         RedisChatStore("redis://127.0.0.1:1").get_messages(" ")
     with JiyiChatStore(tmp_path) as store, pytest.raises(InvalidInputError):
         store.add_message("", HELLO)
+
+
+def test_a_misspelt_scope_is_refused_with_the_right_name(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInputError, match=r"'scop'.*did you mean scope"):
+        JiyiChatStore(tmp_path, scop="alice")
+    with pytest.raises(InvalidInputError, match=r"'user'.*it takes"):
+        RedisChatStore("redis://127.0.0.1:1", user="alice")
+    with pytest.raises(InvalidInputError, match="did you mean backend"):
+        chat_store_from_config({"persistence": {"enabled": True, "backends": "redis"}})
+    assert not (tmp_path / "memory.db").exists()
 
 
 def test_a_server_that_is_not_there_is_an_error_and_not_an_empty_conversation() -> None:

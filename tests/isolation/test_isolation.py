@@ -104,6 +104,10 @@ def each_key(method: str) -> Call:
 # What each method that takes a scope gives back in that scope, when asked as broadly as it can be asked.
 READING: dict[str, Call] = {
     "recall": recall_everything,
+    "tools": lambda memory, scope, _: [
+        memory.tools(scope=scope).call("core_memory_recall", {"query": question, "limit": 50})
+        for question in (COMMON, "shared", " ".join(map(secret, SCOPES)))
+    ],
     "get": each_key("get"),
     "history": each_key("history"),
     "list": lambda memory, scope, _: [

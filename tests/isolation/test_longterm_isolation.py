@@ -3,13 +3,14 @@
 import inspect
 import logging
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from jiyi.longterm.api import Longterm
+from jiyi.model import clock
 from jiyi.model.scope import PUBLIC
 from jiyi.sync import AgentMemory
 from jiyi.testing.fakes import HashEmbedder
@@ -51,8 +52,8 @@ QUESTION = "过敏 name faded like " + " ".join(map(secret, USERS))
 READING: dict[str, Call] = {
     "retrieve_relevant_memories": lambda memory, user: [
         memory.longterm.retrieve_relevant_memories(user, QUESTION, top_k_final=100),
-        memory.longterm.retrieve_relevant_memories(user, QUESTION, as_of=datetime.now(UTC), top_k_final=100),
-        memory.longterm.retrieve_relevant_memories(user, QUESTION, as_of=datetime.now(UTC) - timedelta(seconds=5)),
+        memory.longterm.retrieve_relevant_memories(user, QUESTION, as_of=clock.utc_now(), top_k_final=100),
+        memory.longterm.retrieve_relevant_memories(user, QUESTION, as_of=clock.utc_now() - timedelta(seconds=5)),
         memory.longterm.retrieve_relevant_memories(user, QUESTION, domains=["user_preferences"]),
     ],
     "get_memory_context_for_prompt": lambda memory, user: memory.longterm.get_memory_context_for_prompt(user, QUESTION),

@@ -4,12 +4,13 @@ import inspect
 import itertools
 import logging
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from jiyi.model import clock
 from jiyi.model.scope import PUBLIC
 from jiyi.runtime import MemoryRuntime
 from jiyi.sync import AgentMemory
@@ -55,7 +56,7 @@ WRITING: dict[str, Call] = {
         ids, ids, [{"memory_type": "fact", "judgment": f"new {secret(scope)}"}], memory_scope=scope
     ),
     "consolidate_memories": lambda runtime, scope, _: runtime.consolidate_memories(
-        memory_scope=scope, now=datetime.now(UTC) + timedelta(days=3_000)
+        memory_scope=scope, now=clock.utc_now() + timedelta(days=3_000)
     ),
     "restore": lambda runtime, scope, ids: [runtime.restore(each, memory_scope=scope) for each in ids[::3]],
     "forget": lambda runtime, scope, ids: [runtime.forget(each, memory_scope=scope, erase=True) for each in ids[::3]],

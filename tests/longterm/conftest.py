@@ -1,12 +1,13 @@
 """What the tests of the long-term room share: a clock that only moves when told, and models that answer by task."""
 
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from jiyi.model.clock import utc_now
 from jiyi.sync import AgentMemory
 from jiyi.testing.fakes import HashEmbedder
 from tests.support import QUICK
@@ -18,7 +19,7 @@ class FakeClock:
     """Tells the time it was set to."""
 
     def __init__(self, start: datetime | None = None) -> None:
-        self.time = start or datetime.now(UTC)
+        self.time = start or utc_now()
 
     def __call__(self) -> datetime:
         return self.time

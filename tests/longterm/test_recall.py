@@ -173,6 +173,7 @@ def test_any_question_has_domains(query: str) -> None:
     assert set(found) <= set(DOMAINS)
 
 
+@pytest.mark.date_sensitive
 def test_looking_back_shows_what_stood_then(room: AgentMemory, clock: FakeClock) -> None:
     tell = room.longterm.extract_and_store_memories_for_round
     tell("alice", "c", "我住在北京", "好")
@@ -229,6 +230,7 @@ def block(hits: list[MemoryEntry], query: str = "什么", budget: int = 10_000) 
     )
 
 
+@pytest.mark.date_sensitive
 def test_the_block_names_date_and_origin(room: AgentMemory, clock: FakeClock) -> None:
     fill(room)
     shown = room.longterm.get_memory_context_for_prompt("alice", "我对什么药过敏？")

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jiyi.errors import ModelReplyError
-from jiyi.model.replies import LONGEST_REPLY, parse_json_reply
+from jiyi.model.replies import MAX_REPLY, parse_json_reply
 
 SCHEMA = {
     "type": "object",
@@ -71,7 +71,7 @@ def test_what_is_wrong_is_said(text: str, reason: str, words: str) -> None:
 
 def test_a_reply_without_end_is_not_read() -> None:
     with pytest.raises(ModelReplyError) as caught:
-        parse_json_reply("{" * (LONGEST_REPLY + 1), SCHEMA)
+        parse_json_reply("{" * (MAX_REPLY + 1), SCHEMA)
     assert caught.value.reason == "too long"
 
 

@@ -1,8 +1,12 @@
 """A process that appends to a workspace and says what was acknowledged: tests.notes.appending DATA WORKSPACE NAME N"""
 
 import sys
+from datetime import UTC, datetime
 
 from jiyi.sync import AgentMemory
+
+# All entries are of one day, also when midnight passes.
+AT = datetime(2026, 11, 16, 12, tzinfo=UTC)
 
 
 def main() -> None:
@@ -14,7 +18,7 @@ def main() -> None:
         sys.stdin.readline()
         for number in range(int(count)):
             text = f"{name} 第 {number} 条\n---\n# not a heading {'长' * (number % 50)}"
-            print(memory.notes.memory_append(text, source=f"{name}/{number}").id, flush=True)
+            print(memory.notes.memory_append(text, source=f"{name}/{number}", at=AT).id, flush=True)
 
 
 if __name__ == "__main__":

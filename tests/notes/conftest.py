@@ -50,6 +50,12 @@ class Desk:
 OpenDesk = Callable[..., Desk]
 
 
+@pytest.fixture(autouse=True)
+def slow_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a busy machine a test may take longer than a program takes to overwrite a file."""
+    monkeypatch.setattr("jiyi.notes.recovery.OVERWRITE_SECONDS", 600.0)
+
+
 @pytest.fixture
 def open_desk(tmp_path: Path) -> Iterator[OpenDesk]:
     """Opens memories on one workspace; the same data directory unless another is named."""

@@ -6,8 +6,11 @@ import pytest
 
 from jiyi.errors import InvalidInputError
 from jiyi.notes import entries
+from jiyi.notes.candidates import entry_id_of
 from jiyi.notes.markdown import lines_of
 from tests.notes.conftest import Desk
+
+pytestmark = pytest.mark.date_sensitive
 
 NOW = datetime(2026, 11, 15, 4, tzinfo=UTC)
 TODAY, YESTERDAY = "memory/2026-11-15.md", "memory/2026-11-14.md"
@@ -113,10 +116,10 @@ def test_section_5_candidates_carry_content_and_source_and_are_written_by_memory
     desk.notes.take_candidates()
     day = candidate.created_at.astimezone(desk.memory.settings.zone).date()
     written = {p.entry.id: p.entry for p in entries.parse(lines_of(desk.read(f"memory/{day}.md")))}
-    entry = written[candidate.id]
+    entry = written[entry_id_of(candidate)]
     assert entry.text == candidate.content
     assert "s-1" in entry.source
-    assert candidate.first_message_id in entry.source
+    assert f"#{candidate.first_position}" in entry.source
 
 
 def test_section_5_what_was_flushed_is_part_of_the_loop_of_retrieval(desk: Desk) -> None:
@@ -127,12 +130,11 @@ def test_section_5_what_was_flushed_is_part_of_the_loop_of_retrieval(desk: Desk)
 
 
 def test_section_6_memory_outlives_the_session(desk: Desk, request: pytest.FixtureRequest) -> None:
-    desk.notes.memory_append("zebra for later")
+    desk.notes.memory_append("zebra for later", at=NOW)
     converse(desk)
     desk.notes.take_candidates()
     desk.memory.close()
     again: Desk = request.getfixturevalue("open_desk")("another-data-directory")
     assert again.found("zebra") != []
     assert again.found("花生过敏") != []
-    tomorrow = datetime.now(UTC) + timedelta(days=1)
-    assert "zebra for later" in again.notes.build_context(now=tomorrow).text
+    assert "zebra for later" in again.notes.build_context(now=NOW + timedelta(days=1)).text

@@ -19,13 +19,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jiyi.errors import InvalidInputError, NoteConflictError, NotesError
+from jiyi.file_lock import FileLock
 from jiyi.notes import entries
 from jiyi.notes.append import Appender
+from jiyi.notes.file_identity import file_clock, file_origin
 from jiyi.notes.files import AppendTarget, Files
-from jiyi.notes.identity import file_origin
-from jiyi.notes.journal import Journal, Lock, Record
+from jiyi.notes.journal import Journal, Record
 from jiyi.notes.markdown import lines_of
 from jiyi.sync import AgentMemory
+from tests.notes import appending
 from tests.notes.conftest import Desk, OpenDesk, make_entry
 from tests.support import QUICK, examples
 
@@ -67,7 +69,7 @@ class Editor(threading.Thread):
 def test_eight_processes_and_an_editor_that_saves_by_renaming_lose_nothing(tmp_path: Path) -> None:
     workspace = tmp_path / "ws"
     (workspace / "memory").mkdir(parents=True)
-    file = workspace / "memory" / f"{datetime.now(UTC).date()}.md"
+    file = workspace / "memory" / f"{appending.AT.date()}.md"
     command = [sys.executable, "-m", "tests.notes.appending", str(tmp_path / "data"), str(workspace)]
     workers = [
         subprocess.Popen(
@@ -93,28 +95,30 @@ def test_eight_processes_and_an_editor_that_saves_by_renaming_lose_nothing(tmp_p
     editor.stop()
     acknowledged = [line for printed, _, _ in ended for line in printed.split()]
     assert {n: (code, said[-2_000:]) for n, (_, said, code) in enumerate(ended) if code != 0} == {}
-    with AgentMemory.open(tmp_path / "data", workspace=workspace, **QUICK, time_zone="UTC") as memory:
+    with AgentMemory.open(tmp_path / "data", workspace=workspace, **QUICK) as memory:
         memory.notes.scan()
         found = Counter(entry.id for path in (workspace / "memory").glob("*.md") for entry in entries_in(path))
     assert len(acknowledged) == 800
     assert editor.saves > 0
     assert {entry_id: found[entry_id] for entry_id in acknowledged if found[entry_id] != 1} == {}
-    if file.exists() and len(list((workspace / "memory").glob("*.md"))) == 1:
-        assert f"edit {editor.saves - 1}\n" in file.read_text("utf-8")
-        assert {e.text.split("\n")[0] for e in entries_in(file)} == {
-            f"worker{n} 第 {i} 条" for n in range(8) for i in range(100)
-        }
+    assert list((workspace / "memory").glob("*.md")) == [file]
+    assert f"edit {editor.saves - 1}\n" in file.read_text("utf-8")
+    assert {e.text.split("\n")[0] for e in entries_in(file)} == {
+        f"worker{n} 第 {i} 条" for n in range(8) for i in range(100)
+    }
 
 
+@pytest.mark.date_sensitive
 def test_an_entry_goes_to_the_note_of_the_local_day_with_its_time_in_utc(desk: Desk) -> None:
     done = desk.notes.memory_append("刚过午夜", at=NEAR_MIDNIGHT)
     assert done.path == "memory/2026-11-16.md"
-    assert desk.read(done.path).startswith("# 2026-11-16\n\n- **00:30** <!-- jiyi id=")
+    assert desk.read(done.path).startswith("# 2026-11-16\n\n- **00:30** 刚过午夜 <!-- jiyi ")
     [entry] = entries_in(desk.root / done.path)
     assert entry.at == done.at == NEAR_MIDNIGHT
     assert entry.offset.total_seconds() == 8 * 3600
 
 
+@pytest.mark.date_sensitive
 def test_source_and_trust_are_kept(desk: Desk) -> None:
     done = desk.notes.memory_append("x", by="tool", source="搜索 --> <b>")
     [entry] = entries_in(desk.root / done.path)
@@ -135,7 +139,7 @@ def test_any_text_through_append_parse_search_and_get_is_unchanged(
     tmp_path_factory: pytest.TempPathFactory, text: str
 ) -> None:
     folder = tmp_path_factory.mktemp("law")
-    with AgentMemory.open(folder / "data", workspace=folder, **QUICK) as memory:
+    with AgentMemory.open(folder / "data", workspace=folder, **QUICK | {"time_zone": "Asia/Shanghai"}) as memory:
         if text.isspace():
             with pytest.raises(InvalidInputError):
                 memory.notes.memory_append(text)
@@ -145,9 +149,10 @@ def test_any_text_through_append_parse_search_and_get_is_unchanged(
         assert entry.text == f"zebra {text}"
         [hit] = memory.notes.memory_search("zebra", mode="keyword")
         assert hit.content == f"zebra {text}"
-        shown = memory.notes.memory_get(hit.path, hit.start_line, hit.end_line)
-        [again] = entries.parse(shown.text.split("\n"))
-        assert again.entry.text == f"zebra {text}"
+        shown = memory.notes.memory_get(hit.path, hit.start_line, hit.end_line).text
+        first, *rest = shown.removesuffix("\n").split("\n")
+        read = [first.removeprefix("- **00:30** "), *(line.removeprefix("  ") for line in rest)]
+        assert "\n".join(read) == f"zebra {text}"
 
 
 def test_files_that_are_not_utf_8_get_entries_in_their_own_encoding(desk: Desk) -> None:
@@ -156,10 +161,10 @@ def test_files_that_are_not_utf_8_get_entries_in_their_own_encoding(desk: Desk) 
         file.parent.mkdir(exist_ok=True)
         file.write_bytes("我在杭州，今天见了老朋友。\n".encode(encoding))
         at = NEAR_MIDNIGHT if "16" in path else datetime(2026, 11, 17, 4, tzinfo=UTC)
-        desk.notes.memory_append("又写了一条笔记", at=at)
+        done = desk.notes.memory_append("又写了一条笔记", at=at)
         text = file.read_bytes().decode(encoding)
         assert text.startswith("我在杭州")
-        assert text.endswith("  又写了一条笔记\n")
+        assert text.endswith(f"又写了一条笔记 <!-- jiyi {done.id} -->\n")
         assert desk.found("笔记", path=path)[0] == "又写了一条笔记"
 
 
@@ -185,10 +190,10 @@ def test_an_entry_that_is_too_long_is_refused_and_nothing_is_written(open_desk: 
 
 
 def test_a_day_that_is_full_says_so(open_desk: OpenDesk) -> None:
-    desk = open_desk(max_note_day_bytes=600)
+    desk = open_desk(max_note_day_bytes=400)
     desk.notes.memory_append("a" * 100, at=NEAR_MIDNIGHT)
     desk.notes.memory_append("b" * 100, at=NEAR_MIDNIGHT)
-    with pytest.raises(InvalidInputError, match=r"memory/2026-11-16.md.*600.*max_note_day_bytes"):
+    with pytest.raises(InvalidInputError, match=r"memory/2026-11-16.md.*400.*max_note_day_bytes"):
         desk.notes.memory_append("c" * 100, at=NEAR_MIDNIGHT)
     assert "ccc" not in desk.read("memory/2026-11-16.md")
 
@@ -238,7 +243,7 @@ class Racing(Files):
 
 
 def racing(desk: Desk) -> tuple[Appender, Racing]:
-    room = desk.memory._target._notes_room()
+    room = desk.memory._target._notes_service()
     files = Racing(room.root)
     return Appender(files, room.journal, room.lock, room.settings.append), files
 
@@ -249,8 +254,8 @@ def saved_by_rename(file: Path, text: str) -> None:
     temporary.replace(file)
 
 
-def entry(text: str, entry_id: str = "e-1") -> entries.NoteEntry:
-    return make_entry(entry_id, text, NEAR_MIDNIGHT, UTC, by="user", source="")
+def entry(text: str, name: str = "e-1") -> entries.NoteEntry:
+    return make_entry(entries.new_entry_id(NEAR_MIDNIGHT, name), text, NEAR_MIDNIGHT, UTC, by="user", source="")
 
 
 def test_a_file_that_is_replaced_under_the_write_gets_the_entry_again_and_the_conflict_is_told(desk: Desk) -> None:
@@ -287,8 +292,8 @@ def test_what_is_done_to_the_file_between_two_appends_is_noticed_before_the_seco
     assert [e.text for e in entries_in(day)] == ["first", "second"]
     day.unlink()
     assert not desk.notes.memory_append("third", at=NEAR_MIDNIGHT).conflict
-    # So soon after they were written, the others are taken as overwritten.
-    assert sorted(e.text for e in entries_in(day)) == ["first", "second", "third"]
+    # What was in a file that is deleted is deleted with it.
+    assert [e.text for e in entries_in(day)] == ["third"]
     elsewhere = tmp_path / "elsewhere"
     (desk.root / "memory").rename(elsewhere)
     (desk.root / "memory").mkdir()
@@ -348,18 +353,15 @@ def test_a_stale_save_after_the_acknowledgement_is_noticed_and_both_texts_are_ke
     assert "overwritten" in caplog.text
 
 
-def test_what_was_written_again_once_and_is_deleted_again_stays_deleted(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_was_written_again_once_and_is_deleted_again_stays_deleted(desk: Desk) -> None:
     desk.notes.memory_append("unwanted", at=NEAR_MIDNIGHT)
     file = desk.root / "memory/2026-11-16.md"
-    saved_by_rename(file, "# 2026-11-16\n")
+    saved_by_rename(file, "another program\n")
     assert len(desk.notes.scan().restored) == 1
-    # As if the second deletion came later than any program would be.
-    monkeypatch.setattr("jiyi.notes.append.GRACE_SECONDS", -1.0)
-    saved_by_rename(file, "# 2026-11-16\n")
-    assert desk.notes.scan().restored == ()
-    assert desk.found("unwanted") == []
+    for _ in range(2):
+        saved_by_rename(file, "another program\n")
+        assert desk.notes.scan().restored == ()
+        assert desk.found("unwanted") == []
 
 
 def test_an_entry_that_is_deleted_in_the_file_itself_stays_deleted(desk: Desk) -> None:
@@ -369,30 +371,31 @@ def test_an_entry_that_is_deleted_in_the_file_itself_stays_deleted(desk: Desk) -
     assert desk.found("unwanted") == []
 
 
+@pytest.mark.date_sensitive
 def test_half_an_entry_of_a_process_that_was_killed_is_made_whole(tmp_path: Path, open_desk: OpenDesk) -> None:
     """A kill can stop a write between two pages, even in the middle of a character."""
     program = (
         "import os, sys\n"
+        "from datetime import datetime\n"
         "from jiyi.sync import AgentMemory\n"
         "from jiyi.notes import append\n"
         "def torn(descriptor, data, path):\n"
         "    os.write(descriptor, data[:int(sys.argv[3])])\n"
         "    os.kill(os.getpid(), 9)\n"
         "append._write_once = torn\n"
-        "memory = AgentMemory.open(sys.argv[1], workspace=sys.argv[2], embedder='none', background_indexing=False)\n"
-        "memory.notes.memory_append('很长的一条笔记 ' * 50)\n"
+        "memory = AgentMemory.open(sys.argv[1], workspace=sys.argv[2], embedder='none', background_indexing=False,\n"
+        "                          time_zone='Asia/Shanghai')\n"
+        "memory.notes.memory_append('很长的一条笔记 ' * 50, at=datetime.fromisoformat(sys.argv[4]))\n"
     )
     (tmp_path / "ws/memory").mkdir(parents=True)
+    data, workspace, at = str(tmp_path / "data"), str(tmp_path / "ws"), NEAR_MIDNIGHT.isoformat()
     for length in (1_001, 40, 9):
-        done = subprocess.run(
-            [sys.executable, "-c", program, str(tmp_path / "data"), str(tmp_path / "ws"), str(length)], check=False
-        )
+        done = subprocess.run([sys.executable, "-c", program, data, workspace, str(length), at], check=False)
         assert done.returncode == -9
     desk = open_desk()
-    [file] = (tmp_path / "ws/memory").glob("*.md")
-    desk.notes.memory_append("after the crash")
+    desk.notes.memory_append("after the crash", at=NEAR_MIDNIGHT)
     desk.notes.scan()
-    texts = [e.text for e in entries_in(file)]
+    texts = [e.text for e in entries_in(desk.root / "memory/2026-11-16.md")]
     assert texts == ["很长的一条笔记 " * 50] * 3 + ["after the crash"]
 
 
@@ -464,7 +467,7 @@ def test_an_entry_for_which_the_disk_took_long_is_protected_from_the_moment_it_w
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = desk.write("memory/2026-11-16.md", "stale\n")
-    real_time, real_sync = time.time_ns, os.fsync
+    real_time, real_sync = file_clock, os.fsync
     slow = 20 * 10**9
 
     def sync(descriptor: int) -> None:
@@ -472,11 +475,12 @@ def test_an_entry_for_which_the_disk_took_long_is_protected_from_the_moment_it_w
         real_sync(descriptor)
         slow = 0
 
-    monkeypatch.setattr("jiyi.notes.append.time.time_ns", lambda: real_time() - slow)
+    for module in ("append", "journal"):
+        monkeypatch.setattr(f"jiyi.notes.{module}.file_clock", lambda: real_time() - slow)
     monkeypatch.setattr("jiyi.notes.append.os.fsync", sync)
     done = desk.notes.memory_append("written slowly", at=NEAR_MIDNIGHT)
     assert slow == 0
-    saved_by_rename(file, "stale\n")
+    saved_by_rename(file, "stale and edited\n")
     assert desk.notes.scan().restored == (done.id,)
 
 
@@ -497,6 +501,7 @@ def test_an_entry_that_the_disk_refuses_is_an_error_and_is_not_in_the_way_of_the
     assert texts[-1] == "after"
 
 
+@pytest.mark.date_sensitive
 @pytest.mark.parametrize(
     ("zone", "moments", "offsets", "times"),
     [
@@ -525,26 +530,26 @@ def test_each_entry_has_the_local_time_of_its_own_minute(
             assert done.path == f"memory/{local.date()}.md"
             [entry] = [e for e in entries_in(desk.root / done.path) if e.id == done.id]
             assert (entry.at, entry.offset, entry.text) == (at, timedelta(hours=hours), text)
-            assert f"- **{shown}** <!-- jiyi id={done.id} " in desk.read(done.path)
+            assert f"- **{shown}** {text} <!-- jiyi {done.id} " in desk.read(done.path)
 
 
 def test_a_zone_whose_minutes_are_not_those_of_utc_is_worked_out_for_each_entry(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    room = desk.memory._target._notes_room()
+    room = desk.memory._target._notes_service()
     odd = timezone(timedelta(seconds=30))
     monkeypatch.setattr(room, "settings", replace(room.settings, zone=lambda: odd))
     for second, shown in ((10, "12:00"), (40, "12:01")):
         at = datetime(2026, 11, 15, 12, 0, second, tzinfo=UTC)
         monkeypatch.setattr("jiyi.model.clock.utc_now", lambda at=at: at)
         done = desk.notes.memory_append("text")
-        assert f"- **{shown}** <!-- jiyi id={done.id} " in desk.read(done.path)
+        assert f"- **{shown}** text <!-- jiyi {done.id} " in desk.read(done.path)
 
 
 def test_a_journal_that_another_process_is_just_making_is_not_cleared_away(tmp_path: Path) -> None:
     (tmp_path / "1-new.jsonl").touch()
     looking = Journal(tmp_path)
-    looking.looked(time.time_ns())
+    looking.mark_checked(time.time_ns())
     assert looking.recent() == ([], [])
     assert (tmp_path / "1-new.jsonl").exists()
 
@@ -559,7 +564,7 @@ def test_journals_of_ended_processes_are_cleared_away_once_somebody_has_looked(t
     looking = Journal(tmp_path)
     assert [record.id for record in looking.recent()[0]] == ["a"]
     assert journal.exists()
-    looking.looked(time.time_ns())
+    looking.mark_checked(time.time_ns())
     looking.recent()
     assert not journal.exists()
 
@@ -575,13 +580,16 @@ def test_appending_does_not_make_a_file_look_newly_replaced(tmp_path: Path) -> N
 
 
 def test_an_entry_that_is_in_its_file_is_acknowledged_even_if_others_cannot_be_restored_yet(desk: Desk) -> None:
-    room = desk.memory._target._notes_room()
-    appender = Appender(room.files, room.journal, Lock(room.lock._path, timeout=0), room.settings.append)
+    room = desk.memory._target._notes_service()
+    appender = Appender(
+        room.files, room.journal, FileLock(room.lock._path, timeout=0, error=NotesError), room.settings.append
+    )
     file = desk.write("memory/day.md", "old\n")
     appender.append(entry("lost", "e-1"), "memory/day.md", lambda: "#")
     saved_by_rename(file, "stale\n")
     with ThreadPoolExecutor(1) as elsewhere, room.lock.hold():
         done = elsewhere.submit(appender.append, entry("ours", "e-2"), "memory/day.md", lambda: "#").result()
-    assert (done.id, [e.text for e in entries_in(file)]) == ("e-2", ["ours"])
-    assert desk.notes.scan().restored == ("e-1",)
+    assert [e.text for e in entries_in(file)] == ["ours"]
+    assert done.id == entry("ours", "e-2").id
+    assert desk.notes.scan().restored == (entry("lost", "e-1").id,)
     assert [e.text for e in entries_in(file)] == ["ours", "lost"]

@@ -2,18 +2,21 @@
 
 import os
 import socket
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from jiyi.errors import ConfigError, InvalidInputError, NotesError
-from jiyi.notes.decoding import UndecodableError, decode
+from jiyi.notes.text_encoding import UndecodableError, decode
 from jiyi.sync import AgentMemory
 from tests.notes.conftest import Desk, OpenDesk
 from tests.support import QUICK
 
 AS_ROOT = os.geteuid() == 0
+NOON = datetime(2026, 11, 15, 4, tzinfo=UTC)  # in Shanghai
+DAY = "memory/2026-11-15.md"
 
 PATHS: list[Any] = [
     "",
@@ -73,29 +76,30 @@ def test_links_are_not_followed_and_reported_by_name(desk: Desk, tmp_path: Path)
     (desk.root / "MEMORY.md").symlink_to(tmp_path / "secret.md")
     assert desk.found("zebra") == ["zebra inside"]
     problems = {problem.path: problem.reason for problem in desk.notes.scan().problems}
-    assert set(problems) == {"MEMORY.md", "memory/link.md", "memory/loop.md"}
+    assert set(problems) == {"MEMORY.md", "memory/link.md", "memory/loop.md", "memory/folder"}
     assert all("link" in reason for reason in problems.values())
     for path in ("memory/link.md", "memory/loop.md", "memory/folder/b.md", "MEMORY.md"):
         with pytest.raises(InvalidInputError, match=r"link|no folder"):
             desk.notes.memory_get(path)
 
 
+@pytest.mark.date_sensitive
 def test_nothing_is_written_through_a_link(desk: Desk, tmp_path: Path) -> None:
     (tmp_path / "secret.md").write_text("outside\n", "utf-8")
-    day = desk.memory._target._notes_room().today()
     (desk.root / "memory").mkdir()
-    (desk.root / f"memory/{day}.md").symlink_to(tmp_path / "secret.md")
+    (desk.root / DAY).symlink_to(tmp_path / "secret.md")
     with pytest.raises(InvalidInputError, match="link"):
-        desk.notes.memory_append("into the open")
-    (desk.root / f"memory/{day}.md").unlink()
+        desk.notes.memory_append("into the open", at=NOON)
+    (desk.root / DAY).unlink()
     (desk.root / "memory").rmdir()
     (desk.root / "memory").symlink_to(tmp_path)
     with pytest.raises(InvalidInputError, match="links are not followed"):
-        desk.notes.memory_append("into the open")
+        desk.notes.memory_append("into the open", at=NOON)
     assert (tmp_path / "secret.md").read_text("utf-8") == "outside\n"
-    assert not list(tmp_path.glob(f"{day}*"))
+    assert not list(tmp_path.glob("2026-*"))
 
 
+@pytest.mark.date_sensitive
 def test_a_workspace_that_is_itself_reached_by_a_link_works(tmp_path: Path) -> None:
     (tmp_path / "real").mkdir()
     (tmp_path / "ws").symlink_to(tmp_path / "real")
@@ -120,16 +124,16 @@ def test_pipes_sockets_and_directories_are_not_opened(desk: Desk, monkeypatch: p
                 desk.notes.memory_get(path)
 
 
+@pytest.mark.date_sensitive
 def test_a_daily_note_that_is_a_pipe_or_a_directory_is_refused(desk: Desk) -> None:
-    day = desk.memory._target._notes_room().today()
     (desk.root / "memory").mkdir()
-    os.mkfifo(desk.root / f"memory/{day}.md")
+    os.mkfifo(desk.root / DAY)
     with pytest.raises(InvalidInputError, match="named pipe"):
-        desk.notes.memory_append("would wait for ever")
-    (desk.root / f"memory/{day}.md").unlink()
-    (desk.root / f"memory/{day}.md").mkdir()
+        desk.notes.memory_append("would wait for ever", at=NOON)
+    (desk.root / DAY).unlink()
+    (desk.root / DAY).mkdir()
     with pytest.raises(InvalidInputError, match="a directory"):
-        desk.notes.memory_append("into a directory")
+        desk.notes.memory_append("into a directory", at=NOON)
 
 
 def test_a_file_of_a_gigabyte_is_not_read(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -226,7 +230,7 @@ def test_a_read_error_is_never_empty(desk: Desk, monkeypatch: pytest.MonkeyPatch
     desk.write("memory/b.md", "zebra two\n")
     desk.write("MEMORY.md", "# Long-term\n\nprecious\n")
     assert len(desk.found("zebra")) == 2
-    files = type(desk.memory._target._notes_room().files)
+    files = type(desk.memory._target._notes_service().files)
     read = files.read
 
     def broken(self: Any, path: str, *, most: int) -> Any:

@@ -1,18 +1,22 @@
 """What the chat room proposes to keep is written into the daily notes, each once, and found right after."""
 
 import threading
-from datetime import UTC, datetime
+import time
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from jiyi.errors import NotesError
+from jiyi.model import clock
 from jiyi.notes import entries
-from jiyi.notes.candidates import source_of
+from jiyi.notes.candidates import entry_id_of, source_of
 from jiyi.notes.markdown import lines_of
 from jiyi.testing.fakes import HashEmbedder
 from jiyi.testing.faults import Faults
 from tests.notes.conftest import Desk, OpenDesk
+
+pytestmark = pytest.mark.date_sensitive
 
 TURNS = [
     ("user", "我对花生过敏，请记住。"),
@@ -49,13 +53,13 @@ def written(desk: Desk) -> list[entries.NoteEntry]:
 def test_candidates_become_entries_with_their_source_and_are_found_at_once(desk: Desk) -> None:
     candidates = talk(desk)
     done = desk.notes.take_candidates()
-    assert [note.id for note in done.written] == [candidate.id for candidate in candidates]
+    assert [note.id for note in done.written] == [entry_id_of(candidate) for candidate in candidates]
     assert all(note.new for note in done.written)
     assert [(entry.text, entry.source) for entry in written(desk)] == [
         (candidate.content, source_of(candidate)) for candidate in candidates
     ]
     for candidate in candidates:
-        assert candidate.first_message_id in source_of(candidate)
+        assert f"#{candidate.first_position}" in source_of(candidate)
         assert "tuesday" in source_of(candidate)
         assert candidate.content in desk.found(candidate.content)
     assert list(desk.memory.candidates()) == []
@@ -84,7 +88,7 @@ def test_notes_that_cannot_be_written_stay_searchable_and_the_candidates_wait(
 ) -> None:
     candidates = talk(desk)
     desk.write("memory/a.md", "zebra\n")
-    room = desk.memory._target._notes_room()
+    room = desk.memory._target._notes_service()
 
     def refuse(*_: Any, **__: Any) -> None:
         raise NotesError("memory/x.md cannot be written: Read-only file system")
@@ -100,16 +104,16 @@ def test_notes_that_cannot_be_written_stay_searchable_and_the_candidates_wait(
 
 def test_a_crash_between_writing_and_marking_writes_nothing_twice(desk: Desk, open_desk: OpenDesk) -> None:
     candidates = talk(desk)
-    room = desk.memory._target._notes_room()
+    room = desk.memory._target._notes_service()
     faults = Faults()
-    room.chats = faults.wrap(room.chats, "chats")
+    room.deps = replace(room.deps, chats=faults.wrap(room.deps.chats, "chats"))
     faults.fail("chats.settle_candidate", OSError("killed here"))
     with pytest.raises(OSError, match="killed here"):
         desk.notes.take_candidates()
     assert len(written(desk)) == 1
     done = open_desk().notes.take_candidates()
     assert [note.new for note in done.written] == [False] + [True] * (len(candidates) - 1)
-    assert sorted(entry.id for entry in written(desk)) == sorted(candidate.id for candidate in candidates)
+    assert sorted(entry.id for entry in written(desk)) == sorted(map(entry_id_of, candidates))
 
 
 def test_several_at_once_write_each_candidate_once(desk: Desk, open_desk: OpenDesk) -> None:
@@ -120,7 +124,7 @@ def test_several_at_once_write_each_candidate_once(desk: Desk, open_desk: OpenDe
         thread.start()
     for thread in threads:
         thread.join()
-    assert sorted(entry.id for entry in written(desk)) == sorted(candidate.id for candidate in candidates)
+    assert sorted(entry.id for entry in written(desk)) == sorted(map(entry_id_of, candidates))
 
 
 def test_a_candidate_that_cannot_be_written_stays_and_does_not_stop_the_others(open_desk: OpenDesk) -> None:
@@ -136,7 +140,7 @@ def test_a_candidate_that_cannot_be_written_stays_and_does_not_stop_the_others(o
 
 def test_candidates_of_another_scope_are_left_alone(desk: Desk) -> None:
     candidates = talk(desk)
-    other = desk.memory._target._notes_room()
+    other = desk.memory._target._notes_service()
     assert other.identity.scope == "main"
     assert {candidate.scope for candidate in candidates} == {"main"}
     chat = desk.memory.chat("theirs", token_limit=2_000, scope="bob")
@@ -162,4 +166,83 @@ def test_the_day_is_that_of_the_candidate(desk: Desk) -> None:
     [first, *_] = talk(desk)
     day = first.created_at.astimezone(desk.memory.settings.zone).date()
     assert desk.notes.take_candidates().written[0].path == f"memory/{day}.md"
-    assert first.created_at <= datetime.now(UTC)
+    assert first.created_at <= clock.utc_now()
+
+
+# --- several flushes, groups and the worker ---------------------------------------------------------------------------
+
+
+def said_again(desk: Desk, session: str) -> None:
+    """Another chat in which the same is said."""
+    chat = desk.memory.chat(session, token_limit=2_000)
+    for role, content in TURNS:
+        chat.put({"role": role, "content": content})
+    for n in range(30):
+        chat.put({"role": "user", "content": f"filler {n} " + "word " * 30})
+        chat.put({"role": "assistant", "content": "fine " * 30})
+    chat.compact()
+
+
+def test_what_several_flushes_find_is_written_once(desk: Desk) -> None:
+    first = talk(desk)
+    desk.notes.take_candidates()
+    said_again(desk, "wednesday")
+    done = desk.notes.take_candidates()
+    assert done.written == []
+    assert len(done.duplicates) == len(first)
+    assert len(written(desk)) == len(first)
+    assert list(desk.memory.candidates()) == []
+
+
+def test_what_a_person_deleted_is_not_written_by_the_next_flush(desk: Desk) -> None:
+    talk(desk)
+    [path] = {note.path for note in desk.notes.take_candidates().written}
+    (desk.root / path).write_text("# mine\n", "utf-8")
+    said_again(desk, "wednesday")
+    assert desk.notes.take_candidates().written == []
+    assert written(desk) == []
+
+
+def test_what_a_person_has_noted_already_is_not_written_again(desk: Desk) -> None:
+    desk.write("MEMORY.md", "- I prefer green tea over coffee\n")
+    talk(desk)
+    desk.notes.take_candidates()
+    assert "green tea" not in "".join(entry.text for entry in written(desk))
+
+
+def test_candidates_of_a_group_go_into_the_shared_notes(desk: Desk) -> None:
+    desk.notes.set_session_kind("tuesday", "group")
+    candidates = talk(desk)
+    paths = {note.path for note in desk.notes.take_candidates().written}
+    assert all(path.startswith("memory/shared/") for path in paths)
+    assert [file.name for file in (desk.root / "memory").iterdir()] == ["shared"]
+    assert desk.found(candidates[0].content, kind="group")
+    # The same in private is another matter: what the group knows is not compared with what only the user sees.
+    said_again(desk, "wednesday")
+    private = desk.notes.take_candidates()
+    assert {note.path.count("/") for note in private.written} <= {1}
+
+
+def test_what_is_private_already_is_still_written_for_a_group(desk: Desk) -> None:
+    talk(desk)
+    count = len(desk.notes.take_candidates().written)
+    desk.notes.set_session_kind("group-chat", "group")
+    said_again(desk, "group-chat")
+    done = desk.notes.take_candidates()
+    assert len(done.written) == count
+    assert all(note.path.startswith("memory/shared/") for note in done.written)
+
+
+def test_the_worker_takes_them_without_being_asked(open_desk: OpenDesk) -> None:
+    desk = open_desk(background_jobs=True)
+    candidates = talk_only(desk)
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline and desk.memory.candidates():
+        pass
+    assert list(desk.memory.candidates()) == []
+    assert len(written(desk)) == candidates
+
+
+def talk_only(desk: Desk) -> int:
+    said_again(desk, "tuesday")
+    return len(list(desk.memory.candidates(state=None)))

@@ -9,6 +9,8 @@ from jiyi.errors import InvalidInputError
 from jiyi.text.token_count import estimate_tokens
 from tests.notes.conftest import Desk, OpenDesk
 
+pytestmark = pytest.mark.date_sensitive
+
 NOW = datetime(2026, 11, 15, 4, tzinfo=UTC)  # noon in Shanghai
 TODAY, YESTERDAY = "memory/2026-11-15.md", "memory/2026-11-14.md"
 
@@ -90,7 +92,7 @@ def test_the_newest_entry_is_there_whole_as_long_as_it_fits(open_desk: OpenDesk)
     desk.notes.memory_append("old " * 300, at=NOW)
     desk.notes.memory_append("new one\n\nwith\n```\na fence", at=NOW)
     [layer] = desk.notes.build_context(now=NOW).layers
-    assert "  new one\n\n  with\n  ```\n  a fence" in layer.text
+    assert "- **12:00** new one\n\n  with\n  ```\n  a fence" in layer.text
     assert "old old" not in layer.text
 
 
@@ -107,8 +109,8 @@ def test_a_budget_that_is_too_small_for_anything_is_still_kept(open_desk: OpenDe
 def test_comments_for_programs_cost_no_tokens(desk: Desk) -> None:
     desk.notes.memory_append("kept", at=NOW)
     [layer] = desk.notes.build_context(now=NOW).layers
-    assert "jiyi id=" not in layer.text
-    assert "- **12:00**\n  kept" in layer.text
+    assert "<!-- jiyi" not in layer.text
+    assert "- **12:00** kept" in layer.text
 
 
 def test_no_text_can_end_its_own_fence(desk: Desk) -> None:

@@ -8,6 +8,8 @@ import pytest
 from jiyi.errors import InvalidInputError
 from tests.notes.conftest import Desk
 
+pytestmark = pytest.mark.date_sensitive
+
 NEVER = {"scope", "workspace", "kind", "principal", "user_id", "actor", "by", "source", "id", "data"}
 
 

@@ -11,7 +11,7 @@ import pytest
 
 import jiyi.backends.postgres.database as module
 from jiyi.backends.postgres.database import PostgresDatabase
-from jiyi.backends.postgres.store import PostgresRecordStore
+from jiyi.backends.records.store import SqlRecordStore
 from jiyi.errors import CommitUnknownError, StorageError, StoreBusyError, StoreUnavailableError
 from jiyi.model.filters import Filters
 from jiyi.testing.conformance.examples import ACTOR, draft
@@ -25,13 +25,13 @@ MAIN = Filters(scopes=("main",))
 
 
 @pytest.fixture
-def store(postgres_url: str) -> Iterator[PostgresRecordStore]:
-    store = PostgresRecordStore(PostgresDatabase(as_app(postgres_url), lock_timeout=0.3, statement_timeout=0.5))
+def store(postgres_url: str) -> Iterator[SqlRecordStore]:
+    store = SqlRecordStore(PostgresDatabase(as_app(postgres_url), lock_timeout=0.3, statement_timeout=0.5))
     yield store
     store.close()
 
 
-def put(store: PostgresRecordStore, key: str, scope: str = "main") -> None:
+def put(store: SqlRecordStore, key: str, scope: str = "main") -> None:
     store.put([draft(key, "x", scope=scope)], actor=ACTOR)
 
 
@@ -47,27 +47,27 @@ def cut_all(url: str) -> None:
 # --- too slow -------------------------------------------------------------------------------------------------------
 
 
-def test_a_statement_that_takes_too_long_changes_nothing_and_can_be_tried_again(store: PostgresRecordStore) -> None:
+def test_a_statement_that_takes_too_long_changes_nothing_and_can_be_tried_again(store: SqlRecordStore) -> None:
     database = store._database
     head = store.head()
     with pytest.raises(StoreBusyError, match=r"longer than statement_timeout.*try again") as caught:  # noqa: PT012, SIM117
         with database.write(("main",)) as connection:
-            connection.exec_driver_sql("INSERT INTO runtime_requests VALUES ('main', 'r', 'f', '{}', now())")
-            connection.exec_driver_sql("SELECT pg_sleep(60)")
+            connection.execute("INSERT INTO runtime_requests VALUES ('main', 'r', 'f', '{}', now())")
+            connection.execute("SELECT pg_sleep(60)")
     assert caught.value.retryable
     with database.read(("main",)) as connection:
-        assert connection.exec_driver_sql("SELECT count(*) FROM runtime_requests").scalar() == 0
+        assert connection.scalar("SELECT count(*) FROM runtime_requests") == 0
     assert store.head() == head
     put(store, "k")
     assert store.count(MAIN) == 1
 
 
 def test_a_table_that_somebody_has_locked_is_told_and_nothing_is_changed(
-    store: PostgresRecordStore, postgres_url: str
+    store: SqlRecordStore, postgres_url: str
 ) -> None:
     with psycopg.connect(postgres_url) as other:
         other.execute("LOCK TABLE memory_records IN EXCLUSIVE MODE")
-        with pytest.raises(StoreBusyError, match=r"a lock was held by somebody else.*try again"):
+        with pytest.raises(StoreBusyError, match=r"a lock was held by another session.*try again"):
             put(store, "k")
         assert store.count(MAIN) == 0
         other.rollback()
@@ -75,7 +75,7 @@ def test_a_table_that_somebody_has_locked_is_told_and_nothing_is_changed(
     assert store.count(MAIN) == 1
 
 
-def test_a_scope_that_is_being_written_for_long_holds_up_only_itself(store: PostgresRecordStore) -> None:
+def test_a_scope_that_is_being_written_for_long_holds_up_only_itself(store: SqlRecordStore) -> None:
     with store._database.write(("main",)):
         with pytest.raises(StoreBusyError, match="nothing was changed, try again"):
             put(store, "k")
@@ -111,7 +111,7 @@ def test_a_server_without_a_free_connection_is_told(postgres_url: str) -> None:
 
 
 def test_connections_that_were_cut_while_nobody_used_them_are_replaced_unnoticed(
-    store: PostgresRecordStore, postgres_url: str
+    store: SqlRecordStore, postgres_url: str
 ) -> None:
     database = store._database
     with database.read(), database.read(), database.read():
@@ -124,21 +124,21 @@ def test_connections_that_were_cut_while_nobody_used_them_are_replaced_unnoticed
 
 
 def test_a_connection_that_is_cut_in_a_write_loses_the_write_and_says_so(
-    store: PostgresRecordStore, postgres_url: str
+    store: SqlRecordStore, postgres_url: str
 ) -> None:
     with pytest.raises(StoreUnavailableError, match=r"the connection was lost.*try again") as caught:  # noqa: PT012, SIM117
         with store._database.write(("main",)) as connection:
-            connection.exec_driver_sql("INSERT INTO runtime_requests VALUES ('main', 'r', 'f', '{}', now())")
+            connection.execute("INSERT INTO runtime_requests VALUES ('main', 'r', 'f', '{}', now())")
             cut_all(postgres_url)
-            connection.exec_driver_sql("SELECT 1")
+            connection.execute("SELECT 1")
     assert caught.value.retryable
     put(store, "k")
     with store._database.read(("main",)) as connection:
-        assert connection.exec_driver_sql("SELECT count(*) FROM runtime_requests").scalar() == 0
+        assert connection.scalar("SELECT count(*) FROM runtime_requests") == 0
 
 
 def test_a_connection_that_is_cut_in_a_read_is_told_and_the_next_read_works(
-    store: PostgresRecordStore, postgres_url: str
+    store: SqlRecordStore, postgres_url: str
 ) -> None:
     put(store, "k")
     rows = store.export_rows("main")
@@ -149,7 +149,7 @@ def test_a_connection_that_is_cut_in_a_read_is_told_and_the_next_read_works(
     assert len(list(store.export_rows("main"))) == 3
 
 
-def test_who_stops_reading_in_the_middle_leaves_nothing_open(store: PostgresRecordStore) -> None:
+def test_who_stops_reading_in_the_middle_leaves_nothing_open(store: SqlRecordStore) -> None:
     for number in range(3):
         put(store, f"{number}")
     rows = store.export_rows("main")
@@ -169,15 +169,15 @@ def cable(postgres_server: PostgresServer) -> Iterator[Cable]:
 
 
 @pytest.fixture
-def far_store(postgres_url: str, postgres_server: PostgresServer, cable: Cable) -> Iterator[PostgresRecordStore]:
+def far_store(postgres_url: str, postgres_server: PostgresServer, cable: Cable) -> Iterator[SqlRecordStore]:
     """A store at the other end of the cable."""
     url = as_app(postgres_url).replace(f":{postgres_server.port}/", f":{cable.port}/")
-    store = PostgresRecordStore(PostgresDatabase(url))
+    store = SqlRecordStore(PostgresDatabase(url))
     yield store
     store.close()
 
 
-def test_a_commit_that_was_done_unheard_is_found_and_counts(far_store: PostgresRecordStore, cable: Cable) -> None:
+def test_a_commit_that_was_done_unheard_is_found_and_counts(far_store: SqlRecordStore, cable: Cable) -> None:
     cable.cut_at(b"COMMIT\x00", "after")
     put(far_store, "k")
     assert cable.cuts == 1
@@ -185,7 +185,7 @@ def test_a_commit_that_was_done_unheard_is_found_and_counts(far_store: PostgresR
 
 
 def test_a_commit_that_never_arrived_is_found_missing_and_can_be_tried_again(
-    far_store: PostgresRecordStore, cable: Cable
+    far_store: SqlRecordStore, cable: Cable
 ) -> None:
     cable.cut_at(b"COMMIT\x00", "before")
     with pytest.raises(StoreUnavailableError, match=r"lost during the commit; nothing was kept, try again"):
@@ -197,9 +197,9 @@ def test_a_commit_that_never_arrived_is_found_missing_and_can_be_tried_again(
 
 @pytest.mark.parametrize("when", ["before", "after"])
 def test_a_commit_that_cannot_be_looked_for_is_not_known(
-    far_store: PostgresRecordStore, cable: Cable, when: str, monkeypatch: pytest.MonkeyPatch
+    far_store: SqlRecordStore, cable: Cable, when: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "_PATIENCE_AFTER_COMMIT", 0.1)
+    monkeypatch.setattr(module, "_MAX_SECONDS_AFTER_COMMIT", 0.1)
     cable.cut_at(b"COMMIT\x00", "before" if when == "before" else "after", stay_cut=True)
     with pytest.raises(CommitUnknownError, match="not known whether the write was kept; look") as caught:
         put(far_store, "k")
@@ -208,7 +208,7 @@ def test_a_commit_that_cannot_be_looked_for_is_not_known(
     assert far_store.count(MAIN) == (0 if when == "before" else 1)
 
 
-def test_of_what_leaves_no_line_in_the_log_it_is_not_known(far_store: PostgresRecordStore, cable: Cable) -> None:
+def test_of_what_leaves_no_line_in_the_log_it_is_not_known(far_store: SqlRecordStore, cable: Cable) -> None:
     cable.cut_at(b"COMMIT\x00", "after")
     with pytest.raises(CommitUnknownError):
         far_store.add_user_word("早报")
@@ -230,7 +230,7 @@ def test_a_server_that_is_killed_again_and_again_loses_nothing_it_has_acknowledg
 class Writers:
     """Threads that write without end to one store; what was acknowledged, what failed, and what nobody knows of."""
 
-    def __init__(self, store: PostgresRecordStore) -> None:
+    def __init__(self, store: SqlRecordStore) -> None:
         self._store = store
         self._stop = threading.Event()
         self.acknowledged: list[str] = []
@@ -280,7 +280,7 @@ def kill_and_write(kills: int) -> None:
     """Writers that never stop, and a server that dies and comes back under them; one store object all the time."""
     with (
         PostgresServer() as server,
-        closing(PostgresRecordStore(PostgresDatabase(server.url(), lock_timeout=20))) as store,
+        closing(SqlRecordStore(PostgresDatabase(server.url(), lock_timeout=20))) as store,
     ):
         with Writers(store) as writers:
             for _ in range(kills):

@@ -5,11 +5,11 @@ from collections.abc import Iterator
 
 import psycopg
 import pytest
-import sqlalchemy as sa
 
 from jiyi.backends.postgres.database import PostgresDatabase
-from jiyi.backends.postgres.store import PostgresRecordStore
 from jiyi.backends.records.jobs import SqlJobStore
+from jiyi.backends.records.sql import Connection
+from jiyi.backends.records.store import SqlRecordStore
 from jiyi.errors import StorageError
 from jiyi.model.filters import Filters
 from jiyi.model.job import JobDraft
@@ -27,12 +27,12 @@ def database(postgres_url: str) -> Iterator[PostgresDatabase]:
 
 
 @pytest.fixture
-def store(database: PostgresDatabase) -> PostgresRecordStore:
-    return PostgresRecordStore(database)
+def store(database: PostgresDatabase) -> SqlRecordStore:
+    return SqlRecordStore(database)
 
 
 def test_a_line_has_no_number_before_its_transaction_is_the_only_one_that_writes_lines(
-    store: PostgresRecordStore, database: PostgresDatabase, postgres_url: str
+    store: SqlRecordStore, database: PostgresDatabase, postgres_url: str
 ) -> None:
     [first] = store.put([draft("first", "x")], actor=ACTOR)
     with psycopg.connect(postgres_url) as other, psycopg.connect(postgres_url, autocommit=True) as watcher:
@@ -51,7 +51,7 @@ def test_a_line_has_no_number_before_its_transaction_is_the_only_one_that_writes
 
 
 def test_what_writes_no_line_does_not_wait_for_the_log(
-    store: PostgresRecordStore, database: PostgresDatabase, postgres_url: str
+    store: SqlRecordStore, database: PostgresDatabase, postgres_url: str
 ) -> None:
     [one] = store.put([draft("k", "x")], actor=ACTOR)
     with psycopg.connect(postgres_url) as other:
@@ -62,13 +62,13 @@ def test_what_writes_no_line_does_not_wait_for_the_log(
 
 
 def test_a_hook_hears_of_every_change_with_the_place_in_the_log(
-    store: PostgresRecordStore, database: PostgresDatabase
+    store: SqlRecordStore, database: PostgresDatabase
 ) -> None:
     heard: list[tuple[list[tuple[str, str]], LogPosition]] = []
 
-    def hook(connection: sa.Connection, changed: object, head: LogPosition) -> None:
+    def hook(connection: Connection, changed: object, head: LogPosition) -> None:
         # Its own lines are there, and nobody else's can come between.
-        assert connection.exec_driver_sql("SELECT max(sequence) FROM memory_changes").scalar() == head.sequence
+        assert connection.scalar("SELECT max(sequence) FROM memory_changes") == head.sequence
         assert isinstance(changed, list)
         heard.append((list(changed), head))
 
@@ -85,9 +85,9 @@ def test_a_hook_hears_of_every_change_with_the_place_in_the_log(
     assert heard.pop() == ([("main", three.id)], store.head())
 
 
-def test_a_hook_that_fails_undoes_the_write(store: PostgresRecordStore, database: PostgresDatabase) -> None:
-    def hook(connection: sa.Connection, _changed: object, _head: LogPosition) -> None:
-        connection.exec_driver_sql("SELECT 1 / 0")
+def test_a_hook_that_fails_undoes_the_write(store: SqlRecordStore, database: PostgresDatabase) -> None:
+    def hook(connection: Connection, _changed: object, _head: LogPosition) -> None:
+        connection.execute("SELECT 1 / 0")
 
     database.before_commit(hook)
     with pytest.raises(StorageError, match="division by zero"):
@@ -96,7 +96,7 @@ def test_a_hook_that_fails_undoes_the_write(store: PostgresRecordStore, database
     assert store.pending(0) == 0
 
 
-def test_an_erased_text_is_in_no_line_of_the_log(store: PostgresRecordStore, postgres_url: str) -> None:
+def test_an_erased_text_is_in_no_line_of_the_log(store: SqlRecordStore, postgres_url: str) -> None:
     for text in ("secret one", "secret two"):
         store.put([draft("k", text)], actor=ACTOR)
     store.forget("main", "k", actor=ACTOR, erase=True)

@@ -6,14 +6,15 @@ import sys
 import warnings
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import psycopg
 import pytest
 
 from jiyi.backends.postgres.database import PostgresDatabase
-from jiyi.backends.postgres.store import PostgresRecordStore
 from jiyi.backends.records.migrations import MIGRATIONS
-from jiyi.backends.records.schema import metadata
+from jiyi.backends.records.schema import TABLES
+from jiyi.backends.records.store import SqlRecordStore
 from jiyi.errors import ConfigError, StorageError, StoreDamagedError, StoreTooNewError, StoreUnavailableError
 from jiyi.testing.conformance.examples import ACTOR, draft
 from tests.servers.fixtures import APP, NewDatabase, as_app
@@ -41,7 +42,7 @@ def run(url: str, *statements: str) -> None:
 def test_of_many_who_open_an_empty_database_one_makes_the_tables(empty: str) -> None:
     with ThreadPoolExecutor(6) as threads:
         opened = list(threads.map(PostgresDatabase, [empty] * 6))
-    ids = {PostgresRecordStore(database).store_id for database in opened}
+    ids = {SqlRecordStore(database).store_id for database in opened}
     for database in opened:
         database.close()
     assert len(ids) == 1
@@ -51,12 +52,12 @@ def test_of_many_who_open_an_empty_database_one_makes_the_tables(empty: str) -> 
 
 
 def test_a_store_made_by_one_process_is_found_by_another(empty: str) -> None:
-    store = PostgresRecordStore(PostgresDatabase(empty))
+    store = SqlRecordStore(PostgresDatabase(empty))
     store.put([draft("k", "杭州的早报")], actor=ACTOR)
     program = (
         "import sys; from jiyi.backends.postgres.database import PostgresDatabase;"
-        "from jiyi.backends.postgres.store import PostgresRecordStore;"
-        "store = PostgresRecordStore(PostgresDatabase(sys.argv[1]));"
+        "from jiyi.backends.records.store import SqlRecordStore;"
+        "store = SqlRecordStore(PostgresDatabase(sys.argv[1]));"
         "print(store.store_id, store.get(('main',), 'k').content); store.close()"
     )
     answer = subprocess.run([sys.executable, "-c", program, empty], capture_output=True, check=True)
@@ -65,7 +66,7 @@ def test_a_store_made_by_one_process_is_found_by_another(empty: str) -> None:
 
 
 def test_a_role_that_may_not_make_tables_works_with_those_that_are_there(postgres_url: str) -> None:
-    store = PostgresRecordStore(PostgresDatabase(as_app(postgres_url)))
+    store = SqlRecordStore(PostgresDatabase(as_app(postgres_url)))
     store.put([draft("k", "x", tags=("tea",))], actor=ACTOR)
     assert store.forget("main", "k", actor=ACTOR)
     assert store.check() == []
@@ -84,6 +85,44 @@ def test_a_store_of_a_newer_jiyi_is_left_alone(postgres_url: str) -> None:
         PostgresDatabase(postgres_url)
 
 
+COLUMNS = (
+    "SELECT relname, attname, atttypid, attnotnull FROM pg_attribute JOIN pg_class c ON c.oid = attrelid "
+    "WHERE relnamespace = 'public'::regnamespace AND NOT attisdropped ORDER BY 1, 2"
+)
+INDEXES = "SELECT indexname, indexdef FROM pg_indexes WHERE schemaname = 'public' ORDER BY 1"
+FENCES = "SELECT tablename, policyname, qual, with_check FROM pg_policies ORDER BY 1, 2"
+
+
+def shape(connection: psycopg.Connection[Any]) -> list[list[tuple[Any, ...]]]:
+    """Columns, indexes and fences of all tables."""
+    return [connection.execute(statement).fetchall() for statement in (COLUMNS, INDEXES, FENCES)]
+
+
+def test_a_store_of_the_version_before_becomes_what_a_new_one_is(postgres_url: str) -> None:
+    store = SqlRecordStore(PostgresDatabase(postgres_url))
+    store.put([draft("k", "x", tags=("tea",))], actor=ACTOR)
+    store.close()
+    with psycopg.connect(postgres_url, autocommit=True) as connection:
+        new = shape(connection)
+        run(
+            postgres_url,
+            "UPDATE schema_migrations SET version = 6",
+            "DROP INDEX ix_memory_records_inactive",
+            "CREATE INDEX ix_memory_records_inactive ON memory_records (scope, updated_at)",
+            "DROP TABLE runtime_requests",
+            "ALTER TABLE memory_records DROP COLUMN more_domains",
+        )
+        assert shape(connection) != new
+        store = SqlRecordStore(PostgresDatabase(postgres_url))
+        assert shape(connection) == new
+    found = store.get(("main",), "k")
+    assert found is not None
+    assert (found.content, found.more_domains) == ("x", ())
+    assert store.describe()["schema_version"] == MIGRATIONS[-1].version
+    assert store.check() == []
+    store.close()
+
+
 def test_tables_of_others_are_no_business_of_ours_and_look_alikes_are_refused(empty: str) -> None:
     run(empty, "CREATE TABLE orders (id int)", "CREATE TABLE schema_migrations (version varchar)")
     with pytest.raises(StoreDamagedError, match=r"holds tables \(schema_migrations\) but is not a jiyi store"):
@@ -95,7 +134,7 @@ def test_tables_of_others_are_no_business_of_ours_and_look_alikes_are_refused(em
 def test_two_stores_live_side_by_side_in_two_schemas(empty: str) -> None:
     run(empty, "CREATE SCHEMA one", "CREATE SCHEMA two")
     stores = [
-        PostgresRecordStore(PostgresDatabase(f"{empty}?options=-csearch_path%3D{schema}")) for schema in ("one", "two")
+        SqlRecordStore(PostgresDatabase(f"{empty}?options=-csearch_path%3D{schema}")) for schema in ("one", "two")
     ]
     stores[0].put([draft("k", "x")], actor=ACTOR)
     assert stores[0].get(("main",), "k") is not None
@@ -137,11 +176,11 @@ def test_other_addresses_are_refused_without_showing_what_they_hold(url: str) ->
 
 
 def test_statements_need_not_be_prepared_on_the_server(postgres_url: str) -> None:
-    store = PostgresRecordStore(PostgresDatabase(f"{postgres_url}?prepare_threshold=0"))
+    store = SqlRecordStore(PostgresDatabase(f"{postgres_url}?prepare_threshold=0"))
     for number in range(8):
         store.put([draft(f"{number}", "x")], actor=ACTOR)
     with store._database.read() as connection:
-        assert connection.exec_driver_sql("SELECT count(*) FROM pg_prepared_statements").scalar() == 0
+        assert connection.scalar("SELECT count(*) FROM pg_prepared_statements") == 0
     store.close()
     with pytest.raises(ConfigError, match="prepare_threshold 'often'"):
         PostgresDatabase(f"{postgres_url}?prepare_threshold=often")
@@ -161,7 +200,7 @@ def test_texts_sort_as_everywhere_and_whole_numbers_have_room(postgres_url: str)
             "SELECT table_name, column_name, data_type, collation_name FROM information_schema.columns "
             "WHERE table_schema = 'public'"
         ).fetchall()
-    assert {name for name, *_ in columns} == set(metadata.tables)
+    assert {name for name, *_ in columns} == {table.name for table in TABLES}
     texts = [(table, column) for table, column, kind, collation in columns if kind == "text" and collation != "C"]
     assert texts == []
     kinds = {kind for _, _, kind, _ in columns}
@@ -173,19 +212,17 @@ def test_the_indexes_are_those_of_sqlite(postgres_url: str) -> None:
         found: dict[str, str] = dict(
             connection.execute("SELECT indexname, indexdef FROM pg_indexes WHERE schemaname = 'public'").fetchall()
         )
-    for table in metadata.tables.values():
+    for table in TABLES:
         for index in table.indexes:
-            name = str(index.name)
-            assert name in found
-            partial = index.dialect_options["sqlite"]["where"] is not None
-            assert (" WHERE " in found[name]) == partial
+            assert index.name in found
+            assert (" WHERE " in found[index.name]) == (index.where is not None)
 
 
 def test_closing_leaves_nothing_open(new_postgres: NewDatabase, caplog: pytest.LogCaptureFixture) -> None:
     url = new_postgres()
     with warnings.catch_warnings(), caplog.at_level(logging.WARNING):
         warnings.simplefilter("error")
-        store = PostgresRecordStore(PostgresDatabase(url))
+        store = SqlRecordStore(PostgresDatabase(url))
         with ThreadPoolExecutor(4) as threads:
             list(threads.map(lambda number: store.put([draft(f"{number}", "x")], actor=ACTOR), range(8)))
         store.close()
@@ -200,8 +237,6 @@ def test_closing_leaves_nothing_open(new_postgres: NewDatabase, caplog: pytest.L
 def test_a_connection_says_who_it_is(postgres_url: str) -> None:
     database = PostgresDatabase(as_app(postgres_url))
     with database.read() as connection:
-        row = connection.exec_driver_sql(
-            "SELECT current_setting('application_name'), current_setting('TimeZone'), current_user"
-        ).one()
-    assert tuple(row) == ("jiyi", "UTC", APP)
+        row = connection.row("SELECT current_setting('application_name'), current_setting('TimeZone'), current_user")
+    assert row == ("jiyi", "UTC", APP)
     database.close()

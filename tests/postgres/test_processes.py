@@ -10,8 +10,8 @@ import psycopg
 import pytest
 
 from jiyi.backends.postgres.database import PostgresDatabase
-from jiyi.backends.postgres.store import PostgresRecordStore
 from jiyi.backends.records.runtime import SqlRuntimeStore
+from jiyi.backends.records.store import SqlRecordStore
 from jiyi.model.filters import Filters
 from jiyi.testing.conformance.examples import ACTOR, entry
 from tests.servers.fixtures import as_app
@@ -41,7 +41,7 @@ def together(*commands: list[str]) -> list[str]:
 
 def increments(url: str, processes: int, times: int) -> None:
     database = PostgresDatabase(url)
-    store, memory = PostgresRecordStore(database), entry(None, "judgment", strength=1)
+    store, memory = SqlRecordStore(database), entry(None, "judgment", strength=1)
     SqlRuntimeStore(database).add([memory], actor=ACTOR)
     together(*[["increment", url, memory.id, str(times)]] * processes)
     after = store.fetch([memory.id], None)[memory.id]
@@ -49,7 +49,7 @@ def increments(url: str, processes: int, times: int) -> None:
     assert (after.strength, after.access_count, after.version) == (1 + total, total, 1 + total)
     assert store.pending(0) == 1 + total
     with database.read() as connection:
-        assert connection.exec_driver_sql("SELECT useful FROM runtime_memories").scalars().all() == [total]
+        assert connection.column("SELECT useful FROM runtime_memories") == [total]
     store.close()
 
 
@@ -66,9 +66,9 @@ def test_a_child_process_goes_on_with_connections_of_its_own(postgres_url: str) 
     program = """
 import os, sys
 from jiyi.backends.postgres.database import PostgresDatabase
-from jiyi.backends.postgres.store import PostgresRecordStore
+from jiyi.backends.records.store import SqlRecordStore
 from jiyi.testing.conformance.examples import draft
-store = PostgresRecordStore(PostgresDatabase(sys.argv[1]))
+store = SqlRecordStore(PostgresDatabase(sys.argv[1]))
 store.put([draft("before", "x")], actor="parent")
 child = os.fork()
 for number in range(5):
@@ -85,14 +85,14 @@ store.close()
         [sys.executable, "-W", "error", "-c", program, url], cwd=ROOT, capture_output=True, text=True, check=False
     )
     assert (done.returncode, done.stderr) == (0, "")
-    store = PostgresRecordStore(PostgresDatabase(url))
+    store = SqlRecordStore(PostgresDatabase(url))
     assert store.count(Filters(scopes=("main",))) == 12
     store.close()
 
 
 def mixture(url: str, processes: int, threads: int, times: int) -> None:
     """So many operations in all; PostgreSQL counts deadlocks itself."""
-    store = PostgresRecordStore(PostgresDatabase(as_app(url)))
+    store = SqlRecordStore(PostgresDatabase(as_app(url)))
     each = times // processes
     said = together(*[["mixed", as_app(url), str(number), str(each), str(threads)] for number in range(processes)])
     done = sum((Counter(json.loads(one)) for one in said), Counter[str]())

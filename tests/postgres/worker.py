@@ -11,11 +11,11 @@ from dataclasses import replace
 from datetime import timedelta
 
 from jiyi.backends.postgres.database import PostgresDatabase
-from jiyi.backends.postgres.store import PostgresRecordStore
 from jiyi.backends.records.chat import SqlChatStore
 from jiyi.backends.records.jobs import SqlJobStore
 from jiyi.backends.records.longterm import SqlLongtermStore
 from jiyi.backends.records.runtime import SqlRuntimeStore
+from jiyi.backends.records.store import SqlRecordStore
 from jiyi.model import clock
 from jiyi.model.feedback import FeedbackOrder, MergeGroup
 from jiyi.model.filters import Filters
@@ -60,7 +60,7 @@ class Mixture:
     def __init__(self, database: PostgresDatabase, seed: str) -> None:
         self._chance = random.Random(seed)
         self._name = seed
-        self._records = PostgresRecordStore(database)
+        self._records = SqlRecordStore(database)
         self._runtime = SqlRuntimeStore(database)
         self._chats = SqlChatStore(database)
         self._jobs = SqlJobStore(database)

@@ -10,7 +10,8 @@ import psycopg
 import pytest
 
 from jiyi.backends.embedded.text import terms as term_store
-from jiyi.backends.embedded.vectors import index as sqlite_vectors
+from jiyi.backends.embedded.vectors import rows as sqlite_vectors
+from jiyi.backends.shared.derived_file import open_derived
 from jiyi.errors import IndexingError, StorageError
 from jiyi.sync import AgentMemory
 from jiyi.testing.fakes import HashEmbedder
@@ -30,7 +31,7 @@ def no_room_for_files() -> Iterator[None]:
     """The databases of the indexes that are opened now cannot grow: SQLite says that the disk is full."""
     with pytest.MonkeyPatch.context() as patch:
         for module in (term_store, sqlite_vectors):
-            patch.setattr(module, "_connect", _without_room(module._connect))
+            patch.setattr(module, "open_derived", _without_room(open_derived))
         yield
 
 

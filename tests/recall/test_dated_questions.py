@@ -16,6 +16,8 @@ from jiyi.sync import AgentMemory
 from jiyi.testing.fakes import HashEmbedder
 from tests.support import QUICK, keys
 
+pytestmark = pytest.mark.date_sensitive
+
 OpenMemory = Callable[..., AgentMemory]
 
 ZONE = ZoneInfo("Asia/Shanghai")
@@ -178,11 +180,11 @@ def test_facts_happened_when_they_were_stored(open_memory: OpenMemory, monkeypat
     assert keys(memory.recall("昨天 green tea", 1, now=NOW)) == ["yesterday"]
 
 
-def test_now_is_the_present_when_nothing_else_is_said(open_memory: OpenMemory) -> None:
+def test_now_is_the_present_when_nothing_else_is_said(open_memory: OpenMemory, monkeypatch: pytest.MonkeyPatch) -> None:
     memory = open_memory(time_zone="UTC")
-    present = datetime.now(UTC)
+    monkeypatch.setattr(clock, "utc_now", lambda: NOW.astimezone(UTC))
     for key, ago in (("old", 40), ("hour", 0)):
-        memory.store(key, "green tea", occurred_at=present - timedelta(days=ago))
+        memory.store(key, "green tea", occurred_at=NOW - timedelta(days=ago))
     assert keys(memory.recall("tea this week or today", 1)) == ["hour"]
 
 

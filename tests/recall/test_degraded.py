@@ -41,7 +41,7 @@ def remove(folder: Path, *names: str) -> None:
             shutil.rmtree(path) if path.is_dir() else path.unlink()
 
 
-def coverage(memory: AgentMemory, question: str, **how: str) -> dict[str, IndexCoverage]:
+def coverage(memory: AgentMemory, question: str, **how: Any) -> dict[str, IndexCoverage]:
     """What the best hit says about the indexes."""
     return {part.index: part for part in memory.recall(question, **how)[0].explanation.coverage}
 
@@ -65,7 +65,7 @@ def test_without_the_text_index_meaning_answers(
         "text": IndexCoverage("text", answered=False, behind=3, note="missing or being rebuilt"),
         "vectors": IndexCoverage("vectors", answered=True),
     }
-    assert {name for name, part in hits[0].score_parts.items() if part} == {"dense"}
+    assert {name for name, part in hits[0].score_parts.items() if part} == {"dense", "score"}
     assert hits[0].explanation.matched_terms == ()
     assert keys(impatient.recall(question, 1, mode="semantic")) == [best]
 
@@ -184,7 +184,7 @@ def test_one_index_may_be_behind_while_the_other_is_not(impatient: AgentMemory, 
 def test_when_the_vectors_go_away_in_the_middle_of_an_answer_words_answer_alone(
     impatient: AgentMemory, when: str
 ) -> None:
-    engine = impatient._target._parts.engine
+    engine = impatient._target._components.engine
     assert isinstance(engine, RecallEngine)
     assert engine.vectors is not None
     broken = replace(engine, vectors=_Failing(engine.vectors, when))

@@ -1,6 +1,6 @@
 """Everything that was said in a conversation can be found again, as long as it is part of the record."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import pytest
@@ -22,7 +22,7 @@ MESSAGES: list[dict[str, Any]] = [
 ]
 
 
-def said(hits: list[MemoryEntry]) -> list[str]:
+def said(hits: Iterable[MemoryEntry]) -> list[str]:
     return [hit.content for hit in hits]
 
 
@@ -125,7 +125,7 @@ def test_saving_again_and_going_on_makes_nothing_twice(memory: AgentMemory) -> N
     for length in (1, 2, 3, 3, 3):
         memory.save_conversation_history("s", talk[:length])
         memory.drain()
-    hits = memory.recall("heron", 50)
+    hits = memory.recall("heron", 50, duplicates=True)
     assert sorted(hit.position for hit in hits) == [0, 1, 2]
     assert memory.count(memory_types="message") == 3
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from jiyi.errors import InvalidInputError
 from jiyi.model import clock
 from jiyi.model.entry import MemoryEntry
+from jiyi.model.relevance import CONFIDENT
 from jiyi.ports import Embedder, ModelIdentity
 from jiyi.sync import AgentMemory
 from jiyi.testing.fakes import HashEmbedder
@@ -24,6 +25,7 @@ OpenMemory = Callable[..., AgentMemory]
 NOON = datetime(2025, 6, 18, 12, tzinfo=UTC)
 RANKED = ("hybrid", "keyword", "semantic")
 ON_TOP = {"relevance", "decay", "importance", "final"}
+MEASURED = {"score", "information"}
 """Parts of the formula on top of relevance, not of relevance itself."""
 
 numbers = count()
@@ -74,7 +76,8 @@ def test_a_word_of_the_question_is_enough_however_different_the_meaning(open_mem
     noise = {f"n{number}": f"walrus number {number}" for number in range(20)}
     store(memory, "main", tusk="the tusk of a walrus", odd="an odd walrus", **noise)
     (odd,) = (hit for hit in memory.recall("walrus tusk", 50) if hit.key == "odd")
-    assert odd.relevance_score == 0, "its meaning counts against it"
+    assert odd.score_parts["dense"] < 0, "its meaning counts against it"
+    assert not odd.confident
     assert odd.explanation.matched_terms == ("walrus",)
 
 
@@ -128,7 +131,7 @@ drafts = st.lists(
 @settings(max_examples=25)
 @example(drafts=[{"content": "??"}], question="??", when="")
 @given(drafts=drafts, question=texts, when=st.sampled_from(["", " yesterday", "上周"]))
-def test_scores_are_between_0_and_1_in_order_and_the_sum_of_their_parts(
+def test_relevance_is_between_0_and_1_in_order_and_the_parts_add_up_to_the_score(
     shared: AgentMemory, drafts: list[dict[str, Any]], question: str, when: str
 ) -> None:
     scope = f"scope {next(numbers)}"
@@ -140,12 +143,14 @@ def test_scores_are_between_0_and_1_in_order_and_the_sum_of_their_parts(
         for hit in hits:
             assert 0 <= hit.relevance_score <= 1
             assert not ON_TOP & hit.score_parts.keys()
-            if hit.relevance_score > 0:
-                assert sum(hit.score_parts.values()) == pytest.approx(hit.relevance_score, abs=1e-6)
+            rules = {name: part for name, part in hit.score_parts.items() if name not in MEASURED}
+            assert sum(rules.values()) == pytest.approx(hit.score_parts["score"], abs=1e-6)
+            assert hit.confident is (hit.relevance_score >= CONFIDENT)
+            assert (hit.similarity is None) is (mode == "keyword")
 
 
 def test_each_part_says_what_its_rule_added(shared: AgentMemory, scope: str) -> None:
-    place = {"scope": scope, "conversation_id": "boats"}
+    place: dict[str, Any] = {"scope": scope, "conversation_id": "boats"}
     for position, text in enumerate(["去哪儿买皮划艇？", "在港口的店里买皮划艇", "好的"]):
         moment = NOON - timedelta(days=1) + timedelta(minutes=position)
         shared.store(str(position), text, **place, position=position, occurred_at=moment)
@@ -161,12 +166,14 @@ def test_each_part_says_what_its_rule_added(shared: AgentMemory, scope: str) -> 
     assert all(hit.score_parts["bigrams"] == 0 for hit in english)
 
 
-def test_semantic_scores_are_similarities_and_nothing_else(shared: AgentMemory, scope: str) -> None:
+def test_semantic_order_is_by_similarity_and_nothing_else(shared: AgentMemory, scope: str) -> None:
     store(shared, scope, same="a boat on the river", other="zzzz")
     hits = shared.recall("a boat on the river", scope=scope, mode="semantic")
     assert hits[0].key == "same"
-    assert hits[0].relevance_score == pytest.approx(1, abs=1e-3)
-    assert all({name for name, part in hit.score_parts.items() if part} <= {"dense"} for hit in hits)
+    assert hits[0].similarity == pytest.approx(1, abs=1e-3)
+    assert hits[0].matched == ("boat", "river")
+    rules = [{name for name, part in hit.score_parts.items() if part} - MEASURED for hit in hits]
+    assert all(names <= {"dense"} for names in rules)
 
 
 # --- the formula on top ---------------------------------------------------------------------------------------------
@@ -195,7 +202,7 @@ def test_weights_give_the_formula_of_the_design(
     for hit in hits:
         hours = {"fresh": 0, "day": 24, "month": 720}[hit.key]
         parts = hit.score_parts
-        assert parts["relevance"] == hit.relevance_score == 1.0
+        assert parts["relevance"] == hit.relevance_score == hits[0].relevance_score
         assert parts["decay"] == pytest.approx(decay_rate**hours)
         assert parts["importance"] == hit.importance_score
         expected = alpha * parts["relevance"] + beta * parts["decay"] + gamma * parts["importance"]
@@ -271,7 +278,7 @@ def test_words_of_the_key_and_the_tags_match_without_being_marked_in_the_text(sh
 
 
 def test_matched_terms_are_those_of_the_hit_and_not_of_its_neighbours(shared: AgentMemory, scope: str) -> None:
-    place = {"scope": scope, "conversation_id": "c", "occurred_at": NOON}
+    place: dict[str, Any] = {"scope": scope, "conversation_id": "c", "occurred_at": NOON}
     shared.store("0", "the blue kayak", **place, position=0)
     shared.store("1", "the harbour shop", **place, position=1)
     hits = {hit.key: hit for hit in shared.recall("kayak harbour", scope=scope, mode="keyword", highlights=True)}

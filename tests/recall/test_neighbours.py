@@ -14,6 +14,8 @@ from jiyi.testing.fakes import HashEmbedder
 from tests.recall.comparing import assert_same_hits
 from tests.support import keys
 
+pytestmark = pytest.mark.date_sensitive
+
 OpenMemory = Callable[..., AgentMemory]
 
 EVENING = datetime(2025, 6, 18, 19, tzinfo=UTC)
@@ -40,7 +42,7 @@ def clock_stands_still() -> Iterator[None]:
 def memory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AgentMemory]:
     """One memory for all tests, each in scopes of its own."""
     folder = tmp_path_factory.mktemp("neighbours")
-    with AgentMemory.open(folder, embedder=HashEmbedder(), background_indexing=False) as opened:
+    with AgentMemory.open(folder, embedder=HashEmbedder(), background_indexing=False, time_zone="UTC") as opened:
         yield opened
 
 
@@ -78,7 +80,7 @@ def test_the_answer_next_to_the_matching_question_is_found(memory: AgentMemory) 
     memory.store_many(
         {"key": f"noise{n}", "content": f"the shopping list number {n}", "scope": scope} for n in range(30)
     )
-    hits = memory.recall("blue kayak", 3, scope=scope, mode="keyword")
+    hits = memory.recall("blue kayak", 4, scope=scope, mode="keyword")
     assert {"1", "2"} <= set(keys(hits))
     answer = by_key(hits)["2"].score_parts
     assert answer["words"] == 0
@@ -102,7 +104,7 @@ def test_neighbours_are_at_most_an_hour_apart(
     memory: AgentMemory, minutes: int, near: bool, conversation: str | None
 ) -> None:
     scope = fresh_scope()
-    place = {"scope": scope, "conversation_id": conversation}
+    place: dict[str, Any] = {"scope": scope, "conversation_id": conversation}
     memory.store("kayak", "the blue kayak", **place, occurred_at=EVENING)
     memory.store("other", "harbour shop", **place, occurred_at=EVENING + timedelta(minutes=minutes))
     hits = by_key(memory.recall("kayak harbour", scope=scope, mode="keyword"))
@@ -191,7 +193,7 @@ def test_a_forgotten_neighbour_contributes_nothing(
 def test_a_neighbour_that_was_reworded_contributes_its_new_words_only(memory: AgentMemory, mode: str) -> None:
     never, changed = fresh_scope(), fresh_scope()
     talk(memory, never, 1)
-    new = {"conversation_id": "boats", "position": 1, "occurred_at": EVENING + timedelta(minutes=1)}
+    new: dict[str, Any] = {"conversation_id": "boats", "position": 1, "occurred_at": EVENING + timedelta(minutes=1)}
     memory.store("1", "Nothing of importance.", scope=never, **new)
     talk(memory, changed)
     memory.drain()
@@ -204,7 +206,7 @@ def test_a_neighbour_that_was_reworded_contributes_its_new_words_only(memory: Ag
 def test_a_filter_does_not_bring_neighbours_from_outside_it(memory: AgentMemory) -> None:
     scope = fresh_scope()
     talk(memory, scope, 1)
-    place = {"conversation_id": "boats", "position": 1, "occurred_at": EVENING + timedelta(minutes=1)}
+    place: dict[str, Any] = {"conversation_id": "boats", "position": 1, "occurred_at": EVENING + timedelta(minutes=1)}
     memory.store("1", TALK[1], "daily", scope=scope, **place)
     for mode in MODES:
         assert keys(memory.recall("blue kayak", scope=scope, mode=mode, category="daily")) == ["1"]
@@ -246,7 +248,7 @@ def test_context_skips_what_was_forgotten_and_goes_on_behind_it(memory: AgentMem
 def test_context_of_a_long_conversation_is_what_stands_around_each_hit(memory: AgentMemory) -> None:
     """Long conversations are read around each hit only; two hits may stand close together or far apart."""
     scope = fresh_scope()
-    special = {3: "a heron", 5: "a heron again", 120: "the third heron", 199: "the last heron"}
+    special = {3: "a heron", 5: "another heron flies", 120: "the third heron", 199: "the last heron"}
     messages = [{"role": "user", "content": special.get(n, f"turn number {n}")} for n in range(200)]
     memory.save_conversation_history("long", messages, scope=scope)
     hits = memory.recall("heron", 4, scope=scope, mode="keyword", context=2)
@@ -275,7 +277,7 @@ def test_context_comes_with_tags_as_well_even_before_anything_was_indexed(open_m
 def test_context_is_not_bound_by_the_filters_of_the_question(memory: AgentMemory) -> None:
     scope = fresh_scope()
     talk(memory, scope, 2)
-    place = {"conversation_id": "boats", "position": 2, "occurred_at": EVENING + timedelta(minutes=2)}
+    place: dict[str, Any] = {"conversation_id": "boats", "position": 2, "occurred_at": EVENING + timedelta(minutes=2)}
     memory.store("2", TALK[2], "daily", scope=scope, **place)
     (hit,) = memory.recall("harbour", scope=scope, category="daily", context=1)
     assert keys(hit.context) == ["1", "3"]

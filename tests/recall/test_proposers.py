@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from jiyi.backends.shared.in_memory_text import COLUMNS, FOR_FILTERS, InMemoryTextIndex
+from jiyi.backends.shared.in_memory_text import COLUMNS, FILTER_COLUMNS, InMemoryTextIndex
 from jiyi.backends.shared.term_rows import analyse, features_of
+from jiyi.components import Components
 from jiyi.errors import IndexDamagedError, IndexingError, IndexUnavailableError
-from jiyi.memory import Components
 from jiyi.model.entry import IndexCoverage
 from jiyi.model.filters import Filters
 from jiyi.ports import Reading
@@ -66,7 +66,7 @@ class InMemoryReader:
     def read(self, filters: Filters, vector: Any, *, bigrams: bool) -> Reading | None:
         self.readings += 1
         entries = self._parts.store.page(Filters(filters.scopes), limit=100, offset=0)
-        wanted = attrgetter(*COLUMNS[: FOR_FILTERS.start])
+        wanted = attrgetter(*COLUMNS[: FILTER_COLUMNS.start])
         rows = [wanted(features_of(analyse(Analyzer(), entry))) for entry in entries]
         engine = self._parts.engine
         assert isinstance(engine, RecallEngine)
@@ -180,13 +180,13 @@ class _DamagedOnce:
 def test_on_postgresql_an_added_proposer_is_heard_in_small_scopes_and_without_the_short_cut(postgres_url: str) -> None:
     from jiyi.backends.postgres.database import PostgresDatabase
     from jiyi.backends.postgres.reader import PostgresReader
-    from jiyi.backends.postgres.store import PostgresRecordStore
     from jiyi.backends.postgres.text.index import PostgresTextIndex
     from jiyi.backends.postgres.vectors.index import PostgresVectors
+    from jiyi.backends.records.store import SqlRecordStore
     from jiyi.indexing import Drainer
 
     database = PostgresDatabase(postgres_url, pool_size=4, lock_timeout=0.5, statement_timeout=5)
-    store, embedder, analyzer = PostgresRecordStore(database), HashEmbedder(), Analyzer()
+    store, embedder, analyzer = SqlRecordStore(database), HashEmbedder(), Analyzer()
     text = PostgresTextIndex(database, analyzer, store.store_id)
     text.follow()
     vectors = PostgresVectors(database, embedder, store.store_id)

@@ -166,14 +166,14 @@ def live_through(memory: AgentMemory, scope: str, steps: Sequence[tuple[Any, ...
 def begin_anew(memory: AgentMemory, old: str, new: str) -> None:
     """What one scope holds now, stored in another as if nothing else had ever been there."""
     for entry in memory.list(scope=old, limit=1000):
-        place = {"conversation_id": entry.conversation_id, "position": entry.position}
+        place: dict[str, Any] = {"conversation_id": entry.conversation_id, "position": entry.position}
         memory.store(entry.key, entry.content, scope=new, tags=entry.tags, **place)
     if messages := memory.load_conversation_history("chat", scope=old):
         memory.save_conversation_history("chat", messages, scope=new)
 
 
 def text_index(memory: AgentMemory) -> TextIndex:
-    index: TextIndex = memory._target._parts.indexes[0]
+    index: TextIndex = memory._target._components.indexes[0]
     assert index.name == "text"
     return index
 
@@ -249,7 +249,7 @@ def test_what_was_said_twice_at_the_same_time_comes_in_the_order_of_the_conversa
     for messages in (said[1:], said):  # the second time the places of all of them change
         shared.save_conversation_history("B", messages, scope=scope)
         shared.save_conversation_history("A", messages, scope=scope)
-    hits = shared.recall("boat", 6, scope=scope, mode="semantic")
+    hits = shared.recall("boat", 6, scope=scope, mode="semantic", duplicates=True)
     equal = [(hit.conversation_id, hit.position) for hit in hits if hit.relevance_score == hits[1].relevance_score]
     assert equal == sorted(equal)
     assert len(equal) > 1

@@ -1,6 +1,5 @@
 """The design of the runtime, line by line: what has to work before it is accepted, and what must never break again."""
 
-import asyncio
 import json
 import logging
 import subprocess
@@ -12,8 +11,8 @@ from typing import Any
 import pytest
 
 from jiyi.errors import InvalidInputError, MissingDependencyError, RuntimeUnavailableError, SimpleModeError
+from jiyi.model import clock
 from jiyi.recall.tags import TagMirror
-from jiyi.runtime.tools import call_tool
 from jiyi.sync import AgentMemory
 
 OpenMemory = Callable[..., AgentMemory]
@@ -69,12 +68,10 @@ def test_with_the_switch_off_recall_is_what_it_was(open_memory: OpenMemory) -> N
 
 
 def test_the_tools_work_on_both_runtimes(memory: AgentMemory) -> None:
-    target = memory.runtime._target
+    tools = memory.tools(scope="alice")
     arguments = json.dumps({"judgment": "小明爱吃火锅", "tags": ["小明", "火锅"], "memory_type": "preference"})
-    made = asyncio.run(call_tool(target, "core_memory_remember", arguments, memory_scope="alice"))
-    found = asyncio.run(
-        call_tool(target, "core_memory_recall", '{"query": "小明说晚上去吃火锅"}', memory_scope="alice")
-    )
+    made = tools.call("core_memory_remember", arguments)
+    found = tools.call("core_memory_recall", '{"query": "小明说晚上去吃火锅"}')
     assert [memory["memory_id"] for memory in found["memories"]] == [made["memory_id"]]
     assert found["memories"][0]["memory_type"] == "preference"
 
@@ -336,7 +333,8 @@ def test_without_a_memory_nothing_is_kept() -> None:
         assert isinstance(runtime._target, MemoryRuntime)
         assert runtime.remember("fact", "tea", "", ["tea"])
         assert list(runtime.recall("tea")) == list(runtime.chained_recall("tea")) == []
-        assert list(runtime.comprehensive_recall("tea")) == list(runtime.list_tags()) == []
+        assert list(runtime.comprehensive_recall("tea")) == []
+        assert list(runtime.list_tags()) == []
         assert runtime.feedback(["x"]).unknown_ids == ("x",)
         assert runtime.consolidate_memories(dry_run=True).dry_run
         assert (runtime.get("x"), runtime.restore("x"), runtime.forget("x"), runtime.collect_tags()) == (
@@ -374,13 +372,13 @@ def test_feedback_that_breaks_off_leaves_nothing_behind(memory: AgentMemory, mon
 
 
 def test_consolidation_leaves_alone_what_is_not_of_the_runtime(memory: AgentMemory) -> None:
-    from datetime import UTC, datetime, timedelta
+    from datetime import timedelta
 
     for key in ("a", "b"):
         memory.store(key, "tea is green", tags=["tea"])
     memory.save_conversation_history("s", [{"role": "user", "content": "tea is green"}])
     own = memory.runtime.remember("fact", "tea is green", "", ["tea"])
-    report = memory.runtime.consolidate_memories(now=datetime.now(UTC) + timedelta(days=1_000))
+    report = memory.runtime.consolidate_memories(now=clock.utc_now() + timedelta(days=1_000))
     assert (report.merged, report.faded) == (0, 1)
     assert memory.get("a").strength == memory.get("b").strength == 1
     assert memory.runtime.get(own).is_active is False
@@ -401,14 +399,14 @@ def test_very_many_that_say_the_same_become_one_at_once(open_memory: OpenMemory)
 
 
 def test_answers_to_requests_are_not_kept_for_ever(open_memory: OpenMemory) -> None:
-    from datetime import UTC, datetime, timedelta
+    from datetime import timedelta
 
     runtime = open_memory(enable_simple_memory=True).runtime
     one = runtime.remember("fact", "tea", "", ["tea"])
     runtime.feedback([one], request_id="turn 1")
-    runtime.consolidate_memories(now=datetime.now(UTC) + timedelta(days=29))
+    runtime.consolidate_memories(now=clock.utc_now() + timedelta(days=29))
     assert runtime.feedback([one], request_id="turn 1").repeated is True
-    runtime.consolidate_memories(now=datetime.now(UTC) + timedelta(days=31))
+    runtime.consolidate_memories(now=clock.utc_now() + timedelta(days=31))
     assert runtime.feedback([one], request_id="turn 1").repeated is False
 
 

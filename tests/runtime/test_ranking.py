@@ -206,7 +206,7 @@ def test_an_orphan_stays_until_it_is_collected_and_then_the_mirror_forgets_it(
     runtime = memory.runtime
     kept = runtime.remember("fact", "one", "", ["tea", "cake"])
     gone = runtime.remember("fact", "two", "", ["rain"])
-    mirror = memory._target._parts.engine.tags
+    mirror = memory._target._components.engine.tags
 
     def names() -> set[str]:
         with database(tmp_path / "data") as connection:
@@ -287,13 +287,10 @@ def test_a_store_of_an_older_version_gets_the_scopes_of_its_tags(open_memory: Op
 
 
 def make_old(file: Path) -> None:
-    """Take back what the step to the runtime and those after it have changed."""
-    from jiyi.backends.records.migrations import MIGRATIONS
-
-    step = next(each.version for each in MIGRATIONS if each.name.startswith("the runtime"))
+    """Take back what the development versions since the fourth have changed."""
     connection = sqlite3.connect(file)
     connection.executescript(
-        f"""
+        """
         CREATE TABLE old (memory_id TEXT NOT NULL REFERENCES memory_records (id) ON DELETE CASCADE,
             tag_id INTEGER NOT NULL REFERENCES memory_tags (id), PRIMARY KEY (memory_id, tag_id));
         INSERT INTO old SELECT memory_id, tag_id FROM memory_tag_rel;
@@ -303,7 +300,7 @@ def make_old(file: Path) -> None:
         DROP TABLE runtime_memories;
         DROP TABLE runtime_requests;
         DROP INDEX ix_memory_records_inactive;
-        DELETE FROM schema_migrations WHERE version >= {step};
+        UPDATE schema_migrations SET version = 4;
         """
     )
     connection.close()

@@ -1,6 +1,5 @@
 """The tools for models: what they take, what they refuse, what they return."""
 
-import asyncio
 import json
 from collections.abc import Callable
 from typing import Any
@@ -8,25 +7,25 @@ from typing import Any
 import pytest
 
 from jiyi.errors import InvalidInputError
-from jiyi.runtime.tools import CORE_MEMORY_RECALL, CORE_MEMORY_REMEMBER, TOOLS, call_tool
 from jiyi.sync import AgentMemory
+from jiyi.tools.runtime import CORE_MEMORY_RECALL, CORE_MEMORY_REMEMBER
 
 OpenMemory = Callable[..., AgentMemory]
 
 
 @pytest.fixture
 def call(open_memory: OpenMemory) -> Callable[..., Any]:
-    runtime = open_memory(enable_simple_memory=True).runtime._target
+    memory = open_memory(enable_simple_memory=True)
 
     def do(name: str, arguments: Any, scope: str | None = "alice") -> Any:
-        return asyncio.run(call_tool(runtime, name, arguments, memory_scope=scope))
+        return memory.tools(scope=scope).call(name, arguments)
 
     return do
 
 
 def test_the_schemas_are_functions_as_models_know_them() -> None:
-    assert json.loads(json.dumps(TOOLS)) == list(TOOLS)
-    for tool in TOOLS:
+    for tool in (CORE_MEMORY_REMEMBER.openai(), CORE_MEMORY_RECALL.openai()):
+        assert json.loads(json.dumps(tool)) == tool
         assert tool["type"] == "function"
         parameters = tool["function"]["parameters"]
         assert parameters["additionalProperties"] is False
@@ -61,8 +60,8 @@ def test_everything_a_model_gives_is_remembered(call: Callable[..., Any]) -> Non
         ("core_memory_remember", {"judgment": "", "tags": ["x"]}, "judgment"),
         ("core_memory_remember", {"judgment": "x", "tags": ["x"], "strength": 0}, "strength"),
         ("core_memory_remember", {"judgment": "x", "tags": ["x"], "strength": True}, "strength"),
-        ("core_memory_remember", {"judgment": "x", "tags": ["x"], "scope": "bob"}, "takes no scope"),
-        ("core_memory_recall", {"query": "x", "memory_scope": "bob"}, "takes no memory_scope"),
+        ("core_memory_remember", {"judgment": "x", "tags": ["x"], "scope": "bob"}, "has no argument 'scope'"),
+        ("core_memory_recall", {"query": "x", "memory_scope": "bob"}, "has no argument 'memory_scope'"),
         ("core_memory_recall", {"query": "x", "limit": 1000}, "limit"),
         ("core_memory_recall", {}, "needs query"),
         ("core_memory_recall", "{not json", "not JSON"),
@@ -84,4 +83,4 @@ def test_every_parameter_is_one_of_the_runtime() -> None:
     from jiyi.runtime import MemoryRuntime
 
     for tool, method in ((CORE_MEMORY_REMEMBER, MemoryRuntime.remember), (CORE_MEMORY_RECALL, MemoryRuntime.recall)):
-        assert set(tool["function"]["parameters"]["properties"]) <= set(signature(method).parameters)
+        assert set(tool.properties) <= set(signature(method).parameters)

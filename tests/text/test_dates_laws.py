@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from jiyi.errors import InvalidInputError
 from jiyi.text import dates
+from jiyi.text.date_prefilter import CHINESE_STARTS, cannot_contain_date
 from jiyi.text.dates import DateSpan, chinese, find_dates, lunar, without_dates
 from jiyi.text.dates.periods import Days, Yearly
-from jiyi.text.undated import CHINESE_STARTS, surely_undated
 from tests.text.dates_shown import SHANGHAI, WEDNESDAY
 from tests.text.test_dates_chinese import TABLE as CHINESE
 from tests.text.test_dates_english import TABLE as ENGLISH
@@ -329,16 +329,16 @@ def test_the_characters_that_a_chinese_date_begins_with_are_those_that_the_gramm
 
 
 @given(texts)
-def test_a_text_that_is_surely_undated_has_no_date(text: str) -> None:
-    if surely_undated(text):
+def test_a_text_that_cannot_contain_a_date_has_none(text: str) -> None:
+    if cannot_contain_date(text):
         assert not find_dates(text, now=WEDNESDAY, tz=SHANGHAI)
 
 
 @pytest.mark.parametrize("text", ["花园", "我家的猫叫什么", "ねこ", ""])
-def test_most_short_questions_in_chinese_are_surely_undated(text: str) -> None:
-    assert surely_undated(text)
+def test_most_short_questions_in_chinese_cannot_contain_a_date(text: str) -> None:
+    assert cannot_contain_date(text)
 
 
 @pytest.mark.parametrize("text", ["後天", "３月", "週五", "garden", "春节"])
-def test_what_may_be_a_date_is_not_surely_undated(text: str) -> None:
-    assert not surely_undated(text)
+def test_what_may_be_a_date_is_not_excluded(text: str) -> None:
+    assert not cannot_contain_date(text)

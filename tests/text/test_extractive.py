@@ -1,13 +1,17 @@
 """A summary without a model: only what was said, within the limit, and what matters of it."""
 
+import re
+from collections import Counter
+from collections.abc import Callable
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jiyi.text import detect_language
-from jiyi.text.extractive import summarize
+from jiyi.text.extractive import summarize, summarize_conversation
 from jiyi.text.smalltalk import is_small_talk
-from jiyi.text.token_count import ESTIMATE, counter_for
+from jiyi.text.token_count import ESTIMATE
 
 ENGLISH = [
     "Hi there! How are you?",
@@ -64,7 +68,8 @@ TEXTS = st.lists(
 @settings(max_examples=60, deadline=None)
 @given(TEXTS, st.integers(min_value=0, max_value=200), st.one_of(st.none(), st.text(max_size=60)))
 def test_every_line_was_said_and_the_limit_holds(texts: list[str], most: int, previous: str | None) -> None:
-    summary = summarize(texts, max_tokens=most, counter=ESTIMATE, previous=previous)
+    placed = [(text, number / 12) for number, text in enumerate([previous or "", *texts])]
+    summary = summarize_conversation(placed, max_tokens=most, counter=ESTIMATE)
     assert ESTIMATE.count(summary) <= most
     sources = [*texts, previous or ""]
     for line in summary.split("\n"):
@@ -102,22 +107,84 @@ def test_what_is_said_twice_is_kept_once() -> None:
     assert summarize(["她对青霉素过敏。", "她对青霉素过敏！"], max_tokens=200, counter=ESTIMATE).count("青霉素") == 1
 
 
-def test_the_summary_before_is_taken_along() -> None:
-    before = "The customer is allergic to penicillin."
-    summary = summarize(ENGLISH, max_tokens=80, counter=ESTIMATE, previous=before)
-    assert summary.startswith(before)
-    assert len(summary.splitlines()) > 1
+WHO = ["Paula", "Igor", "Mei", "Tomas", "Aisha", "Leo", "Nora", "Ravi", "Chen", "Olga"]
+DID = ["repaired", "sold", "visited", "painted", "inspected", "ordered", "returned", "measured", "insured"]
+WHAT = [
+    "warehouse",
+    "contract",
+    "harbour",
+    "bakery",
+    "server",
+    "garden",
+    "invoice",
+    "violin",
+    "passport",
+    "bicycle",
+    "printer",
+    "ferry",
+]
+ZH_WHO = ["小宋", "王芳", "李雷", "阿姨", "张总", "老陈", "小梅", "陈工"]
+ZH_DID = ["修好了", "卖掉了", "参观了", "检查了", "订购了", "退回了", "丈量了"]
+ZH_WHAT = ["仓库", "合同", "码头", "面包店", "服务器", "花园", "发票", "小提琴", "护照", "自行车"]
+
+
+def english_turn(week: int) -> list[str]:
+    fact = f"{WHO[week % 7]} {DID[week % 9]} the {WHAT[week % 10]} in week {week} for {week * 37 % 900} euros."
+    return [fact, ("Noted, thanks.", "How did the talk about the weather go?")[week % 2]]
+
+
+def chinese_turn(week: int) -> list[str]:
+    fact = f"第{week}周{ZH_WHO[week % 8]}{ZH_DID[week % 7]}{ZH_WHAT[week % 10]}，花了{week * 37 % 900}元。"
+    return [fact, ("好的，记下了。", "后来天气怎么样？")[week % 2]]
+
+
+@pytest.mark.parametrize(
+    ("turns", "compactions", "most"), [(190, 19, 300), (190, 19, 120), (600, 60, 500), (90, 2, 400)]
+)
+@pytest.mark.parametrize("turn", [english_turn, chinese_turn], ids=["English", "Chinese"])
+def test_each_third_of_a_long_conversation_is_represented_after_many_compactions(
+    turn: Callable[[int], list[str]], turns: int, compactions: int, most: int
+) -> None:
+    size = turns // compactions
+    lines: list[tuple[str, float]] = []
+    summary = ""
+    for first in range(0, turns, size):
+        said = [(text, week) for week in range(first, first + size) for text in turn(week)]
+        placed = [(text, place / (first + size)) for text, place in [*lines, *said]]
+        summary = summarize_conversation(placed, max_tokens=most, counter=ESTIMATE)
+        kept = set(summary.splitlines())
+        lines = [(text, place) for text, place in [*lines, *said] if text in kept]
+    weeks = [int(found) for found in re.findall(r"(?:week |第)(\d+)", summary)]
+    thirds = Counter(3 * week // turns for week in weeks)
+    assert weeks == sorted(weeks)
+    assert min(thirds[third] for third in range(3)) >= max(1, len(weeks) // 6)
+
+
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        ("I live in Berlin.", "I live in Lisbon now."),
+        ("我住在杭州。", "我住在成都了。"),
+        ("The deadline for the warehouse move is 30 April.", "Actually, the deadline for the move is 12 May."),
+        ("项目评审会议定在周三下午三点。", "项目评审会议改到周四上午十点。"),
+    ],
+)
+def test_what_was_corrected_is_left_out(older: str, newer: str) -> None:
+    placed = [(older, 0.1), (ENGLISH[1], 0.5), (newer, 0.9)]
+    summary = summarize_conversation(placed, max_tokens=300, counter=ESTIMATE)
+    assert newer in summary
+    assert older not in summary
+
+
+def test_two_statements_that_differ_in_their_figures_both_stay() -> None:
+    rooms = ["Room 12 on the second floor has 3 chairs.", "Room 14 on the second floor has 5 chairs."]
+    placed = [(room, 0.5) for room in rooms]
+    assert summarize_conversation(placed, max_tokens=200, counter=ESTIMATE).splitlines() == rooms
 
 
 def test_one_line_of_a_megabyte_is_taken_in_pieces() -> None:
     summary = summarize(["仓库搬到马赛的计划 and the deadline " * 20_000], max_tokens=60, counter=ESTIMATE)
     assert 0 < ESTIMATE.count(summary) <= 60
-
-
-def test_a_real_tokenizer_keeps_its_limit() -> None:
-    counter = counter_for("gpt-4o")
-    for most in (5, 20, 60):
-        assert 0 < counter.count(summarize([*CHINESE, *ENGLISH], max_tokens=most, counter=counter)) <= most
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,8 @@
 
 from jiyi.chat.api import Chat
 from jiyi.chat.compaction import Compaction
-from jiyi.chat.service import ChatDeps, ChatService, ChatStatus, SessionLocks, TokenCounts, check_state
+from jiyi.chat.service import ChatDeps, ChatService, ChatStatus, check_state
+from jiyi.chat.session_window import SessionLocks, TokenCounts
 from jiyi.chat.window import ChatWindow, make_budget
 
 __all__ = [

@@ -1,34 +1,36 @@
-"""Compaction: the one path by which messages leave the window, whatever sets it off.
+"""Compaction: the one path by which messages leave the window, whatever starts it.
 
-1. Read a snapshot. 2. Choose what leaves. 3. Look it through for what is worth keeping and commit that. 4. Make the
-summary, outside any transaction. 5. Commit the summary and with it the new pointer, unless somebody else was first.
+1. Read a snapshot. 2. Choose what leaves. 3. Search it for candidates and commit those. 4. Make the summary, outside
+any transaction. 5. Commit the summary, which is also the new pointer, unless another process has moved the pointer.
 
-Nothing leaves before both products are on disk. What fails changes nothing, is written down, and is tried again later.
+No message leaves before both products are on disk. A failure changes nothing; it is recorded and retried later.
 """
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import TypeVar
 
-from jiyi.chat.summarizers import Proposal, Summarizer
-from jiyi.chat.window import Budget, Count, first_portion, leaving, oldest
+from jiyi.chat.summarizers import Earlier, Proposal, Summarizer
+from jiyi.chat.window import Budget, Count, choose_leaving, first_portion, oldest_groups
 from jiyi.errors import ContextOverflowError, ModelReplyError, ModelUnavailableError
 from jiyi.model.chat import Attempt, Candidate, Snapshot, Span, StoredMessage, Summary
 from jiyi.model.identity import new_id
-from jiyi.ports import ChatStore
+from jiyi.model.storable import storable
+from jiyi.model.thinking import strip_thinking_reply
+from jiyi.ports.chat import CompactionStore
 
 T = TypeVar("T")
 
 _log = logging.getLogger("jiyi.chat")
 
-_LOST_RACES = 20
-_FIRST_PAUSE = timedelta(seconds=5)
-_LONGEST_PAUSE = timedelta(hours=1)
-_LONGEST_REASON = 500
+_MAX_RACES = 20
+_MIN_BACKOFF = timedelta(seconds=5)
+_MAX_BACKOFF = timedelta(hours=1)
+_MAX_REASON = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,23 +52,44 @@ class Compaction:
 
 
 @dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a compaction did, and the session after it."""
+
+    compaction: Compaction
+    snapshot: Snapshot | None = None
+    """`None` when the snapshot that it began with is the last one known."""
+
+
+@dataclass(frozen=True, slots=True)
 class _Plan:
-    """What leaves, and the state in which that was decided."""
+    """What leaves, and the snapshot in which that was decided."""
 
     snapshot: Snapshot
-    goes: list[StoredMessage]
-    rows: list[StoredMessage]
-    """Everything that stands in the same stretch, prompts too."""
+    leaving: list[StoredMessage]
+    known: Sequence[StoredMessage]
+    """What was read of the messages behind the pointer, prompts included; without a gap from the pointer on."""
+    complete: bool
+    """Whether that is all of them."""
 
     def span(self, after: int) -> Span:
-        """The stretch that follows a position."""
-        inside = [one for one in self.rows if one.position > after]
-        return Span(
-            self.snapshot.epoch.epoch,
-            after + 1,
-            self.goes[-1].position,
-            len(inside),
-            max(one.row for one in inside),
+        """The messages that leave and stand behind a position, with the prompts between them."""
+        last = self.leaving[-1].position
+        inside = [one for one in self.known if after < one.position <= last]
+        return Span(self.snapshot.epoch.epoch, after + 1, last, len(inside), max(one.row for one in inside))
+
+    def snapshot_after(self, summary: Summary) -> Snapshot:
+        """The session once the summary is in force, without reading it again."""
+        before = self.snapshot
+        if not self.complete:
+            return replace(before, summary=summary)
+        pointer = summary.last_position
+        prompts = {one.position: one for one in (*before.prompts, *self.known) if one.is_system}
+        return replace(
+            before,
+            summary=summary,
+            prompts=tuple(prompts[position] for position in sorted(prompts) if position <= pointer),
+            recent=tuple(one for one in self.known if one.position > pointer),
+            complete=True,
         )
 
 
@@ -75,128 +98,134 @@ class Compactor:
 
     def __init__(
         self,
-        store: ChatStore,
+        store: CompactionStore,
         scope: str,
         session_id: str,
         *,
         budget: Budget,
-        maker: Summarizer,
+        summarizer: Summarizer,
         count: Count,
         summary_tokens: Callable[[Summary | str], int],
         now: Callable[[], datetime],
     ) -> None:
         self._store = store
-        self._place = (scope, session_id)
+        self._session = (scope, session_id)
         self._budget = budget
-        self._maker = maker
+        self._summarizer = summarizer
         self._count = count
         self._summary_tokens = summary_tokens
         self._now = now
 
-    def run(self, trigger: str, *, initial_tokens: int = 0) -> Compaction:
-        """One portion at most; `soft` only looks through what will leave next."""
+    def run(self, trigger: str, snapshot: Snapshot | None = None, *, initial_tokens: int = 0) -> Outcome:
+        """Compact one portion at most; `soft` only searches what will leave next for candidates.
+
+        Begins with a snapshot that was read just before, or with a new one.
+        """
         portion = self._budget.portion
-        for _ in range(_LOST_RACES):
-            plan = self._plan(trigger, initial_tokens, portion)
+        available = self._budget.limit - initial_tokens
+        for _ in range(_MAX_RACES):
+            if snapshot is None:
+                snapshot = self._store.snapshot(*self._session, tokens_reached(available, self._count))
+            plan = self._plan(trigger, snapshot, available, portion)
             if plan is None:
-                return Compaction()
-            waiting = self._waits(trigger, plan)
+                return Outcome(Compaction(), snapshot)
+            waiting = self._backoff(trigger, plan)
             if waiting is not None:
-                return waiting
+                return Outcome(waiting, snapshot)
             try:
                 outcome = self._carry_out(trigger, plan)
             except ContextOverflowError as error:
-                # Too much at once for the model that summarises: less, as long as it can be less.
-                size = sum(map(self._count, plan.goes))
-                if len(plan.goes) == 1 or portion < 2:
-                    return self._failed(trigger, plan.snapshot, error)
+                # Too much at once for the model that summarises: try with half of it, while there is more than one.
+                size = sum(map(self._count, plan.leaving))
+                if len(plan.leaving) == 1 or portion < 2:
+                    return Outcome(self._failed(trigger, snapshot, error), snapshot)
                 portion = min(portion, size) // 2
                 continue
             except _SummarizerError as error:
-                return self._failed(trigger, plan.snapshot, error.cause)
+                return Outcome(self._failed(trigger, snapshot, error.cause), snapshot)
             if outcome is not None:
                 return outcome
-        return Compaction(trouble="other processes are compacting this session")
+            # Another process was faster: read again.
+            snapshot = None
+        return Outcome(Compaction(trouble="other processes are compacting this session"))
 
     # --- choosing -------------------------------------------------------------------------------------------------
 
-    def _plan(self, trigger: str, initial_tokens: int, portion: int) -> _Plan | None:
-        room = self._budget.limit - initial_tokens
-        snapshot = self._store.snapshot(*self._place, until(room, self._count))
-        known = [one for one in snapshot.recent if not one.is_system]
-        prompts = sum(map(self._count, snapshot.prompts)) + sum(
-            self._count(one) for one in snapshot.recent if one.is_system
-        )
-        said = sum(map(self._count, known))
-        keep = room - self._budget.reserve - prompts - self._budget.longest_summary - self._summary_tokens("")
-        if trigger in {"explicit", "overflow"} or self._summary_is_too_long(snapshot):
-            keep = min(keep, said // 2)
+    def _plan(self, trigger: str, snapshot: Snapshot, available: int, portion: int) -> _Plan | None:
+        said = [one for one in snapshot.recent if not one.is_system]
         if trigger == "soft":
-            goes = oldest(known, tokens=self._budget.reserve, count=self._count) if snapshot.complete else []
-            return _made(snapshot, goes, snapshot.recent)
+            due = oldest_groups(said, tokens=self._budget.reserve, count=self._count) if snapshot.complete else []
+            return _Plan(snapshot, due, snapshot.recent, complete=True) if due else None
+        keep = self._tokens_to_keep(trigger, snapshot, available)
         if snapshot.complete:
-            goes = leaving(known, keep=keep, portion=portion, count=self._count)
-            return _made(snapshot, goes, snapshot.recent)
+            due = choose_leaving(said, keep=keep, portion=portion, count=self._count)
+            return _Plan(snapshot, due, snapshot.recent, complete=True) if due else None
         while True:
-            head, whole = self._store.following(
-                *self._place,
+            head, complete = self._store.following(
+                *self._session,
                 after=snapshot.pointer,
                 before=snapshot.recent[0].position,
-                enough=until(portion, self._count),
+                stop_at=tokens_reached(portion, self._count),
             )
-            if whole:
-                together = [*head, *snapshot.recent]
-                goes = leaving(together, keep=keep, portion=portion, count=self._count)
-                return _made(snapshot, goes, together)
-            goes = first_portion(head, portion=portion, count=self._count)
-            if goes:
-                return _made(snapshot, goes, head)
-            # One group is larger than the portion: read on until its end is seen.
+            if complete:
+                known = [*head, *snapshot.recent]
+                due = choose_leaving(known, keep=keep, portion=portion, count=self._count)
+                return _Plan(snapshot, due, known, complete=True) if due else None
+            due = first_portion(head, portion=portion, count=self._count)
+            if due:
+                return _Plan(snapshot, due, head, complete=False)
+            # One group is larger than the portion: read on until its end is known.
             portion *= 2
 
-    def _summary_is_too_long(self, snapshot: Snapshot) -> bool:
-        """Whether the summary was made for a larger limit: then something has to leave, so that a shorter is made."""
-        if snapshot.summary is None:
-            return False
-        longest = self._budget.longest_summary + self._summary_tokens("")
-        return self._summary_tokens(snapshot.summary) > longest
+    def _tokens_to_keep(self, trigger: str, snapshot: Snapshot, available: int) -> int:
+        """How many tokens of messages may stay in the window."""
+        prompts = [*snapshot.prompts, *(one for one in snapshot.recent if one.is_system)]
+        summary = self._budget.max_summary + self._summary_tokens("")
+        keep = available - self._budget.reserve - sum(map(self._count, prompts)) - summary
+        # A summary that was made for a larger limit is too long for this one: something leaves, so that a shorter
+        # one is made.
+        too_long = snapshot.summary is not None and self._summary_tokens(snapshot.summary) > summary
+        if trigger in {"explicit", "overflow"} or too_long:
+            keep = min(keep, sum(self._count(one) for one in snapshot.recent if not one.is_system) // 2)
+        return keep
 
-    def _waits(self, trigger: str, plan: _Plan) -> Compaction | None:
-        """After a failure nothing is tried before its time, unless somebody asks for it."""
+    def _backoff(self, trigger: str, plan: _Plan) -> Compaction | None:
+        """After a failure nothing is tried before its time, unless the caller asks for it."""
         if trigger in {"explicit", "overflow"}:
             return None
-        last = self._store.last_attempt(*self._place, plan.snapshot.epoch.epoch)
+        last = self._store.last_attempt(*self._session, plan.snapshot.epoch.epoch)
         if last is None or last.next_attempt_at is None or last.next_attempt_at <= self._now():
             return None
         return Compaction(trouble=last.reason, next_attempt_at=last.next_attempt_at)
 
     # --- doing ----------------------------------------------------------------------------------------------------
 
-    def _carry_out(self, trigger: str, plan: _Plan) -> Compaction | None:
-        """`None` when somebody else was quicker and everything has to be looked at again."""
+    def _carry_out(self, trigger: str, plan: _Plan) -> Outcome | None:
+        """`None` when another process was faster and everything has to be read again."""
         snapshot = plan.snapshot
-        flushed_to = max(self._store.flushed_to(*self._place, snapshot.epoch), snapshot.epoch.first_position - 1)
+        flushed_to = max(self._store.flushed_to(*self._session, snapshot.epoch), snapshot.epoch.first_position - 1)
         if trigger == "soft" and flushed_to > snapshot.pointer:
-            return Compaction()
+            return Outcome(Compaction())
         candidates = 0
-        unseen = [one for one in plan.goes if one.position > flushed_to]
-        if unseen:
-            found = self._candidates(snapshot, unseen)
-            made_by = self._maker.made_by
+        unflushed = [one for one in plan.leaving if one.position > flushed_to]
+        if unflushed:
+            found = self._candidates(snapshot, unflushed)
+            made_by = self._summarizer.made_by
             span = plan.span(flushed_to)
-            if not self._store.add_flush(*self._place, span, found, trigger=trigger, made_by=made_by):
+            if not self._store.add_flush(*self._session, span, found, trigger=trigger, made_by=made_by):
                 return None
             candidates = len(found)
         if trigger == "soft":
-            return Compaction(candidates=candidates)
+            return Outcome(Compaction(candidates=candidates))
         summary = self._summary(plan)
         if not self._store.add_summary(summary, plan.span(snapshot.pointer), trigger=trigger):
             return None
-        return Compaction(compacted=True, messages=len(plan.goes), candidates=candidates, summary=summary)
+        done = Compaction(compacted=True, messages=len(plan.leaving), candidates=candidates, summary=summary)
+        return Outcome(done, plan.snapshot_after(summary))
 
-    def _candidates(self, snapshot: Snapshot, unseen: Sequence[StoredMessage]) -> list[Candidate]:
-        proposals: list[Proposal] = _asked(lambda: self._maker.propose(unseen))
-        scope, session_id = self._place
+    def _candidates(self, snapshot: Snapshot, unflushed: Sequence[StoredMessage]) -> list[Candidate]:
+        proposals: list[Proposal] = _call_summarizer(lambda: self._summarizer.propose(unflushed))
+        scope, session_id = self._session
         now = self._now()
         # The same sentence twice in a stretch is one candidate.
         distinct = {(proposal.kind, proposal.content): proposal for proposal in reversed(proposals)}
@@ -215,33 +244,16 @@ class Compactor:
                 last_message_id=proposal.last.id,
                 first_position=proposal.first.position,
                 last_position=proposal.last.position,
-                made_by=self._maker.made_by,
+                made_by=self._summarizer.made_by,
                 created_at=now,
             )
             for proposal in reversed(distinct.values())
         ]
 
     def _summary(self, plan: _Plan) -> Summary:
-        snapshot, budget = plan.snapshot, self._budget
-        previous = snapshot.summary.content if snapshot.summary is not None else None
-        text = _asked(lambda: self._maker.summarize(previous, plan.goes, max_tokens=budget.summary))
-        if not isinstance(text, str) or not text.strip():
-            raise _SummarizerError(
-                ModelReplyError("the summary that was made is empty; nothing was changed", reason="empty")
-            )
-        content = text.replace("\x00", " ").encode("utf-8", "replace").decode("utf-8").strip()
-        # Counting what is far too long would take long as well.
-        size = len(content) if len(content) > 50 * budget.longest_summary else self._summary_tokens(content)
-        size -= self._summary_tokens("")
-        if size > budget.longest_summary:
-            raise _SummarizerError(
-                ModelReplyError(
-                    f"the summary that was made has about {size:,} tokens, and at most {budget.longest_summary:,} are "
-                    "taken; nothing was changed",
-                    reason="too long",
-                )
-            )
-        scope, session_id = self._place
+        snapshot = plan.snapshot
+        content = self._summary_text(plan)
+        scope, session_id = self._session
         return Summary(
             id=new_id(),
             scope=scope,
@@ -249,36 +261,60 @@ class Compactor:
             epoch=snapshot.epoch.epoch,
             generation=self._store.next_generation(scope, session_id, snapshot.epoch.epoch),
             first_position=snapshot.pointer + 1,
-            last_position=plan.goes[-1].position,
-            first_message_id=plan.goes[0].id,
-            last_message_id=plan.goes[-1].id,
+            last_position=plan.leaving[-1].position,
+            first_message_id=plan.leaving[0].id,
+            last_message_id=plan.leaving[-1].id,
             previous_id=snapshot.summary.id if snapshot.summary is not None else None,
             content=content,
             tokens=self._summary_tokens(content),
-            made_by=self._maker.made_by,
+            made_by=self._summarizer.made_by,
             created_at=self._now(),
         )
 
-    def _failed(self, trigger: str, snapshot: Snapshot, error: Exception) -> Compaction:
-        """Write the failure down, with the time before which nothing is tried again."""
+    def _summary_text(self, plan: _Plan) -> str:
+        snapshot, budget = plan.snapshot, self._budget
         epoch = snapshot.epoch.epoch
-        last = self._store.last_attempt(*self._place, epoch)
+        earlier = Earlier(snapshot.summary, lambda: self._store.summaries(*self._session, epoch))
+        text = _call_summarizer(
+            lambda: self._summarizer.summarize(earlier, plan.leaving, max_tokens=budget.target_summary)
+        )
+        content = storable(strip_thinking_reply(text)).strip() if isinstance(text, str) else ""
+        if not content:
+            raise _SummarizerError(
+                ModelReplyError("the summary that was made is empty; nothing was changed", reason="empty")
+            )
+        # An exact count of a text that is far too long would take long as well.
+        size = len(content) if len(content) > 50 * budget.max_summary else self._summary_tokens(content)
+        size -= self._summary_tokens("")
+        if size > budget.max_summary:
+            raise _SummarizerError(
+                ModelReplyError(
+                    f"the summary that was made has about {size:,} tokens, and at most {budget.max_summary:,} are "
+                    "taken; nothing was changed",
+                    reason="too long",
+                )
+            )
+        return content
+
+    def _failed(self, trigger: str, snapshot: Snapshot, error: Exception) -> Compaction:
+        """Record the failure, with the time before which nothing is tried again."""
+        epoch = snapshot.epoch.epoch
+        last = self._store.last_attempt(*self._session, epoch)
         number = last.attempt + 1 if last is not None else 1
-        pause = min(_FIRST_PAUSE * 2 ** min(number - 1, 20), _LONGEST_PAUSE)
+        pause = min(_MIN_BACKOFF * 2 ** min(number - 1, 20), _MAX_BACKOFF)
         if isinstance(error, ModelUnavailableError) and error.retry_after is not None:
             pause = max(pause, timedelta(seconds=error.retry_after))
-        reason = f"{type(error).__name__}: {error}"[:_LONGEST_REASON]
         now = self._now()
         attempt = Attempt(
             id=new_id(),
             trigger=trigger,
             state="failed",
-            reason=reason.replace("\x00", " ").encode("utf-8", "replace").decode("utf-8"),
+            reason=storable(f"{type(error).__name__}: {error}"[:_MAX_REASON]),
             attempt=number,
             next_attempt_at=now + pause,
             created_at=now,
         )
-        self._store.add_attempt(*self._place, epoch, attempt)
+        self._store.add_attempt(*self._session, epoch, attempt)
         # The kind of error only: its text may quote the conversation.
         _log.warning(
             "a compaction failed (%s), attempt %d; the next after %s", type(error).__name__, number, now + pause
@@ -286,37 +322,31 @@ class Compactor:
         return Compaction(trouble=attempt.reason, next_attempt_at=attempt.next_attempt_at, error=error)
 
 
-def until(tokens: int, count: Count) -> Callable[[StoredMessage], bool]:
-    """Says that there is enough when what was said has more than these tokens."""
+def tokens_reached(tokens: int, count: Count) -> Callable[[StoredMessage], bool]:
+    """A predicate that ends a read: true once the messages read so far, without prompts, have more tokens."""
     total = 0
 
-    def enough(stored: StoredMessage) -> bool:
+    def reached(stored: StoredMessage) -> bool:
         nonlocal total
         if not stored.is_system:
             total += count(stored)
         return total > tokens
 
-    return enough
+    return reached
 
 
 class _SummarizerError(Exception):
-    """The maker of summaries and candidates failed."""
+    """The summarizer failed."""
 
     def __init__(self, cause: Exception) -> None:
         super().__init__(str(cause))
         self.cause = cause
 
 
-def _made(snapshot: Snapshot, goes: list[StoredMessage], known: Sequence[StoredMessage]) -> _Plan | None:
-    if not goes:
-        return None
-    rows = [one for one in known if snapshot.pointer < one.position <= goes[-1].position]
-    return _Plan(snapshot, goes, rows)
-
-
-def _asked(ask: Callable[[], T]) -> T:
+def _call_summarizer(call: Callable[[], T]) -> T:
+    """Summarizers may belong to the caller: whatever one raises is a failure of the compaction."""
     try:
-        return ask()
+        return call()
     except ContextOverflowError:
         raise
     except Exception as error:

@@ -1,13 +1,15 @@
-"""Puts together what all chats of a memory share."""
+"""Builds what all chats of a memory share."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime
 
+from jiyi.chat.background import BackgroundCompactions
 from jiyi.chat.model_summarizer import ModelSummarizer
 from jiyi.chat.rule_summarizer import RuleSummarizer
-from jiyi.chat.service import ChatDeps, SessionLocks, TokenCounts
+from jiyi.chat.service import ChatDeps
+from jiyi.chat.session_window import SessionLocks, TokenCounts, WindowDeps
 from jiyi.chat.summarizers import Summarizer
 from jiyi.chat.window import Budget
 from jiyi.model import clock
@@ -23,20 +25,23 @@ def chat_deps(
     recallable: bool,
     now: Callable[[], datetime] = clock.utc_now,
 ) -> ChatDeps:
-    """With a model it makes summaries and candidates, and tokens are counted as it counts them; else rules do."""
+    """The dependencies: a model, if there is one, makes summaries and candidates; otherwise rules do."""
     counter = counter_for(model.name if model is not None else None)
 
-    def maker(budget: Budget, prompt: str | None) -> Summarizer:
+    def make_summarizer(budget: Budget, prompt: str | None) -> Summarizer:
         if model is None:
             return RuleSummarizer(counter)
         return ModelSummarizer(model, counter, prompt=prompt, max_input=budget.portion)
 
     return ChatDeps(
         store=store,
-        maker=maker,
-        counts=TokenCounts(lambda message: count_message(message, counter)),
-        now=now,
+        make_summarizer=make_summarizer,
+        window=WindowDeps(
+            counts=TokenCounts(lambda message: count_message(message, counter)),
+            now=now,
+            locks=SessionLocks(),
+            background=BackgroundCompactions(),
+        ),
         actor=actor,
         recallable=recallable,
-        locks=SessionLocks(),
     )

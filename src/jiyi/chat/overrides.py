@@ -1,4 +1,4 @@
-"""A chat with the caller's own summaries and the caller's own count of tokens."""
+"""A chat with the caller's own summarizer and the caller's own count of tokens."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from jiyi.chat.rule_summarizer import RuleSummarizer
-from jiyi.chat.service import ChatDeps, TokenCounts
-from jiyi.chat.summarizers import Summarizer
+from jiyi.chat.service import ChatDeps
+from jiyi.chat.session_window import TokenCounts
+from jiyi.chat.summarizers import Earlier, Summarizer
 from jiyi.chat.window import Budget
 from jiyi.errors import InvalidInputError
 from jiyi.model.chat import StoredMessage
@@ -20,29 +21,30 @@ SummarizeFunction: TypeAlias = Callable[[str | None, Sequence[Message], int], st
 """From the summary before, the messages that leave the window and the most tokens, to the next summary."""
 
 
-def own_parts(
-    parts: ChatDeps, summarizer: SummarizeFunction | None, count_tokens: Callable[[str], int] | None
+def with_overrides(
+    deps: ChatDeps, summarizer: SummarizeFunction | None, count_tokens: Callable[[str], int] | None
 ) -> ChatDeps:
-    """The parts of a chat, with what the caller brings in the place of ours."""
+    """The dependencies of a chat, with what the caller gives in place of ours."""
     for name, given in (("summarizer", summarizer), ("count_tokens", count_tokens)):
         if given is not None and not callable(given):
             raise InvalidInputError(f"{name} must be a function, not {type(given).__name__}")
-    counter = counter_for(None) if count_tokens is None else _CallerCounter(count_tokens)
+    counter = counter_for(None) if count_tokens is None else CallerCounter(count_tokens)
     if count_tokens is not None:
-        parts = replace(parts, counts=TokenCounts(lambda message: count_message(message, counter)))
+        counts = TokenCounts(lambda message: count_message(message, counter))
+        deps = replace(deps, window=replace(deps.window, counts=counts))
     if summarizer is None:
-        return parts
+        return deps
 
-    def maker(_budget: Budget, _prompt: str | None) -> Summarizer:
-        return _CallerSummarizer(counter, summarizer)
+    def make_summarizer(_budget: Budget, _prompt: str | None) -> Summarizer:
+        return CallerSummarizer(counter, summarizer)
 
-    return replace(parts, maker=maker)
+    return replace(deps, make_summarizer=make_summarizer)
 
 
-class _CallerCounter:
-    """Counts tokens as the caller says."""
+class CallerCounter:
+    """Counts tokens with a function of the caller."""
 
-    name = "the caller's"
+    name = "caller"
 
     def __init__(self, count: Callable[[str], int]) -> None:
         self._count = count
@@ -52,7 +54,7 @@ class _CallerCounter:
         return self._count(text)
 
 
-class _CallerSummarizer(RuleSummarizer):
+class CallerSummarizer(RuleSummarizer):
     """Summaries by the caller, candidates by rules."""
 
     def __init__(self, counter: TokenCounter, summarizer: SummarizeFunction) -> None:
@@ -64,6 +66,6 @@ class _CallerSummarizer(RuleSummarizer):
         """What the caller calls it."""
         return str(getattr(self._summarizer, "name", "caller"))
 
-    def summarize(self, previous: str | None, messages: Sequence[StoredMessage], *, max_tokens: int) -> str:
+    def summarize(self, earlier: Earlier, messages: Sequence[StoredMessage], *, max_tokens: int) -> str:
         """The caller's summary."""
-        return self._summarizer(previous, [stored.message for stored in messages], max_tokens)
+        return self._summarizer(earlier.text, [stored.message for stored in messages], max_tokens)

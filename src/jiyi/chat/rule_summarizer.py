@@ -1,38 +1,43 @@
-"""Summaries and candidates by rules: no model, no network, and no sentence that was not said."""
+"""Summaries and candidates by rules: no model, no network, and only sentences that were said."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from jiyi.chat.summarizers import Proposal, readable
-from jiyi.model.chat import RULES, StoredMessage
+from jiyi.chat.summarizers import Earlier, Proposal, spoken_text, transcript_text
+from jiyi.model.chat import RULES, StoredMessage, Summary
 from jiyi.ports import TokenCounter
 from jiyi.text import detect_language
 from jiyi.text.cues import find_statements
-from jiyi.text.extractive import summarize
+from jiyi.text.extractive import summarize_conversation
 
 _SPEAKERS = ("user", "assistant")
-_NOTHING_SAID = {"zh": "（没有文字的消息）", "en": "(messages without words)"}
+_NO_WORDS = {"zh": "（没有文字的消息）", "en": "(messages without words)"}
 
 
 class RuleSummarizer:
-    """Extracts; never invents."""
+    """Extracts sentences from the conversation."""
 
     made_by = RULES
 
     def __init__(self, counter: TokenCounter) -> None:
         self._counter = counter
 
-    def summarize(self, previous: str | None, messages: Sequence[StoredMessage], *, max_tokens: int) -> str:
-        """Sentences of the messages and of the summary before, in their order."""
-        texts = [text for text in (readable(one.message) for one in messages) if text]
+    def summarize(self, earlier: Earlier, messages: Sequence[StoredMessage], *, max_tokens: int) -> str:
+        """Sentences of the messages and of the previous summary, in their order, from all of the conversation."""
+        texts = [(text, float(one.position)) for one in messages if (text := transcript_text(one.message))]
         if not texts:
-            return previous or _NOTHING_SAID[detect_language(previous or "")]
-        made = summarize(texts, max_tokens=max_tokens, counter=self._counter, previous=previous)
-        return made or previous or _NOTHING_SAID[detect_language("\n".join(texts))]
+            return earlier.text or _NO_WORDS[detect_language("")]
+        summaries = earlier.all()
+        first = summaries[0].first_position if summaries else messages[0].position
+        length = max(messages[-1].position - first, 1)
+        lines = _lines(earlier.text or "", summaries)
+        placed = [(text, (position - first) / length) for text, position in (*lines, *texts)]
+        made = summarize_conversation(placed, max_tokens=max_tokens, counter=self._counter)
+        return made or earlier.text or _NO_WORDS[detect_language("\n".join(text for text, _ in texts))]
 
     def propose(self, messages: Sequence[StoredMessage]) -> list[Proposal]:
-        """Statements that cue phrases of both languages point at."""
+        """Statements that are found by cue phrases of both languages."""
         return [
             Proposal(
                 statement.content,
@@ -44,6 +49,19 @@ class RuleSummarizer:
                 statement.importance,
             )
             for one in messages
-            if one.message.role in _SPEAKERS and one.message.text.strip()
-            for statement in find_statements(one.message.text, speaker=one.message.role)
+            if one.message.role in _SPEAKERS
+            for statement in find_statements(spoken_text(one.message), speaker=one.message.role)
         ]
+
+
+def _lines(previous: str, summaries: Sequence[Summary]) -> list[tuple[str, float]]:
+    """The lines of the previous summary, each with the position around which it was said.
+
+    A line was said in the stretch of the first summary that has it.
+    """
+    positions: dict[str, float] = {}
+    for summary in summaries:
+        middle = (summary.first_position + summary.last_position) / 2
+        for line in summary.content.splitlines():
+            positions.setdefault(line, middle)
+    return [(line, positions.get(line, 0.0)) for line in previous.splitlines() if line.strip()]

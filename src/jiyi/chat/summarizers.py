@@ -1,19 +1,21 @@
-"""What a compaction asks for: a summary, and what is worth keeping. Made by rules or by a model; never by both."""
+"""What a compaction needs: a summary, and candidates. Both come from rules, from a model, or from the caller."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from jiyi.chat.groups import calls_of
-from jiyi.model.chat import StoredMessage
+from jiyi.chat.groups import tool_call_ids
+from jiyi.model.chat import StoredMessage, Summary
 from jiyi.model.message import Message
+from jiyi.model.storable import storable
+from jiyi.model.thinking import strip_thinking
 
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """Something worth keeping, and the messages in which it was said."""
+    """A statement worth keeping, and the messages in which it was said."""
 
     content: str
     kind: str
@@ -24,16 +26,33 @@ class Proposal:
     importance: float | None = None
 
 
+class Earlier:
+    """The summaries so far."""
+
+    def __init__(self, last: Summary | None = None, read_all: Callable[[], Sequence[Summary]] = lambda: ()) -> None:
+        self.last = last
+        self._read_all = read_all
+
+    @property
+    def text(self) -> str | None:
+        """The summary in force, which contains the others."""
+        return self.last.content if self.last is not None else None
+
+    def all(self) -> Sequence[Summary]:
+        """All of them, oldest first; they are read only when this is called."""
+        return self._read_all() if self.last is not None else ()
+
+
 class Summarizer(Protocol):
-    """Makes both products of a compaction. May be slow, and may fail with any error."""
+    """Makes both products of a compaction. May be slow, and may raise any error."""
 
     @property
     def made_by(self) -> str:
-        """What is written down as the maker: `rules`, or the name of a model."""
+        """What is recorded as the maker: `rules`, or the name of a model."""
         ...
 
-    def summarize(self, previous: str | None, messages: Sequence[StoredMessage], *, max_tokens: int) -> str:
-        """A summary of the messages that takes up the summary of what came before them."""
+    def summarize(self, earlier: Earlier, messages: Sequence[StoredMessage], *, max_tokens: int) -> str:
+        """A summary of the messages and of the last earlier summary together."""
         ...
 
     def propose(self, messages: Sequence[StoredMessage]) -> list[Proposal]:
@@ -41,13 +60,22 @@ class Summarizer(Protocol):
         ...
 
 
-def readable(message: Message) -> str:
-    """All that a message says: its words, and the calls it makes."""
-    parts = [message.text] if message.text.strip() else []
+def transcript_text(message: Message) -> str:
+    """What a message says, as summarizers read it: its words without reasoning, and its tool calls."""
+    lines = [said] if (said := spoken_text(message)).strip() else []
     for call in message.tool_calls or ():
         function = call.get("function") if isinstance(call, dict) else None
         if isinstance(function, dict):
-            parts.append(f"{function.get('name', '?')}({function.get('arguments', '')})")
-    if not parts and calls_of(message):
-        parts.append("tool call")
-    return "\n".join(parts).replace("\x00", " ").encode("utf-8", "replace").decode("utf-8").strip()
+            lines.append(f"{function.get('name', '?')}({function.get('arguments', '')})")
+    if message.item_type == "function_call":
+        lines.append(f"{message.name or '?'}({message.extra.get('arguments', '')})")
+    elif message.item_type == "function_call_output":
+        lines.append(str(message.extra.get("output", "")))
+    if not lines and tool_call_ids(message):
+        lines.append("tool call")
+    return storable("\n".join(lines)).strip()
+
+
+def spoken_text(message: Message) -> str:
+    """The words of a message; those of an assistant without the reasoning that models write in tags."""
+    return strip_thinking(message.text) if message.role == "assistant" else message.text

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
-from jiyi.chat.groups import groups, without_call
+from jiyi.chat.groups import RESULT_ROLES, groups, orphaned_results
 from jiyi.errors import InvalidInputError
-from jiyi.model.chat import Snapshot, StoredMessage, Summary
+from jiyi.model.chat import Backlog, Snapshot, StoredMessage, Summary
 from jiyi.model.limits import check_whole
 from jiyi.model.message import Message
+from jiyi.model.message_formats import to_anthropic, to_openai
 
 Count: TypeAlias = Callable[[StoredMessage], int]
 
-_LONGEST_SUMMARY = 2_000
-_SHORTEST_SUMMARY = 24
+_MAX_SUMMARY = 2_000
+_MIN_SUMMARY = 24
+_MIN_PORTION = 4_000
+_ANSWER_ROLES = ("assistant", *RESULT_ROLES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,22 +30,25 @@ class Budget:
     reserve: int
     """A compaction leaves these free, so that the next one is not due at once."""
     soft: int
-    """From here on what will leave next is looked through, before it has to."""
+    """From here on, the messages that will leave next are searched for candidates early."""
 
     @property
-    def summary(self) -> int:
+    def target_summary(self) -> int:
         """How long a summary is asked to be."""
-        return max(_SHORTEST_SUMMARY, min(_LONGEST_SUMMARY, self.limit // 6))
+        return max(_MIN_SUMMARY, min(_MAX_SUMMARY, self.limit // 6))
 
     @property
-    def longest_summary(self) -> int:
-        """A longer one is refused. Models count differently, and overshoot a little."""
-        return 2 * self.summary
+    def max_summary(self) -> int:
+        """A longer summary is refused. Twice the target: models count differently, and overshoot a little."""
+        return 2 * self.target_summary
 
     @property
     def portion(self) -> int:
-        """How much is summarised at once: it must fit into the model that summarises."""
-        return max(self.limit // 2, 1)
+        """How many tokens are summarised at once: they must fit into the model that summarises.
+
+        A small window does not mean a small model, and many small portions would take long.
+        """
+        return max(self.limit // 2, _MIN_PORTION)
 
 
 def make_budget(token_limit: object, soft_threshold: object, reserve: object) -> Budget:
@@ -76,6 +82,7 @@ class ChatWindow(list[Message]):
         over_limit: bool = False,
         compacted: bool = False,
         trouble: str | None = None,
+        pending: Backlog | None = None,
     ) -> None:
         super().__init__(messages)
         self.summary = summary
@@ -84,91 +91,103 @@ class ChatWindow(list[Message]):
         """All of it together, the summary included."""
         self.token_limit = token_limit
         self.left_out = left_out
-        """How many messages are missing in this answer only, because no summary stands for them yet."""
+        """How many messages are missing from this answer only, because no summary covers them yet."""
         self.over_limit = over_limit
         """The newest message with the prompts is larger than the limit by itself, and is shown nevertheless."""
         self.compacted = compacted
         """Whether this call has moved messages under a summary."""
         self.trouble = trouble
         """Why a compaction that was due has not happened, in words."""
+        self.pending = pending
+        """What is missing in this answer because it is not summarised yet, and how far that work is; or `None`."""
+
+    def to_openai(self) -> list[dict[str, Any]]:
+        """The messages for `client.chat.completions.create(messages=…)` of OpenAI and compatible servers."""
+        return to_openai(self)
+
+    def to_anthropic(self) -> dict[str, Any]:
+        """The arguments `system` and `messages` for `client.messages.create(…)` of Anthropic."""
+        return to_anthropic(self)
 
 
 @dataclass(frozen=True, slots=True)
-class Fit:
+class WindowChoice:
     """Which messages are shown."""
 
     messages: tuple[StoredMessage, ...]
-    """In order, prompts that stand before them first."""
+    """In the order of the conversation, prompts included."""
     with_summary: bool
     tokens: int
     left_out: int
-    """How many of the messages at hand are not shown."""
+    """How many messages of the snapshot are not shown."""
     over_limit: bool
 
 
-def fit(snapshot: Snapshot, *, room: int, summary_tokens: int, count: Count) -> Fit:
-    """The most that fits into `room`: prompts and the newest group always, the summary next, then older groups."""
+def choose_window(snapshot: Snapshot, *, available: int, summary_tokens: int, count: Count) -> WindowChoice:
+    """The most that fits into `available` tokens: prompts and the newest group always, the summary, older groups."""
     prompts = [*snapshot.prompts, *(one for one in snapshot.recent if one.is_system)]
-    said = _whole_groups(snapshot)
+    said = _without_orphans(snapshot)
     missing = sum(not one.is_system for one in snapshot.recent) - len(said)
-    together = groups(said)
+    grouped = groups(said)
     used = sum(map(count, prompts))
     shown: list[list[StoredMessage]] = []
-    if together:
-        shown.append(together[-1])
-        used += sum(map(count, together[-1]))
-    over = used > room
-    with_summary = snapshot.summary is not None and used + summary_tokens <= room
+    if grouped:
+        shown.append(grouped[-1])
+        used += sum(map(count, grouped[-1]))
+    over_limit = used > available
+    with_summary = snapshot.summary is not None and used + summary_tokens <= available
     used += summary_tokens if with_summary else 0
-    for group in reversed(together[:-1]):
+    for group in reversed(grouped[:-1]):
         size = sum(map(count, group))
-        if used + size > room:
+        if used + size > available:
             break
         used += size
         shown.append(group)
     kept = [one for group in shown for one in group]
     messages = sorted([*prompts, *kept], key=lambda one: one.position)
-    return Fit(tuple(messages), with_summary, used, missing + len(said) - len(kept), over)
+    return WindowChoice(tuple(messages), with_summary, used, missing + len(said) - len(kept), over_limit)
 
 
-def _whole_groups(snapshot: Snapshot) -> list[StoredMessage]:
-    """What was said, without results whose call is not shown: no model accepts one without the other."""
+def _without_orphans(snapshot: Snapshot) -> list[StoredMessage]:
+    """The messages without tool results whose call is not shown: no model accepts one without the other."""
     said = [one for one in snapshot.recent if not one.is_system]
     if snapshot.complete and snapshot.summary is None:
         return said
-    orphans = without_call(said)
+    orphans = orphaned_results(said)
     # The newest message is shown whatever it is.
     return [one for one in said if one.position not in orphans or one is said[-1]]
 
 
-def leaving(messages: Sequence[StoredMessage], *, keep: int, portion: int, count: Count) -> list[StoredMessage]:
-    """What goes first when at most `keep` tokens of these messages (all that are there) may stay.
+def choose_leaving(messages: Sequence[StoredMessage], *, keep: int, portion: int, count: Count) -> list[StoredMessage]:
+    """What leaves first when at most `keep` tokens of these messages (all that are there) may stay.
 
     Oldest first, whole groups, never the newest group, never prompts; at most a portion at once, but one group at
-    least.
+    least. What stays does not begin with an answer, if that is possible: models expect a user's message first.
     """
-    together = groups([one for one in messages if not one.is_system])
-    stays = 0
-    split = max(len(together) - 1, 0)
-    if together:
-        stays = sum(map(count, together[-1]))
+    grouped = groups([one for one in messages if not one.is_system])
+    kept = 0
+    split = max(len(grouped) - 1, 0)
+    if grouped:
+        kept = sum(map(count, grouped[-1]))
     while split > 0:
-        size = sum(map(count, together[split - 1]))
-        if stays + size > keep:
+        size = sum(map(count, grouped[split - 1]))
+        if kept + size > keep:
             break
-        stays += size
+        kept += size
         split -= 1
-    return _portion(together[:split], portion, count)
+    while 0 < split < len(grouped) - 1 and _is_answer(grouped[split]):
+        split += 1
+    return _first_groups(grouped[:split], portion, count)
 
 
 def first_portion(messages: Sequence[StoredMessage], *, portion: int, count: Count) -> list[StoredMessage]:
-    """The same for the beginning of a stretch whose end was not read: its last group may be incomplete."""
-    together = groups([one for one in messages if not one.is_system])
-    return _portion(together[:-1], portion, count)
+    """The same for the beginning of a stretch that was not read to its end: the last group may be incomplete."""
+    grouped = groups([one for one in messages if not one.is_system])
+    return _first_groups(grouped[:-1], portion, count)
 
 
-def oldest(messages: Sequence[StoredMessage], *, tokens: int, count: Count) -> list[StoredMessage]:
-    """Whole groups from the oldest on until these tokens are reached, but for the newest group."""
+def oldest_groups(messages: Sequence[StoredMessage], *, tokens: int, count: Count) -> list[StoredMessage]:
+    """Whole groups from the oldest on until these tokens are reached, without the newest group."""
     found: list[StoredMessage] = []
     size = 0
     for group in groups([one for one in messages if not one.is_system])[:-1]:
@@ -179,12 +198,18 @@ def oldest(messages: Sequence[StoredMessage], *, tokens: int, count: Count) -> l
     return found
 
 
-def _portion(together: Sequence[list[StoredMessage]], portion: int, count: Count) -> list[StoredMessage]:
-    found: list[StoredMessage] = []
-    size = 0
-    for group in together:
+def _first_groups(grouped: Sequence[list[StoredMessage]], portion: int, count: Count) -> list[StoredMessage]:
+    taken = size = 0
+    for group in grouped:
         size += sum(map(count, group))
-        if found and size > portion:
+        if taken and size > portion:
             break
-        found += group
-    return found
+        taken += 1
+    aligned = taken
+    while 1 < aligned < len(grouped) and _is_answer(grouped[aligned]):
+        aligned -= 1
+    return [one for group in grouped[:aligned] for one in group]
+
+
+def _is_answer(group: Sequence[StoredMessage]) -> bool:
+    return group[0].message.role in _ANSWER_ROLES

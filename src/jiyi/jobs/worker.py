@@ -123,6 +123,8 @@ class JobWorker(BackgroundThread):
         self._store = store
         self._runner = runner
         self.last_error: str | None = None
+        self.when_idle: Callable[[], None] | None = None
+        """Called in the thread whenever no job is due any more."""
 
     def _run(self) -> None:
         while not self._stop.is_set():
@@ -131,6 +133,8 @@ class JobWorker(BackgroundThread):
             while not self._stop.is_set():
                 try:
                     if not self._runner.run_one():
+                        if self.when_idle is not None:
+                            self.when_idle()
                         break
                     self.last_error = None
                 except StorageError as error:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, tzinfo
-from typing import Any, Literal, Protocol, TypeVar, overload
+from typing import Any, Literal, overload
 
 from jiyi.errors import InvalidInputError
+from jiyi.execution import Run
 from jiyi.longterm.conflicts import Conflict, Replaced, Winner
 from jiyi.longterm.context import build_context
 from jiyi.longterm.dependencies import LongtermDeps
@@ -28,21 +29,12 @@ from jiyi.model.forgetting_curve import (
 from jiyi.model.job import JobDraft
 from jiyi.model.limits import Limits, check_whole
 from jiyi.model.message import Message
+from jiyi.model.relevance import MIN_RELEVANCE
 from jiyi.model.scope import check_scope
 from jiyi.model.scoring import DECAY_RATE, final_weights
 
-R = TypeVar("R")
-
 MAX_ROUND_BYTES = 8 << 20
 CONTEXT_TOKENS = 1_000
-
-
-class Run(Protocol):
-    """Runs blocking work on a thread."""
-
-    def __call__(self, function: Callable[..., R], /, *args: Any, **kwargs: Any) -> Awaitable[R]:
-        """Call it and wait for the result."""
-        ...
 
 
 class Longterm:
@@ -50,8 +42,6 @@ class Longterm:
 
     `user_id` is a scope: a user reads their own memories and the public ones, and writes only to their own.
     """
-
-    asynchronous = True
 
     def __init__(
         self,
@@ -131,13 +121,16 @@ class Longterm:
         *,
         domains: Iterable[str] | None = None,
         as_of: datetime | None = None,
+        fused: bool = False,
         touch: bool = True,
     ) -> Recollections:
         """The memories that answer best, by α·relevance + β·decay + γ·importance, from all conversations of the user.
 
-        Each has `content`, `importance_score`, `final_score` and `score_parts`. Without `domains` the router says where
-        to look. The time of access of those that the question is about is noted; what was really used is told with
-        `feedback`. With `as_of` the answer is what stood at that time. Then, and without `touch`, nothing is noted.
+        Relevance is the cosine of question and memory in [0, 1], and `top_k_semantic` is how many the vector search
+        returns; with `fused` it is the relevance of `recall`, by words, meaning and neighbours. Each memory has
+        `content`, `importance_score`, `similarity`, `final_score` and `score_parts`. Without `domains` the router says
+        where to look. The time of access of those that the question is about is noted; what was really used is told
+        with `feedback`. With `as_of` the answer is what stood at that time. Then, or without `touch`, nothing is noted.
         """
         limits = self._limits
         hits = await self._run(
@@ -149,6 +142,7 @@ class Longterm:
             limit=check_whole(top_k_final, "top_k_final", 1, limits.max_results),
             domains=None if domains is None else check_domains(domains if isinstance(domains, str) else list(domains)),
             as_of=None if as_of is None else clock.require_aware(as_of, "as_of"),
+            fused=bool(fused),
         )
         if hits and as_of is None and touch:
             # The answer does not wait for the disk; whatever is asked next does.
@@ -167,7 +161,8 @@ class Longterm:
     ) -> str:
         """The block 【长期记忆】 for a prompt, fenced, attributed, inside the budget; empty when there is nothing."""
         budget = check_whole(token_budget, "token_budget", 1, 1 << 30)
-        hits = await self.retrieve_relevant_memories(user_id, query, top_k_final=top_k_final)
+        found = await self.retrieve_relevant_memories(user_id, query, top_k_final=top_k_final)
+        hits = [hit for hit in found if (hit.relevance_score or 0.0) >= MIN_RELEVANCE]
         return await self._run(
             build_context,
             hits,
@@ -234,7 +229,9 @@ class Longterm:
         self._written()
         return forgotten
 
-    async def restore(self, user_id: str, memories: str | Iterable[Any] | None = None) -> list[MemoryEntry]:
+    async def restore(
+        self, user_id: str, memories: str | MemoryEntry | Iterable[Any] | None = None
+    ) -> list[MemoryEntry]:
         """Bring back memories that were forgotten or corrected, by id, key or entry; returns those brought back.
 
         Without names: all that the curve has taken.
@@ -325,7 +322,7 @@ def _check_round(
     return scope, session, messages
 
 
-def _names(memories: str | Iterable[Any]) -> list[str]:
+def _names(memories: str | MemoryEntry | Iterable[Any]) -> list[str]:
     """Ids or keys of memories that were given as such or as entries."""
     given = [memories] if isinstance(memories, str | MemoryEntry) else memories
     if not isinstance(given, Iterable):

@@ -74,8 +74,9 @@ class Retriever:
         limit: int,
         domains: tuple[str, ...] | None = None,
         as_of: datetime | None = None,
+        fused: bool = False,
     ) -> Recollections:
-        """The memories that answer best."""
+        """The memories that answer best; relevance is the cosine, or with `fused` that of `AgentMemory.recall`."""
         engine = self._deps.engine
         if engine is None:
             # Before a model is asked where to look.
@@ -86,9 +87,9 @@ class Retriever:
         notes = [where.note] if where.note else []
         if where.skips:
             return Recollections(domains=where.domains, routed_by=where.by, notes=(*notes, _SKIPPED))
-        hits = self._search(engine, scope, query, weights, candidates, limit, where.filter, as_of)
+        hits = self._search(engine, scope, query, weights, candidates, limit, where.filter, as_of, fused=fused)
         if not hits and where.filter and where.by != "caller":
-            hits = self._search(engine, scope, query, weights, candidates, limit, (), as_of)
+            hits = self._search(engine, scope, query, weights, candidates, limit, (), as_of, fused=fused)
             if hits:
                 notes.append(_WIDENED.format(", ".join(where.domains)))
         self._recalled.note(scope, [hit.content for hit in hits])
@@ -104,6 +105,8 @@ class Retriever:
         limit: int,
         domains: tuple[str, ...],
         as_of: datetime | None,
+        *,
+        fused: bool,
     ) -> list[MemoryEntry]:
         filters = Filters(visible_scopes(scope), without_types=(MESSAGE_TYPE,), domains=domains)
         request = Request(
@@ -114,6 +117,7 @@ class Retriever:
             weights=weights,
             candidates=candidates,
             now=as_of or self._deps.now(),
+            by_similarity=not fused,
         )
         hits = engine.answer(request)
         return (

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from jiyi.model.storable import storable
 from jiyi.text import fold, sentences
 
 LONGEST_LOOKED_AT: Final = 24_000
@@ -28,8 +29,8 @@ _STEERING: Final = re.compile(
 
 
 def readable(text: str) -> str:
-    """Without what no database takes as text: NUL and halves of characters."""
-    return text.replace("\x00", " ").encode("utf-8", "replace").decode("utf-8").strip()
+    """The text as it can be stored, without white space around it."""
+    return storable(text).strip()
 
 
 def looked_at(text: str) -> str:

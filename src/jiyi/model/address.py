@@ -1,4 +1,4 @@
-"""Addresses of databases: which are meant, and how they may be shown."""
+"""Database URLs: recognizing, checking and masking them."""
 
 from __future__ import annotations
 
@@ -7,30 +7,30 @@ from typing import Final
 from urllib.parse import urlsplit
 
 EMBEDDED: Final = "embedded"
-"""The place of a store that is a data directory."""
+"""The storage setting of a store in a data directory."""
 POSTGRES_SCHEMES: Final = ("postgresql", "postgres")
 
-# What stands between the user's name and the last @, and what a parameter of the address says.
+# The password between the user name and the last @, and the values of secret query parameters.
 _PASSWORD = re.compile(r"(:/{1,2}[^/@:\s]*):\S*@")
 _SECRET_PARAMETER = re.compile(r"([?&](?:password|passfile|sslpassword|token|secret)=)[^&#\s'\"]*", re.IGNORECASE)
 
 
-def masked(text: str) -> str:
-    """A text fit for a message: the passwords of addresses in it are not shown."""
+def mask_passwords(text: str) -> str:
+    """The text with the passwords of all URLs in it replaced by `***`."""
     return _SECRET_PARAMETER.sub(r"\1***", _PASSWORD.sub(r"\1:***@", text))
 
 
-def is_postgres(text: object) -> bool:
-    """Whether this is meant to be the address of a PostgreSQL database, right or wrong."""
+def is_postgres_url(text: object) -> bool:
+    """Whether the text has the scheme of a PostgreSQL URL. The rest may be invalid."""
     return isinstance(text, str) and text.strip().lower().startswith(tuple(f"{name}://" for name in POSTGRES_SCHEMES))
 
 
-def check_postgres(text: str) -> str:
-    """The address with the scheme `postgresql`; a ValueError that shows no password says what is wrong with it."""
+def check_postgres_url(text: str) -> str:
+    """Returns the URL with the scheme `postgresql`. Raises `ValueError`, which shows no password, if it is invalid."""
     address = text.strip()
-    if not is_postgres(address):
+    if not is_postgres_url(address):
         raise ValueError("an address such as postgresql://user@host:5432/database is needed")
-    # What a message would show of such an address could be a part of the password.
+    # Nothing of such an address is quoted in the message, because it could be a part of the password.
     if re.search(r"[\s\x00-\x1f\x7f]", address):
         raise ValueError("an address has no blanks; write a blank in a password as %20")
     rest = address.partition("://")[2]

@@ -1,10 +1,10 @@
-"""The constants of BM25. Text indexes propose with them and the scorer ranks with them."""
+"""The constants of BM25, used by the text indexes and by the scorer."""
 
 from typing import Final
 
 K1: Final = 0.9
-"""How soon a repeated term stops adding to the score."""
+"""Saturation: the smaller, the less a repeated term adds to the score."""
 B: Final = 0.75
-"""How much the length of a text counts against it."""
+"""Length normalization: 0 ignores the length of a text, 1 normalizes fully."""
 LENGTH_FLOOR: Final = 25
-"""Shorter texts count as this long: otherwise the shortest text would win."""
+"""Shorter texts are treated as this long, so that very short texts are not preferred."""

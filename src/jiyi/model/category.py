@@ -12,7 +12,7 @@ _WORD = re.compile(r"\w[\w.-]*")
 
 
 def check_word(value: object, name: str) -> str:
-    """A category, memory type or domain: one word of letters, digits, `_`, `-` and `.`, in any script."""
+    """Returns a category, memory type or domain: one word of letters, digits, `_`, `-` and `.`, in any script."""
     if not isinstance(value, str):
         raise InvalidInputError(f"{name} must be a word, not {type(value).__name__}: {value!r}")
     if len(value) > MAX_WORD_CHARACTERS or not _WORD.fullmatch(value):

@@ -1,4 +1,4 @@
-"""Values of the chat room: messages with their places, epochs, summaries, candidates, attempts and receipts."""
+"""Values of the chat room: stored messages, epochs, summaries, candidates, attempts, snapshots and receipts."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ SYSTEM_ROLES = ("system", "developer")
 """Roles of prompts: what has one is never summarised away."""
 CANDIDATE_STATES = ("new", "taken", "rejected")
 TRIGGERS = ("limit", "soft", "explicit", "overflow")
-"""What can set a compaction off: the limit is reached, the soft threshold is, a call, the model's own error."""
+"""What starts a compaction: the limit, the soft threshold, a call of `compact`, a model that refused the window."""
 RULES = "rules"
-"""What stands in `made_by` when no model was asked."""
+"""The value of `made_by` when no model was asked."""
 
 
-class _Shown:
-    """Values that can be shown as JSON."""
+class _JsonReady:
+    """Values that can be written as JSON."""
 
     __slots__ = ()
 
@@ -30,15 +30,15 @@ class _Shown:
             value = getattr(self, f.name)
             if isinstance(value, datetime):
                 value = clock.to_text(value)
-            elif isinstance(value, Message):
+            elif isinstance(value, Message | _JsonReady):
                 value = value.to_dict()
             data[f.name] = value
         return data
 
 
 @dataclass(frozen=True, slots=True)
-class StoredMessage(_Shown):
-    """A message and its place in the session."""
+class StoredMessage(_JsonReady):
+    """A message and its position in the session."""
 
     id: str
     position: int
@@ -46,6 +46,8 @@ class StoredMessage(_Shown):
     message: Message
     row: int = 0
     """The number of its row: a later one is greater, also at the same position."""
+    created_at: datetime | None = None
+    """When it was said."""
 
     @property
     def is_system(self) -> bool:
@@ -54,7 +56,7 @@ class StoredMessage(_Shown):
 
 
 @dataclass(frozen=True, slots=True)
-class Epoch(_Shown):
+class Epoch(_JsonReady):
     """What was said from one reset to the next."""
 
     epoch: int
@@ -67,7 +69,7 @@ FIRST_EPOCH = Epoch(1, 0, None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Summary(_Shown):
+class Summary(_JsonReady):
     """A summary of everything that an epoch holds up to `last_position`, but for its prompts."""
 
     id: str
@@ -77,7 +79,7 @@ class Summary(_Shown):
     generation: int
     """Grows by one with each summary of the epoch; two compactions cannot both take the same."""
     first_position: int
-    """From here on it took in messages itself; what stands before came with the summary before it."""
+    """From here on it has summarised messages itself; what is before came with the previous summary."""
     last_position: int
     first_message_id: str
     last_message_id: str
@@ -87,11 +89,11 @@ class Summary(_Shown):
     made_by: str
     created_at: datetime
     replaced_at: datetime | None = None
-    """When the conversation under it was rewritten; it stands for nothing since."""
+    """When the conversation under it was rewritten; it is no longer valid."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Candidate(_Shown):
+class Candidate(_JsonReady):
     """What a flush proposes to keep, and where it was said."""
 
     id: str
@@ -117,8 +119,8 @@ class Candidate(_Shown):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Attempt(_Shown):
-    """One try to flush and summarise."""
+class Attempt(_JsonReady):
+    """One attempt at a compaction."""
 
     id: str
     trigger: str
@@ -133,39 +135,51 @@ class Attempt(_Shown):
 
 
 @dataclass(frozen=True, slots=True)
+class Backlog(_JsonReady):
+    """Messages that no longer fit into the window and are not yet under a summary."""
+
+    messages: int
+    """How many are still to be summarised."""
+    done: int = 0
+    """How many the running work has summarised so far."""
+    running: bool = False
+    """Whether this process is summarising them in the background."""
+
+
+@dataclass(frozen=True, slots=True)
 class Snapshot:
-    """A session as one moment shows it: the newest messages, and nothing that a summary stands for."""
+    """A consistent read of a session: the summary in force and the newest messages behind it."""
 
     epoch: Epoch
     summary: Summary | None
     prompts: tuple[StoredMessage, ...]
     """System messages that stand before the recent ones."""
     recent: tuple[StoredMessage, ...]
-    """Messages that no summary stands for, oldest first."""
+    """Messages that no summary covers, oldest first."""
     complete: bool
     """Whether `recent` has all of them, and not only the newest."""
 
     @property
     def pointer(self) -> int:
-        """The last position that a summary stands for."""
+        """The last position that a summary covers."""
         return self.summary.last_position if self.summary is not None else self.epoch.first_position - 1
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Messages that are about to leave the window, and how to see that they have not changed meanwhile."""
+    """Messages that are about to leave the window; count and row number tell whether they have changed meanwhile."""
 
     epoch: int
     first_position: int
     last_position: int
     count: int
-    """How many rows stand in it, prompts included."""
+    """How many rows it has, prompts included."""
     last_row: int
     """The greatest row number in it."""
 
 
 @dataclass(frozen=True, slots=True)
-class Erased(_Shown):
+class Erased(_JsonReady):
     """A receipt: what was deleted for good."""
 
     session_id: str

@@ -1,4 +1,4 @@
-"""UTC times with microseconds, and the one text form in which they are written down."""
+"""UTC times with microseconds, and their text form in the store."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from jiyi.errors import InvalidInputError
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
-# A write uses one moment in many columns, and writing it down is a good part of making a row.
-_written: tuple[datetime, str] = (EPOCH, "1970-01-01T00:00:00.000000Z")
+# The last formatted time. One write stores the same time in many columns, and formatting is a large part of its cost.
+_last_formatted: tuple[datetime, str] = (EPOCH, "1970-01-01T00:00:00.000000Z")
 
 
 def utc_now() -> datetime:
@@ -18,7 +18,7 @@ def utc_now() -> datetime:
 
 
 def require_aware(value: object, name: str) -> datetime:
-    """Return `value` in UTC; a naive time or another type is refused, because guessing its zone skews every decay."""
+    """Returns `value` in UTC. Raises `InvalidInputError` for a naive time: a guessed zone would falsify decay."""
     if not isinstance(value, datetime):
         raise InvalidInputError(f"{name} must be a datetime, not {type(value).__name__}: {value!r}")
     if value.tzinfo is None or value.utcoffset() is None:
@@ -38,13 +38,13 @@ def microseconds(value: datetime) -> int:
 
 def to_text(value: datetime) -> str:
     """Fixed-width ISO 8601 in UTC, so that text order is time order."""
-    global _written  # noqa: PLW0603
-    last, text = _written
-    # The same object, not an equal one: in the hour that a clock runs twice, different moments are equal.
+    global _last_formatted  # noqa: PLW0603
+    last, text = _last_formatted
+    # Compare identity, not equality: in the repeated hour at the end of summer time, different moments compare equal.
     if value is not last:
         moment = value if value.tzinfo is UTC else value.astimezone(UTC)
         text = moment.isoformat(timespec="microseconds")[:26] + "Z"
-        _written = (value, text)
+        _last_formatted = (value, text)
     return text
 
 

@@ -16,16 +16,16 @@ DEFAULT_MEMORY_TYPE = "fact"
 DEFAULT_IMPORTANCE = 0.5
 TRUST_LEVELS = ("user", "agent", "tool", "import")
 MESSAGE_TYPE = "message"
-"""The memory type of what was said in conversations."""
+"""The memory type of the messages of conversations."""
 NOTE_TYPE = "note"
-"""The memory type of the pieces of note files."""
+"""The memory type of the chunks of note files."""
 
-_OF_A_HIT = frozenset({"relevance_score", "explanation", "context"})
+_HIT_FIELDS = frozenset({"relevance_score", "similarity", "confident", "explanation", "context", "other_sources"})
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where an entry came from, and how far that origin is trusted."""
+    """Where an entry came from, and the trust level of that origin."""
 
     kind: str = "stored"
     """What made it: `stored`, `message`, `note`, `reflection`, `merge`, `rules`, `import`, ..."""
@@ -60,13 +60,13 @@ class IndexCoverage:
     index: str
     answered: bool
     behind: int = 0
-    """Changes that the index had not yet taken in when it answered."""
+    """Changes that the index had not applied when it answered."""
     note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """Why a hit stands where it stands."""
+    """Why a hit has its rank."""
 
     parts: Mapping[str, float] = field(default_factory=dict)
     """Every part of the score by name."""
@@ -108,8 +108,14 @@ class MemoryEntry:
     position: int | None = None
     """Order inside the conversation."""
     source: Source = Source()
+    metadata: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    """A JSON object of the caller's own; not searched unless the setting `index_metadata` says so."""
+    namespace: tuple[str, ...] = ()
+    """Where it is filed inside its scope, the outermost part first."""
     occurred_at: datetime | None = None
     """When it happened, if that is known and is not when it was written."""
+    expires_at: datetime | None = None
+    """From this moment on it is in no answer and no list."""
     created_at: datetime
     updated_at: datetime
     last_accessed_at: datetime
@@ -117,17 +123,23 @@ class MemoryEntry:
     is_active: bool = True
     pinned: bool = False
     superseded_by: str | None = None
-    """The id of the entry that took its place, if it was corrected."""
+    """The id of the entry that replaced it, if it was corrected."""
     summarized_by: str | None = None
     """The id of the reflection that was made from it; it is found as before."""
     version: int = 1
 
     relevance_score: float | None = None
-    """On a hit: 0..1, comparable with the other hits of the same answer."""
+    """On a hit: 0..1, the probability that it answers the question; comparable between questions and stores."""
+    similarity: float | None = None
+    """On a hit: the cosine of its text and the question; `None` where meaning was not asked, or there is no vector."""
+    confident: bool | None = None
+    """On a hit: whether its relevance is high enough to rely on."""
     explanation: Explanation | None = None
     """On a hit: the parts of the score, the matched terms and what each index contributed."""
     context: tuple[MemoryEntry, ...] = ()
     """On a hit, when asked for: the entries around it in its conversation, in order."""
+    other_sources: tuple[MemoryEntry, ...] = ()
+    """On a hit: entries that say the same, such as the message that a fact was made of."""
 
     @property
     def score_parts(self) -> Mapping[str, float]:
@@ -135,11 +147,16 @@ class MemoryEntry:
         return self.explanation.parts if self.explanation is not None else {}
 
     @property
+    def matched(self) -> tuple[str, ...]:
+        """On a hit: the question's words that stand in it, stemmed; otherwise empty."""
+        return self.explanation.matched_terms if self.explanation is not None else ()
+
+    @property
     def labels(self) -> tuple[str, ...]:
         """What it is called, beside its text: its key, its tags, and of a piece of a note the titles above it."""
         titles: tuple[str, ...] = ()
         if self.memory_type == NOTE_TYPE and self.source.references:
-            # Only who has notes needs what is known about them.
+            # Imported here, because most entries are not notes.
             from jiyi.model.note import note_titles
 
             titles = note_titles(self.source.references)
@@ -147,13 +164,17 @@ class MemoryEntry:
 
     @property
     def final_score(self) -> float | None:
-        """On a hit that was weighed by α, β and γ: their sum."""
+        """On a hit that was weighted by α, β and γ: the weighted sum."""
         return self.score_parts.get("final")
 
     @property
     def domains(self) -> tuple[str, ...]:
         """Every domain it belongs to, its own first."""
         return self.more_domains if self.domain is None else (self.domain, *self.more_domains)
+
+    def has_expired(self, at: datetime) -> bool:
+        """Whether it is no longer to be seen at this moment."""
+        return self.expires_at is not None and self.expires_at <= at
 
     @property
     def event_time(self) -> datetime:
@@ -166,16 +187,39 @@ class MemoryEntry:
             raise KeyError(name)
         return getattr(self, name)
 
-    def as_hit(self, relevance_score: float, explanation: Explanation) -> MemoryEntry:
+    def as_hit(
+        self,
+        relevance_score: float,
+        explanation: Explanation,
+        *,
+        similarity: float | None = None,
+        confident: bool | None = None,
+        other_sources: tuple[MemoryEntry, ...] = (),
+    ) -> MemoryEntry:
         """This entry as an answer to a question."""
-        return replace(self, relevance_score=relevance_score, explanation=explanation)
+        return replace(
+            self,
+            relevance_score=relevance_score,
+            similarity=similarity,
+            confident=confident,
+            explanation=explanation,
+            other_sources=other_sources,
+        )
 
     def as_record(self) -> MemoryEntry:
-        """This entry without what only a hit carries."""
-        return replace(self, relevance_score=None, explanation=None, context=())
+        """This entry without the fields of a hit."""
+        return replace(
+            self,
+            relevance_score=None,
+            similarity=None,
+            confident=None,
+            explanation=None,
+            context=(),
+            other_sources=(),
+        )
 
     def index_hash(self) -> str:
-        """Digest of everything that a derived index holds of this entry."""
+        """Digest of the fields that derived indexes store."""
         return text_hash(
             self.scope,
             self.key or "",
@@ -196,7 +240,7 @@ class MemoryEntry:
         data: dict[str, Any] = {}
         for f in fields(self):
             value = getattr(self, f.name)
-            if f.name in _OF_A_HIT:
+            if f.name in _HIT_FIELDS:
                 if isinstance(value, Explanation):
                     data[f.name] = value.to_dict()
                 elif isinstance(value, tuple):
@@ -209,6 +253,8 @@ class MemoryEntry:
                 data[f.name] = value.to_dict()
             elif isinstance(value, tuple):
                 data[f.name] = list(value)
+            elif isinstance(value, Mapping):
+                data[f.name] = dict(value)
             else:
                 data[f.name] = str(value) if isinstance(value, MemoryCategory) else value
         return data
@@ -216,22 +262,26 @@ class MemoryEntry:
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> MemoryEntry:
         """The inverse of `to_dict` for records; unknown names raise `KeyError`."""
-        known = {f.name for f in fields(cls)} - _OF_A_HIT
-        unknown = set(data) - known - _OF_A_HIT
+        known = {f.name for f in fields(cls)} - _HIT_FIELDS
+        unknown = set(data) - known - _HIT_FIELDS
         if unknown:
             raise KeyError(f"unknown fields: {', '.join(sorted(unknown))}")
         values = {name: data[name] for name in known if name in data}
-        for name in ("occurred_at", "created_at", "updated_at", "last_accessed_at"):
+        for name in _TIMES:
             if values.get(name) is not None:
                 values[name] = clock.from_text(values[name])
         values["category"] = MemoryCategory(values["category"])
         values["source"] = Source.from_dict(values["source"])
         values["tags"] = tuple(values["tags"])
         values["more_domains"] = tuple(values.get("more_domains", ()))
+        values["namespace"] = tuple(values.get("namespace", ()))
         return cls(**values)
 
 
-_READABLE = frozenset({f.name for f in fields(MemoryEntry)} | {"final_score", "score_parts", "domains", "event_time"})
+_TIMES = tuple(f.name for f in fields(MemoryEntry) if str(f.type).startswith("datetime"))
+_READABLE = frozenset(
+    {f.name for f in fields(MemoryEntry)} | {"final_score", "score_parts", "matched", "domains", "event_time"}
+)
 
 
 @dataclass(frozen=True, slots=True)

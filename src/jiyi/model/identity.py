@@ -9,14 +9,14 @@ import time
 
 _lock = threading.Lock()
 _last: int = 0
-# The first of the random digits keeps two bits; the others say of what kind the identifier is.
+# The RFC 9562 variant: the first of the random digits keeps two random bits.
 _VARIANTS = {digit: "89ab"[int(digit, 16) & 3] for digit in "0123456789abcdef"}
 
 
 def new_id() -> str:
     """A new UUIDv7 (RFC 9562): sortable by creation time, increasing within one process."""
     global _last  # noqa: PLW0603
-    # 48 bits of milliseconds and 12 bits of their fraction, so that ids of one process keep their order.
+    # 48 bits of milliseconds and 12 bits of their fraction: ids of one process are increasing.
     stamp = time.time_ns() * 4096 // 1_000_000
     with _lock:
         if stamp <= _last:
@@ -27,7 +27,7 @@ def new_id() -> str:
 
 
 def text_hash(*parts: str) -> str:
-    """A short stable digest of texts; parts cannot run into each other."""
+    """A short stable digest of texts. `("ab", "c")` and `("a", "bc")` give different digests."""
     digest = hashlib.blake2b(digest_size=16)
     for part in parts:
         encoded = part.encode("utf-8", "surrogatepass")

@@ -23,15 +23,15 @@ class JobDraft:
     payload: Mapping[str, Any]
     id: str = field(default_factory=new_id)
     dedupe_key: str | None = None
-    """Of the jobs of a scope with one such key only one waits at a time."""
+    """At most one queued job per scope has this key."""
     lease_by: str | None = None
-    """Who does it at once; nobody else takes it until the lease has run out."""
+    """The worker that starts it at once. No other worker claims it before the lease expires."""
     lease_until: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One piece of background work and how it stands."""
+    """One background job and its state."""
 
     id: str
     kind: str
@@ -39,7 +39,7 @@ class Job:
     payload: Mapping[str, Any]
     state: JobState
     attempt: int
-    """How often it was begun."""
+    """How often it was started."""
     not_before: datetime
     lease_until: datetime | None
     lease_by: str | None

@@ -1,4 +1,4 @@
-"""Checks of what callers pass in: each names the value and the remedy, and changes nothing."""
+"""Validation of arguments. Each error names the argument and the remedy; no value is changed."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from dataclasses import dataclass
 
 from jiyi.errors import InvalidInputError
 
-_MAX_BYTES = 4
-"""Of one character in UTF-8."""
+_MAX_BYTES_PER_CHARACTER = 4
+"""In UTF-8."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How much text and how many hits are taken."""
+    """The limits on sizes and counts of arguments."""
 
     max_content_bytes: int = 64 * 1024
     max_key_characters: int = 512
@@ -24,8 +24,12 @@ class Limits:
     max_tag_characters: int = 1_000
 
     def check_key(self, key: object) -> str:
-        """A key: some visible text within the limit."""
+        """A key: not blank, within the limit."""
         return self._text(key, "key", self.max_key_characters)
+
+    def check_prefix(self, prefix: object) -> str:
+        """The beginning of a key."""
+        return self._text(prefix, "key_prefix", self.max_key_characters)
 
     def check_session_id(self, session_id: object, name: str = "session_id") -> str:
         """A session or conversation id: like a key."""
@@ -36,9 +40,9 @@ class Limits:
         return self._text(word, "word", self.max_key_characters)
 
     def check_content(self, content: object, name: str = "content") -> str:
-        """Content: some visible text within the limit of bytes in UTF-8."""
+        """Content: not blank, within the limit of UTF-8 bytes."""
         text = self._text(content, name, None)
-        if len(text) * _MAX_BYTES <= self.max_content_bytes:
+        if len(text) * _MAX_BYTES_PER_CHARACTER <= self.max_content_bytes:
             return text
         size = len(text) if text.isascii() else len(text.encode("utf-8"))
         if size > self.max_content_bytes:
@@ -49,7 +53,7 @@ class Limits:
         return text
 
     def check_query(self, query: object) -> str:
-        """A query: any text at all within the limit, but not empty."""
+        """A query: not blank, within the limit."""
         text = self._text(query, "query", None)
         if len(text) > self.max_query_characters:
             raise InvalidInputError(
@@ -67,7 +71,7 @@ class Limits:
         return limit
 
     def check_tags(self, tags: object) -> tuple[str, ...]:
-        """Tags: visible texts, repetitions removed, order kept."""
+        """Tags: none blank, duplicates removed, order kept."""
         if tags is None:
             return ()
         if isinstance(tags, str | bytes) or not isinstance(tags, Iterable):
@@ -78,7 +82,7 @@ class Limits:
         return checked
 
     @staticmethod
-    def _text(value: object, name: str, most: int | None) -> str:
+    def _text(value: object, name: str, max_characters: int | None) -> str:
         if not isinstance(value, str):
             raise InvalidInputError(f"{name} must be text, not {type(value).__name__}: {ascii(value)[:80]}")
         if not value or value.isspace():
@@ -93,26 +97,28 @@ class Limits:
                     f"{name} contains the lone surrogate U+{ord(value[error.start]):04X} at {error.start}; "
                     "decode the text with errors='replace' first"
                 ) from None
-        if most is not None and len(value) > most:
-            raise InvalidInputError(f"{name} has {len(value):,} characters and the limit is {most:,}; shorten it")
+        if max_characters is not None and len(value) > max_characters:
+            raise InvalidInputError(
+                f"{name} has {len(value):,} characters and the limit is {max_characters:,}; shorten it"
+            )
         return value
 
 
-def check_whole(value: object, name: str, least: int, most: int) -> int:
+def check_whole(value: object, name: str, minimum: int, maximum: int) -> int:
     """A whole number in a range."""
     if isinstance(value, bool) or not isinstance(value, int):
         raise InvalidInputError(f"{name} must be a whole number, not {type(value).__name__}: {value!r}")
-    if not least <= value <= most:
-        raise InvalidInputError(f"{name} {value} is not between {least} and {most}")
+    if not minimum <= value <= maximum:
+        raise InvalidInputError(f"{name} {value} is not between {minimum} and {maximum}")
     return value
 
 
 def check_importance(value: object) -> float:
     """An importance score: a number from 0 to 1."""
-    return _number(value, "importance")
+    return _unit_interval(value, "importance")
 
 
-def _number(value: object, name: str) -> float:
+def _unit_interval(value: object, name: str) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise InvalidInputError(f"{name} must be a number from 0 to 1, not {type(value).__name__}: {value!r}")
     if not math.isfinite(value) or not 0.0 <= value <= 1.0:

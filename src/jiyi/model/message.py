@@ -6,20 +6,29 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any, TypeAlias
 
 from jiyi.errors import InvalidInputError
 
 MessageLike: TypeAlias = "Message | Mapping[str, Any]"
-_NAMED = ("role", "content", "tool_calls", "tool_call_id", "name")
-_STRANGE = re.compile("[\x00\ud800-\udfff]")
-_HALF = re.compile("[\ud800-\udfff]")
+_FIELDS = ("role", "content", "tool_calls", "tool_call_id", "name")
+_TIME_FIELDS = ("created_at", "timestamp", "create_time", "date")
+_ISO_DATE = re.compile(r"\d{4}-?\d\d-?\d\d(?:\Z|[T ])")
+# From 1990 to 2100: other numbers are counters, not times.
+_FIRST_SECOND, _LAST_SECOND = 631_152_000, 4_102_444_800
+_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _encoder = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":"))
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A message in the OpenAI form; `extra` keeps every other field it came with."""
+    """A message in the OpenAI form; `extra` keeps every other field it came with.
+
+    An item of OpenAI's Responses form without a role, such as a `function_call`, is a message with an empty role and
+    its `type` in `extra`.
+    """
 
     role: str
     content: str | list[Any] | None = None
@@ -29,8 +38,10 @@ class Message:
     extra: Mapping[str, Any] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
-        """The OpenAI-style dictionary; what was `None` is left out, except `content`."""
-        data: dict[str, Any] = {"role": self.role, "content": self.content}
+        """The OpenAI-style dictionary; what was `None` is left out, except the `content` of a message with a role."""
+        data: dict[str, Any] = {"role": self.role, "content": self.content} if self.role else {}
+        if not self.role and self.content is not None:
+            data["content"] = self.content
         for name in ("tool_calls", "tool_call_id", "name"):
             value = getattr(self, name)
             if value is not None:
@@ -47,8 +58,14 @@ class Message:
             tool_calls=data.get("tool_calls"),
             tool_call_id=data.get("tool_call_id"),
             name=data.get("name"),
-            extra={name: value for name, value in data.items() if name not in _NAMED},
+            extra={name: value for name, value in data.items() if name not in _FIELDS},
         )
+
+    @property
+    def item_type(self) -> str | None:
+        """The type of an item without a role; `None` for every other message."""
+        kind = self.extra.get("type")
+        return kind if not self.role and isinstance(kind, str) and kind else None
 
     @property
     def text(self) -> str:
@@ -61,6 +78,33 @@ class Message:
         return ""
 
 
+def time_of_message(message: Message) -> datetime | None:
+    """When a message says that it was said: a field of a common name that is plainly a time; otherwise `None`."""
+    for name in _TIME_FIELDS:
+        found = _plain_time(message.extra.get(name))
+        if found is not None:
+            return found
+    return None
+
+
+def _plain_time(value: object) -> datetime | None:
+    """Seconds or milliseconds since 1970, or a date in ISO 8601; a text without a zone is in UTC."""
+    if isinstance(value, str) and _ISO_DATE.match(value):
+        try:
+            found = datetime.fromisoformat(value)
+        except ValueError:
+            return None
+        found = found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
+    elif isinstance(value, int | float) and not isinstance(value, bool):
+        seconds = value / 1000 if value >= _LAST_SECOND else value
+        if not _FIRST_SECOND <= seconds < _LAST_SECOND:
+            return None
+        found = datetime.fromtimestamp(seconds, UTC)
+    else:
+        return None
+    return found if _FIRST_SECOND <= found.timestamp() < _LAST_SECOND else None
+
+
 def encode_message(message: Message) -> str:
     """ASCII JSON, so that NUL and lone surrogates survive any database."""
     return _encoder.encode(message.to_dict())
@@ -69,9 +113,10 @@ def encode_message(message: Message) -> str:
 def decode_message(text: str) -> Message:
     """The inverse of `encode_message`; raises `ValueError` when the text is not a message."""
     data = json.loads(text)
-    if not isinstance(data, dict) or not isinstance(data.get("role"), str) or not data["role"]:
-        raise ValueError("not a message: an object with a role is needed")
-    return Message.from_dict(data)
+    message = Message.from_dict(data) if isinstance(data, dict) else None
+    if message is None or not isinstance(message.role, str) or not (message.role or message.item_type):
+        raise ValueError("not a message: an object with a role, or an item with a type, is needed")
+    return message
 
 
 def check_messages(messages: object) -> list[Message]:
@@ -91,9 +136,11 @@ def check_message(value: object, where: str) -> Message:
         message = value
     else:
         raise InvalidInputError(f"{where} is a {type(value).__name__}; pass a Message or a dict with role and content")
-    if not isinstance(message.role, str) or not message.role.strip():
-        raise InvalidInputError(f"{where} has no role; use 'user', 'assistant', 'system' or 'tool'")
-    if _STRANGE.search(message.role):
+    if not isinstance(message.role, str) or not (message.role.strip() or message.item_type):
+        raise InvalidInputError(
+            f"{where} has no role; use 'user', 'assistant', 'system' or 'tool' (an item without a role needs a type)"
+        )
+    if _UNSTORABLE.search(message.role):
         raise InvalidInputError(f"{where} has a role with a lone surrogate or NUL: {message.role!a}; remove it")
     if not isinstance(message.content, str | list | None):
         raise InvalidInputError(
@@ -113,12 +160,12 @@ def check_message(value: object, where: str) -> Message:
 
 
 def _is_plain(message: Message) -> bool:
-    """Whether it is nothing but texts, as most messages are, without halves of characters: it comes back unchanged."""
+    """Whether it consists of texts without lone surrogates, as most messages do: such a message needs no round trip."""
     return (
         message.extra == {}
         and message.tool_calls is None
         and all(
-            value is None or (type(value) is str and (value.isascii() or not _HALF.search(value)))
+            value is None or (type(value) is str and (value.isascii() or not _SURROGATE.search(value)))
             for value in (message.role, message.content, message.tool_call_id, message.name)
         )
     )

@@ -1,4 +1,4 @@
-"""What a migration of a store to another engine did."""
+"""The report of a migration of a store to another engine."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class MigrationReport:
-    """A migration that was completed: both stores were compared row by row."""
+    """The result of a completed migration: both stores were compared row by row."""
 
     source: str
     target: str
     rows: dict[str, int] = field(default_factory=dict)
-    """How many rows each table has, in both."""
+    """The number of rows of each table, the same in both stores."""
     digests: dict[str, str] = field(default_factory=dict)
-    """SHA-256 of the rows of each table in the order of their keys, the same in both."""
+    """SHA-256 of the rows of each table in key order, the same in both stores."""
     resumed: bool = False
-    """An earlier run had copied a part."""
+    """Whether an earlier run had copied a part."""
     copied_again: tuple[str, ...] = ()
-    """Tables that had changed at the source since that run, and were copied a second time."""
+    """Tables that had changed in the source since the earlier run, and were copied again."""
 
     @property
     def total(self) -> int:
-        """How many rows there are in all."""
+        """The number of rows of all tables."""
         return sum(self.rows.values())
 
     def to_dict(self) -> dict[str, Any]:

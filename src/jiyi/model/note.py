@@ -7,6 +7,7 @@ from datetime import date, datetime
 from typing import TYPE_CHECKING, Any
 
 from jiyi.model import clock
+from jiyi.model.daily_note import is_date_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -194,7 +195,7 @@ class NoteHit:
 
 @dataclass(frozen=True, slots=True)
 class NoteText:
-    """Lines of a note, exactly as they stand in the file."""
+    """Lines of a note as they stand in the file, but for comments for programs."""
 
     path: str
     start_line: int
@@ -253,8 +254,7 @@ def note_place(references: Sequence[str]) -> tuple[str, int, int]:
 def note_titles(references: Sequence[str]) -> tuple[str, ...]:
     """What a piece is called: its file, unless that is only a day, and the headings above it."""
     name = references[0].rpartition(":")[0].rpartition("/")[2].removesuffix(".md")
-    plain = name.replace("-", "").replace("_", "")
-    return (*(() if plain.isdigit() or plain.upper() == "MEMORY" else (name,)), *references[1:])
+    return (*(() if is_date_name(name) or name.upper() == "MEMORY" else (name,)), *references[1:])
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Scopes: who may see a memory. Compared exactly; look-alikes are different scopes."""
+"""Scopes: who may see a memory. They are compared exactly: no case folding, no normalization."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _log = logging.getLogger("jiyi.scope")
 
 
 def check_scope(scope: object) -> str:
-    """Return `scope` unchanged, or refuse it with a log line."""
+    """Returns `scope` unchanged. Logs and raises `InvalidScopeError` if it is invalid."""
     problem = scope_problem(scope)
     if problem is not None or not isinstance(scope, str):
         _log.error("refused a scope: %s", problem)
@@ -29,7 +29,7 @@ def visible_scopes(scope: str) -> tuple[str, ...]:
 
 
 def scope_problem(scope: object) -> str | None:
-    """What is wrong with a scope, in words; `None` when nothing is."""
+    """Returns what is wrong with a scope, or `None`."""
     if not isinstance(scope, str):
         return f"is a {type(scope).__name__}, not text"
     if not scope:
@@ -39,7 +39,7 @@ def scope_problem(scope: object) -> str | None:
     if scope != scope.strip():
         return "begins or ends with white space"
     for character in scope:
-        # Controls, format characters (zero width, bidi), surrogates: invisible, so two such scopes look the same.
+        # Control, format (zero width, bidi) and surrogate characters are invisible: two scopes would look the same.
         if unicodedata.category(character) in {"Cc", "Cf", "Cs", "Zl", "Zp"}:
             return f"contains the invisible character U+{ord(character):04X}"
     return None

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 from jiyi.errors import InvalidInputError
 
-DECAY_RATE = 0.99
-"""What is left of the time part of a score after one hour without access."""
+DECAY_RATE: Final = 0.99
+"""What is left of the time decay after each hour without an access."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,34 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, ParamSpec, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from jiyi.errors import SimpleModeError
+from jiyi.execution import Run
 from jiyi.model.note import AppendedNote, NoteFile, NoteHit, NoteText, ScanReport
 
 if TYPE_CHECKING:
     from jiyi.model.note import NotesContext
-    from jiyi.notes.candidates import TakenCandidates
-    from jiyi.notes.curation import Accepted, Proposal
+    from jiyi.notes.candidates import CandidateReport
     from jiyi.notes.entries import PlacedEntry
-    from jiyi.notes.import_export import Imported
+    from jiyi.notes.promotion import Accepted
+    from jiyi.notes.proposals import Proposal
     from jiyi.notes.service import NotesService
+    from jiyi.notes.workspace_import import Imported
     from jiyi.ports import Progress
-
-
-P = ParamSpec("P")
-R = TypeVar("R")
-
-
-class Run(Protocol):
-    """Calls blocking functions off the event loop."""
-
-    def __call__(self, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> Coroutine[Any, Any, R]:
-        """Call it in a thread and wait."""
-        ...
 
 
 class Notes:
@@ -39,19 +29,17 @@ class Notes:
     front matter, and never `MEMORY.md`.
     """
 
-    asynchronous: ClassVar = True
-
     def __init__(
-        self, run: Run, run_short: Run, run_model: Run, room: Callable[[], NotesService], *, off: bool = False
+        self, run: Run, run_short: Run, run_model: Run, service: Callable[[], NotesService], *, off: bool = False
     ) -> None:
         """`run_short` is for one small write, `run_model` for what may wait for a model.
 
-        `off` in simple mode: `room` raises then, and tools that could only fail are not offered either.
+        `off` in simple mode: `service` raises then, and tools that could only fail are not offered either.
         """
         self._run = run
         self._run_short = run_short
         self._run_model = run_model
-        self._room = room
+        self._service = service
         self._off = off
 
     def __repr__(self) -> str:
@@ -61,13 +49,13 @@ class Notes:
 
     async def init_workspace(self, *, language: str = "en", context_files: bool = True) -> dict[str, list[str]]:
         """Make `memory/`, `MEMORY.md` and the context files where they are missing; returns `created` and `kept`."""
-        return await self._run(self._room().init_workspace, language=language, context_files=context_files)
+        return await self._run(self._service().init_workspace, language=language, context_files=context_files)
 
     async def import_workspace(self, path: str | Path) -> Imported:
         """Copy the notes of another directory into this workspace. Nothing is overwritten: both versions are kept."""
-        from jiyi.notes.import_export import import_workspace
+        from jiyi.notes.workspace_import import import_workspace
 
-        return await self._run(import_workspace, self._room(), path)
+        return await self._run(import_workspace, self._service(), path)
 
     # --- the three tools ----------------------------------------------------------------------------------------------
 
@@ -85,7 +73,7 @@ class Notes:
         `by` says how far its origin is trusted (`user`, `agent`, `tool`, `import`), `source` where it came from. What a
         group says goes to `memory/shared/`.
         """
-        return await self._run_short(self._room().append, text, kind=kind, by=by, source=source, at=at)
+        return await self._run_short(self._service().append, text, kind=kind, by=by, source=source, at=at)
 
     async def memory_search(
         self,
@@ -104,14 +92,22 @@ class Notes:
         `path` names a note or a folder; `since` and `until` are days, both included.
         """
         return await self._run(
-            self._room().search, query, limit, kind=kind, path=path, since=since, until=until, mode=mode, now=now
+            self._service().searcher.search,
+            query,
+            limit,
+            kind=kind,
+            path=path,
+            since=since,
+            until=until,
+            mode=mode,
+            now=now,
         )
 
     async def memory_get(
         self, path: str, from_line: int = 1, to_line: int | None = None, *, kind: str = "main"
     ) -> NoteText:
-        """Lines of a note exactly as they stand in the file, both ends included."""
-        return await self._run(self._room().get, path, from_line, to_line, kind=kind)
+        """Lines of a note as they stand in the file, but for comments for programs; both ends included."""
+        return await self._run(self._service().get, path, from_line, to_line, kind=kind)
 
     # --- prompts and tools --------------------------------------------------------------------------------------------
 
@@ -119,79 +115,100 @@ class Notes:
         """What a session begins with: the context files, MEMORY.md (main only), the notes of yesterday and today."""
         from jiyi.notes.context import build_context
 
-        return await self._run(build_context, self._room(), kind, now)
+        return await self._run(build_context, self._service(), kind, now)
 
     def tools(self) -> list[dict[str, Any]]:
         """The three tools as OpenAI-style function definitions."""
-        from jiyi.notes.tools import definitions
+        from jiyi.tools import notes_tools
 
         if self._off:
             raise SimpleModeError.notes()
-        return definitions()
+        return notes_tools(self).openai()
 
     async def call_tool(self, name: str, arguments: Mapping[str, Any] | str, *, kind: str = "main") -> dict[str, Any]:
         """Do what a model asked for; arguments as it gave them (a mapping or JSON). The result is ready for JSON.
 
         Whose notes and which session come from here, never from the arguments; unknown arguments are refused.
         """
-        from jiyi.notes.tools import call
+        from jiyi.notes.visibility import check_kind
+        from jiyi.tools import notes_tools
 
-        return await self._run(call, self._room(), name, arguments, kind)
+        check_kind(kind)
+        return await notes_tools(self, kind).call(name, arguments)
 
     # --- what the chat room found -------------------------------------------------------------------------------------
 
-    async def take_candidates(self, *, limit: int = 1_000) -> TakenCandidates:
+    async def set_session_kind(self, session_id: str, kind: str) -> None:
+        """Record the kind of a session. Candidates of a `group` go into the shared notes; all others are `main`."""
+        await self._run(self._service().session_kinds.set, session_id, kind)
+
+    async def take_candidates(self, *, limit: int = 1_000) -> CandidateReport:
         """Write what compactions of the chats propose to keep into the daily notes, each once, and mark it as taken."""
-        return await self._run(self._room().take_candidates, limit=limit)
+        return await self._run(self._service().take_candidates, limit=limit)
 
     # --- long-term memory ---------------------------------------------------------------------------------------------
 
     async def promote(self, ids: str | Sequence[str], *, section: str | None = None, move: bool = False) -> Accepted:
-        """Put entries of daily notes into a section of MEMORY.md; with `move` they leave the daily note."""
-        from jiyi.notes.curation import promote
+        """Put entries of daily notes into a section of MEMORY.md; with `move` they leave the daily note.
 
-        return await self._run(promote, self._room(), ids, section=section, move=move)
+        An entry is named by its id; what people wrote by hand by its place, e.g. `memory/2026-11-15.md:12`.
+        """
+        from jiyi.notes.promotion import promote
+
+        return await self._run(promote, self._service(), ids, section=section, move=move)
 
     async def curate(self, *, days: int = 7, now: datetime | None = None) -> Proposal:
         """Propose an edit of MEMORY.md from the notes of the last days, as a diff. Nothing is changed."""
         from jiyi.notes.curation import curate
 
-        return await self._run_model(curate, self._room(), days=days, now=now)
+        return await self._run_model(curate, self._service(), days=days, now=now)
 
-    async def accept(self, proposal: Proposal | str) -> Accepted:
-        """Apply a proposal (or the one with this id), after a backup. Refused if MEMORY.md has changed since."""
+    async def accept(self, proposal: Proposal | str, *, items: Sequence[int] | None = None) -> Accepted:
+        """Apply a proposal (or the one with this id), after a backup. Refused if MEMORY.md has changed since.
+
+        With `items` only those with these numbers; the others wait on.
+        """
         from jiyi.notes.curation import accept
 
-        return await self._run(accept, self._room(), proposal)
+        return await self._run(accept, self._service(), proposal, items=items)
+
+    async def reject(self, proposal: Proposal | str, *, items: Sequence[int] | None = None) -> tuple[str, ...]:
+        """Drop a proposal, or some of its items. Their texts are returned, and not proposed again."""
+        from jiyi.notes.curation import reject
+
+        return await self._run(reject, self._service(), proposal, items=items)
 
     # --- following the files ------------------------------------------------------------------------------------------
 
     async def scan(self) -> ScanReport:
         """Look for what has changed in the files and take it in. Every search does this by itself."""
-        return await self._run(self._room().scan)
+        return await self._run(self._service().scan)
 
     async def reindex(self, *, progress: Progress | None = None) -> ScanReport:
         """Read every file again, whatever its times say. Pieces that are the same stay."""
-        return await self._run(self._room().scan, whole=True, progress=progress)
+        return await self._run(self._service().scan, whole=True, progress=progress)
 
     async def list_files(self) -> list[NoteFile]:
         """Every note file that is known, with what is wrong with it, if anything."""
-        await self._run(self._room().scan)
-        files = await self._run(self._room().note_files)
+        await self._run(self._service().scan)
+        files = await self._run(self._service().note_files)
         return [files[path] for path in sorted(files)]
 
-    async def entries_of_day(self, day: date | None = None) -> tuple[str, list[PlacedEntry]]:
-        """The path of a daily note (today's, if no day is named) and the entries in it, in order."""
-        return await self._run(self._room().entries_of_day, day)
+    async def entries_of_day(self, day: date | None = None, *, kind: str = "main") -> tuple[str, list[PlacedEntry]]:
+        """The path of a daily note (today's, if no day is named) and what is in it, in order.
+
+        Entries, and what people wrote by hand (`by_hand`): list items, paragraphs and headings.
+        """
+        return await self._run(self._service().entries_of_day, day, kind=kind)
 
     async def watch(self, report: Callable[[ScanReport], None] | None = None) -> None:
         """Follow the files in the background until `unwatch` or the end; `report` is called after each change."""
         from jiyi.notes.watch import start
 
-        await self._run(start, self._room(), report)
+        await self._run(start, self._service(), report)
 
     async def unwatch(self) -> None:
         """Stop following the files in the background."""
         from jiyi.notes.watch import stop
 
-        await self._run(stop, self._room())
+        await self._run(stop, self._service())

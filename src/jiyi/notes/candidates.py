@@ -1,86 +1,149 @@
-"""What the chat room proposes to keep, written into the daily notes: each once, also when a crash comes in between.
+"""Candidates of chats, written into the daily notes: each once, also after a crash and over several flushes.
 
-The entry carries the id of its candidate. First it is written, then the candidate is marked; whoever finds a candidate
-that is not marked looks for its entry before writing one.
+The id of an entry follows from its candidate. First the entry is written, then the candidate is marked; for a candidate
+that is not marked yet, its entry is searched for before one is written. A candidate that says what an earlier one said,
+or what the notes say already, is marked and not written: also if a person has deleted the earlier entry since.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
-from jiyi.errors import InvalidInputError
+from jiyi.errors import InvalidInputError, NotesError
+from jiyi.model.daily_note import day_of, day_range, local_day, neighbouring_days
 from jiyi.model.limits import check_whole
 from jiyi.model.note import AppendedNote
+from jiyi.notes.entries import new_entry_id
+from jiyi.notes.longterm_file import comparable
+from jiyi.notes.markdown import take_apart
+from jiyi.notes.visibility import is_shared
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from jiyi.model.chat import Candidate
     from jiyi.notes.service import NotesService
 
 _BY: Final = "notes"
+_BY_DUPLICATE: Final = "notes: duplicate"
 _BATCH: Final = 100
+_MAX_EARLIER: Final = 10_000
+_COMPARED_DAYS: Final = 30
+_MIN_CONTAINED: Final = 8
+"""A shorter text may be part of another one by accident."""
 
 
 @dataclass(frozen=True, slots=True)
-class TakenCandidates:
+class CandidateReport:
     """What became of the candidates."""
 
     written: list[AppendedNote] = field(default_factory=list)
     """Those with `new=False` were in their note already."""
+    duplicates: list[str] = field(default_factory=list)
+    """Ids of candidates that say what was written before."""
     refused: dict[str, str] = field(default_factory=dict)
     """Candidate id -> why it could not be written; it stays new."""
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON-ready mapping."""
-        return {"written": [note.to_dict() for note in self.written], "refused": self.refused}
+        return {
+            "written": [note.to_dict() for note in self.written],
+            "duplicates": self.duplicates,
+            "refused": self.refused,
+        }
 
 
-def take_candidates(room: NotesService, *, limit: int = 1_000) -> TakenCandidates:
+def take_candidates(service: NotesService, *, limit: int = 1_000) -> CandidateReport:
     """Write new candidates of the scope into the notes of the days on which they were found, oldest first."""
     check_whole(limit, "limit", 1, 1_000_000)
-    report = TakenCandidates()
-    while (left := limit - len(report.written)) > 0:
-        # Held from looking to marking, so that two processes do not write the same one.
-        with room.lock.hold():
+    report = CandidateReport()
+    while (left := limit - len(report.written) - len(report.duplicates)) > 0:
+        # Held from reading to marking, so that two processes do not write the same one.
+        with service.lock.hold():
             known = len(report.refused)
-            new = room.chats.candidates(room.identity.scope, state="new", limit=min(left, _BATCH) + known)
+            new = service.deps.chats.candidates(service.identity.scope, state="new", limit=min(left, _BATCH) + known)
             batch = [candidate for candidate in new if candidate.id not in report.refused]
-            for candidate in batch:
-                _take(room, candidate, report)
+            kinds = service.session_kinds.all() if batch else {}
+            for kind in dict.fromkeys(kinds.get(candidate.session_id, "main") for candidate in batch):
+                own = [candidate for candidate in batch if kinds.get(candidate.session_id, "main") == kind]
+                _write_all(service, own, kind, kinds, report)
         if not batch:
             break
     return report
 
 
-def _take(room: NotesService, candidate: Candidate, report: TakenCandidates) -> None:
-    try:
-        written = _there_already(room, candidate) or room.append(
-            candidate.content,
-            by="agent",
-            source=source_of(candidate),
-            at=candidate.created_at,
-            entry_id=candidate.id,
-        )
-    except InvalidInputError as error:
-        report.refused[candidate.id] = str(error)
-        return
-    room.chats.settle_candidate(room.identity.scope, candidate.id, state="taken", by=_BY)
-    report.written.append(written)
+def _write_all(
+    service: NotesService, candidates: list[Candidate], kind: str, kinds: dict[str, str], report: CandidateReport
+) -> None:
+    """Write candidates of sessions of one kind: what a group said is compared with what the group may see."""
+    earlier = service.deps.chats.candidates(service.identity.scope, state="taken", limit=_MAX_EARLIER)
+    known = {comparable(c.content) for c in earlier if kinds.get(c.session_id, "main") == kind}
+    noted = [comparable(text) for text in _recent_texts(service, kind)]
+    for candidate in candidates:
+        text = comparable(candidate.content)
+        repeated = text in known or (len(text) >= _MIN_CONTAINED and any(text in other for other in noted))
+        found = _find_entry(service, candidate, kind)
+        if repeated and found is None:
+            _settle(service, candidate, "rejected", _BY_DUPLICATE)
+            report.duplicates.append(candidate.id)
+            continue
+        try:
+            written = found or service.append(
+                candidate.content,
+                kind=kind,
+                by="agent",
+                source=source_of(candidate),
+                at=candidate.created_at,
+                entry_id=entry_id_of(candidate),
+            )
+        except InvalidInputError as error:
+            report.refused[candidate.id] = str(error)
+            continue
+        _settle(service, candidate, "taken", _BY)
+        known.add(text)
+        report.written.append(written)
+
+
+def _settle(service: NotesService, candidate: Candidate, state: str, by: str) -> None:
+    service.deps.chats.settle_candidate(service.identity.scope, candidate.id, state=state, by=by)
+
+
+def _recent_texts(service: NotesService, kind: str) -> Iterator[str]:
+    """The texts of MEMORY.md and the daily notes of the last weeks, as far as sessions of this kind see them."""
+    first, last = day_range(service.today(), _COMPARED_DAYS)
+    long_term = service.files.long_term()
+    for path in service.files.listing().files:
+        day = day_of(path)
+        if path != long_term and (day is None or not first <= day <= last):
+            continue
+        try:
+            document = take_apart(service.read_text(path) or "")
+        except (NotesError, InvalidInputError):
+            # Every scan reports it; it is compared with the notes that can be read.
+            continue
+        if kind == "main" or is_shared(path, document):
+            yield from (piece.text for piece in document.pieces)
 
 
 def source_of(candidate: Candidate) -> str:
-    """Where it was said: `chat:session#first..last`, with the ids of the messages."""
+    """Where it was said: `chat:session#12-14`, with the positions of the messages in the session."""
     session = quote(candidate.session_id, safe="")
-    return f"chat:{session}#{candidate.first_message_id}..{candidate.last_message_id}"
+    first, last = candidate.first_position, candidate.last_position
+    return f"chat:{session}#{first}" if first == last else f"chat:{session}#{first}-{last}"
 
 
-def _there_already(room: NotesService, candidate: Candidate) -> AppendedNote | None:
+def entry_id_of(candidate: Candidate) -> str:
+    """The id of the entry that a candidate becomes, the same each time."""
+    return new_entry_id(candidate.created_at, candidate.id)
+
+
+def _find_entry(service: NotesService, candidate: Candidate, kind: str) -> AppendedNote | None:
     """Its entry, if it was written and the candidate not marked any more. A changed time zone may shift the day."""
-    day = candidate.created_at.astimezone(room.settings.zone()).date()
-    for step in (0, -1, 1):
-        path, found = room.entries_of_day(day + timedelta(days=step))
-        if any(placed.entry.id == candidate.id for placed in found):
-            return AppendedNote(candidate.id, path, candidate.created_at, new=False)
+    wanted = entry_id_of(candidate)
+    for day in neighbouring_days(local_day(candidate.created_at, service.settings.zone())):
+        path, found = service.entries_of_day(day, kind=kind)
+        if any(placed.entry.id == wanted for placed in found):
+            return AppendedNote(wanted, path, candidate.created_at, new=False)
     return None

@@ -1,302 +1,225 @@
-"""From daily notes into MEMORY.md: entries that are named, or what rules or a model propose.
+"""Curation: what recent notes hold that MEMORY.md should, proposed by rules or by a model.
 
-A proposal is a diff and nothing else. It is applied when it is accepted, after a backup, and only to the file it was
-made for. A model proposes lines to add and lines to take out; the file is never replaced by what a model wrote.
+A proposal is a diff and nothing else. It is applied when it is accepted, all of it or item by item, after a backup,
+and only to the file it was made for. A model proposes lines to add and lines to take out; the file is never replaced by
+what a model wrote. What a person has rejected or deleted from MEMORY.md is not proposed again.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, replace
-from datetime import datetime, timedelta
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import TYPE_CHECKING, Final
 
 from jiyi.errors import InvalidInputError, NoteConflictError, NotesError
+from jiyi.model import clock
+from jiyi.model.daily_note import day_of, day_range
 from jiyi.model.identity import new_id
 from jiyi.model.limits import check_whole
-from jiyi.notes import decoding, entries
-from jiyi.notes.files import LONG_TERM
-from jiyi.notes.lasting_statements import lasting_statements, section_for
+from jiyi.notes.lasting_statements import is_passing, lasting_statements
 from jiyi.notes.longterm_file import (
     Addition,
     LongTerm,
+    comparable,
+    default_section,
     diff_of,
+    headings_of,
     read_long_term,
     replace_long_term,
     with_additions,
     without_lines,
 )
-from jiyi.notes.markdown import day_of, headings_in, lines_of, take_apart
-from jiyi.text import detect_language, fold
+from jiyi.notes.markdown import items_of
+from jiyi.notes.paths import LONG_TERM
+from jiyi.notes.promotion import Accepted
+from jiyi.notes.proposals import RULES, Proposal, ProposalItem, choose_items
+from jiyi.notes.sections import match_section, section_for
+from jiyi.text.attributes import read_attribute
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from jiyi.notes.entries import PlacedEntry
+    from jiyi.notes.curation_ledger import CurationLedger
     from jiyi.notes.service import NotesService
 
-_DEFAULT_SECTION: Final = {"en": "From the daily notes", "zh": "来自每日笔记"}
 _MAX_DAYS: Final = 366
 _MAX_ADDITIONS: Final = 40
 _MAX_CHARACTERS: Final = 400
-RULES: Final = "rules"
 
 
 @dataclass(frozen=True, slots=True)
-class Proposal:
-    """An edit of MEMORY.md that waits to be accepted."""
+class _RecentNote:
+    """An entry, or a block that a person wrote, of a recent daily note."""
 
-    id: str
-    diff: str
-    """Unified; empty when there is nothing to propose."""
+    path: str
     text: str
-    """MEMORY.md as it would be."""
-    base: str
-    """Digest of the MEMORY.md it was made for."""
-    made_by: str = RULES
-    additions: tuple[str, ...] = ()
-    removals: tuple[str, ...] = ()
-
-    @property
-    def empty(self) -> bool:
-        """Whether there is nothing to accept."""
-        return not self.diff
-
-    def to_dict(self) -> dict[str, Any]:
-        """A JSON-ready mapping."""
-        return {
-            "id": self.id,
-            "made_by": self.made_by,
-            "diff": self.diff,
-            "additions": list(self.additions),
-            "removals": list(self.removals),
-        }
+    entry_id: str
+    by_hand: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Accepted:
-    """What was done to MEMORY.md."""
-
-    added: tuple[str, ...] = ()
-    removed: tuple[str, ...] = ()
-    unchanged: tuple[str, ...] = ()
-    """Entries that were in it already."""
-    backup: str = ""
-    """Where the version before is, below the workspace; empty when there was none."""
-    moved: tuple[str, ...] = field(default=())
-    """Entries that left their daily note."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """A JSON-ready mapping."""
-        return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
-
-
-# --- entries that are named -------------------------------------------------------------------------------------------
-
-
-def promote(
-    room: NotesService, ids: str | Sequence[str], *, section: str | None = None, move: bool = False
-) -> Accepted:
-    """Put entries into a section of MEMORY.md, each once; with `move` they leave their daily note afterwards."""
-    wanted = [ids] if isinstance(ids, str) else list(ids)
-    if not wanted or not all(isinstance(each, str) and each.strip() for each in wanted):
-        raise InvalidInputError(f"ids must name at least one entry of a daily note, not {ids!r}")
-    if section is not None and (not isinstance(section, str) or not section.strip() or "\n" in section):
-        raise InvalidInputError(f"section must be the text of a heading, not {section!r}")
-    found = _find(room, wanted)
-    before = read_long_term(room)
-    title = section or _DEFAULT_SECTION[_language(before.text, [p.entry.text for _, p in found.values()])]
-    known = before.promoted
-    new = [entry_id for entry_id in dict.fromkeys(wanted) if entry_id not in known]
-    backup = ""
-    if new:
-        additions = [Addition(title, found[entry_id][1].entry.text, entry_id) for entry_id in new]
-        backup = replace_long_term(room, before, with_additions(before.text, additions))
-    # Only now, when they are safe in their new place; who is interrupted in between calls this again.
-    moved = _take_out(room, found) if move else ()
-    return Accepted(
-        added=tuple(new), unchanged=tuple(e for e in dict.fromkeys(wanted) if e in known), backup=backup, moved=moved
-    )
-
-
-def _find(room: NotesService, ids: Sequence[str]) -> dict[str, tuple[str, PlacedEntry]]:
-    """The entries by id, each with its path; all of them or an error."""
-    found: dict[str, tuple[str, PlacedEntry]] = {}
-    for path in room.files.listing().files:
-        if path == LONG_TERM:
-            continue
-        for placed in _entries_of(room, path):
-            if placed.entry.id in ids:
-                found.setdefault(placed.entry.id, (path, placed))
-    missing = [entry_id for entry_id in ids if entry_id not in found]
-    gone = [entry_id for entry_id in missing if entry_id not in read_long_term(room).promoted]
-    if gone:
-        raise InvalidInputError(
-            f"no note has an entry with the id {', '.join(gone)[:200]}; 'jiyi notes today' shows ids"
-        )
-    return found
-
-
-def _entries_of(room: NotesService, path: str) -> list[PlacedEntry]:
-    try:
-        data, _ = room.files.read(path, most=room.settings.append.file_bytes)
-        return entries.parse(lines_of(decoding.decode(data)[0]))
-    except (FileNotFoundError, NotesError, InvalidInputError, decoding.UndecodableError):
-        # A file that cannot be read is reported by every scan; the entry may be in another one.
-        return []
-
-
-def _take_out(room: NotesService, found: dict[str, tuple[str, PlacedEntry]]) -> tuple[str, ...]:
-    """Remove entries from their daily notes."""
-    moved: list[str] = []
-    with room.lock.hold():
-        for path in dict.fromkeys(path for path, _ in found.values()):
-            data, _ = room.files.read(path, most=room.settings.append.file_bytes)
-            file = LongTerm(data, *decoding.decode(data))
-            lines = file.text.split("\n")
-            gone = [placed for placed in entries.parse(lines_of(file.text)) if placed.entry.id in found]
-            for placed in reversed(gone):
-                # The empty line before an entry belongs to it.
-                start = placed.start_line - 1
-                start -= start > 0 and not lines[start - 1].strip()
-                del lines[start : placed.end_line]
-            for placed in gone:
-                room.journal.taken_out(placed.entry.id)
-            room.appender.rewrite(path, data, file.encoded("\n".join(lines)))
-            moved += [placed.entry.id for placed in gone]
-    return tuple(moved)
-
-
-# --- proposals --------------------------------------------------------------------------------------------------------
-
-
-def curate(room: NotesService, *, days: int = 7, now: datetime | None = None) -> Proposal:
+def curate(service: NotesService, *, days: int = 7, now: datetime | None = None) -> Proposal:
     """What the notes of the last days hold that MEMORY.md should, as a diff that is kept until it is accepted."""
     check_whole(days, "days", 1, _MAX_DAYS)
-    room.appender.reconcile()
-    before = read_long_term(room)
-    notes = list(_recent(room, days, now))
-    if room.model is not None:
+    service.appender.reconcile()
+    service.proposals.delete_expired()
+    before = read_long_term(service)
+    ledger = _observed(service, before)
+    notes = list(_recent(service, days, now))
+    if service.model is not None:
         from jiyi.notes.model_curation import propose_with_model
 
-        additions, removals = propose_with_model(
-            room.model, room.counter, before.text, [f"{note.path}:\n{note.text}" for note in notes]
-        )
+        headings = headings_of(before.text)
+        shown = [f"{note.path}:\n{note.text}" for note in notes]
+        additions, removals = propose_with_model(service.model, service.counter, before.text, shown)
+        additions = [replace(a, section=match_section(a.section, headings)) for a in additions]
+        additions = [
+            a for a in additions if not is_passing(a.text) and comparable(a.text) not in comparable(before.text)
+        ]
     else:
-        additions, removals = _by_rules(before, notes), []
-    additions = [replace(a, text=a.text.strip()) for a in additions if a.text.strip()][:_MAX_ADDITIONS]
-    text = without_lines(before.text, removals)
-    after = with_additions(text, additions) if additions else text
+        additions, removals = _by_rules(before, notes, ledger)
+    additions = [replace(a, text=a.text.strip()) for a in additions if a.text.strip()]
+    additions = [a for a in additions if not ledger.is_unwanted(a.text)][:_MAX_ADDITIONS]
+    items = [ProposalItem(0, "remove", line) for line in removals]
+    items += [ProposalItem(0, "add", a.text, a.section, a.entry_id) for a in additions]
+    numbered = tuple(replace(item, number=number) for number, item in enumerate(items, start=1))
+    after = _applied(before.text, numbered)
     proposal = Proposal(
         id=new_id(),
         diff=diff_of(before.text, after),
         text=after,
         base=before.digest,
-        made_by=RULES if room.model is None else room.model.name,
-        additions=tuple(addition.text for addition in additions),
-        removals=tuple(removals),
+        made_by=RULES if service.model is None else service.model.name,
+        items=numbered,
+        created_at=clock.utc_now(),
     )
     if not proposal.empty:
-        _keep(room, proposal)
+        service.proposals.save(proposal)
     return proposal
 
 
-def accept(room: NotesService, proposal: Proposal | str) -> Accepted:
-    """Apply a proposal, once, to the MEMORY.md it was made for."""
-    wanted = proposal if isinstance(proposal, Proposal) else _kept(room, proposal)
+def accept(service: NotesService, proposal: Proposal | str, *, items: Sequence[int] | None = None) -> Accepted:
+    """Apply a proposal, or some of its items, to the MEMORY.md it was made for. The other items stay."""
+    wanted = proposal if isinstance(proposal, Proposal) else service.proposals.load(proposal)
     if wanted.empty:
         return Accepted()
-    before = read_long_term(room)
+    chosen = choose_items(wanted, items)
+    before = read_long_term(service)
     if before.digest != wanted.base:
         raise NoteConflictError(
             f"{LONG_TERM} has changed since proposal {wanted.id} was made; nothing was overwritten, "
             "make a new one with curate"
         )
-    backup = replace_long_term(room, before, wanted.text)
-    _place(room, wanted.id).unlink(missing_ok=True)
-    return Accepted(added=wanted.additions, removed=wanted.removals, backup=backup)
+    backup = replace_long_term(service, before, _applied(before.text, chosen))
+    after = read_long_term(service)
+    with service.lock.hold():
+        ledger = service.ledger()
+        ledger.removed(item.text for item in chosen if item.action == "remove")
+        ledger.observe(after.items)
+        ledger.promoted |= {item.entry_id for item in chosen if item.entry_id}
+        ledger.save()
+    _keep_rest(service, wanted, after, {item.number for item in chosen})
+    return Accepted(
+        added=tuple(item.text for item in chosen if item.action == "add"),
+        removed=tuple(item.text for item in chosen if item.action == "remove"),
+        backup=backup,
+    )
 
 
-@dataclass(frozen=True, slots=True)
-class RecentNote:
-    """A piece of a daily note that a curator reads."""
+def reject(service: NotesService, proposal: Proposal | str, *, items: Sequence[int] | None = None) -> tuple[str, ...]:
+    """Drop a proposal, or some of its items. Their texts are not proposed again; returns them."""
+    wanted = proposal if isinstance(proposal, Proposal) else service.proposals.load(proposal)
+    chosen = choose_items(wanted, items)
+    with service.lock.hold():
+        ledger = service.ledger()
+        ledger.reject(item.text for item in chosen if item.action == "add")
+        ledger.save()
+    _keep_rest(service, wanted, read_long_term(service), {item.number for item in chosen})
+    return tuple(item.text for item in chosen)
 
-    path: str
-    text: str
-    entry_id: str = ""
+
+def _keep_rest(service: NotesService, proposal: Proposal, now: LongTerm, settled: set[int]) -> None:
+    """Keep what is left of a proposal, for the MEMORY.md of now."""
+    rest = tuple(item for item in proposal.items if item.number not in settled)
+    if not rest:
+        service.proposals.delete(proposal.id)
+        return
+    after = _applied(now.text, rest)
+    left = replace(proposal, items=rest, text=after, diff=diff_of(now.text, after), base=now.digest)
+    service.proposals.save(left)
 
 
-def _recent(room: NotesService, days: int, now: datetime | None) -> Iterator[RecentNote]:
-    """The pieces of the daily notes of the last days, oldest first."""
-    today = room.today(now)
-    first = today - timedelta(days=days - 1)
-    dated = {path: day for path in room.files.listing().files if (day := day_of(path)) is not None}
-    for path in sorted((path for path, day in dated.items() if first <= day <= today), key=lambda p: (dated[p], p)):
+def _applied(text: str, items: Sequence[ProposalItem]) -> str:
+    """The text with these changes."""
+    after = without_lines(text, [item.text for item in items if item.action == "remove"])
+    additions = [Addition(item.section, item.text) for item in items if item.action == "add"]
+    return with_additions(after, additions) if additions else after
+
+
+def _observed(service: NotesService, before: LongTerm) -> CurationLedger:
+    """The ledger, after it has taken note of what a person deleted from MEMORY.md since."""
+    with service.lock.hold():
+        ledger = service.ledger()
+        ledger.observe(before.items)
+        ledger.save()
+    return ledger
+
+
+def _recent(service: NotesService, days: int, now: datetime | None) -> Iterator[_RecentNote]:
+    """What the daily notes of the last days hold, oldest first."""
+    first, last = day_range(service.today(now), days)
+    dated = {path: day for path in service.files.listing().files if (day := day_of(path)) is not None}
+    for path in sorted((path for path, day in dated.items() if first <= day <= last), key=lambda p: (dated[p], p)):
         try:
-            text = room.read_text(path)
+            text = service.read_text(path)
         except (NotesError, InvalidInputError):
-            # Reported by every scan; a proposal from the other notes is still worth something.
+            # Every scan reports it; a proposal from the other notes is still worth something.
             continue
-        for piece in take_apart(text or "").pieces:
-            yield RecentNote(path, piece.text, piece.entry.id if piece.entry is not None else "")
+        for placed in items_of(path, text or ""):
+            yield _RecentNote(path, placed.entry.text, placed.entry.id, placed.by_hand)
 
 
-def _by_rules(before: LongTerm, notes: Sequence[RecentNote]) -> list[Addition]:
-    """Sentences that say something lasting: preferences, facts about people, decisions, lessons."""
-    otherwise = _DEFAULT_SECTION[_language(before.text, [note.text for note in notes])]
-    headings = [title for _, _, title in headings_in(before.text.split("\n"))]
-    known = {_plain(line) for line in before.text.split("\n")}
-    everything = _plain(before.text)
-    found: list[Addition] = []
+def _by_rules(
+    before: LongTerm, notes: Sequence[_RecentNote], ledger: CurationLedger
+) -> tuple[list[Addition], list[str]]:
+    """(additions, lines to take out): sentences that say something lasting, and what they make wrong."""
+    otherwise = default_section(before.text, [note.text for note in notes])
+    headings = headings_of(before.text)
+    everything = comparable(before.text)
+    found: dict[str, Addition] = {}
     for note in notes:
-        if note.entry_id in before.promoted:
+        if note.entry_id in ledger.promoted or note.entry_id in before.promoted:
             continue
-        for kind, statement in lasting_statements(note.text):
-            plain = _plain(statement)
-            if plain and plain not in known and plain not in everything and len(statement) <= _MAX_CHARACTERS:
-                known.add(plain)
-                # The whole entry, if it says nothing else, can be followed back to where it came from.
-                whole = _plain(note.text) == plain
+        for kind, statement in _statements(note):
+            plain = comparable(statement)
+            if plain and plain not in everything and plain not in found and len(statement) <= _MAX_CHARACTERS:
+                whole = comparable(note.text) == plain and not note.by_hand
                 section = section_for(kind, headings, otherwise)
-                found.append(Addition(section, " ".join(statement.split()), note.entry_id if whole else ""))
-    return found
+                found[plain] = Addition(section, " ".join(statement.split()), note.entry_id if whole else "")
+    return _without_contradictions(before, list(found.values()))
 
 
-def _plain(text: str) -> str:
-    """For comparing: letters and digits alone."""
-    return "".join(character for character in fold(text) if character.isalnum())
+def _statements(note: _RecentNote) -> list[tuple[str, str]]:
+    """(kind, text) of what lasts. An item that a person wrote stays as it is written."""
+    lasting = lasting_statements(note.text)
+    if not note.by_hand or not lasting or len(note.text) > _MAX_CHARACTERS:
+        return lasting
+    return [] if is_passing(note.text) else [(lasting[0][0], note.text)]
 
 
-def _language(text: str, others: Sequence[str]) -> str:
-    return detect_language(text if any(c.isalpha() for c in text) else "\n".join(others))
-
-
-# --- proposals on disk ------------------------------------------------------------------------------------------------
-
-
-def _place(room: NotesService, proposal_id: str) -> Path:
-    if not proposal_id or not all(character in "0123456789abcdef-" for character in proposal_id):
-        raise InvalidInputError(f"{proposal_id[:80]!a} is not the id of a proposal")
-    return room.settings.data / "notes_proposals" / room.identity.workspace[:16] / f"{proposal_id}.json"
-
-
-def _keep(room: NotesService, proposal: Proposal) -> None:
-    place = _place(room, proposal.id)
-    place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    place.touch(0o600)
-    place.write_text(json.dumps(asdict(proposal), ensure_ascii=False), "utf-8")
-
-
-def _kept(room: NotesService, proposal_id: object) -> Proposal:
-    if not isinstance(proposal_id, str):
-        raise InvalidInputError(f"a proposal or its id is needed, not {type(proposal_id).__name__}")
-    place = _place(room, proposal_id.strip())
-    try:
-        data = json.loads(place.read_text("utf-8"))
-    except FileNotFoundError:
-        raise InvalidInputError(f"there is no proposal {proposal_id} (accepted already?); make one") from None
-    except (OSError, ValueError) as error:
-        raise NotesError(f"proposal {proposal_id} cannot be read: {error}; make a new one with curate") from None
-    return Proposal(**{**data, "additions": tuple(data["additions"]), "removals": tuple(data["removals"])})
+def _without_contradictions(before: LongTerm, additions: Sequence[Addition]) -> tuple[list[Addition], list[str]]:
+    """Of several values of one attribute the newest; what MEMORY.md says of it instead is to be taken out."""
+    newest: dict[tuple[str, str], str] = {}
+    for addition in additions:
+        attribute = read_attribute(addition.text)
+        if attribute is not None:
+            newest[attribute[:2]] = attribute[2]
+    kept = []
+    for addition in additions:
+        attribute = read_attribute(addition.text)
+        if attribute is None or newest[attribute[:2]] == attribute[2]:
+            kept.append(addition)
+    removals = []
+    for line, item in before.item_lines:
+        attribute = read_attribute(item)
+        if attribute is not None and newest.get(attribute[:2], attribute[2]) != attribute[2]:
+            removals.append(line)
+    return kept, removals

@@ -1,8 +1,8 @@
-"""The files of a workspace, and nothing else: every path is walked from the root, part by part, without links.
+"""Access to the files of a workspace. Every path is opened from the root, folder by folder, without following links.
 
-Paths come from models and are not trusted. A path is checked as text first; then each folder on the way is opened
-relative to the one before, refusing symbolic links, so nothing that happens to the names meanwhile leads outside. Only
-regular files are opened: a pipe would wait for ever and a device may do anything.
+Paths come from models and are not trusted. A path is checked as text first. Then each folder on the way is opened
+relative to the one before, and symbolic links are refused, so that a rename in between cannot lead outside. Only
+regular files are opened: reading a pipe may block for ever, and opening a device may have side effects.
 """
 
 from __future__ import annotations
@@ -10,99 +10,19 @@ from __future__ import annotations
 import errno
 import os
 import stat
-import unicodedata
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
-from functools import lru_cache
-from operator import itemgetter
 from pathlib import Path
 from typing import Final
 
 from jiyi.errors import InvalidInputError, NotesError
-from jiyi.model.note import FileStamp, NoteProblem
-from jiyi.notes.identity import file_identity, file_origin
+from jiyi.model.note import FileStamp
+from jiyi.notes.file_identity import ContentDigest, file_identity
+from jiyi.notes.listing import FOLDER_FLAGS, LINK_REMEDY, NO_LINK, Listing, entries_of, kind_of, list_notes, stamp_of
+from jiyi.notes.paths import LONG_TERM, is_long_term
 
-LONG_TERM: Final = "MEMORY.md"
-FOLDER: Final = "memory"
-SHARED_FOLDER: Final = "memory/shared"
-CONTEXT_FILES: Final = ("AGENTS.md", "SOUL.md", "IDENTITY.md", "USER.md", "TOOLS.md")
-_SUFFIX: Final = ".md"
-_MAX_CHARACTERS: Final = 1_024
-_MAX_NAME_BYTES: Final = 255
-_MAX_DEPTH: Final = 16
 _CAN_WALK: Final = os.open in os.supports_dir_fd
-_FOLDER_FLAGS: Final = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_CLOEXEC", 0)
-_NO_LINK: Final = getattr(os, "O_NOFOLLOW", 0)
-_FILE_FLAGS: Final = _NO_LINK | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_CLOEXEC", 0)
-_KINDS: Final = (
-    (stat.S_ISLNK, "a symbolic link"),
-    (stat.S_ISDIR, "a directory"),
-    (stat.S_ISFIFO, "a named pipe"),
-    (stat.S_ISSOCK, "a socket"),
-    (stat.S_ISCHR, "a device"),
-    (stat.S_ISBLK, "a device"),
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Listing:
-    """The note files there are, and what looks like one and cannot be used."""
-
-    files: dict[str, FileStamp] = field(default_factory=dict)
-    problems: list[NoteProblem] = field(default_factory=list)
-    unknown: list[str] = field(default_factory=list)
-    """Folders that could not be listed: nothing is known of what is in them."""
-
-
-def check_path(path: object) -> str:
-    """A path below the workspace as it is written in notes: `memory/2026-11-15.md`."""
-    if not isinstance(path, str):
-        raise InvalidInputError(f"path must be text, not {type(path).__name__}: {ascii(path)[:80]}")
-    problem = _path_problem(path)
-    if problem is not None:
-        shown = ascii(path) if len(path) <= 80 else ascii(path[:77]) + "…"
-        raise InvalidInputError(f"path {shown} {problem}; name a note such as 'memory/2026-11-15.md' or 'MEMORY.md'")
-    return "/".join(part for part in path.split("/") if part != ".")
-
-
-@lru_cache(maxsize=1 << 15)
-def _path_problem(path: str) -> str | None:  # noqa: PLR0911 - a list of refusals
-    if not path.strip():
-        return "is empty"
-    if len(path) > _MAX_CHARACTERS:
-        return f"has {len(path):,} characters (at most {_MAX_CHARACTERS:,})"
-    for character in path:
-        if unicodedata.category(character) in {"Cc", "Cs", "Zl", "Zp"}:
-            return f"contains the character U+{ord(character):04X}"
-    if "\\" in path:
-        return "contains a backslash; folders are separated by '/'"
-    if path.startswith(("/", "~")) or path[1:2] == ":":
-        return "is not below the workspace"
-    parts = path.split("/")
-    if ".." in parts:
-        return "leads out of its folder ('..')"
-    if "" in parts or not any(part != "." for part in parts):
-        return "has an empty part"
-    if any(len(part.encode("utf-8")) > _MAX_NAME_BYTES for part in parts):
-        return f"has a part of more than {_MAX_NAME_BYTES} bytes"
-    return None
-
-
-@lru_cache(maxsize=1 << 15)
-def is_note(path: str) -> bool:
-    """Whether a path is one of those that are searched: `MEMORY.md`, and Markdown below `memory/`, hidden ones not."""
-    parts = path.split("/")
-    if any(part.startswith(".") for part in parts) or len(parts) > _MAX_DEPTH:
-        return False
-    if len(parts) == 1:
-        return path.upper() == LONG_TERM.upper()
-    return parts[0] == FOLDER and path.lower().endswith(_SUFFIX)
-
-
-def is_long_term(path: str) -> bool:
-    """Whether it is the curated file, which no group sees."""
-    return path.upper() == LONG_TERM.upper()
+_FILE_FLAGS: Final = NO_LINK | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_CLOEXEC", 0)
 
 
 class AppendTarget:
@@ -114,6 +34,17 @@ class AppendTarget:
         self._place = place
         status = os.fstat(descriptor)
         self._inode, self._device = status.st_ino, status.st_dev
+        self._digest = ContentDigest()
+
+    def end(self) -> int:
+        """Where the last write ended."""
+        return os.lseek(self.descriptor, 0, os.SEEK_CUR)
+
+    def digest_before(self, end: int) -> str:
+        """The digest of the bytes up to there; only what was added since the last call is read."""
+        if end < self._digest.size:
+            self._digest = ContentDigest()
+        return self._digest.add(os.pread(self.descriptor, end - self._digest.size, self._digest.size))
 
     def in_place(self) -> os.stat_result | None:
         """What the system says of the file if its path still leads to it; `None` when another, or none, is there."""
@@ -141,44 +72,14 @@ class Files:
 
     def listing(self) -> Listing:
         """Every note file with what the system says of it; `NotesError` when the workspace itself is not there."""
-        found = Listing()
         with self._folder(()) as folder:
-            for name, status in _names(folder):
-                if is_note(name):
-                    _sort(found, name, status)
-                elif name == FOLDER:
-                    if stat.S_ISDIR(status.st_mode):
-                        self._list(folder, name, found)
-                    else:
-                        reason = f"it is {_kind(status.st_mode)} and no directory; {_REMEDY}"
-                        found.problems.append(NoteProblem(name, reason))
-                        found.unknown.append(name)
-        return found
+            return list_notes(folder)
 
-    def _list(self, parent: int, path: str, found: Listing) -> None:
-        try:
-            folder = os.open(path.rpartition("/")[2], _FOLDER_FLAGS | _NO_LINK, dir_fd=parent)
-        except OSError as error:
-            found.problems.append(NoteProblem(path, f"it cannot be listed: {error.strerror}"))
-            found.unknown.append(path)
-            return
-        try:
-            for name, status in _names(folder):
-                below = f"{path}/{name}"
-                if name.startswith("."):
-                    continue
-                if stat.S_ISDIR(status.st_mode):
-                    if below.count("/") < _MAX_DEPTH - 1:
-                        self._list(folder, below, found)
-                    else:
-                        found.problems.append(NoteProblem(below, f"it lies more than {_MAX_DEPTH} folders deep"))
-                elif is_note(below):
-                    _sort(found, below, status)
-        except OSError as error:
-            found.problems.append(NoteProblem(path, f"it cannot be listed: {error.strerror}"))
-            found.unknown.append(path)
-        finally:
-            os.close(folder)
+    def long_term(self) -> str:
+        """The name of the long-term memory as it is written here: `MEMORY.md`, or `memory.md` where that is there."""
+        with self._folder(()) as folder:
+            names = [name for name, _ in entries_of(folder) if is_long_term(name)]
+        return LONG_TERM if LONG_TERM in names or not names else names[0]
 
     def stamp(self, path: str) -> FileStamp | None:
         """What the system says of one file; `None` when there is none."""
@@ -225,11 +126,11 @@ class Files:
             action = "read" if flags & os.O_ACCMODE == os.O_RDONLY else "written"
             raise _failed(self.root, path, action, error) from error
 
-    def origin(self, path: str) -> tuple[str, int] | None:
-        """Which file it is (see `identity`), and when it came to be, in nanoseconds; `None` when there is none."""
+    def identity(self, path: str) -> str | None:
+        """Which file it is (see `file_identity`); `None` when there is none."""
         try:
             with self.opened(path, os.O_RDONLY) as descriptor:
-                return file_identity(descriptor), file_origin(descriptor)
+                return file_identity(descriptor)
         except FileNotFoundError:
             return None
 
@@ -240,7 +141,7 @@ class Files:
             return AppendTarget(os.dup(descriptor), f"{self.root}/{path}")
 
     def not_written(self, path: str, error: OSError) -> NotesError | InvalidInputError:
-        """What an error of the system means for who wanted to write the file."""
+        """The error to raise when the system refuses to write a file."""
         return _failed(self.root, path, "written", error)
 
     # --- writing --------------------------------------------------------------------------------------------------
@@ -271,7 +172,7 @@ class Files:
             raise _failed(self.root, path, "written", error) from error
 
     def keep_copy(self, path: str, copy: str) -> None:
-        """Give the file as it is now a second name, on disk; whoever still writes to it writes there as well."""
+        """Give the file a second name, synced. A program that still writes to the file writes to both names."""
         try:
             self._make_folders(copy)
             with self._parent(path) as (folder, name), self._parent(copy) as (target, copy_name):
@@ -293,7 +194,7 @@ class Files:
         """The names in a folder below the root, hidden ones too."""
         try:
             with self._folder(folder.split("/")) as descriptor:
-                return [name for name, _ in _names(descriptor)]
+                return [name for name, _ in entries_of(descriptor)]
         except OSError as error:
             raise _failed(self.root, folder, "read", error) from error
 
@@ -325,7 +226,7 @@ class Files:
 
     def _open_folder(self, parts: Sequence[str]) -> int:
         try:
-            descriptor = os.open(self.root, _FOLDER_FLAGS)
+            descriptor = os.open(self.root, FOLDER_FLAGS)
         except OSError as error:
             raise NotesError(
                 f"the workspace {self.root} cannot be read: {error.strerror}; "
@@ -333,7 +234,7 @@ class Files:
             ) from error
         for part in parts:
             try:
-                below = os.open(part, _FOLDER_FLAGS | _NO_LINK, dir_fd=descriptor)
+                below = os.open(part, FOLDER_FLAGS | NO_LINK, dir_fd=descriptor)
             finally:
                 os.close(descriptor)
             descriptor = below
@@ -346,46 +247,9 @@ class Files:
             yield folder, name
 
 
-_REMEDY: Final = "links are not followed; put the files there, or point the setting workspace at where they are"
-
-
-def stamp_of(status: os.stat_result) -> FileStamp:
-    """The part of a file's status that changes when it is written or replaced."""
-    return FileStamp(status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino)
-
-
-def _names(folder: int) -> list[tuple[str, os.stat_result]]:
-    found = []
-    with os.scandir(folder) as names:
-        for entry in names:
-            try:
-                found.append((entry.name, entry.stat(follow_symlinks=False)))
-            except FileNotFoundError:
-                # It may be gone by now: then it is no file of the workspace.
-                continue
-    found.sort(key=itemgetter(0))
-    return found
-
-
-def _sort(found: Listing, path: str, status: os.stat_result) -> None:
-    problem = _path_problem(path)
-    if problem is not None:
-        found.problems.append(NoteProblem(ascii(path), f"its name {problem}; rename it"))
-        return
-    if stat.S_ISREG(status.st_mode):
-        found.files[path] = stamp_of(status)
-    else:
-        remedy = f"; {_REMEDY}" if stat.S_ISLNK(status.st_mode) else "; only plain files are read"
-        found.problems.append(NoteProblem(path, f"it is {_kind(status.st_mode)}{remedy}"))
-
-
-def _kind(mode: int) -> str:
-    return next((name for test, name in _KINDS if test(mode)), "no plain file")
-
-
 def _refuse_others(path: str, mode: int) -> None:
     if not stat.S_ISREG(mode):
-        raise InvalidInputError(f"{path} is {_kind(mode)}; only plain files of the workspace are read and written")
+        raise InvalidInputError(f"{path} is {kind_of(mode)}; only plain files of the workspace are read and written")
 
 
 @contextmanager
@@ -435,7 +299,7 @@ def write_all(descriptor: int, data: bytes) -> None:
 
 def _failed(root: Path, path: str, action: str, error: OSError) -> NotesError | InvalidInputError:
     if error.errno in {errno.ELOOP, errno.ENOTDIR, errno.EMLINK}:
-        return InvalidInputError(f"{path} leads through something that is no folder of the workspace; {_REMEDY}")
+        return InvalidInputError(f"{path} leads through something that is no folder of the workspace; {LINK_REMEDY}")
     if error.errno in {errno.EROFS, errno.EACCES, errno.EPERM} and action == "written":
         return NotesError(
             f"{path} cannot be written: {error.strerror}; the workspace {root} is read-only for this user "

@@ -1,13 +1,12 @@
-"""What was appended lately, so that nothing is lost between an append and a program that saves by renaming.
+"""The journal of recent appends, by which `jiyi.notes.recovery` finds entries that another program overwrote.
 
-Such a program reads a file, and some time later puts its own version in its place. An entry that was appended in
-between is not in that version. The journal holds the last entries of each process, with the file they went to: whoever
-looks at the workspace next sees that the file is another one and lacks an entry that was written seconds before, and
-writes it again. It also holds what a process was about to write when it was killed, so half an entry is made whole.
+A program that saves by renaming reads a file and later puts its own version in its place. An entry that was appended in
+between is not in that version. The journal holds the last entries of each process with the file they went to. It also
+holds what a process was about to write when it was killed, so that half an entry can be completed.
 
-Each process has a file of its own and keeps it locked while it lives. When everything was compared with the files of
-the workspace, that moment is noted (`Journal.looked`): only then are older entries beyond doubt. Nothing here waits for
-the disk: after a power cut the note files alone count.
+Each process has a journal file of its own and keeps it locked while it runs. `Journal.mark_checked` records the moment
+at which all entries were compared with the files; older entries need no further check. The journal is not synced:
+after a power cut only the note files count.
 """
 
 from __future__ import annotations
@@ -17,22 +16,24 @@ import os
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from json.encoder import encode_basestring
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from jiyi.errors import NotesError
+from jiyi.notes.file_identity import file_clock
 
-GRACE_SECONDS: Final = 10.0
-"""An entry that is missing from a file that was replaced so soon after it is taken as overwritten, not as deleted."""
+_CHECK_SECONDS: Final = 10.0
+"""How long an entry is compared with its file again after a check."""
+UNKNOWN_START: Final = -1
 _KEEP_SECONDS: Final = 600.0
 _ROTATE_BYTES: Final = 128 << 10
 _SUFFIX: Final = ".jsonl"
-_LOOKED: Final = "looked"
-_LOOK_AGAIN: Final = 10**9
-_MAX_OLDER: Final = 4
+_CHECKED: Final = "looked"
+_CHECK_INTERVAL: Final = 10**9
+_MAX_OLD_FILES: Final = 4
 
 
 class Record(NamedTuple):
@@ -48,65 +49,29 @@ class Record(NamedTuple):
     """The identity of the file it went to; empty while it is not known to be there."""
     restored: int = 0
     """How often it was written again."""
+    start: int = UNKNOWN_START
+    """Where it began in that file."""
+    base: str = ""
+    """The digest of what stood in the file before it."""
+    begun: int = 0
+    """When the write began, by the exact clock; `written` is by the clock of files."""
 
 
-class _Done(NamedTuple):
+class _Written(NamedTuple):
     """An entry is in a file since then."""
 
     id: str
     file: str
     restored: int
     at: int
+    start: int
+    base: str
 
 
-class _Gone(NamedTuple):
+class _Removed(NamedTuple):
     """An entry was taken out."""
 
     id: str
-
-
-class Lock:
-    """Mutual exclusion between the processes of one data directory, for what cannot be done in one step."""
-
-    def __init__(self, path: Path, *, timeout: float) -> None:
-        self._path = path
-        self._timeout = timeout
-        self._held = threading.local()
-
-    @contextmanager
-    def hold(self) -> Iterator[None]:
-        """Hold it for the block; who holds it may take it again. Threads exclude each other as well."""
-        if getattr(self._held, "yes", False):
-            yield
-            return
-        with self._locked():
-            self._held.yes = True
-            try:
-                yield
-            finally:
-                self._held.yes = False
-
-    @contextmanager
-    def _locked(self) -> Iterator[None]:
-        import fcntl
-
-        self._path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
-            deadline = time.monotonic() + self._timeout
-            while True:
-                with suppress(BlockingIOError):
-                    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    break
-                if time.monotonic() >= deadline:
-                    raise NotesError(
-                        f"another process held {self._path.name} for {self._timeout:g} s; try again, "
-                        "or raise the setting busy_timeout"
-                    )
-                time.sleep(0.001)
-            yield
-        finally:
-            os.close(descriptor)
 
 
 class Journal:
@@ -118,25 +83,27 @@ class Journal:
         self._owner = self._size = 0
         self._older: list[int] = []
         self._guard = threading.Lock()
-        self._known: dict[Path, _Known] = {}
+        self._known: dict[Path, _JournalFile] = {}
         self._reading = threading.Lock()
 
     def intend(self, record: Record) -> None:
         """An entry is about to be written."""
         self._write(
             f'{{"id":"{record.id}","path":{encode_basestring(record.path)},"written":{record.written},'
-            f'"restored":{record.restored},"text":{encode_basestring(record.text)}}}\n'
+            f'"restored":{record.restored},"begun":{time.time_ns()},"text":{encode_basestring(record.text)}}}\n'
         )
 
-    def done(self, entry_id: str, file: str, restored: int) -> int:
+    def done(self, entry_id: str, file: str, restored: int, start: int = UNKNOWN_START, base: str = "") -> int:
         """It is in the file with this identity, since a moment that is written down and returned."""
-        # Since the intention, the disk or another process may have kept it waiting for long.
-        now = time.time_ns()
-        self._write(f'{{"id":"{entry_id}","file":"{file}","restored":{restored},"at":{now}}}\n')
+        # The disk or another process may have delayed the write since `intend`.
+        now = file_clock()
+        self._write(
+            f'{{"id":"{entry_id}","file":"{file}","restored":{restored},"at":{now},"start":{start},"base":"{base}"}}\n'
+        )
         return now
 
-    def taken_out(self, entry_id: str) -> None:
-        """It leaves its file on purpose: nobody shall write it again."""
+    def removed(self, entry_id: str) -> None:
+        """It was deleted on purpose: it is not written again."""
         self._write(f'{{"id":"{entry_id}","gone":true}}\n')
 
     def recent(self) -> tuple[list[Record], list[Record]]:
@@ -147,9 +114,9 @@ class Journal:
         """
         intents: dict[str, Record] = {}
         dead: set[str] = set()
-        done: dict[str, _Done] = {}
+        done: dict[str, _Written] = {}
         gone: set[str] = set()
-        settled = self._last_look() - int(GRACE_SECONDS * 1e9)
+        settled = self._last_check() - int(_CHECK_SECONDS * 1e9)
         needless = min(settled, time.time_ns() - int(_KEEP_SECONDS * 1e9))
         for journal in self._journals():
             for line in journal.lines:
@@ -158,7 +125,7 @@ class Journal:
                         intents[line.id] = line
                     if not journal.alive:
                         dead.add(line.id)
-                elif isinstance(line, _Gone):
+                elif isinstance(line, _Removed):
                     gone.add(line.id)
                 elif line.id not in done or line.restored >= done[line.id].restored:
                     done[line.id] = line
@@ -167,32 +134,42 @@ class Journal:
                 with suppress(OSError):
                     journal.path.unlink()
         written = [
-            Record(key, record.path, record.text, max(record.written, last.at), last.file, record.restored)
+            Record(
+                key,
+                record.path,
+                record.text,
+                max(record.written, last.at),
+                last.file,
+                record.restored,
+                last.start,
+                last.base,
+                record.begun,
+            )
             for key, last in done.items()
             if last.at >= settled and key not in gone and (record := intents.get(key)) is not None
         ]
         begun = [record for key, record in intents.items() if key not in done and key in dead and key not in gone]
         return sorted(written, key=lambda record: record.written), begun
 
-    def looked(self, moment: int) -> None:
+    def mark_checked(self, moment: int) -> None:
         """Everything in the journals of this moment was compared with the files, and what was missing is there."""
-        if moment - self._last_look() < _LOOK_AGAIN:
+        if moment - self._last_check() < _CHECK_INTERVAL:
             return
         # Where this cannot be noted, or nothing was ever appended, the next look has more to compare and that is all.
         with suppress(OSError):
-            descriptor = os.open(self._folder / _LOOKED, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            descriptor = os.open(self._folder / _CHECKED, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
             try:
                 os.utime(descriptor, ns=(moment, moment))
             finally:
                 os.close(descriptor)
 
-    def _last_look(self) -> int:
+    def _last_check(self) -> int:
         try:
-            return (self._folder / _LOOKED).stat().st_mtime_ns
+            return (self._folder / _CHECKED).stat().st_mtime_ns
         except OSError:
             return 0
 
-    def _journals(self) -> list[_Known]:
+    def _journals(self) -> list[_JournalFile]:
         """All journals, read as far as they go; of what was read before only the rest is read."""
         with self._reading:
             try:
@@ -233,7 +210,7 @@ class Journal:
         if self._own is not None and self._owner == os.getpid():
             # Kept locked for a while; when it is let go, others treat it like that of a process that has ended.
             self._older.append(self._own)
-            if len(self._older) > _MAX_OLDER:
+            if len(self._older) > _MAX_OLD_FILES:
                 os.close(self._older.pop(0))
         self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         path = self._folder / f"{os.getpid()}-{os.urandom(6).hex()}{_SUFFIX}"
@@ -244,7 +221,7 @@ class Journal:
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
+class _JournalFile:
     """One journal, as far as it was read."""
 
     path: Path
@@ -253,10 +230,10 @@ class _Known:
     """Whether its process lives."""
     changed: int
     read: int
-    lines: list[Record | _Done | _Gone]
+    lines: list[Record | _Written | _Removed]
 
 
-def _read(path: Path, before: _Known | None) -> _Known | None:
+def _read(path: Path, before: _JournalFile | None) -> _JournalFile | None:
     """What a journal says; `None` when it is gone."""
     import fcntl
 
@@ -279,17 +256,27 @@ def _read(path: Path, before: _Known | None) -> _Known | None:
     lines = [] if before is None else before.lines
     if end:
         lines = [*lines, *_parsed(data[:end])]
-    return _Known(path, status.st_ino, alive, status.st_mtime_ns, start + end, lines)
+    return _JournalFile(path, status.st_ino, alive, status.st_mtime_ns, start + end, lines)
 
 
-def _parsed(data: bytes) -> Iterator[Record | _Done | _Gone]:
+def _parsed(data: bytes) -> Iterator[Record | _Written | _Removed]:
     for line in data.splitlines():
         # A line that says something else is not ours.
         with suppress(ValueError, KeyError, TypeError):
             said = json.loads(line)
             if "gone" in said:
-                yield _Gone(said["id"])
+                yield _Removed(said["id"])
             elif "path" in said:
-                yield Record(said["id"], said["path"], said["text"], said["written"], restored=said["restored"])
+                begun = said.get("begun", said["written"])
+                yield Record(
+                    said["id"], said["path"], said["text"], said["written"], restored=said["restored"], begun=begun
+                )
             else:
-                yield _Done(said["id"], said["file"], said["restored"], said["at"])
+                yield _Written(
+                    said["id"],
+                    said["file"],
+                    said["restored"],
+                    said["at"],
+                    said.get("start", UNKNOWN_START),
+                    said.get("base", ""),
+                )

@@ -1,24 +1,26 @@
-"""Which sentences of a note say something lasting, by rules, and under which heading they belong."""
+"""Which sentences of a note say something lasting, by rules."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
 from typing import Final
 
 from jiyi.text.cues import find_statements
 
-_WORTH_KEEPING: Final = 0.7
-# What holds only for a while stays in the daily notes.
-_PASSING: Final = frozenset({"date"})
-# Headings of the templates; a file with other headings gets a section of its own.
-_SECTIONS: Final = {
-    "preference": ("Preferences", "偏好"),
-    "instruction": ("Preferences", "偏好"),
-    "relation": ("People", "人物"),
-    "identity": ("About the user", "关于用户"),
-    "health": ("About the user", "关于用户"),
-    "decision": ("Decisions and lessons", "决定与教训"),
-}
+_MIN_IMPORTANCE: Final = 0.7
+_PASSING_KINDS: Final = frozenset({"date"})
+# What holds only for a while stays in the daily notes: appointments, and what is about to happen.
+_PASSING: Final = re.compile(
+    r"\b(?:tomorrow|tonight|today|later|soon|this (?:morning|afternoon|evening|week|weekend|month)"
+    r"|next (?:week|weekend|month|mon|tues|wednes|thurs|fri|satur|sun)\w*"
+    r"|(?:on|by|until) (?:mon|tues|wednes|thurs|fri|satur|sun)day"
+    r"|in (?:an?|\d+|two|three|a few) (?:minutes?|hours?|days?|weeks?)"
+    r"|at (?:\d{1,2}(?::\d\d)?|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|noon|midnight)\b)"
+    r"|\d{1,2}(?::\d\d)? ?(?:am|pm)\b|o'clock"
+    r"|明天|明早|明晚|后天|今天|今晚|今早|今日|下周|下星期|下个?月|这周|本周|这个?周末|周末|待会|一会儿?|稍后|马上|等下"
+    r"|(?:上午|下午|晚上|早上|中午)?[\d一二两三四五六七八九十]{1,3}[点點](?!儿)",
+    re.IGNORECASE,
+)
 
 
 def lasting_statements(text: str) -> list[tuple[str, str]]:
@@ -26,11 +28,12 @@ def lasting_statements(text: str) -> list[tuple[str, str]]:
     return [
         (statement.kind, statement.content)
         for statement in find_statements(text)
-        if statement.importance >= _WORTH_KEEPING and statement.kind not in _PASSING
+        if statement.importance >= _MIN_IMPORTANCE
+        and statement.kind not in _PASSING_KINDS
+        and not is_passing(statement.content)
     ]
 
 
-def section_for(kind: str, headings: Sequence[str], otherwise: str) -> str:
-    """The heading of the file under which a statement of this kind belongs."""
-    known = {heading.casefold(): heading for heading in headings}
-    return next((known[name.casefold()] for name in _SECTIONS.get(kind, ()) if name.casefold() in known), otherwise)
+def is_passing(text: str) -> bool:
+    """Whether a sentence is about a moment that passes ("tomorrow at three", 明天下午三点)."""
+    return _PASSING.search(text) is not None

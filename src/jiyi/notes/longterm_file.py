@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING, Final
 
 from jiyi.errors import InvalidInputError, NoteConflictError, NotesError
 from jiyi.model import clock
-from jiyi.notes import decoding
-from jiyi.notes.files import LONG_TERM
+from jiyi.notes import text_encoding
+from jiyi.notes.entries import without_comment
 from jiyi.notes.markdown import headings_in
+from jiyi.notes.paths import LONG_TERM
+from jiyi.text import detect_language, fold
 
 if TYPE_CHECKING:
     from jiyi.notes.service import NotesService
@@ -28,6 +30,8 @@ KEPT_BACKUPS: Final = 20
 """How many backups are kept, the newest ones; older ones are deleted when another is made."""
 _BACKUP: Final = re.compile(r"MEMORY\.\d{8}T\d{6}\.\d{6}Z\.md")
 _FROM: Final = re.compile(r"<!-- jiyi from=(\S+)")
+_ITEM: Final = re.compile(r"\s*(?:[-*+]|\d{1,9}[.)])[ \t]+(?=\S)")
+_DEFAULT_SECTION: Final = {"en": "From the daily notes", "zh": "来自每日笔记"}
 _BOMS: Final = {
     "utf-16-le": codecs.BOM_UTF16_LE,
     "utf-16-be": codecs.BOM_UTF16_BE,
@@ -53,8 +57,31 @@ class LongTerm:
 
     @property
     def promoted(self) -> set[str]:
-        """Ids of the entries that were put into it."""
+        """Ids of the entries that were put into it, as earlier versions of this package wrote them."""
         return set(_FROM.findall(self.text))
+
+    @property
+    def item_lines(self) -> list[tuple[str, str]]:
+        """(line, text) of each list item that is one line."""
+        found = []
+        for line in self.text.split("\n"):
+            bare = line.rstrip("\r")
+            match = _ITEM.match(bare)
+            if match is not None:
+                found.append((bare, without_comment(bare[match.end() :])))
+        return found
+
+    @property
+    def items(self) -> list[str]:
+        """The texts of its list items."""
+        return [text for _, text in self.item_lines]
+
+    def __contains__(self, text: str) -> bool:
+        """Whether it says this already, as an item or as lines of their own."""
+        wanted = comparable(text)
+        lines = [comparable(without_comment(line)) for line in self.text.split("\n")]
+        whole = "\n".join(filter(None, lines))
+        return "\n".join(filter(None, map(comparable, text.split("\n")))) in whole if wanted else True
 
     def encoded(self, text: str) -> bytes:
         """Another text in the same encoding, with the same mark at its beginning."""
@@ -71,7 +98,24 @@ class Addition:
     section: str
     text: str
     entry_id: str = ""
-    """The entry it comes from, if it is a whole one."""
+    """The entry that it is, if it is a whole one."""
+
+
+def comparable(text: str) -> str:
+    """A text for comparing: its letters and digits alone, folded."""
+    return "".join(character for character in fold(text) if character.isalnum())
+
+
+def headings_of(text: str) -> list[str]:
+    """The titles of the sections; not the title of the file, unless it is the only one."""
+    found = headings_in(text.split("\n"))
+    sections = [title for _, level, title in found if level > 1]
+    return sections or [title for _, _, title in found]
+
+
+def default_section(text: str, others: Sequence[str]) -> str:
+    """The section for what has no other one, in the language of the file or else of what is added."""
+    return _DEFAULT_SECTION[detect_language(text if any(c.isalpha() for c in text) else "\n".join(others))]
 
 
 def digest_of(data: bytes) -> str:
@@ -79,15 +123,15 @@ def digest_of(data: bytes) -> str:
     return hashlib.blake2b(data, digest_size=16).hexdigest()
 
 
-def read_long_term(room: NotesService) -> LongTerm:
+def read_long_term(service: NotesService) -> LongTerm:
     """MEMORY.md; empty when there is none. What cannot be read is an error, never empty."""
     try:
-        data, _ = room.files.read(LONG_TERM, most=room.settings.append.file_bytes)
+        data, _ = service.files.read(service.files.long_term(), most=service.settings.append.file_bytes)
     except FileNotFoundError:
-        return LongTerm(b"", "", decoding.UTF_8)
+        return LongTerm(b"", "", text_encoding.UTF_8)
     try:
-        text, encoding = decoding.decode(data)
-    except decoding.UndecodableError as error:
+        text, encoding = text_encoding.decode(data)
+    except text_encoding.UndecodableError as error:
         raise NotesError(f"{LONG_TERM} cannot be read: {error}") from None
     return LongTerm(data, text, encoding)
 
@@ -127,38 +171,39 @@ def diff_of(before: str, after: str) -> str:
     return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
 
 
-def replace_long_term(room: NotesService, before: LongTerm, text: str) -> str:
+def replace_long_term(service: NotesService, before: LongTerm, text: str) -> str:
     """Put the text in place of what was read, after a backup; returns where that is.
 
     `NoteConflictError`, and nothing overwritten, when the file is not what was read any more.
     """
     data = before.encoded(text)
+    name = service.files.long_term()
     if not before.data:
-        if not room.files.create(LONG_TERM, data):
+        if not service.files.create(name, data):
             raise _conflict()
         return ""
-    with room.lock.hold():
+    with service.lock.hold():
         backup = _new_backup()
         # The file itself gets a second name: also what is written to it in this very moment is in the backup.
-        room.files.keep_copy(LONG_TERM, backup)
-        if _read(room, backup) != before.data:
+        service.files.keep_copy(name, backup)
+        if _read(service, backup) != before.data:
             with suppress(NotesError, InvalidInputError):
-                room.files.remove(backup)
+                service.files.remove(backup)
             raise _conflict()
-        room.files.replace(LONG_TERM, data)
-        if _read(room, backup) != before.data:
-            room.files.move(backup, LONG_TERM)
+        service.files.replace(name, data)
+        if _read(service, backup) != before.data:
+            service.files.move(backup, name)
             raise _conflict()
-        _thin_out(room)
+        _delete_old_backups(service)
     return backup
 
 
-def _thin_out(room: NotesService) -> None:
+def _delete_old_backups(service: NotesService) -> None:
     """Delete all backups but the newest. What people have put beside them stays."""
     try:
-        own = sorted(name for name in room.files.names(BACKUPS) if _BACKUP.fullmatch(name))
+        own = sorted(name for name in service.files.names(BACKUPS) if _BACKUP.fullmatch(name))
         for name in own[:-KEPT_BACKUPS]:
-            room.files.remove(f"{BACKUPS}/{name}")
+            service.files.remove(f"{BACKUPS}/{name}")
     except (NotesError, InvalidInputError) as error:
         # The change itself is done: too many backups are no reason to say that it is not.
         _log.warning("old backups could not be deleted: %s", error)
@@ -175,17 +220,17 @@ def _new_backup() -> str:
     return f"{BACKUPS}/MEMORY.{stamp}.md"
 
 
-def _read(room: NotesService, path: str) -> bytes:
-    return room.files.read(path, most=2 * room.settings.append.file_bytes)[0]
+def _read(service: NotesService, path: str) -> bytes:
+    return service.files.read(path, most=2 * service.settings.append.file_bytes)[0]
 
 
 def _item(addition: Addition) -> list[str]:
     """A list item; its text is indented like that of an entry, so nothing in it is structure of the file."""
     lines = addition.text.strip("\n").split("\n")
-    comment = f" <!-- jiyi from={addition.entry_id} -->" if addition.entry_id else ""
-    if len(lines) == 1 and not _STRUCTURE.match(lines[0]):
-        return [f"- {lines[0].strip()}{comment}"]
-    return [f"-{comment}" if comment else "-", *(f"  {line}" if line else "" for line in lines)]
+    if not _STRUCTURE.match(lines[0]):
+        first, *rest = lines
+        return [f"- {first.strip()}", *(f"  {line}" if line else "" for line in rest)]
+    return ["-", *(f"  {line}" if line else "" for line in lines)]
 
 
 def _insert(lines: list[str], section: str, items: Sequence[str]) -> None:

@@ -7,13 +7,17 @@ at lines, and a line that is too long at its sentences.
 from __future__ import annotations
 
 import re
+import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import date
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
+from jiyi.model.daily_note import daily_title, day_of, moment_of
+from jiyi.model.note import SEPARATOR
+from jiyi.model.storable import storable
 from jiyi.notes import entries
-from jiyi.notes.entries import NoteEntry
+from jiyi.notes.entries import NoteEntry, PlacedEntry
 from jiyi.text import split_chunks
 from jiyi.text.sentences import columns
 
@@ -25,9 +29,9 @@ _UNDERLINE: Final = re.compile(r" {0,3}(?P<mark>=+|-+)[ \t]*\Z")
 _FENCE: Final = re.compile(r" {0,3}(?P<mark>`{3,}|~{3,})(?P<rest>.*)\Z")
 _ITEM: Final = re.compile(r" {0,3}(?:[-*+]|\d{1,9}[.)])(?:[ \t]+\S|[ \t]*\Z)")
 _BLOCK_START: Final = re.compile(r" {0,3}(?:#{1,6}(?:[ \t]|\Z)|`{3}|~{3}|>|[-*+][ \t]|\d{1,9}[.)][ \t])")
+_BULLET: Final = re.compile(r" {0,3}(?:[-*+]|\d{1,9}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?")
 _FRONT_MATTER: Final = "---"
 _MAX_FRONT_MATTER_LINES: Final = 200
-_DAY: Final = re.compile(r"(?P<day>\d{4}-\d\d-\d\d)(?!\d)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,15 +73,6 @@ class _Unit:
     entry: NoteEntry | None = None
 
 
-def day_of(path: str) -> date | None:
-    """The day that a file name begins with."""
-    match = _DAY.match(path.rpartition("/")[2])
-    try:
-        return date.fromisoformat(match["day"]) if match else None
-    except ValueError:
-        return None
-
-
 def lines_of(text: str) -> list[str]:
     """The lines of a text; only a line feed ends one, and the last need not have one."""
     lines = text.split("\n")
@@ -90,11 +85,10 @@ def take_apart(text: str) -> Document:
     """The pieces of a Markdown text and its front matter."""
     lines = lines_of(text)
     placed = {entry.start_line - 1: entry for entry in entries.parse(lines)}
-    clean = [line.removesuffix("\r") for line in lines]
+    clean = [entries.without_comment(line.removesuffix("\r")) for line in lines]
     begin, properties = _front_matter(clean)
-    units = [_Unit(0, begin)] if begin else []
-    units += _units(clean, begin, placed)
-    return Document(tuple(_pieces(clean, units)), properties)
+    # Front matter describes the file; it is not an answer.
+    return Document(tuple(_pieces(clean, list(_units(clean, begin, placed)))), properties)
 
 
 def block_starts(lines: Sequence[str]) -> list[int]:
@@ -203,30 +197,25 @@ def _pieces(lines: Sequence[str], units: Sequence[_Unit]) -> Iterator[Piece]:
     path: list[tuple[int, str]] = []
     waiting: list[_Unit] = []
 
-    def flush(following: _Unit | None = None) -> Iterator[Piece]:
-        # A heading alone is told by what stands under it.
-        alone = len(waiting) == 1 and waiting[0].kind == "heading" and following is not None
-        if waiting and not (alone and _is_below(following, waiting[0].level)):
+    def flush() -> Iterator[Piece]:
+        # A heading is the context of what stands below it. With nothing below it, it answers nothing.
+        if any(unit.kind != "heading" for unit in waiting):
             yield from _packed(lines, waiting, tuple(title for _, title in path))
         waiting.clear()
 
     for unit in units:
         if unit.kind == "heading":
-            yield from flush(unit)
+            yield from flush()
             while path and path[-1][0] >= unit.level:
                 path.pop()
             path.append((unit.level, unit.title))
             waiting.append(unit)
         elif unit.kind == "entry" and unit.entry is not None:
-            yield from flush(unit)
+            yield from flush()
             yield from _entry_pieces(unit, unit.entry, tuple(title for _, title in path))
         else:
             waiting.append(unit)
     yield from flush()
-
-
-def _is_below(unit: _Unit | None, level: int) -> bool:
-    return unit is not None and (unit.kind == "entry" or unit.level > level)
 
 
 def _packed(lines: Sequence[str], units: Sequence[_Unit], headings: tuple[str, ...]) -> Iterator[Piece]:
@@ -258,10 +247,11 @@ def _entry_pieces(unit: _Unit, entry: NoteEntry, headings: tuple[str, ...]) -> I
             yield Piece(unit.start + 1, unit.end, headings, headings, entry.text, entry)
         return
     body = entry.text.split("\n")
+    # In the first format of entries the text begins on the line after the comment.
+    shift = unit.start + max(unit.end - unit.start - len(body), 0)
     for first, last, text in _parts(body, 0, len(body)):
-        # The text begins on the line after the comment.
-        begin = unit.start if first == 0 else unit.start + 1 + first
-        yield Piece(begin + 1, unit.start + 1 + last, headings, headings, text, entry)
+        begin = unit.start if first == 0 else shift + first
+        yield Piece(begin + 1, shift + last, headings, headings, text, entry)
 
 
 def _parts(lines: Sequence[str], start: int, end: int) -> Iterator[tuple[int, int, str]]:
@@ -290,8 +280,55 @@ def _part(lines: Sequence[str], first: int, end: int) -> Iterator[tuple[int, int
         yield first, end, "\n".join(lines[first:end])
 
 
+def items_of(path: str, text: str) -> list[PlacedEntry]:
+    """The entries of a daily note together with the list items, paragraphs and headings that people wrote, in order.
+
+    The title of the day is no item.
+    """
+    lines = lines_of(text)
+    clean = [entries.without_comment(line.removesuffix("\r")) for line in lines]
+    placed = {entry.start_line - 1: entry for entry in entries.parse(lines)}
+    begin, _ = _front_matter(clean)
+    day = day_of(path)
+    title = "" if day is None else daily_title(day)
+    moment = moment_of(day, UTC) or datetime.min.replace(tzinfo=UTC)
+    found: list[PlacedEntry] = []
+    for unit in _units(clean, begin, placed):
+        if unit.entry is not None:
+            found.append(placed[unit.start])
+        elif unit.kind != "heading" or (unit.title and unit.title != title):
+            own = unit.title if unit.kind == "heading" else item_text(clean[unit.start : unit.end])
+            place = f"{path}:{unit.start + 1}-{unit.end}"
+            entry = NoteEntry(place, moment, timedelta(), own, by="user")
+            found.append(PlacedEntry(entry, unit.start + 1, unit.end, by_hand=True))
+    return found
+
+
+def item_text(lines: Sequence[str]) -> str:
+    """The text of a block: of a list item without its bullet and its indentation."""
+    match = _BULLET.match(lines[0])
+    if match is None:
+        return "\n".join(lines).strip("\n")
+    rest = textwrap.dedent("\n".join(lines[1:]))
+    return f"{lines[0][match.end() :]}\n{rest}".strip("\n")
+
+
 def headings_in(lines: Sequence[str]) -> list[tuple[int, int, str]]:
     """(line counted from 0, level, title) of every heading."""
     placed = {entry.start_line - 1: entry for entry in entries.parse(lines)}
     begin, _ = _front_matter(lines)
     return [(unit.start, unit.level, unit.title) for unit in _units(lines, begin, placed) if unit.kind == "heading"]
+
+
+def with_headings(above: Sequence[str], text: str) -> str:
+    """What is indexed of a piece: a text is about what its headings say."""
+    return f"{storable(SEPARATOR.join(above))}\n\n{text}" if above else text
+
+
+def without_headings(content: str, headings: Sequence[str]) -> str:
+    """The text of a piece again, from what is indexed of it."""
+    for count in range(len(headings), 0, -1):
+        prefix = with_headings(headings[:count], "")
+        if content.startswith(prefix):
+            return content[len(prefix) :]
+    return content

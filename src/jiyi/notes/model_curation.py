@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from jiyi.errors import ModelError, ModelReplyError
 from jiyi.model.replies import parse_json_reply
-from jiyi.notes.longterm_file import Addition
+from jiyi.model.storable import storable
+from jiyi.notes.longterm_file import Addition, comparable
 from jiyi.prompts.notes import CURATE_SCHEMA, curate_messages
 from jiyi.text.token_count import cut_to_tokens
 
@@ -16,6 +18,14 @@ if TYPE_CHECKING:
     from jiyi.model.message import Message
     from jiyi.ports import ChatModel, TokenCounter
 
+_log = logging.getLogger("jiyi.notes")
+
+_READ_SCHEMA: Final[Mapping[str, Any]] = {
+    "type": "object",
+    "properties": {"additions": {"type": "array"}, "removals": {"type": "array"}},
+    "required": ["additions", "removals"],
+}
+"""What a reply must have to be read; each line is checked by itself."""
 _REPLY_TOKENS: Final = 4_000
 _MAX_INPUT: Final = 24_000
 PAUSES: Final = (0.5, 2.0)
@@ -50,27 +60,25 @@ def propose_with_model(
 
 def _asked(model: ChatModel, question: Sequence[Message], long_term: str) -> tuple[list[Addition], list[str]]:
     reply = model.complete(question, max_tokens=_REPLY_TOKENS, schema=CURATE_SCHEMA)
-    data = parse_json_reply(reply, CURATE_SCHEMA)
-    lines = {line.rstrip("\r") for line in long_term.split("\n")}
-    removals = [line for line in dict.fromkeys(_texts(data, "removals")) if line.strip() and not line.startswith("#")]
-    unknown = [line for line in removals if line not in lines]
-    if unknown:
-        raise ModelReplyError(
-            f"the model wants to take out a line that MEMORY.md does not have: {unknown[0][:80]!r}",
-            reason="wrong schema",
-        )
-    return [_addition(item) for item in data["additions"]], removals
+    data = parse_json_reply(reply, _READ_SCHEMA)
+    additions = [addition for item in data["additions"] if (addition := _addition(item)) is not None]
+    lines = {comparable(line): line.rstrip("\r") for line in long_term.split("\n") if comparable(line)}
+    asked = [line for line in data["removals"] if isinstance(line, str) and not line.lstrip().startswith("#")]
+    removals = list(dict.fromkeys(lines[key] for line in asked if (key := comparable(line)) in lines))
+    lost = len(data["additions"]) + len(data["removals"]) - len(additions) - len(removals)
+    if lost and not additions and not removals:
+        # Never an empty proposal in place of one that was not understood.
+        raise ModelReplyError("no line of the model's proposal can be used", reason="wrong schema")
+    if lost:
+        _log.warning("%d lines of the model's proposal for MEMORY.md could not be used", lost)
+    return additions, removals
 
 
-def _texts(data: Mapping[str, Any], name: str) -> list[str]:
-    values = data[name]
-    if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
-        raise ModelReplyError(f"{name} of the reply is no list of texts", reason="wrong schema")
-    return values
-
-
-def _addition(item: Mapping[str, Any]) -> Addition:
+def _addition(item: object) -> Addition | None:
+    """An addition of the reply; `None` when it has no section or no text."""
+    if not isinstance(item, Mapping):
+        return None
     section, text = item.get("section"), item.get("text")
     if not isinstance(section, str) or not isinstance(text, str) or not section.strip() or not text.strip():
-        raise ModelReplyError("an addition of the reply has no section or no text", reason="wrong schema")
-    return Addition(" ".join(section.lstrip("#").split()), " ".join(text.replace("\x00", " ").split()))
+        return None
+    return Addition(" ".join(section.lstrip("#").split()), " ".join(storable(text).split()))

@@ -1,4 +1,4 @@
-"""Scanner: makes the rows what the files say. A watcher may hint; size, times and hash decide."""
+"""Scanner: brings the rows up to date with the files, by size, times and hash."""
 
 from __future__ import annotations
 
@@ -8,29 +8,29 @@ import time
 import uuid
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime, tzinfo
-from datetime import time as time_of_day
+from dataclasses import replace
+from datetime import UTC, datetime, tzinfo
 from typing import TYPE_CHECKING, Any, Final
 
 from jiyi.errors import InvalidInputError, NotesError
 from jiyi.model.category import MemoryCategory
+from jiyi.model.daily_note import daily_title, day_of, moment_of
 from jiyi.model.entry import NOTE_TYPE, MemoryEntry, Source
 from jiyi.model.identity import text_hash
 from jiyi.model.note import (
-    SEPARATOR,
     FileStamp,
     NoteCounts,
     NoteFile,
     NoteProblem,
     NoteUpdate,
     ScanReport,
-    note_scope,
     thread_of,
 )
-from jiyi.notes import decoding
-from jiyi.notes.files import SHARED_FOLDER, Files, Listing, is_long_term
-from jiyi.notes.markdown import Document, day_of, take_apart
+from jiyi.model.storable import storable
+from jiyi.notes import text_encoding
+from jiyi.notes.files import Files
+from jiyi.notes.markdown import Document, take_apart, with_headings
+from jiyi.notes.visibility import WorkspaceIdentity, is_shared
 
 if TYPE_CHECKING:
     from jiyi.ports import Progress, RecordStore
@@ -44,24 +44,17 @@ _MAX_TAGS: Final = 64
 _UNREAD: Final = "it cannot be searched"
 
 
-@dataclass(frozen=True, slots=True)
-class Identity:
-    """Whose notes these are."""
-
-    workspace: str
-    scope: str
-    actor: str
-
-    def of(self, *, shared: bool) -> str:
-        """The scope that holds private or shared pieces."""
-        return note_scope(self.workspace, self.scope, shared=shared)
-
-
 class Scanner:
     """Compares the files of a workspace with what was read of them before, and reads what differs."""
 
     def __init__(
-        self, files: Files, store: RecordStore, identity: Identity, zone: Callable[[], tzinfo], *, max_bytes: int
+        self,
+        files: Files,
+        store: RecordStore,
+        identity: WorkspaceIdentity,
+        zone: Callable[[], tzinfo],
+        *,
+        max_bytes: int,
     ) -> None:
         self._files = files
         self._store = store
@@ -69,7 +62,7 @@ class Scanner:
         self._zone = zone
         self._max_bytes = max_bytes
         self._certain: dict[str, FileStamp] = {}
-        self._told: set[NoteProblem] = set()
+        self._logged: set[NoteProblem] = set()
         self._remembered: tuple[tuple[int, int], Mapping[str, NoteFile]] | None = None
 
     def scan(
@@ -101,7 +94,7 @@ class Scanner:
             self._remember(known, learned)
             known = self._known()
         problems += [NoteProblem(file.path, file.problem) for file in known.values() if file.problem]
-        self._tell(problems)
+        self._log_new(problems)
         return ScanReport(len(listing.files), len(changed), len(gone), counts, tuple(problems), tuple(restored))
 
     def stale(self, paths: Sequence[str]) -> list[str]:
@@ -119,7 +112,7 @@ class Scanner:
         if known.stamp != stamp:
             return False
         if known.problem.startswith(_UNREAD):
-            # Nobody may look, but nothing was written to it either.
+            # It cannot be read, but nothing was written to it either.
             return True
         try:
             data, _ = self._files.read(known.path, most=self._max_bytes)
@@ -128,7 +121,7 @@ class Scanner:
         return _digest(data) == known.digest
 
     def _known(self) -> Mapping[str, NoteFile]:
-        """What is known of the files; read again when anybody has written something down since."""
+        """What is known of the files; read again when another process has changed it since."""
         state = self._store.note_files_state(self._identity.workspace, self._identity.scope)
         if self._remembered is None or self._remembered[0] != state:
             self._remembered = (state, self._store.note_files(self._identity.workspace, self._identity.scope))
@@ -175,8 +168,8 @@ class Scanner:
                 self._certain[path] = stamp
             return None
         try:
-            text, encoding = decoding.decode(data)
-        except decoding.UndecodableError as error:
+            text, encoding = text_encoding.decode(data)
+        except text_encoding.UndecodableError as error:
             file = NoteFile(path, stamp, digest, checked, encoding="", problem=f"it is not searched: {error}")
             return NoteUpdate(path, file, ())
         document = take_apart(text)
@@ -190,16 +183,16 @@ class Scanner:
         scope = self._identity.of(shared=shared)
         day = day_of(path)
         written = datetime.fromtimestamp(min(stamp.modified / 1e9, time.time()), UTC)
-        named = "" if day is None else day.isoformat()
+        named = "" if day is None else daily_title(day)
         tags = _tags(document.properties)
         seen: Counter[str] = Counter()
         for piece in document.pieces:
-            text = _storable(piece.text)
+            text = storable(piece.text)
             if not text.strip():
                 continue
-            # The day of a daily note says nothing that its time does not say.
+            # The title of a daily note repeats its day, which every piece has as its time.
             headings, above = (tuple(t for t in titles if t != named) for titles in (piece.headings, piece.above))
-            occurred = piece.entry.at if piece.entry is not None else _noon(day, self._zone())
+            occurred = piece.entry.at if piece.entry is not None else moment_of(day, self._zone())
             content = with_headings(above, text)
             moment = occurred.isoformat() if occurred is not None else ""
             name = text_hash(scope, path, *headings, "\x1f", *above, "\x1f", text, moment, *tags)
@@ -215,19 +208,19 @@ class Scanner:
                 memory_type=NOTE_TYPE,
                 tags=tags,
                 conversation_id=thread_of(path),
-                source=Source(NOTE_TYPE, trust, (place, *(_storable(title) for title in headings))),
+                source=Source(NOTE_TYPE, trust, (place, *(storable(title) for title in headings))),
                 occurred_at=occurred,
                 created_at=written,
                 updated_at=written,
                 last_accessed_at=written,
             )
 
-    def _tell(self, problems: Sequence[NoteProblem]) -> None:
-        """Say each problem once, by name, and again when it has come back."""
+    def _log_new(self, problems: Sequence[NoteProblem]) -> None:
+        """Log each problem once, and again when it has come back."""
         for problem in problems:
-            if problem not in self._told:
+            if problem not in self._logged:
                 _log.warning("note %s: %s", problem.path, problem.reason)
-        self._told = set(problems)
+        self._logged = set(problems)
 
 
 def _digest(data: bytes) -> str:
@@ -236,48 +229,11 @@ def _digest(data: bytes) -> str:
 
 def _unread(path: str, known: NoteFile | None, listed: FileStamp, checked: int, problem: str) -> NoteUpdate | None:
     if known is not None and (known.stamp.size, known.stamp.modified) == (listed.size, listed.modified):
-        # Nothing was written to it since: what is known of it still holds, only nobody may look.
+        # Nothing was written to it since: what is known of it still holds, although it cannot be read now.
         if (known.stamp, known.problem) == (listed, problem):
             return None
         return NoteUpdate(path, replace(known, stamp=listed, checked=checked, problem=problem))
     return NoteUpdate(path, NoteFile(path, listed, "", checked, encoding="", problem=problem), ())
-
-
-def is_shared(path: str, document: Document) -> bool:
-    """Whether a group may see it: it lies in `memory/shared/`, or its front matter says `visibility: group`.
-
-    Nothing else makes a note shared, and nothing makes MEMORY.md shared.
-    """
-    if is_long_term(path):
-        return False
-    return path.startswith(f"{SHARED_FOLDER}/") or document.properties.get("visibility") == "group"
-
-
-def with_headings(above: Sequence[str], text: str) -> str:
-    """What is indexed of a piece: a text is about what its headings say."""
-    return f"{_storable(SEPARATOR.join(above))}\n\n{text}" if above else text
-
-
-def without_headings(content: str, headings: Sequence[str]) -> str:
-    """The text of a piece again, from what is indexed of it."""
-    for count in range(len(headings), 0, -1):
-        prefix = with_headings(headings[:count], "")
-        if content.startswith(prefix):
-            return content[len(prefix) :]
-    return content
-
-
-def _storable(text: str) -> str:
-    """Without NUL, which no database takes as text."""
-    return text.replace("\x00", " ")
-
-
-def _noon(day: date | None, zone: tzinfo) -> datetime | None:
-    """The middle of a day: inside it in every time zone that people travel to."""
-    try:
-        return None if day is None else datetime.combine(day, time_of_day(12), tzinfo=zone).astimezone(UTC)
-    except (OverflowError, ValueError):
-        return None
 
 
 def _tags(properties: Mapping[str, Any]) -> tuple[str, ...]:
@@ -292,6 +248,3 @@ def _tags(properties: Mapping[str, Any]) -> tuple[str, ...]:
 
 def _below(path: str, folders: Sequence[str]) -> bool:
     return any(path.startswith(f"{folder}/") for folder in folders)
-
-
-__all__ = ["Identity", "Listing", "Scanner", "is_shared", "with_headings", "without_headings"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import date
 from typing import Final
 
 LANGUAGES: Final = ("en", "zh")
@@ -97,8 +96,3 @@ _CHINESE: Final = {
 }
 
 TEMPLATES: Final = {"en": _ENGLISH, "zh": _CHINESE}
-
-
-def heading_of(day: date) -> str:
-    """How a new daily note begins."""
-    return f"# {day.isoformat()}"

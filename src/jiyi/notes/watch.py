@@ -1,4 +1,4 @@
-"""Following the files in the background. The watcher only hints that something may have changed; the scan decides."""
+"""Watching the files in the background. An event of the system starts a scan, and the scan finds what has changed."""
 
 from __future__ import annotations
 
@@ -15,29 +15,29 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("jiyi.notes")
 
-_QUIET_MILLISECONDS: Final = 50
-_GATHER_MILLISECONDS: Final = 400
-# Hints get lost when very many come at once, and on some file systems there are none at all.
-_ANYWAY_MILLISECONDS: Final = 5_000
+_STEP_MILLISECONDS: Final = 50
+_DEBOUNCE_MILLISECONDS: Final = 400
+# Events are lost when too many come at once, and some file systems send none: scan now and then anyway.
+_POLL_MILLISECONDS: Final = 5_000
 
 
 class Watcher:
-    """A thread that scans when the system says that files changed, and now and then without being told."""
+    """A thread that scans after events of the file system, and every few seconds without one."""
 
-    def __init__(self, room: NotesService, report: Callable[[ScanReport], None] | None) -> None:
-        self._room = room
+    def __init__(self, service: NotesService, report: Callable[[ScanReport], None] | None) -> None:
+        self._service = service
         self._report = report
         self._stop = threading.Event()
-        self._told = ""
+        self._logged = ""
         self._thread = threading.Thread(target=self._run, name="jiyi-notes-watcher", daemon=True)
 
     def start(self) -> None:
-        """Begin; the first scan is done when this returns."""
+        """Start; the first scan is done when this returns."""
         self._scan()
         self._thread.start()
 
     def stop(self) -> None:
-        """End, after a scan that is under way."""
+        """Stop, after a scan that is running."""
         self._stop.set()
         if self._thread.is_alive() and threading.current_thread() is not self._thread:
             self._thread.join()
@@ -47,9 +47,9 @@ class Watcher:
             try:
                 self._follow()
             except (OSError, RuntimeError) as error:
-                # The workspace went away, or the system gives no more hints: look now and then.
-                self._tell(f"the notes are not watched: {error}")
-                self._stop.wait(_ANYWAY_MILLISECONDS / 1_000)
+                # The workspace is gone, or the system sends no more events: scan now and then.
+                self._log_once(f"the notes are not watched: {error}")
+                self._stop.wait(_POLL_MILLISECONDS / 1_000)
                 if not self._stop.is_set():
                     self._scan()
 
@@ -57,11 +57,11 @@ class Watcher:
         from watchfiles import watch
 
         changes = watch(
-            self._room.root,
+            self._service.root,
             stop_event=self._stop,
-            step=_QUIET_MILLISECONDS,
-            debounce=_GATHER_MILLISECONDS,
-            rust_timeout=_ANYWAY_MILLISECONDS,
+            step=_STEP_MILLISECONDS,
+            debounce=_DEBOUNCE_MILLISECONDS,
+            rust_timeout=_POLL_MILLISECONDS,
             yield_on_timeout=True,
             raise_interrupt=False,
             ignore_permission_denied=True,
@@ -73,24 +73,24 @@ class Watcher:
 
     def _scan(self) -> None:
         try:
-            self._room.keep_up()
-            report = self._room.scan()
+            self._service.keep_up()
+            report = self._service.scan()
         except JiyiError as error:
-            # The next call of the user meets the same error and is told; the thread goes on looking.
-            self._tell(f"the notes could not be followed: {error}")
+            # The next call of the user raises the same error; the thread continues.
+            self._log_once(f"the notes could not be followed: {error}")
             return
-        self._told = ""
+        self._logged = ""
         if self._report is not None and report.changed:
             self._report(report)
 
-    def _tell(self, problem: str) -> None:
-        if problem != self._told:
+    def _log_once(self, problem: str) -> None:
+        if problem != self._logged:
             _log.warning("%s", problem)
-            self._told = problem
+            self._logged = problem
 
 
-def start(room: NotesService, report: Callable[[ScanReport], None] | None) -> None:
-    """Watch the workspace of a room; a second watcher takes the place of the first."""
+def start(service: NotesService, report: Callable[[ScanReport], None] | None) -> None:
+    """Watch the workspace of a notes service; a second watcher takes the place of the first."""
     try:
         import watchfiles  # noqa: F401
     except ImportError:
@@ -98,16 +98,16 @@ def start(room: NotesService, report: Callable[[ScanReport], None] | None) -> No
             "watching files needs the package watchfiles; install it with: pip install 'jiyi[notes]' "
             "(without it the notes are looked at whenever they are asked)"
         ) from None
-    stop(room)
-    # One that is not there is an error now; one that goes away later is waited for.
-    room.files.listing()
-    watcher = Watcher(room, report)
+    stop(service)
+    # A workspace that does not exist is an error now; one that disappears later is waited for.
+    service.files.listing()
+    watcher = Watcher(service, report)
     watcher.start()
-    room.watcher = watcher
+    service.watcher = watcher
 
 
-def stop(room: NotesService) -> None:
-    """Stop watching, if anybody is."""
-    watcher, room.watcher = room.watcher, None
+def stop(service: NotesService) -> None:
+    """Stop watching, if a watcher is running."""
+    watcher, service.watcher = service.watcher, None
     if watcher is not None:
         watcher.stop()

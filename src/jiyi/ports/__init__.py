@@ -33,6 +33,7 @@ from jiyi.ports.models import ChatModel, Embedder, ModelIdentity, TokenCounter
 from jiyi.ports.notes import NoteStore
 from jiyi.ports.progress import Progress
 from jiyi.ports.records import Draft, EntryStore, ImportCounts, RecordStore, TransferStore, UserWordStore
+from jiyi.ports.reranking import Reranker, RerankUsage
 from jiyi.ports.runtime import RuntimeStore, Sorter
 from jiyi.ports.tags import Tagged, TagPage, TagPosition, TagStore
 
@@ -66,6 +67,8 @@ __all__ = [
     "Progress",
     "Reading",
     "RecordStore",
+    "RerankUsage",
+    "Reranker",
     "RuntimeStore",
     "ScopeReader",
     "Sorter",

@@ -1,4 +1,4 @@
-"""What the chat room needs of the record store."""
+"""ChatStore: the storage of the chat room."""
 
 from __future__ import annotations
 
@@ -12,22 +12,13 @@ if TYPE_CHECKING:
     from jiyi.model.message import Message
 
 
-class ChatStore(Protocol):
-    """What the chat room needs of the record store. Each change is one short transaction, durable when it returns.
+class CompactionStore(Protocol):
+    """What a window and its compactions need: messages, summaries, flushes and attempts of one session."""
 
-    Messages are the rows of the conversation history; positions grow over the life of a session.
-    """
+    def snapshot(self, scope: str, session_id: str, stop_at: Callable[[StoredMessage], bool]) -> Snapshot:
+        """The newest messages that no summary covers, read backwards until `stop_at` is true, and all prompts.
 
-    def append(
-        self, scope: str, session_id: str, messages: Sequence[Message], *, actor: str, recallable: bool
-    ) -> list[str]:
-        """Add messages to the current epoch; returns their ids. Positions are given out in the transaction."""
-        ...
-
-    def snapshot(self, scope: str, session_id: str, enough: Callable[[StoredMessage], bool]) -> Snapshot:
-        """The newest messages that no summary stands for, read backwards until `enough`, and all prompts before them.
-
-        What lies behind the pointer is not read, however much it is.
+        Messages under the summary are not read.
         """
         ...
 
@@ -38,41 +29,17 @@ class ChatStore(Protocol):
         *,
         after: int,
         before: int,
-        enough: Callable[[StoredMessage], bool] | None = None,
+        stop_at: Callable[[StoredMessage], bool] | None = None,
     ) -> tuple[list[StoredMessage], bool]:
-        """Messages between two positions, oldest first, until `enough`; and whether these are all."""
+        """Messages between two positions, oldest first, until `stop_at` is true; and whether these are all."""
         ...
 
     def count_between(self, scope: str, session_id: str, *, after: int, before: int) -> int:
         """How many messages stand between two positions, prompts not counted."""
         ...
 
-    def epochs(self, scope: str, session_id: str) -> list[Epoch]:
-        """The epochs that are there, oldest first, at least one."""
-        ...
-
-    def epoch_messages(self, scope: str, session_id: str, epoch: int | None) -> list[StoredMessage]:
-        """Every message of an epoch in order; `None` means the current one."""
-        ...
-
-    def start_epoch(self, scope: str, session_id: str) -> Epoch:
-        """Begin a new epoch; one in which nothing was said yet goes on."""
-        ...
-
-    def delete_epoch(self, scope: str, session_id: str, epoch: int, *, actor: str) -> Erased:
-        """Delete an epoch before the current one for good, with everything that was made of it."""
-        ...
-
-    def forget_session(self, scope: str, session_id: str, *, actor: str) -> Erased:
-        """Delete a session for good, with everything that was made of it."""
-        ...
-
     def summaries(self, scope: str, session_id: str, epoch: int) -> list[Summary]:
-        """The summaries of an epoch that stand, oldest first; the last one is the pointer."""
-        ...
-
-    def summary(self, scope: str, session_id: str, summary_id: str) -> Summary | None:
-        """One summary by its id."""
+        """The valid summaries of an epoch, oldest first; the last one is the pointer."""
         ...
 
     def next_generation(self, scope: str, session_id: str, epoch: int) -> int:
@@ -80,7 +47,7 @@ class ChatStore(Protocol):
         ...
 
     def add_summary(self, summary: Summary, span: Span, *, trigger: str) -> bool:
-        """Move the pointer, and write the attempt down as done.
+        """Add a summary, which moves the pointer, and record the attempt as done.
 
         `False`, and nothing changed, when the pointer has moved, the messages under it have changed, or the session was
         reset meanwhile.
@@ -88,7 +55,7 @@ class ChatStore(Protocol):
         ...
 
     def flushed_to(self, scope: str, session_id: str, epoch: Epoch) -> int:
-        """The last position of the epoch that was looked through; the one before its first when none was."""
+        """The last position of the epoch that was searched for candidates; the one before its first when none was."""
         ...
 
     def add_flush(
@@ -101,7 +68,72 @@ class ChatStore(Protocol):
         trigger: str,
         made_by: str,
     ) -> bool:
-        """Mark a span as looked through and keep what was found; `False`, and nothing changed, when it already is."""
+        """Mark a span as searched and keep its candidates; `False`, and nothing changed, when it already is."""
+        ...
+
+    def add_attempt(self, scope: str, session_id: str, epoch: int, attempt: Attempt) -> None:
+        """Record how an attempt at a compaction went."""
+        ...
+
+    def last_attempt(self, scope: str, session_id: str, epoch: int) -> Attempt | None:
+        """The last attempt in this epoch."""
+        ...
+
+
+class ChatStore(CompactionStore, Protocol):
+    """The storage of the chat room. Each change is one short transaction, durable when it returns.
+
+    Messages are the rows of the conversation history; positions grow over the life of a session.
+    """
+
+    def append(
+        self,
+        scope: str,
+        session_id: str,
+        messages: Sequence[Message],
+        *,
+        actor: str,
+        recallable: bool,
+        said_at: datetime | None = None,
+    ) -> list[str]:
+        """Add messages to the current epoch; returns their ids. Positions are assigned in the transaction.
+
+        Each was said at `said_at`, at the time that it names itself, or now.
+        """
+        ...
+
+    def insert(
+        self, scope: str, session_id: str, index: int, message: Message, *, actor: str, recallable: bool
+    ) -> None:
+        """Put a message before the one at an index of the current epoch, as `list.insert` does."""
+        ...
+
+    def remove(self, scope: str, session_id: str, index: int, *, actor: str, recallable: bool) -> Message | None:
+        """Take the message at an index of the current epoch out; `None` when there is none."""
+        ...
+
+    def epochs(self, scope: str, session_id: str) -> list[Epoch]:
+        """The epochs that are there, oldest first, at least one."""
+        ...
+
+    def epoch_messages(self, scope: str, session_id: str, epoch: int | None) -> list[StoredMessage]:
+        """Every message of an epoch in order; `None` means the current one."""
+        ...
+
+    def start_epoch(self, scope: str, session_id: str) -> Epoch:
+        """Begin a new epoch; an empty current epoch is kept."""
+        ...
+
+    def delete_epoch(self, scope: str, session_id: str, epoch: int, *, actor: str) -> Erased:
+        """Delete an epoch before the current one for good, with everything derived from it."""
+        ...
+
+    def forget_session(self, scope: str, session_id: str, *, actor: str) -> Erased:
+        """Delete a session for good, with everything derived from it."""
+        ...
+
+    def summary(self, scope: str, session_id: str, summary_id: str) -> Summary | None:
+        """One summary by its id."""
         ...
 
     def candidates(
@@ -111,17 +143,9 @@ class ChatStore(Protocol):
         ...
 
     def settle_candidate(self, scope: str, candidate_id: str, *, state: str, by: str) -> bool:
-        """Take or reject a new candidate; `False` when it is not there or somebody else was first."""
-        ...
-
-    def add_attempt(self, scope: str, session_id: str, epoch: int, attempt: Attempt) -> None:
-        """Write down how a try to compact went."""
-        ...
-
-    def last_attempt(self, scope: str, session_id: str, epoch: int) -> Attempt | None:
-        """The last try in this epoch."""
+        """Take or reject a new candidate; `False` when it is not there or was settled before."""
         ...
 
     def failing_sessions(self, since: datetime) -> int:
-        """How many sessions of all scopes have failed in their last try, in their current epoch, since then."""
+        """How many sessions of all scopes have failed in the last attempt of their current epoch, since then."""
         ...

@@ -1,4 +1,4 @@
-"""What the chat room asks a model, and how a summary is shown to one."""
+"""The questions of the chat room to a model, and the form in which a summary is shown to one."""
 
 from __future__ import annotations
 
@@ -28,6 +28,7 @@ SUMMARIZE = {
     ),
 }
 
+_LENGTH = {"zh": "不超过 {max_tokens} 个 token。", "en": "Write at most {max_tokens} tokens."}
 _EARLIER = {"zh": "此前的摘要：", "en": "Earlier summary:"}
 _CONVERSATION = {"zh": "对话：", "en": "Conversation:"}
 
@@ -56,17 +57,17 @@ FLUSH = {
 
 KINDS = ("instruction", "preference", "identity", "relation", "health", "fact", "decision", "date", "plan")
 
-_LONGEST_CANDIDATE = 500
+_MAX_CANDIDATE_LENGTH = 500
 _MAX_CANDIDATES = 50
 
 
 def flush_schema(messages: int) -> Mapping[str, Any]:
-    """The form of the reply about so many messages."""
+    """The JSON schema of the reply about so many messages."""
     number = {"type": "integer", "minimum": 1, "maximum": messages}
     item = {
         "type": "object",
         "properties": {
-            "content": {"type": "string", "minLength": 1, "maxLength": _LONGEST_CANDIDATE},
+            "content": {"type": "string", "minLength": 1, "maxLength": _MAX_CANDIDATE_LENGTH},
             "kind": {"type": "string", "enum": list(KINDS)},
             "confidence": {"type": "number", "minimum": 0, "maximum": 1},
             "first": number,
@@ -83,32 +84,32 @@ def flush_schema(messages: int) -> Mapping[str, Any]:
     }
 
 
-@lru_cache(maxsize=256)  # each look at a session shows the same one again
+@lru_cache(maxsize=256)  # every read of a session shows the same one again
 def summary_message(content: str) -> Message:
     """A summary as a system message.
 
-    Each of its lines is quoted: what people said in the conversation cannot pose as an instruction of the system by
-    ending the summary.
+    Each of its lines is quoted, so that no text of the conversation can end the summary and pass for an instruction.
     """
     quoted = "\n".join(f"> {line}" for line in content.splitlines())
     return Message("system", f"{_HEADING[detect_language(content)]}\n{quoted}" if quoted else _HEADING["en"])
 
 
-def summarize_messages(previous: str | None, spoken: str, *, max_tokens: int, prompt: str | None) -> list[Message]:
-    """What a model is asked for a summary; `prompt` takes the place of our own words."""
-    language = detect_language(spoken if spoken.strip() else previous or "")
-    ask = prompt if prompt is not None else SUMMARIZE[language].format(max_tokens=max_tokens)
-    parts = [f"{_EARLIER[language]}\n{_fenced(previous)}"] if previous else []
-    parts.append(f"{_CONVERSATION[language]}\n{_fenced(spoken)}")
+def summarize_messages(previous: str | None, transcript: str, *, max_tokens: int, prompt: str | None) -> list[Message]:
+    """The question for a summary; `prompt` replaces our own instruction, but for the length."""
+    language = detect_language(transcript if transcript.strip() else previous or "")
+    length = _LENGTH[language].format(max_tokens=max_tokens)
+    ask = f"{prompt}\n\n{length}" if prompt is not None else SUMMARIZE[language].format(max_tokens=max_tokens)
+    parts = [f"{_EARLIER[language]}\n{_quoted(previous)}"] if previous else []
+    parts.append(f"{_CONVERSATION[language]}\n{_quoted(transcript)}")
     return [Message("system", ask), Message("user", "\n\n".join(parts))]
 
 
-def flush_messages(spoken: str) -> list[Message]:
-    """What a model is asked for candidates."""
-    language = detect_language(spoken)
-    return [Message("system", FLUSH[language]), Message("user", f"{_CONVERSATION[language]}\n{_fenced(spoken)}")]
+def flush_messages(transcript: str) -> list[Message]:
+    """The question for candidates."""
+    language = detect_language(transcript)
+    return [Message("system", FLUSH[language]), Message("user", f"{_CONVERSATION[language]}\n{_quoted(transcript)}")]
 
 
-def _fenced(text: str) -> str:
-    """Quoted line by line: no text can end its own quotation."""
+def _quoted(text: str) -> str:
+    """The text as quoted lines: no text can end its own quotation."""
     return "\n".join(f"> {line}" for line in text.splitlines())

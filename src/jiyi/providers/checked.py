@@ -1,4 +1,4 @@
-"""CheckedEmbedder: vectors that came from elsewhere are looked at before anything is stored or ranked by them."""
+"""CheckedEmbedder: validates the vectors of an embedder before they are stored or used for ranking."""
 
 from __future__ import annotations
 
@@ -18,18 +18,21 @@ _LENGTH_TOLERANCE = 1e-3
 
 
 class CheckedEmbedder:
-    """An embedder whose vectors are as many, as long and as finite as they must be, or a `ModelReplyError`."""
+    """An embedder that checks count, dimension and finiteness of the vectors, and normalizes them.
+
+    Raises `ModelReplyError` for vectors that cannot be used.
+    """
 
     def __init__(self, embedder: Embedder) -> None:
         self._embedder = embedder
 
     @property
     def identity(self) -> ModelIdentity:
-        """That of the embedder behind it."""
+        """The identity of the wrapped embedder."""
         return self._embedder.identity
 
     def close(self) -> None:
-        """Let go of the connections of the embedder behind it, if it has any."""
+        """Close the wrapped embedder, if it can be closed."""
         close = getattr(self._embedder, "close", None)
         if callable(close):
             close()
@@ -47,6 +50,6 @@ class CheckedEmbedder:
             raise ModelReplyError(f"{identity.name} gave a vector that is not a number", reason="wrong schema")
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
         if np.abs(lengths - 1.0).max(initial=0.0) > _LENGTH_TOLERANCE:
-            # Not every server gives unit vectors; a text without anything in it may have none.
+            # Not every server returns unit vectors. The vector of an empty text may be zero.
             vectors = np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0)
         return vectors

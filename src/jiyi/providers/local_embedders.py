@@ -1,4 +1,4 @@
-"""Embedders of other packages that run on this machine: fastembed and sentence-transformers."""
+"""Local embedders of optional packages: fastembed and sentence-transformers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["FastEmbedEmbedder", "SentenceTransformersEmbedder"]
 
 
-def _package(name: str) -> Any:
+def _import_package(name: str) -> Any:
     try:
         return importlib.import_module(name)
     except ImportError:
@@ -29,10 +29,10 @@ def _package(name: str) -> Any:
 
 
 class FastEmbedEmbedder:
-    """An ONNX model of the package fastembed. The model is loaded when it is first asked."""
+    """An ONNX model of the package fastembed, loaded on first use."""
 
     def __init__(self, model: str) -> None:
-        TextEmbedding: Any = _package("fastembed").TextEmbedding  # noqa: N806
+        TextEmbedding: Any = _import_package("fastembed").TextEmbedding  # noqa: N806
         known = {each["model"]: each["dim"] for each in TextEmbedding.list_supported_models()}
         if model not in known:
             raise ConfigError(f"fastembed does not know the model {model!r}; set embedding_model to one that it lists")
@@ -47,7 +47,7 @@ class FastEmbedEmbedder:
         return self._identity
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """One row for each text."""
+        """Returns one row for each text."""
         with self._guard:
             if self._model is None:
                 self._model = self._load()
@@ -55,10 +55,10 @@ class FastEmbedEmbedder:
 
 
 class SentenceTransformersEmbedder:
-    """A model of the package sentence-transformers, loaded at once: only it knows how long its vectors are."""
+    """A model of the package sentence-transformers, loaded at once because only the model knows its dimension."""
 
     def __init__(self, model: str) -> None:
-        SentenceTransformer = _package("sentence_transformers").SentenceTransformer  # noqa: N806
+        SentenceTransformer = _import_package("sentence_transformers").SentenceTransformer  # noqa: N806
         self._model: Any = SentenceTransformer(model)
         self._identity = ModelIdentity(
             model, int(self._model.get_sentence_embedding_dimension()), "sentence-transformers"
@@ -71,6 +71,6 @@ class SentenceTransformersEmbedder:
         return self._identity
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """One row for each text."""
+        """Returns one row for each text."""
         with self._guard:
             return np.asarray(self._model.encode(list(texts), normalize_embeddings=True), dtype=np.float32)

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from jiyi.errors import ModelRejectedError, ModelReplyError, ModelUnavailableError
-from jiyi.providers.openai_wire import CHAT, Wire, json_object
+from jiyi.providers.openai_client import CHAT, OpenAIClient, parse_json_object
 
 if TYPE_CHECKING:
     from jiyi.model.message import Message
@@ -17,17 +17,20 @@ __all__ = ["OpenAICompatibleModel"]
 
 DEFAULT_TIMEOUT: Final = 60.0
 DEFAULT_MAX_REPLY_BYTES: Final = 4 << 20
-_NO_SCHEMAS: Final = re.compile(r"response_format|json_schema|json_object|structured output|grammar", re.IGNORECASE)
-_SCHEMA_NOTE: Final = "Reply with JSON alone, without any other words, that fits this JSON schema:\n"
-# How a server is asked for JSON: by schema, by its JSON mode, or only in words. The first that it accepts is kept.
-_FORMS: Final = ("json_schema", "json_object", "words")
+_SCHEMA_UNSUPPORTED: Final = re.compile(
+    r"response_format|json_schema|json_object|structured output|grammar", re.IGNORECASE
+)
+_SCHEMA_PROMPT: Final = "Reply with JSON alone, without any other words, that fits this JSON schema:\n"
+# How JSON is requested: by schema, by the JSON mode of the server, or in the prompt only. The first mode that the
+# server accepts is used from then on.
+_JSON_MODES: Final = ("json_schema", "json_object", "prompt")
 
 
 class OpenAICompatibleModel:
     """A `ChatModel` at `{base_url}/chat/completions`. Safe for several threads; it never retries.
 
-    `timeout` is for a whole reply, in a stream for each piece. A reply of more than `max_reply_bytes` is given up while
-    it is read. The key is sent and shown nowhere else.
+    `timeout` applies to a whole reply, and in a stream to each chunk. A reply longer than `max_reply_bytes` raises
+    `ModelReplyError`. The API key is sent to the server and appears in no message.
     """
 
     def __init__(
@@ -39,25 +42,24 @@ class OpenAICompatibleModel:
         timeout: float = DEFAULT_TIMEOUT,
         max_reply_bytes: int = DEFAULT_MAX_REPLY_BYTES,
     ) -> None:
-        self._wire = Wire(base_url, model, path=CHAT, api_key=api_key, most=max_reply_bytes)
+        self._client = OpenAIClient(base_url, model, path=CHAT, api_key=api_key, max_reply_bytes=max_reply_bytes)
         self._model = model
         self._timeout = timeout
-        self._most = max_reply_bytes
-        self._form = 0
+        self._json_mode = 0
 
     @property
     def name(self) -> str:
-        """The name of the model, as the server knows it."""
+        """The name of the model on the server."""
         return self._model
 
     def __repr__(self) -> str:
         return f"OpenAICompatibleModel(model={self._model!r})"
 
     def close(self) -> None:
-        """Let go of the connections; another call opens new ones."""
-        self._wire.close()
+        """Close the connections; the next call opens new ones."""
+        self._client.close()
 
-    # --- asking -------------------------------------------------------------------------------------------------------
+    # --- requests -----------------------------------------------------------------------------------------------------
 
     def complete(
         self,
@@ -67,29 +69,32 @@ class OpenAICompatibleModel:
         schema: Mapping[str, Any] | None = None,
         timeout: float | None = None,
     ) -> str:
-        """The reply, never empty. A server without JSON schemas is asked in its JSON mode, then in words."""
+        """Returns the reply, which is never empty.
+
+        A server that rejects JSON schemas is asked again in its JSON mode, then with the schema in the prompt.
+        """
         seconds = self._timeout if timeout is None else timeout
         while True:
-            form = _FORMS[self._form] if schema is not None else "words"
+            form = _JSON_MODES[self._json_mode] if schema is not None else "prompt"
             try:
-                with self._wire.post(self._request(messages, max_tokens, schema, form), seconds) as response:
-                    body = self._wire.read(response, seconds)
+                with self._client.post(self._request(messages, max_tokens, schema, form), seconds) as response:
+                    body = self._client.read(response, seconds)
             except ModelRejectedError as error:
-                if schema is None or form == "words" or not _NO_SCHEMAS.search(str(error)):
+                if schema is None or form == "prompt" or not _SCHEMA_UNSUPPORTED.search(str(error)):
                     raise
-                self._form = _FORMS.index(form) + 1
+                self._json_mode = _JSON_MODES.index(form) + 1
             else:
                 return self._content(body)
 
     def stream(self, messages: Sequence[Message], *, max_tokens: int | None = None) -> Iterator[str]:
-        """The reply in pieces. A stream that is cut off raises after its last piece."""
-        request = {**self._request(messages, max_tokens, None, "words"), "stream": True}
-        with self._wire.post(request, self._timeout) as response:
+        """Yields the reply in pieces. A stream that is cut off raises after its last piece."""
+        request = {**self._request(messages, max_tokens, None, "prompt"), "stream": True}
+        with self._client.post(request, self._timeout) as response:
             finish: str | None = None
-            some = False
+            has_text = False
             for event in self._events(response):
                 if isinstance(event.get("error"), Mapping | str):
-                    self._wire.raise_for(200, json.dumps(event["error"]), None)
+                    self._client.raise_for_status(200, json.dumps(event["error"]), None)
                 if not event.get("choices", ()):  # usage, keep-alive
                     continue
                 choice = _first_choice(event)
@@ -98,11 +103,11 @@ class OpenAICompatibleModel:
                 if isinstance(delta, Mapping) and delta.get("refusal"):
                     finish = "content_filter"
                 if isinstance(piece, str) and piece:
-                    some = some or bool(piece.strip())
+                    has_text = has_text or bool(piece.strip())
                     yield piece
                 finish = choice.get("finish_reason") or finish
             _check_finish(finish, ended=True)
-            if not some:
+            if not has_text:
                 raise ModelReplyError(f"{self._model} sent an empty reply", reason="empty")
 
     def _request(
@@ -118,7 +123,7 @@ class OpenAICompatibleModel:
             about = {"name": "reply", "schema": dict(schema), "strict": True}
             request["response_format"] = {"type": "json_schema", "json_schema": about}
             return request
-        note = _SCHEMA_NOTE + json.dumps(schema, ensure_ascii=False)
+        note = _SCHEMA_PROMPT + json.dumps(schema, ensure_ascii=False)
         request["messages"] = [*sent[:-1], {"role": "system", "content": note}, *sent[-1:]]
         if form == "json_object":
             request["response_format"] = {"type": "json_object"}
@@ -127,12 +132,9 @@ class OpenAICompatibleModel:
     # --- reading ------------------------------------------------------------------------------------------------------
 
     def _events(self, response: Any) -> Iterator[Mapping[str, Any]]:
-        """The events of a stream up to its end mark."""
-        rest, total = b"", 0
+        """Yields the server-sent events of a stream up to `[DONE]`."""
+        rest = b""
         for chunk in response.iter_bytes():
-            total += len(chunk)
-            if total > self._most:
-                raise ModelReplyError(f"{self._model} sent more than {self._most:,} bytes", reason="too long")
             *lines, rest = (rest + chunk).split(b"\n")
             for line in lines:
                 data = line.strip()
@@ -141,12 +143,12 @@ class OpenAICompatibleModel:
                 data = data.removeprefix(b"data:").strip()
                 if data == b"[DONE]":
                     return
-                yield json_object(data)
+                yield parse_json_object(data)
 
     def _content(self, body: bytes) -> str:
-        reply = json_object(body)
-        if isinstance(reply.get("error"), Mapping | str):  # some servers fail with status 200
-            self._wire.raise_for(200, json.dumps(reply["error"]), None)
+        reply = parse_json_object(body)
+        if isinstance(reply.get("error"), Mapping | str):  # some servers report errors with status 200
+            self._client.raise_for_status(200, json.dumps(reply["error"]), None)
         choice = _first_choice(reply)
         message = choice.get("message")
         if not isinstance(message, Mapping):

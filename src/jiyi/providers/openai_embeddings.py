@@ -9,7 +9,7 @@ import numpy as np
 
 from jiyi.errors import ModelReplyError
 from jiyi.ports import ModelIdentity
-from jiyi.providers.openai_wire import EMBEDDINGS, Wire, json_object
+from jiyi.providers.openai_client import EMBEDDINGS, OpenAIClient, parse_json_object
 
 if TYPE_CHECKING:
     from jiyi.ports import Vectors
@@ -23,13 +23,13 @@ KNOWN_DIMENSIONS: Final[Mapping[str, int]] = {
     "text-embedding-3-large": 3072,
     "text-embedding-ada-002": 1536,
 }
-"""How many numbers the vectors of well-known models have by default."""
-_LONGEST_TEXT: Final = 8_000
+"""The default dimension of well-known models."""
+_MAX_TEXT_CHARACTERS: Final = 8_000
 _BYTES_PER_NUMBER: Final = 32
 
 
 class OpenAICompatibleEmbedder:
-    """An `Embedder` at `{base_url}/embeddings`. It never retries; `batch` texts are sent at a time."""
+    """An `Embedder` at `{base_url}/embeddings`. It never retries; `batch` texts are sent in one request."""
 
     def __init__(
         self,
@@ -42,8 +42,8 @@ class OpenAICompatibleEmbedder:
         timeout: float = 60.0,
         batch: int = 10,
     ) -> None:
-        most = (1 << 20) + batch * dimension * _BYTES_PER_NUMBER
-        self._wire = Wire(base_url, model, path=EMBEDDINGS, api_key=api_key, most=most)
+        max_reply_bytes = (1 << 20) + batch * dimension * _BYTES_PER_NUMBER
+        self._client = OpenAIClient(base_url, model, path=EMBEDDINGS, api_key=api_key, max_reply_bytes=max_reply_bytes)
         self._identity = ModelIdentity(model, dimension, "openai-compatible")
         self._ask_for_dimension = ask_for_dimension
         self._timeout = timeout
@@ -55,28 +55,28 @@ class OpenAICompatibleEmbedder:
         return self._identity
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """One row for each text, in order, as the server gave them."""
+        """Returns one row for each text, in order, not normalized."""
         vectors: Vectors = np.empty((len(texts), self._identity.dimension), dtype=np.float32)
         for start in range(0, len(texts), self._batch):
             part = texts[start : start + self._batch]
-            vectors[start : start + len(part)] = self._ask(part)
+            vectors[start : start + len(part)] = self._request_vectors(part)
         return vectors
 
     def close(self) -> None:
-        """Let go of the connections."""
-        self._wire.close()
+        """Close the connections; the next call opens new ones."""
+        self._client.close()
 
-    def _ask(self, texts: Sequence[str]) -> Vectors:
+    def _request_vectors(self, texts: Sequence[str]) -> Vectors:
         name, dimension = self._identity.name, self._identity.dimension
-        # Servers refuse empty texts; a blank means the same and is none.
-        sent = [text[:_LONGEST_TEXT] or " " for text in texts]
+        # Servers reject empty texts; a space has the same meaning.
+        sent = [text[:_MAX_TEXT_CHARACTERS] or " " for text in texts]
         request: dict[str, Any] = {"model": name, "input": sent}
         if self._ask_for_dimension:
             request["dimensions"] = dimension
-        with self._wire.post(request, self._timeout) as response:
-            reply = json_object(self._wire.read(response, self._timeout))
+        with self._client.post(request, self._timeout) as response:
+            reply = parse_json_object(self._client.read(response, self._timeout))
         if isinstance(reply.get("error"), Mapping | str):
-            self._wire.raise_for(200, str(reply["error"]), None)
+            self._client.raise_for_status(200, str(reply["error"]), None)
         rows = reply.get("data")
         if not isinstance(rows, list) or len(rows) != len(sent):
             count = len(rows) if isinstance(rows, list) else "no"
@@ -84,7 +84,7 @@ class OpenAICompatibleEmbedder:
         vectors: Vectors = np.empty((len(sent), dimension), dtype=np.float32)
         seen = set()
         for place, row in enumerate(rows):
-            number, values = _row(row, place, name)
+            number, values = _parse_row(row, place, name)
             if number in seen or not 0 <= number < len(sent):
                 raise ModelReplyError(f"{name} gave vectors for other texts than were sent", reason="wrong schema")
             seen.add(number)
@@ -98,7 +98,7 @@ class OpenAICompatibleEmbedder:
         return vectors
 
 
-def _row(row: Any, place: int, name: str) -> tuple[int, list[float]]:
+def _parse_row(row: Any, place: int, name: str) -> tuple[int, list[float]]:
     values = row.get("embedding") if isinstance(row, Mapping) else None
     number = row.get("index", place) if isinstance(row, Mapping) else place
     if (

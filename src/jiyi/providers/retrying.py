@@ -1,6 +1,7 @@
-"""RetryingModel: a chat model that is asked again when that can help, by few at a time, and counted.
+"""RetryingModel: a chat model with retries, a limit on concurrent calls, and usage counters.
 
-Retries wait with jitter and never less than the server asked for; who waits too long gives up and reports the failure.
+Retries wait with exponential backoff and jitter, and at least as long as `Retry-After` says. A wait longer than
+`RetryPolicy.max_delay` is not made: the error is raised.
 """
 
 from __future__ import annotations
@@ -23,11 +24,11 @@ __all__ = ["RetryPolicy", "RetryingModel", "Usage"]
 
 @dataclass(slots=True)
 class Usage:
-    """What one task has used so far. Tokens are counted here, by the tokenizer that is nearest to the model's."""
+    """What one task has used so far. Tokens are counted by our `TokenCounter`, not taken from the server."""
 
     model: str
     input_price: float = 0.0
-    """For a million tokens, in whatever currency."""
+    """The price of a million tokens, in any currency."""
     output_price: float = 0.0
     calls: int = 0
     failures: int = 0
@@ -38,7 +39,7 @@ class Usage:
     guard: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
     def to_dict(self) -> dict[str, Any]:
-        """A JSON-ready mapping, with what it has cost."""
+        """A JSON-ready mapping, with the cost."""
         cost = (self.input_tokens * self.input_price + self.output_tokens * self.output_price) / 1e6
         return {
             "model": self.model,
@@ -54,28 +55,28 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
-    """How often and how long to wait before asking again."""
+    """How many retries are made, and the delay before each."""
 
     retries: int = 2
-    first: float = 0.5
-    most: float = 20.0
-    """A server that asks to wait longer than this is not waited for: background work comes back later."""
+    first_delay: float = 0.5
+    max_delay: float = 20.0
+    """Seconds. If the server asks for a longer delay, no retry is made; background jobs try again later."""
     sleep: Callable[[float], None] = time.sleep
-    draw: Callable[[], float] = random.random
+    jitter: Callable[[], float] = random.random
 
-    def pause(self, attempt: int, error: ModelError) -> float | None:
-        """Seconds before the next try; `None` when there is none."""
-        # A reply that makes no sense is for whoever knows what was asked.
+    def delay(self, attempt: int, error: ModelError) -> float | None:
+        """Returns the seconds before the next try, or `None` if no retry is made."""
+        # An invalid reply is handled by the caller, who knows the schema.
         if attempt >= self.retries or not isinstance(error, ModelUnavailableError | ModelTimeoutError):
             return None
-        wish = error.retry_after if isinstance(error, ModelUnavailableError) else None
-        jittered = min(self.most, self.first * 2.0**attempt) * (0.5 + 0.5 * self.draw())
-        pause = jittered if wish is None else max(jittered, wish)
-        return pause if pause <= self.most else None
+        requested = error.retry_after if isinstance(error, ModelUnavailableError) else None
+        jittered = min(self.max_delay, self.first_delay * 2.0**attempt) * (0.5 + 0.5 * self.jitter())
+        delay = jittered if requested is None else max(jittered, requested)
+        return delay if delay <= self.max_delay else None
 
 
 class RetryingModel:
-    """A `ChatModel` for one task. `limit` is shared by all tasks of one server."""
+    """A `ChatModel` for one task. The semaphore `limit` is shared by all tasks that use the same server."""
 
     def __init__(
         self,
@@ -83,22 +84,22 @@ class RetryingModel:
         *,
         counter: TokenCounter,
         limit: threading.Semaphore,
-        patience: RetryPolicy | None = None,
+        policy: RetryPolicy | None = None,
         usage: Usage | None = None,
     ) -> None:
         self._model = model
         self._counter = counter
         self._limit = limit
-        self._patience = patience or RetryPolicy()
+        self._policy = policy or RetryPolicy()
         self.usage = usage or Usage(model.name)
 
     @property
     def name(self) -> str:
-        """That of the model behind it."""
+        """The name of the wrapped model."""
         return self._model.name
 
     def close(self) -> None:
-        """Let go of the connections of the model behind it, if it has any."""
+        """Close the wrapped model, if it can be closed."""
         close = getattr(self._model, "close", None)
         if callable(close):
             close()
@@ -111,16 +112,16 @@ class RetryingModel:
         schema: Mapping[str, Any] | None = None,
         timeout: float | None = None,
     ) -> str:
-        """The reply, after as many tries as patience allows."""
+        """Returns the reply, with retries according to the policy."""
         attempt = 0
         while True:
             try:
                 reply = self._once(messages, max_tokens, schema, timeout)
             except ModelError as error:
-                pause = self._patience.pause(attempt, error)
-                if pause is None:
+                delay = self._policy.delay(attempt, error)
+                if delay is None:
                     raise
-                self._patience.sleep(pause)
+                self._policy.sleep(delay)
                 attempt += 1
                 with self.usage.guard:
                     self.usage.retries += 1
@@ -128,7 +129,7 @@ class RetryingModel:
                 return reply
 
     def stream(self, messages: Sequence[Message], *, max_tokens: int | None = None) -> Iterator[str]:
-        """The reply in pieces. What has begun to come cannot be asked for again."""
+        """Yields the reply in pieces. A stream is not retried, because some pieces may have been used already."""
         begun = time.monotonic()
         pieces = []
         failed = True

@@ -22,6 +22,7 @@ from jiyi.recall.freshness import Freshness, not_answered
 from jiyi.recall.proposers import PROPOSERS, RECORDS, TEXT, VECTORS, Proposer, ask
 from jiyi.recall.ranking import rank
 from jiyi.recall.request import Answer, Request, check_mode
+from jiyi.recall.reranking import rerank
 from jiyi.recall.search import FilteredScan, Search, begin_search, vector_limit
 from jiyi.recall.settings import RecallSettings
 from jiyi.recall.tags import TagMirror, recall_by_tags
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
         Embedder,
         LogPosition,
         RecordStore,
+        Reranker,
         ScopeReader,
         TermRow,
         TermStatistics,
@@ -76,6 +78,7 @@ class RecallEngine:
     reader: ScopeReader | None = None
     """Reads small scopes whole, where the backend can."""
     proposers: Sequence[Proposer] = PROPOSERS
+    reranker: Reranker | None = None
 
     def answer(self, request: Request) -> list[MemoryEntry]:
         """The best entries for the question, best first.
@@ -102,6 +105,8 @@ class RecallEngine:
     def close(self) -> None:
         """Stop the threads."""
         self.helpers.shutdown()
+        if self.reranker is not None:
+            self.reranker.close()
 
     def _answer(self, request: Request) -> Answer:
         now = request.now or clock.utc_now()
@@ -184,8 +189,17 @@ class RecallEngine:
         if found is None:
             reasons = "; ".join(f"{part.index}: {part.note or 'not asked'}" for part in coverage)
             raise IndexingError(f"no index could answer ({reasons}); the records are safe: run 'jiyi repair'")
-        hits = rank(text.search, found, tuple(coverage), now, self.store, self.analyzer)
-        return Answer(hits, len(found.ids))
+        return Answer(self._ranked(text.search, found, tuple(coverage), now), len(found.ids))
+
+    def _ranked(
+        self, search: Search, found: Gathered, coverage: tuple[IndexCoverage, ...], now: datetime
+    ) -> list[MemoryEntry]:
+        request = search.request
+        if self.reranker is None or request.weights is not None or not request.rerank:
+            return rank(search, found, coverage, now, self.store, self.analyzer)
+        wide = replace(search, request=replace(request, limit=max(request.limit, self.settings.rerank_candidates)))
+        hits = rank(wide, found, coverage, now, self.store, self.analyzer)
+        return rerank(self.reranker, request.query, hits, self.settings.rerank_candidates)[: request.limit]
 
     def _collect_candidates(self, text: _TextAnswer, coverage: list[IndexCoverage]) -> Gathered | None:
         """What was proposed, with what the scorer needs; `None` when no source could answer."""

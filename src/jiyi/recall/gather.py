@@ -14,6 +14,7 @@ from jiyi.model import clock
 from jiyi.model.filters import Filters
 from jiyi.ports import CONVERSATION, TIMED
 from jiyi.recall.scorer import NOBODY, Candidates, FieldCounts, Floats, Rows
+from jiyi.text.rarity import specificity
 
 if TYPE_CHECKING:
     from jiyi.ports import TermRow, TermStatistics, TextSource
@@ -41,6 +42,8 @@ class Gathered:
     ids: list[str]
     times: list[int]
     candidates: Candidates
+    terms: list[bytes]
+    """The term ids of each candidate's text; empty when the text source did not answer."""
 
 
 def gather(search: Search, proposals: Sequence[str], statistics: TermStatistics, known: Sequence[TermRow]) -> Gathered:
@@ -63,6 +66,7 @@ def gather(search: Search, proposals: Sequence[str], statistics: TermStatistics,
         scored = np.asarray([place for place in scored if ids[place] in admitted], dtype=np.int64)
     candidates = scored.tolist()
     times = np.asarray([row.event_time for row in rows], dtype=np.int64)
+    asked = np.where(threads.conversation, [row.question_share for row in rows], 0.0)
     conversation, counts = _conversations(question, rows, candidates, threads, text, statistics)
     return Gathered(
         ids=[ids[place] for place in candidates],
@@ -78,6 +82,7 @@ def gather(search: Search, proposals: Sequence[str], statistics: TermStatistics,
                 text.term_ids(question.words),
                 statistics.word_df,
                 statistics.mean_length,
+                [specificity(word) for word in question.words],
             ),
             bigrams=_field(
                 [row.bigrams for row in rows],
@@ -86,6 +91,7 @@ def gather(search: Search, proposals: Sequence[str], statistics: TermStatistics,
                 text.term_ids(question.bigrams),
                 statistics.bigram_df,
                 statistics.mean_bigram_length,
+                [specificity(pair) for pair in question.bigrams],
             )
             if question.bigrams
             else None,
@@ -96,9 +102,14 @@ def gather(search: Search, proposals: Sequence[str], statistics: TermStatistics,
             inside_dates=_inside_dates(search),
             cosine=vectors.of(ids).astype(np.float64) if vectors is not None else None,
             mean_cosine=_usual_similarity(vectors) if vectors is not None else 0.0,
-            question_share=_question_shares(rows, threads, weights)[scored],
+            question_share=_unanswered(rows, threads, asked, weights)[scored],
+            asked=asked,
+            alone=(~threads.conversation & ~threads.timed)[scored],
+            spoken=threads.conversation[scored],
+            outer=_outer(question.words),
             day=_days(times, threads, search.offset)[scored],
         ),
+        terms=[rows[place].words for place in candidates],
     )
 
 
@@ -115,18 +126,23 @@ def gather_without_text(search: Search, ids: Sequence[str]) -> Gathered:
             scored=np.arange(count),
             neighbours=np.full((count, len(_STEPS)), NOBODY),
             entries=vectors.scan.count,
-            words=FieldCounts(np.zeros((count, 0)), np.zeros(count), np.zeros(0), 1.0),
+            words=FieldCounts(np.zeros((count, 0)), np.zeros(count), np.zeros(0), 1.0, np.zeros(0)),
             bigrams=None,
             conversation=np.full(count, NOBODY),
-            conversation_counts=FieldCounts(np.zeros((0, 0)), np.zeros(0), np.zeros(0), 1.0),
+            conversation_counts=FieldCounts(np.zeros((0, 0)), np.zeros(0), np.zeros(0), 1.0, np.zeros(0)),
             conversations=0,
             date_nearness=None,
             inside_dates=0,
             cosine=vectors.of(ids).astype(np.float64),
             mean_cosine=_usual_similarity(vectors),
             question_share=np.zeros(count),
+            asked=np.zeros(count),
+            alone=np.zeros(count, dtype=np.bool_),
+            spoken=np.zeros(count, dtype=np.bool_),
+            outer=np.zeros(0, dtype=np.bool_),
             day=np.full(count, NOBODY),
         ),
+        terms=[],
     )
 
 
@@ -204,14 +220,16 @@ def _neighbours(times: Rows, threads: _Threads) -> Rows:
     return found
 
 
-def _question_shares(rows: Sequence[TermRow], threads: _Threads, weights: ScoringWeights) -> Floats:
-    """A bare question is not an answer, unless nothing followed it."""
-    found = np.zeros(len(rows))
+def _unanswered(rows: Sequence[TermRow], threads: _Threads, asked: Floats, weights: ScoringWeights) -> Floats:
+    """A bare question is not an answer, unless it is long or nothing followed it."""
     followed = np.append(threads.same(1), False)
-    for place in np.flatnonzero(threads.conversation & followed).tolist():
-        if rows[place].length <= weights.question_length:
-            found[place] = rows[place].question_share
-    return found
+    short = np.asarray([row.length for row in rows]) <= weights.question_length
+    return np.where(followed & short, asked, 0.0)
+
+
+def _outer(words: Sequence[str]) -> NDArray[np.bool_]:
+    """Chinese words are also looked for by the words inside them, which add no information of their own."""
+    return np.asarray([not any(word in other and word != other for other in words) for word in words], dtype=np.bool_)
 
 
 def _field(
@@ -221,6 +239,7 @@ def _field(
     wanted: Sequence[int],
     df: Sequence[int],
     mean_length: float,
+    specificities: Sequence[float],
 ) -> FieldCounts:
     """Count the wanted terms in every row at once."""
     tf = np.zeros((len(terms), len(wanted)))
@@ -233,7 +252,13 @@ def _field(
         at = np.minimum(np.searchsorted(ordered, ids), len(ordered) - 1)
         match = ordered[at] == ids
         tf[row_of[match], order[at[match]]] = times[match]
-    return FieldCounts(tf, np.asarray(lengths, dtype=np.float64), np.asarray(df, dtype=np.float64), mean_length)
+    return FieldCounts(
+        tf,
+        np.asarray(lengths, dtype=np.float64),
+        np.asarray(df, dtype=np.float64),
+        mean_length,
+        np.asarray(specificities, dtype=np.float64),
+    )
 
 
 def _conversations(
@@ -254,7 +279,7 @@ def _conversations(
     which = np.full(len(places), NOBODY)
     if number:
         which[:] = [number.get((rows[place].scope, rows[place].thread), NOBODY) for place in places]
-    return which, FieldCounts(tf, lengths, df, statistics.mean_conversation_length)
+    return which, FieldCounts(tf, lengths, df, statistics.mean_conversation_length, np.ones(len(df)))
 
 
 def _nearness(moments: Rows, periods: Sequence[Period]) -> Floats:

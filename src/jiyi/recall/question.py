@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from datetime import datetime, tzinfo
 from typing import TYPE_CHECKING
 
-from jiyi.text.undated import surely_undated
+from jiyi.text.date_prefilter import cannot_contain_date
+from jiyi.text.interrogatives import without_interrogatives
 
 if TYPE_CHECKING:
     from jiyi.text import Analyzer
@@ -54,7 +55,7 @@ def read_question(text: str, analyzer: Analyzer, *, now: datetime, zone: tzinfo)
     """
     dates: list[DateSpan] = []
     rest = text
-    if not surely_undated(text):
+    if not cannot_contain_date(text):
         from jiyi.text.dates import find_dates, without_dates
 
         dates = find_dates(text, now=now, tz=zone)
@@ -67,5 +68,10 @@ def read_question(text: str, analyzer: Analyzer, *, now: datetime, zone: tzinfo)
     if not analysis.words and not analysis.bigrams:
         # Nothing but a date: then it is asked for as words too, because it may stand in a text.
         analysis = analyzer.query(text)
+    words = analysis.words
     bigrams = analysis.bigrams if analysis.has_han or not analysis.words else ()
-    return Question(text, analysis.words, bigrams, tuple(dates))
+    if analysis.has_han:
+        telling, pairs = without_interrogatives(text, words, bigrams)
+        # A question of nothing but such words is looked for as it is.
+        words, bigrams = (telling, pairs) if telling or pairs else (words, bigrams)
+    return Question(text, words, bigrams, tuple(dates))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -9,9 +10,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from jiyi.model import clock
 from jiyi.model.entry import Explanation, IndexCoverage, MemoryEntry
+from jiyi.model.relevance import CONFIDENT
 from jiyi.model.scoring import FinalWeights, time_decay
-from jiyi.recall.settings import DECIMALS
+from jiyi.recall.duplicates import Folding
+from jiyi.recall.search import vector_limit
+from jiyi.recall.settings import DECIMALS, NO_LIKENESS, NO_WORDS
 from jiyi.text import highlight
+from jiyi.text.rarity import share_unknown
 
 if TYPE_CHECKING:
     from jiyi.ports import RecordStore
@@ -31,7 +36,11 @@ class _Weighed(NamedTuple):
     relevance: float
     score: float
     """By which it is put in order."""
+    weight: float
+    """The relevance of the formula on top."""
     parts: Mapping[str, float] = {}
+    others: tuple[MemoryEntry, ...] = ()
+    """Entries that say the same."""
 
 
 def rank(
@@ -47,6 +56,8 @@ def rank(
     from jiyi.recall.scorer import rounded, score
 
     request = search.request
+    if _is_no_question(search, found):
+        return []
     scores = score(found.candidates, search.settings.weights, keyword=request.mode != "semantic")
     weighed = _in_order(search, found, scores, store)
     if request.weights is not None:
@@ -55,17 +66,46 @@ def rank(
     returned = weighed[: request.limit]
     rows = [each.place for each in returned]
     shown = {name: rounded(part[rows]) for name, part in scores.parts.items()}
+    shown["score"] = rounded(scores.total[rows])
+    shown["information"] = rounded(scores.information[rows])
+    similarities = None if scores.similarity is None else rounded(scores.similarity[rows])
     hits = []
     for line, each in enumerate(returned):
         parts = {name: part[line] for name, part in shown.items()}
         matched = _matched(found.candidates, each.place, search.question)
         explanation = Explanation({**parts, **each.parts}, matched, coverage)
-        hits.append(each.entry.as_hit(each.relevance, explanation))
+        similarity = None if similarities is None or similarities[line] != similarities[line] else similarities[line]
+        hit = each.entry.as_hit(
+            each.relevance,
+            explanation,
+            similarity=similarity,
+            confident=each.relevance >= CONFIDENT,
+            other_sources=each.others,
+        )
+        hits.append(hit)
     return [_highlighted(hit, analyzer) for hit in hits] if request.highlights else hits
 
 
+def _is_no_question(search: Search, found: Gathered) -> bool:
+    """Letters that are no words, of which nothing is stored: no text is the answer to them.
+
+    Something that is clearly similar is shown all the same: it may be a word that is misspelled or very rare.
+    """
+    question, candidates = search.question, found.candidates
+    fields = [each for each in (candidates.words, candidates.bigrams) if each is not None]
+    if not question.words or question.dates or any(field.df.any() for field in fields):
+        return False
+    if candidates.cosine is not None:
+        best = max(filter(math.isfinite, candidates.cosine.tolist()), default=0.0)
+        if best - candidates.mean_cosine >= NO_LIKENESS:
+            return False
+    return share_unknown(question.words) >= NO_WORDS
+
+
 def _in_order(search: Search, found: Gathered, scores: Scores, store: RecordStore) -> list[_Weighed]:
-    """The most relevant candidates that the records admit."""
+    """The most relevant candidates that the records admit, each thing once."""
+    import numpy as np
+
     from jiyi.recall.scorer import rounded
 
     request = search.request
@@ -77,25 +117,44 @@ def _in_order(search: Search, found: Gathered, scores: Scores, store: RecordStor
         # Only what has a vector of its own: not a fact that a reflection stands for, however near it is to a hit.
         scored = found.candidates.scored
         places = [place for place in places if cosine[scored[place]] == cosine[scored[place]]]
+    weighing = relevances
+    if request.by_similarity and (vectors := search.sources.vectors) is not None and scores.similarity is not None:
+        similar = set(vectors.best(vector_limit(request, search.settings)))
+        # A fact that a reflection stands for has no vector: it is found by its words, and counts by its share of them.
+        compared = np.isfinite(scores.similarity)
+        places = [place for place in places if found.ids[place] in similar or not compared[place]]
+        weighing = totals = rounded(np.where(compared, scores.similarity, scores.information).clip(0.0, 1.0))
+    if request.min_relevance > 0:
+        places = [place for place in places if relevances[place] >= request.min_relevance]
     places.sort(key=lambda place: (-totals[place], -found.times[place], found.ids[place]))
-
-    def tie(place: int) -> tuple[float, int]:
-        # A total below 0 is shown as 0: among those only the times decide, in any order.
-        return (totals[place], found.times[place]) if relevances[place] == totals[place] else (relevances[place], 0)
-
     most = max(request.limit, request.candidates if request.weights is not None else 0)
+    folding = None
+    if not request.duplicates and search.sources.text is not None and found.terms:
+        folding = Folding(
+            search.sources.text.term_ids,
+            lambda place: _matched(found.candidates, place, search.question),
+            found.terms,
+        )
     weighed: list[_Weighed] = []
+    folded: dict[str, list[MemoryEntry]] = {}
     # The records may drop what an index still holds: go on down the order until there is enough.
-    for chunk in _chunks(places, most, tie):
+    for chunk in _chunks(places, most, lambda place: (totals[place], found.times[place])):
         entries = store.fetch([found.ids[place] for place in chunk], request.filters)
-        for place in chunk:
-            entry = entries.get(found.ids[place])
-            if entry is not None:
-                weighed.append(_Weighed(entry, place, relevances[place], relevances[place]))
+        known = [
+            _Weighed(entries[found.ids[place]], place, relevances[place], totals[place], weighing[place])
+            for place in chunk
+            if found.ids[place] in entries
+        ]
+        for each in sorted(known, key=_order):
+            if folding is not None:
+                better = folding.better(each.entry, each.place)
+                if better is not None:
+                    folded.setdefault(better, []).append(each.entry)
+                    continue
+            weighed.append(each)
         if len(weighed) >= most:
             break
-    weighed.sort(key=_order)
-    return weighed[:most]
+    return [each._replace(others=tuple(folded.get(each.entry.id, ()))) for each in weighed[:most]]
 
 
 def _highlighted(hit: MemoryEntry, analyzer: Analyzer) -> MemoryEntry:
@@ -134,6 +193,6 @@ def _final(each: _Weighed, weights: FinalWeights, now: datetime) -> _Weighed:
     """S_final = α·relevance + β·decay + γ·importance."""
     entry = each.entry
     decay = time_decay(entry.last_accessed_at, now, weights.decay_rate)
-    final = round(weights.final_score(each.relevance, decay, entry.importance_score), DECIMALS)
-    parts = {"relevance": each.relevance, "decay": decay, "importance": entry.importance_score, "final": final}
-    return _Weighed(entry, each.place, each.relevance, final, parts)
+    final = round(weights.final_score(each.weight, decay, entry.importance_score), DECIMALS)
+    parts = {"relevance": each.weight, "decay": decay, "importance": entry.importance_score, "final": final}
+    return each._replace(score=final, parts=parts)

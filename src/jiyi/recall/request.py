@@ -29,6 +29,15 @@ class Request:
     highlights: bool = False
     candidates: int = 50
     """How many of the most relevant are weighed, where there are weights."""
+    min_relevance: float = 0.0
+    """Hits that are less relevant are left out."""
+    by_similarity: bool = False
+    """The `candidates` most similar by their own vectors are weighed, and relevance in the formula is the cosine; for
+    an entry without a vector it is the share of the question's information. Without an embedder nothing changes."""
+    rerank: bool = True
+    """Whether a configured reranker is asked."""
+    duplicates: bool = False
+    """Whether entries that say what a better hit says are hits of their own."""
 
 
 @dataclass(frozen=True, slots=True)

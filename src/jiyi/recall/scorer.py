@@ -2,13 +2,20 @@
 
 For each candidate, over the terms of the question:
 
-    tf'      = tf + 0.3·previous + 0.2·next + 0.1·previous but one + 0.1·next but one
-    BM25     = Σ idf·(k1+1)·tf' / (tf' + k1·(1 − b + b·max(length, 25)/mean))
-    lexical  = BM25 of the words; for a Chinese question (words + 0.4·bigrams)/1.4
-             + 0.3 · BM25 of the whole conversation + 5 · idf of the question's dates · nearness to them
-    dense    = (smoothed cosine − mean) / (best − mean)
-    alone    = (lexical/best + 0.4·dense) · (1 − 0.5·share of bare questions)
-    total    = alone + 0.2 · (Σ (alone/best)⁸ of the same day) / (Σ (alone/best)⁸ of all)
+    tf'        = tf + 0.4·previous + 0.2·next + 0.15·previous but one + 0.1·next but one   (records: 0.3, 0.2, 0.1, 0.1)
+                 in a conversation + 0.7·previous · share of it that is a bare question
+    BM25       = Σ idf·(k1+1)·tf' / (tf' + k1·(1 − b + b·max(length, 25)/mean))
+    lexical    = BM25 of the words; for a Chinese question (words + 0.4·bigrams)/1.4
+               + 0.5 · BM25 of the whole conversation + 5 · idf of the question's dates · nearness to them
+    matched    = BM25 of the words with idf·specificity / Σ idf·specificity: the share of the question's information
+    confidence = min(1, best matched / 0.3); for who stands alone min(1, best matched)³
+    dense      = (smoothed cosine − mean) / max(best − mean, 0.2)
+    alone      = (confidence·lexical/best + 0.4·dense) · (1 − 0.8·share of bare questions);
+                 for who stands alone 0.8·dense
+    score      = alone + 0.2 · (Σ (alone/best)⁸ of the same day) / (Σ (alone/best)⁸ of all)
+
+The order goes by `score`. `relevance` is what a reader can compare between questions: the probability that the
+candidate answers, from `matched`, the cosine above the mean, and the distance to the best score.
 
 Who said it next to what, and when, is worth more than the embedder; docs/guides/recall says what each rule is worth.
 """
@@ -16,11 +23,12 @@ Who said it next to what, and when, is worth more than the embedder; docs/guides
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from jiyi.recall.settings import DECIMALS, ScoringWeights
+from jiyi.recall.settings import DECIMALS, WITH_MEANING, WORDS_ALONE, ScoringWeights
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int64]
@@ -38,6 +46,8 @@ class FieldCounts:
     df: Floats
     mean_length: float
     """Of the floored lengths of all visible texts."""
+    specificity: Floats
+    """Term -> how telling it is in general language, 0..1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +74,15 @@ class Candidates:
     """Row -> similarity, NaN where there is no vector; `None` when meaning was not asked."""
     mean_cosine: float
     question_share: Floats
-    """Candidate -> share of its text in bare questions; 0 where the rule does not apply."""
+    """Candidate -> share of its text that answers nothing; 0 where the rule does not apply."""
+    asked: Floats
+    """Row -> share of its text that asks or answers nothing, in conversations."""
+    alone: NDArray[np.bool_]
+    """Candidate -> whether it stands in no conversation and has no time of its own."""
+    spoken: NDArray[np.bool_]
+    """Candidate -> whether it stands in a conversation."""
+    outer: NDArray[np.bool_]
+    """Word of the question -> whether it is not a part of another one (电影 in 电影院)."""
     day: Rows
     """Candidate -> the day on which it happened, for records of no conversation; `NOBODY` for the others."""
 
@@ -79,48 +97,57 @@ class Scores:
     """One value for each candidate, in the order of `Candidates.scored`."""
 
     total: Floats
+    """By which they are put in order."""
     relevance: Floats
-    """0..1; the best attainable of the parts that were asked is 1."""
+    """0..1: the probability that the candidate answers the question."""
     parts: dict[str, Floats]
-    """What each rule added to `relevance`; their sum is `relevance` wherever that is above 0."""
+    """What each rule added to `total`."""
     lexical: Floats
-    dense: Floats
+    information: Floats
+    """0..1: the share of the question's information that the candidate has, with what its neighbours lend it."""
+    similarity: Floats | None
+    """The cosine, NaN where there is no vector; `None` when meaning was not asked."""
 
 
 def score(candidates: Candidates, weights: ScoringWeights, *, keyword: bool = True) -> Scores:
     """Score the candidates. Nothing but the arguments matters, so every engine gives the same order."""
-    own, with_neighbours = _bm25(candidates, candidates.words, weights)
-    own_pairs = near_pairs = np.zeros(len(candidates.scored))
-    share = 1.0
+    near = _neighbour_weights(candidates, weights)
+    words = _bm25(candidates, candidates.words, weights, near)
+    count = len(candidates.scored)
+    pairs, share = _Bm25(np.zeros(count), np.zeros(count), np.zeros(count)), 1.0
     if candidates.bigrams is not None:
         share = 1.0 / (1.0 + weights.bigrams)
-        own_pairs, near_pairs = _bm25(candidates, candidates.bigrams, weights)
+        pairs = _bm25(candidates, candidates.bigrams, weights, near)
+    date = weights.date * _date(candidates)
     lexical_parts = {
-        "words": own * share,
-        "bigrams": own_pairs * weights.bigrams * share,
-        "neighbours": (with_neighbours - own + weights.bigrams * (near_pairs - own_pairs)) * share,
+        "words": words.own * share,
+        "bigrams": pairs.own * weights.bigrams * share,
+        "neighbours": (words.near - words.own + weights.bigrams * (pairs.near - pairs.own)) * share,
         "conversation": weights.conversation * _conversation(candidates, weights),
-        "date": weights.date * _date(candidates),
+        "date": date,
     }
-    if not keyword:
-        lexical_parts = {name: np.zeros_like(part) for name, part in lexical_parts.items()}
     lexical = np.sum(list(lexical_parts.values()), axis=0)
-    best = float(lexical.max(initial=0.0))
-    smoothed = _smoothed(candidates, weights)
-    # Beside words a similarity counts by how much it stands out; alone it counts as it is.
-    dense = _standing_out(candidates, smoothed) if keyword else smoothed
-    dense_weight = 0.0 if candidates.cosine is None else (weights.dense if keyword else 1.0)
-    company_weight = weights.company if keyword and (candidates.day >= 0).any() else 0.0
-    whole = (1.0 if keyword else 0.0) + dense_weight + company_weight
-    shown = {name: part / best / whole if best > 0 else part for name, part in lexical_parts.items()}
-    shown["dense"] = dense_weight * dense / whole if whole else dense
-    before = np.sum(list(shown.values()), axis=0)
+    information, confidence = _information(candidates, words.telling, pairs.telling, date, weights)
+    smoothed = _smoothed(candidates, near)
+    if keyword:
+        # Beside words a similarity counts by how much it stands out; alone it counts as it is.
+        best = float(lexical.max(initial=0.0))
+        factor = confidence / best if best > 0 else np.zeros(count)
+        dense_weight = np.where(candidates.alone, weights.alone_dense, weights.dense)
+        dense = dense_weight * _standing_out(candidates, smoothed, weights.spread)
+    else:
+        factor, dense = np.zeros(count), smoothed
+    parts = {name: part * factor for name, part in lexical_parts.items()}
+    parts["dense"] = dense if candidates.cosine is not None else np.zeros(count)
+    before = np.sum(list(parts.values()), axis=0)
     # What is already below the usual must not gain by being a question.
-    shown["question"] = 0.0 - weights.question * candidates.question_share * np.maximum(before, 0.0)
-    alone = before + shown["question"]
-    shown["company"] = company_weight * _company(candidates, alone, weights) / whole if whole else np.zeros_like(alone)
-    total = alone + shown["company"]
-    return Scores(total, np.clip(total, 0.0, 1.0), shown, lexical, dense)
+    parts["question"] = 0.0 - weights.question * candidates.question_share * np.maximum(before, 0.0)
+    alone = before + parts["question"]
+    parts["company"] = weights.company * _company(candidates, alone, weights) if keyword else np.zeros(count)
+    total = alone + parts["company"]
+    similarity = None if candidates.cosine is None else candidates.cosine[candidates.scored]
+    relevance = _relevance(candidates, total, information, similarity)
+    return Scores(total, relevance, parts, lexical if keyword else np.zeros(count), information, similarity)
 
 
 def rounded(values: Floats) -> list[float]:
@@ -133,9 +160,9 @@ def _idf(entries: int, df: Floats) -> Floats:
     return np.log(1.0 + (np.maximum(entries - df, 0.0) + 0.5) / (df + 0.5))
 
 
-def _saturated(tf: Floats, idf: Floats, norm: Floats, k1: float) -> Floats:
-    saturated: Floats = (k1 + 1.0) * (tf * idf) / (tf + (k1 * norm)[:, None])
-    return np.asarray(saturated.sum(axis=1))
+def _saturated(tf: Floats, norm: Floats, k1: float) -> Floats:
+    saturated: Floats = (k1 + 1.0) * tf / (tf + norm[:, None])
+    return saturated
 
 
 def _norm(length: Floats, mean: float, weights: ScoringWeights) -> Floats:
@@ -143,19 +170,91 @@ def _norm(length: Floats, mean: float, weights: ScoringWeights) -> Floats:
     return 1.0 - weights.b + weights.b * floored / max(mean, 1.0)
 
 
-def _bm25(candidates: Candidates, field: FieldCounts, weights: ScoringWeights) -> tuple[Floats, Floats]:
-    """By the text alone, and with its neighbours."""
-    tf = field.tf[candidates.scored]
-    norm = _norm(field.length[candidates.scored], field.mean_length, weights)
-    idf = _idf(candidates.entries, field.df)
-    own = _saturated(tf, idf, norm, weights.k1)
+class _Bm25(NamedTuple):
+    """BM25 of one field."""
+
+    own: Floats
+    """By the text alone."""
+    near: Floats
+    """With its neighbours."""
+    telling: Floats
+    """With its neighbours, each term by how telling it is."""
+
+
+def _neighbour_weights(candidates: Candidates, weights: ScoringWeights) -> Floats | None:
+    """Candidates × 4; `None` where nobody has neighbours."""
     if not candidates.in_company:
-        return own, own
+        return None
+    found = np.where(
+        candidates.spoken[:, None], np.asarray(weights.spoken_neighbours), np.asarray(weights.timed_neighbours)
+    )
+    # What follows a bare question may be its answer, unless it answers nothing itself.
+    asked = np.append(candidates.asked, 0.0)
+    itself = np.minimum(1.0, 2.0 * asked[candidates.scored])
+    found[:, 0] += weights.answer * asked[candidates.neighbours[:, 0]] * (1.0 - itself)
+    return found
+
+
+def _bm25(candidates: Candidates, field: FieldCounts, weights: ScoringWeights, near: Floats | None) -> _Bm25:
+    tf = field.tf[candidates.scored]
+    norm = weights.k1 * _norm(field.length[candidates.scored], field.mean_length, weights)
+    idf = _idf(candidates.entries, field.df)
+    saturated = _saturated(tf, norm, weights.k1)
+    own = saturated @ idf
+    if near is None:
+        return _Bm25(own, own, saturated @ (idf * field.specificity))
     # One row of zeros at the end stands for nobody.
     padded = np.vstack((field.tf, np.zeros((1, field.tf.shape[1]))))
-    for place, weight in enumerate(weights.neighbours):
-        tf += weight * padded[candidates.neighbours[:, place]]
-    return own, _saturated(tf, idf, norm, weights.k1)
+    for place in range(near.shape[1]):
+        tf += near[:, place, None] * padded[candidates.neighbours[:, place]]
+    saturated = _saturated(tf, norm, weights.k1)
+    return _Bm25(own, saturated @ idf, saturated @ (idf * field.specificity))
+
+
+def _information(
+    candidates: Candidates, words: Floats, pairs: Floats, date: Floats, weights: ScoringWeights
+) -> tuple[Floats, Floats]:
+    """Which share of the question's information each candidate has, and how far words are to be trusted at all.
+
+    The whole is the BM25 of a text of usual length that has every word of the question once. Pairs of characters speak
+    where the words were cut otherwise.
+    """
+    whole = _whole(candidates.entries, candidates.words, candidates.outer)
+    share = np.minimum(1.0, words / whole) if whole > 0 else np.zeros_like(words)
+    if candidates.bigrams is not None and (of_pairs := _whole(candidates.entries, candidates.bigrams, 1.0)) > 0:
+        share = np.maximum(share, np.minimum(1.0, pairs / of_pairs))
+        whole = whole or of_pairs
+    information = share
+    if candidates.date_nearness is not None:
+        # To happen when the question says is a part of its information like a word of that rarity.
+        dated = float(_idf(candidates.entries, np.asarray(float(candidates.inside_dates))))
+        information = (share * whole + candidates.date_nearness * dated) / (whole + dated)
+    if whole <= 0:
+        return information, np.ones_like(words)
+    best = float(share.max(initial=0.0)) + float(date.max(initial=0.0)) / whole
+    together = min(1.0, best / weights.information)
+    alone = min(1.0, best / weights.alone_information) ** weights.alone_power
+    return information, np.where(candidates.alone, alone, together)
+
+
+def _whole(entries: int, field: FieldCounts, counted: NDArray[np.bool_] | float) -> float:
+    return float((_idf(entries, field.df) * field.specificity * counted).sum())
+
+
+def _relevance(candidates: Candidates, total: Floats, information: Floats, similarity: Floats | None) -> Floats:
+    """The probability that each candidate answers. Nothing is more relevant than what stands before it."""
+    best = float(total.max(initial=0.0))
+    behind = np.clip(total / best - 1.0, -1.0, 0.0) if best > 1e-9 else np.zeros_like(total)
+    known = WORDS_ALONE if similarity is None else WITH_MEANING
+    logit = known.constant + known.information * information + known.behind * behind
+    if similarity is not None:
+        logit += known.similarity * np.where(np.isfinite(similarity), similarity - candidates.mean_cosine, 0.0)
+    found = 1.0 / (1.0 + np.exp(-logit))
+    values, which = np.unique(np.round(total, DECIMALS), return_inverse=True)
+    # Equal scores are equally relevant, whatever order they come in.
+    least = np.ones(len(values))
+    np.minimum.at(least, which, found)
+    return np.asarray(np.minimum.accumulate(least[::-1])[::-1][which])
 
 
 def _conversation(candidates: Candidates, weights: ScoringWeights) -> Floats:
@@ -163,7 +262,7 @@ def _conversation(candidates: Candidates, weights: ScoringWeights) -> Floats:
     if not len(field.length):
         return np.zeros(len(candidates.scored))
     norm = _norm(field.length, field.mean_length, weights)
-    values = _saturated(field.tf, _idf(candidates.conversations, field.df), norm, weights.k1)
+    values = _saturated(field.tf, weights.k1 * norm, weights.k1) @ _idf(candidates.conversations, field.df)
     return np.where(candidates.conversation >= 0, values[candidates.conversation], 0.0)
 
 
@@ -174,7 +273,7 @@ def _date(candidates: Candidates) -> Floats:
     return candidates.date_nearness * rarity
 
 
-def _smoothed(candidates: Candidates, weights: ScoringWeights) -> Floats:
+def _smoothed(candidates: Candidates, near: Floats | None) -> Floats:
     """Similarities, shared with the neighbours; a text without a vector is as similar as usual."""
     if candidates.cosine is None:
         return np.zeros(len(candidates.scored))
@@ -183,20 +282,20 @@ def _smoothed(candidates: Candidates, weights: ScoringWeights) -> Floats:
     present = np.append(known, False).astype(np.float64)
     total = cosine[candidates.scored].copy()
     weight_sum = np.ones(len(candidates.scored))
-    for place, weight in enumerate(weights.neighbours if candidates.in_company else ()):
-        near = candidates.neighbours[:, place]
-        total += weight * cosine[near]
-        weight_sum += weight * present[near]
+    for place in range(0 if near is None else near.shape[1]):
+        row, weight = candidates.neighbours[:, place], near[:, place] if near is not None else 0.0
+        total += weight * cosine[row]
+        weight_sum += weight * present[row]
     has_own = present[candidates.scored] > 0
     return np.where(has_own, total / weight_sum, candidates.mean_cosine)
 
 
-def _standing_out(candidates: Candidates, smoothed: Floats) -> Floats:
-    spread = float(smoothed.max(initial=candidates.mean_cosine)) - candidates.mean_cosine
-    if candidates.cosine is None or spread <= 1e-9:
+def _standing_out(candidates: Candidates, smoothed: Floats, least: float) -> Floats:
+    """How far each is above the usual similarity, as a share of how far the best is, which is at least `least`."""
+    if candidates.cosine is None:
         return np.zeros(len(smoothed))
-    # Where hardly anything stands out, something must not be lost for being a little less alike: its words still count.
-    return np.maximum((smoothed - candidates.mean_cosine) / spread, -1.0)
+    spread = float(smoothed.max(initial=candidates.mean_cosine)) - candidates.mean_cosine
+    return np.maximum((smoothed - candidates.mean_cosine) / max(spread, least), -1.0)
 
 
 def _company(candidates: Candidates, alone: Floats, weights: ScoringWeights) -> Floats:

@@ -118,6 +118,8 @@ class Search:
 
 def vector_limit(request: Request, settings: RecallSettings) -> int:
     """How many proposals by meaning an answer needs; known before the question is taken apart."""
+    if request.by_similarity:
+        return max(request.candidates, request.limit)
     return max(settings.dense_candidates, 2 * request.limit)
 
 

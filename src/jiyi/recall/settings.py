@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Final
 
 from jiyi.model import bm25
 
@@ -17,18 +18,53 @@ class ScoringWeights:
     k1: float = bm25.K1
     b: float = bm25.B
     length_floor: int = bm25.LENGTH_FLOOR
-    neighbours: tuple[float, float, float, float] = (0.3, 0.2, 0.1, 0.1)
-    """Previous, next, previous but one, next but one."""
-    conversation: float = 0.3
+    spoken_neighbours: tuple[float, float, float, float] = (0.4, 0.2, 0.15, 0.1)
+    """In a conversation: previous, next, previous but one, next but one."""
+    timed_neighbours: tuple[float, float, float, float] = (0.3, 0.2, 0.1, 0.1)
+    """The same for records in order of time."""
+    answer: float = 0.7
+    """How much more the previous turn counts when it is a bare question: this one may be its answer."""
+    conversation: float = 0.5
     bigrams: float = 0.4
     date: float = 5.0
     dense: float = 0.4
-    question: float = 0.5
+    question: float = 0.8
     company: float = 0.2
     company_power: float = 8.0
     """Only candidates near the best speak for their day."""
     question_length: int = 25
     """A longer text is not a bare question."""
+    information: float = 0.3
+    """The share of the question's information that has to be matched before words count in full."""
+    spread: float = 0.2
+    """Similarities that differ by less than this do not tell candidates apart."""
+    alone_dense: float = 0.8
+    alone_information: float = 1.0
+    alone_power: float = 3.0
+    """For texts without conversation, neighbours or time: they are judged more by meaning, and words count in full only
+    when they match everything; below that by this power of the share."""
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """From absolute evidence to the probability that a hit answers: a logistic curve. `bench/calibrate.py` fits it."""
+
+    information: float
+    """For the share of the question's information that the hit has."""
+    similarity: float
+    """For the cosine above the mean cosine of the visible texts."""
+    behind: float
+    """For how far its score is behind the best, as a share of it."""
+    constant: float
+
+
+WITH_MEANING: Final = Calibration(2.5, 5.4, 6.9, -4.4)
+WORDS_ALONE: Final = Calibration(3.8, 0.0, 7.5, -3.4)
+"""Where meaning was not asked."""
+NO_WORDS: Final = 0.75
+"""A question of which this share of the terms is no word, and of which no term is stored, ..."""
+NO_LIKENESS: Final = 0.22
+"""... has no answer, unless something is more similar to it than the usual by this."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,4 +78,6 @@ class RecallSettings:
     """Of each kind, inside the dates that the question names."""
     freshness_seconds: float = 10.0
     """How long to wait for indexes that are behind in the visible scopes."""
+    rerank_candidates: int = 30
+    """How many of the best hits a reranker reads."""
     weights: ScoringWeights = field(default_factory=ScoringWeights)

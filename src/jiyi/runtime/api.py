@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
-from typing import ClassVar, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
+from jiyi.execution import Run
 from jiyi.model import clock
 from jiyi.model.entry import EntryVersion
 from jiyi.model.limits import check_whole
 from jiyi.model.strength_decay import FadingRules
 from jiyi.runtime import checks
-from jiyi.runtime.dependencies import Run
 from jiyi.runtime.service import RuntimeService
 from jiyi.runtime.values import BaseMemory, ConsolidationReport, FeedbackResult, MergeLike, NewMemory
 
@@ -143,7 +143,6 @@ class MemoryRuntime(Protocol):
 class Runtime:
     """A memory runtime. How memories are found is the service's part; the name says which one it is."""
 
-    asynchronous: ClassVar = True
     """For `jiyi.sync`: the methods of this object are to be awaited."""
 
     def __init__(self, service: RuntimeService, run: Run, written: Callable[[], None]) -> None:

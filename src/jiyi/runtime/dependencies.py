@@ -2,24 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from jiyi.model.limits import Limits
     from jiyi.ports import RecordStore
     from jiyi.ports.runtime import RuntimeStore
     from jiyi.text import Analyzer
-
-
-class Run(Protocol):
-    """Calls something blocking off the event loop."""
-
-    def __call__(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Awaitable[Any]:
-        """Call it and wait."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from jiyi.execution import Run
 from jiyi.model.entry import MemoryEntry
 from jiyi.model.filters import Filters
 from jiyi.recall.tags import TagMirror, recall_by_tags
 from jiyi.runtime.api import Runtime
-from jiyi.runtime.dependencies import Run, RuntimeDeps
+from jiyi.runtime.dependencies import RuntimeDeps
 from jiyi.runtime.service import Found, RuntimeService, log
 from jiyi.runtime.values import MemoryLink
 from jiyi.text import tag_form

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from jiyi.execution import Run
 from jiyi.model.entry import MemoryEntry
 from jiyi.model.filters import Filters
 from jiyi.recall.engine import RecallEngine
 from jiyi.recall.request import Request
 from jiyi.runtime.api import Runtime
-from jiyi.runtime.dependencies import Run, RuntimeDeps
+from jiyi.runtime.dependencies import RuntimeDeps
 from jiyi.runtime.service import Found, RuntimeService
 from jiyi.runtime.values import MemoryLink
 

@@ -1,1 +1,1 @@
-"""For tests of programs that use jiyi, and of backends made for it: shipped fakes and conformance suites."""
+"""Fakes for tests of programs that use jiyi, and conformance suites for backends."""

@@ -1,4 +1,4 @@
-"""Deterministic stand-ins for models, shipped so that programs built on jiyi can test without loading one.
+"""Deterministic fakes of models, so that programs built on jiyi can be tested without loading one.
 
 with AgentMemory.open(path, embedder=HashEmbedder()) as memory: ...
 """
@@ -11,23 +11,23 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from jiyi.ports import ModelIdentity
+from jiyi.ports import ModelIdentity, RerankUsage
 
 if TYPE_CHECKING:
     from jiyi.ports import Vectors
 
-__all__ = ["HashEmbedder"]
+__all__ = ["HashEmbedder", "WordReranker"]
 
 
 class HashEmbedder:
-    """An embedder without a model: texts that share letters are near each other, and nothing else is.
+    """An embedder without a model: texts that share character n-grams are similar.
 
-    It hashes the one to three characters long pieces of a text into a unit vector: the same text gives the same
-    vector in every process and version of Python. It knows no meaning; tests of meaning need a real embedder.
+    It hashes the n-grams of one to three characters of a text into a unit vector. The same text gives the same vector
+    in every process and version of Python. Tests of semantic similarity need a real embedder.
     """
 
     def __init__(self, dimension: int = 64) -> None:
-        """A smaller `dimension` is quicker and brings more accidental likeness."""
+        """A smaller `dimension` is faster and gives more hash collisions."""
         self._identity = ModelIdentity("hash-ngrams", dimension, "1")
 
     @property
@@ -36,10 +36,10 @@ class HashEmbedder:
         return self._identity
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """One unit vector for each text; a text with nothing to read gets zeros."""
+        """Returns one unit vector for each text; zeros for a blank text."""
         vectors: Vectors = np.zeros((len(texts), self._identity.dimension), dtype=np.float32)
         for row, text in enumerate(texts):
-            for piece in _pieces(text):
+            for piece in _ngrams(text):
                 digest = zlib.crc32(piece.encode("utf-8", "surrogatepass"))
                 vectors[row, digest % self._identity.dimension] += 1.0
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
@@ -47,7 +47,30 @@ class HashEmbedder:
         return vectors
 
 
-def _pieces(text: str) -> Iterator[str]:
+class WordReranker:
+    """A reranker without a model: the more of the question's words a text has, the better it answers."""
+
+    name = "shared-words"
+
+    def __init__(self) -> None:
+        self._usage = RerankUsage()
+
+    @property
+    def usage(self) -> RerankUsage:
+        """What was asked so far."""
+        return self._usage
+
+    def rerank(self, query: str, texts: Sequence[str]) -> list[float]:
+        """The share of the question's words that each text has."""
+        wanted = set(query.casefold().split())
+        with self._usage.counting(len(texts)):
+            return [len(wanted & set(text.casefold().split())) / max(1, len(wanted)) for text in texts]
+
+    def close(self) -> None:
+        """Nothing is held open."""
+
+
+def _ngrams(text: str) -> Iterator[str]:
     folded = " ".join(text.casefold().split())
     for size in (1, 2, 3):
         for start in range(len(folded) - size + 1):

@@ -1,9 +1,9 @@
-"""Fault injection: make a chosen call of a real object fail, wait, or end the process.
+"""Fault injection: make a chosen call of a real object fail, block, or end the process.
 
 faults = Faults()
 index = faults.wrap(index, "text")
 faults.fail("text.apply", OSError("disk full"), calls=[1, 2])     # the next two calls fail, the third works
-faults.before("text.apply", started.set)                          # or do something else instead of failing
+faults.before("text.apply", started.set)                          # or run a function before the call
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Faults:
 
     def wrap(self, target: T, name: str) -> T:
         """The same object with a fault point, `<name>.<method>`, at each of its methods."""
-        return cast(T, _Watched(target, name, self))
+        return cast(T, _FaultProxy(target, name, self))
 
     def fail(self, point: str, error: BaseException, *, calls: Collection[int] = (1,)) -> None:
         """Raise `error` in place of these calls, counted from now on; the first is 1."""
@@ -43,21 +43,21 @@ class Faults:
         self._add(self._before, point, hook)
 
     def before(self, point: str, action: Callable[[], object]) -> None:
-        """Do something before each call; what it raises takes the place of the call."""
+        """Run `action` before each call; an exception replaces the call."""
         self._add(self._before, point, lambda _number: cast(None, action()))
 
     def after(self, point: str, action: Callable[[], object]) -> None:
-        """Do something after each call that came to its end."""
+        """Run `action` after each call that returned."""
         self._add(self._after, point, lambda _number: cast(None, action()))
 
     def clear(self, point: str) -> None:
-        """Let this point work again as if nothing had been said about it."""
+        """Remove all faults and actions of this point."""
         with self._guard:
             self._before.pop(point, None)
             self._after.pop(point, None)
 
     def calls(self, point: str) -> int:
-        """How many calls this point has seen, the failed ones included."""
+        """The number of calls at this point, failed ones included."""
         with self._guard:
             return self._calls[point]
 
@@ -65,7 +65,7 @@ class Faults:
         with self._guard:
             hooks[point].append(hook)
 
-    def _pass(self, point: str, call: Callable[[], T]) -> T:
+    def _call(self, point: str, call: Callable[[], T]) -> T:
         with self._guard:
             self._calls[point] += 1
             number = self._calls[point]
@@ -78,8 +78,8 @@ class Faults:
         return result
 
 
-class _Watched:
-    """Stands for the object that it watches; attributes that are no methods are passed through."""
+class _FaultProxy:
+    """A proxy with fault points at the methods; other attributes are passed through."""
 
     def __init__(self, target: Any, name: str, faults: Faults) -> None:
         self._target = target
@@ -92,9 +92,9 @@ class _Watched:
             return value
 
         def method(*args: Any, **kwargs: Any) -> Any:
-            return self._faults._pass(f"{self._name}.{name}", lambda: value(*args, **kwargs))  # noqa: SLF001
+            return self._faults._call(f"{self._name}.{name}", lambda: value(*args, **kwargs))  # noqa: SLF001
 
         return method
 
     def __repr__(self) -> str:
-        return f"<watched {self._target!r}>"
+        return f"<fault proxy of {self._target!r}>"

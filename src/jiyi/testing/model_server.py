@@ -1,7 +1,7 @@
-"""A real HTTP server that answers as model servers do, or fails as they do: for tests of what talks to them.
+"""A local HTTP server that answers and fails like model servers, for tests of their clients.
 
 with ModelServer() as server:
-    server.reply("hello")                      # the next answers
+    server.reply("hello")                      # all following answers
     server.fail("429", retry_after="7")        # or a failure, by name
     model = OpenAICompatibleModel(server.base_url, "any")
 """
@@ -22,7 +22,7 @@ Failure = Callable[["_Handler", Mapping[str, str]], None]
 
 
 class ModelServer:
-    """Listens on a free port of this machine while it is open. Until told otherwise it answers "ok"."""
+    """Listens on a free local port while it is open. By default it answers "ok"."""
 
     def __init__(self) -> None:
         self.requests: list[dict[str, Any]] = []
@@ -38,7 +38,7 @@ class ModelServer:
 
     @property
     def base_url(self) -> str:
-        """Where it listens."""
+        """The base URL for clients."""
         return f"http://127.0.0.1:{self._http.server_address[1]}/v1"
 
     def __enter__(self) -> Self:
@@ -60,18 +60,18 @@ class ModelServer:
         self._answer = lambda handler: handler.send_body(status, body, headers)
 
     def fail(self, failure: str, **headers: str) -> None:
-        """Fail from now on in the way of this name (one of `FAILURES`)."""
+        """Fail from now on with this failure (one of `FAILURES`)."""
         action = FAILURES[failure]
         self._answer = lambda handler: action(handler, headers)
 
     def handle(self, handler: _Handler, request: dict[str, Any]) -> None:
-        """One request."""
+        """Record and answer one request."""
         self.requests.append(request)
         self.headers.append({name.lower(): value for name, value in handler.headers.items()})
         self._answer(handler)
 
-    def wait_for_end(self) -> None:
-        """Say nothing until the server is closed."""
+    def wait_until_closed(self) -> None:
+        """Block until the server is closed."""
         self._closing.wait(60)
 
 
@@ -83,7 +83,7 @@ class _Handler(BaseHTTPRequestHandler):
         self._server.handle(self, self.request_body)
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
-        """Quiet: tests say what went wrong."""
+        """No log output."""
 
     @property
     def _server(self) -> ModelServer:
@@ -117,17 +117,17 @@ class _Handler(BaseHTTPRequestHandler):
         try:
             self.wfile.write(body)
         except ConnectionError:
-            self.close_connection = True  # the client had enough
+            self.close_connection = True  # the client has closed the connection
 
     def send_error_body(self, status: int, message: str, headers: Mapping[str, str], **more: Any) -> None:
         self.send_body(status, json.dumps({"error": {"message": message, **more}}).encode(), headers)
 
     def wait(self) -> None:
-        self._server.wait_for_end()
+        self._server.wait_until_closed()
         self.close_connection = True
 
     def reset(self) -> None:
-        """Close so that the other side gets a reset instead of an end."""
+        """Close the connection with a reset instead of an orderly end."""
         self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         self.close_connection = True
         self.connection.close()
@@ -136,7 +136,7 @@ class _Handler(BaseHTTPRequestHandler):
         event = {"choices": [{"delta": {"content": "half"}, "finish_reason": None}]}
         self.send_events([json.dumps(event)])
 
-    def promise_more(self) -> None:
+    def truncate_body(self) -> None:
         self.send_response(200)
         self.send_header("Content-Length", "1000")
         self.end_headers()
@@ -155,7 +155,7 @@ def _body(body: bytes) -> Failure:
 FAILURES: Final[Mapping[str, Failure]] = {
     "timeout": lambda handler, _: handler.wait(),
     "connection reset": lambda handler, _: handler.reset(),
-    "cut off": lambda handler, _: handler.promise_more(),
+    "cut off": lambda handler, _: handler.truncate_body(),
     "stream cut off": lambda handler, _: handler.cut_stream(),
     "429": _error(429, "Rate limit reached for requests", type="requests"),
     "500": _error(500, "The server had an error while processing your request"),
@@ -188,4 +188,4 @@ FAILURES: Final[Mapping[str, Failure]] = {
     "413": _error(413, "Payload Too Large"),
     "no schemas": _error(400, "This response_format type is unavailable now"),
 }
-"""What servers do wrong, by name. Headers given to `fail` are sent along."""
+"""The failures of servers, by name. Headers given to `fail` are sent too."""

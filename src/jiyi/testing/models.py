@@ -1,4 +1,4 @@
-"""Chat models and embedders for tests: one that says what it is told, and ones that fail in every known way.
+"""Fake chat models and embedders for tests: one with scripted replies, and ones that fail in every known way.
 
 model = ScriptedModel(["a summary"])
 with AgentMemory.open(path, llm=model) as memory: ...
@@ -43,7 +43,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class ModelCall:
-    """What a model was asked."""
+    """One call of a model."""
 
     messages: tuple[Message, ...]
     max_tokens: int | None
@@ -53,7 +53,7 @@ class ModelCall:
 
     @property
     def text(self) -> str:
-        """The words of all messages."""
+        """The text of all messages."""
         return "\n".join(message.text for message in self.messages)
 
 
@@ -62,9 +62,9 @@ Answer: TypeAlias = "Callable[[ModelCall], Reply]"
 
 
 class ScriptedModel:
-    """A chat model that gives the replies of a list in order, or those of a function, and records what it was asked.
+    """A chat model that returns the replies of a list in order, or those of a function, and records its calls.
 
-    A reply that is a `ModelError` is raised. To be asked more often than there are replies is a fault of the test.
+    A reply that is a `ModelError` is raised. A call without a reply left raises `AssertionError`.
     """
 
     def __init__(self, replies: Sequence[Reply] | Answer, *, name: str = "scripted") -> None:
@@ -73,7 +73,7 @@ class ScriptedModel:
         self._name = name
         self._guard = threading.Lock()
         self.calls: list[ModelCall] = []
-        """Everything it was asked, in order."""
+        """All calls, in order."""
 
     @property
     def name(self) -> str:
@@ -134,7 +134,7 @@ MODEL_FAULTS: Final[Mapping[str, Answer]] = {
     "context overflow": lambda _: ContextOverflowError("the maximum context length is 4096 tokens"),
     "401": lambda _: ModelRejectedError("401: the key is wrong"),
 }
-"""Every way in which a model fails, by name: an error that it raises, or a reply that is no use."""
+"""All failures of a model, by name: an error that it raises, or an unusable reply."""
 
 
 class FailingModel(ScriptedModel):
@@ -165,7 +165,7 @@ EMBEDDER_FAULTS: Final[Mapping[str, Callable[[Vectors], Vectors]]] = {
     "wrong dimension": lambda vectors: vectors[:, :-1],
     "NaN": _not_a_number,
 }
-"""Every way in which an embedder gives vectors that are no use, by name."""
+"""All kinds of unusable vectors, by name."""
 
 
 class FailingEmbedder:
@@ -181,11 +181,11 @@ class FailingEmbedder:
 
     @property
     def identity(self) -> ModelIdentity:
-        """That of the embedder behind it."""
+        """The identity of the wrapped embedder."""
         return self._embedder.identity
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """Vectors that are no use, or an error."""
+        """Returns unusable vectors, or raises."""
         if self._fault in EMBEDDER_FAULTS:
             return EMBEDDER_FAULTS[self._fault](self._embedder.embed(texts))
         error = MODEL_FAULTS[self._fault](ModelCall((), None, None, None))

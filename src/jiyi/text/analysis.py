@@ -1,12 +1,12 @@
-"""Text into index terms, by the same rules for what is stored and what is asked.
+"""Analyzer: text into index terms, by the same rules for documents and queries.
 
-Two fields. `words`: Chinese by dictionary words (and the words inside them), other scripts by stems and whole
-identifiers. `bigrams`: overlapping pairs of the characters of unspaced scripts, and again the stems. Words rank,
-pairs catch what the dictionary cuts differently.
+There are two fields. `words` holds dictionary words of Chinese (and the words inside them), stems and whole identifiers
+of other scripts. `bigrams` holds overlapping character pairs of unspaced scripts, and the same stems. Words decide the
+ranking; bigrams find what the dictionary segments differently.
 
-What must be findable but must not weigh on the ranking follows the counted terms of a document: stop words in
-`words`, single characters and pairs across scripts (`c盘`) in `bigrams`. So a query of one character finds it
-inside any word, and a query of stop words alone finds them; every other query ignores both.
+Some terms must be findable without influencing the ranking: stop words in `words`, single characters and pairs across
+scripts (`c盘`) in `bigrams`. They follow the counted terms of a document. A query of one character or of stop words
+only matches them; every other query ignores them.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from jiyi.text.tokens import (
     MAX_TERM_LENGTH,
     PICTOGRAPH,
     WORD,
-    PlacedTerm,
-    place_word_terms,
+    TermSpan,
+    locate_word_terms,
     runs,
     word_terms,
 )
@@ -39,8 +39,8 @@ if TYPE_CHECKING:
 
 __all__ = ["RULES_VERSION", "Analysis", "Analyzer"]
 
-RULES_VERSION: Final = "text1"
-"""Raise this whenever the same text gives other terms than before: indexes made by other rules are rebuilt."""
+RULES_VERSION: Final = "text2"
+"""Raise this whenever a text gives other terms or another question share: indexes made by other rules are rebuilt."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,22 +48,22 @@ class Analysis:
     """The terms of one text. No term is empty or has white space in it."""
 
     words: tuple[str, ...]
-    """The counted terms with repetitions (a query: without), then in a document its stop words."""
+    """The counted terms, with repetitions in a document; in a document the stop words follow."""
     bigrams: tuple[str, ...]
-    """The counted terms with repetitions (a query: without), then in a document what is only findable."""
+    """The counted terms, with repetitions in a document; in a document the uncounted terms follow."""
     has_han: bool
     """Whether the text has Han, or another script that is searched by character pairs as well as by words."""
     length: int
-    """How many of `words` count as the length of the text; they come first."""
+    """How many of `words` are counted terms; they come first."""
     bigram_length: int
-    """How many of `bigrams` count as the length of the text; they come first."""
+    """How many of `bigrams` are counted terms; they come first."""
 
 
 class Analyzer:
-    """Turns text into index terms; the same rules for documents and queries. Safe to share between threads."""
+    """Turns text into index terms. Safe to share between threads."""
 
     def __init__(self, user_words: Iterable[str] = ()) -> None:
-        """`user_words` are taken as words wherever they stand, whatever the dictionary says."""
+        """`user_words` are always segmented as words, regardless of the dictionary."""
         folded = sorted({_fold_user_word(word) for word in user_words})
         self._dictionary = tuple(word for word in folded if _is_plain_han(word))
         phrases = [word for word in folded if not _is_plain_han(word)]
@@ -79,7 +79,7 @@ class Analyzer:
         return self._identity
 
     def analyze(self, text: str) -> Analysis:
-        """The terms of a text that is stored."""
+        """The terms of a document."""
         terms = self._terms(fold(text))
         return Analysis(
             words=(*terms.words, *terms.stop_words),
@@ -90,35 +90,35 @@ class Analyzer:
         )
 
     def query(self, text: str) -> Analysis:
-        """The terms to look for, each once. Stop words are dropped unless there is nothing else."""
+        """The terms of a query, each once. Stop words are dropped unless there are no other terms."""
         terms = self._terms(fold(text))
         words = tuple(dict.fromkeys(terms.words or terms.stop_words))
         bigrams = tuple(dict.fromkeys(terms.bigrams + terms.mixed_pairs))
         return Analysis(words, bigrams, terms.has_han, len(words), len(bigrams))
 
-    def place(self, folded: str) -> Iterator[PlacedTerm]:
-        """Every term that `analyze` gives for the folded text, with its place. For marking matches; slower."""
+    def locate(self, folded: str) -> Iterator[TermSpan]:
+        """Every term that `analyze` gives for the folded text, with its position. For highlighting; slower."""
         word_before: re.Match[str] | None = None
         for match in runs().finditer(folded):
             run, kind, start = match[0], match.lastgroup, match.start()
             if kind == WORD:
-                for term in place_word_terms(run):
+                for term in locate_word_terms(run):
                     yield term._replace(start=start + term.start, end=start + term.end)
             elif kind == PICTOGRAPH:
-                yield PlacedTerm(run, start, match.end())
+                yield TermSpan(run, start, match.end())
             else:
                 if kind == IDEOGRAPHS and word_before and (pair := _mixed_pair(word_before, match)):
-                    yield PlacedTerm(pair, word_before.start(), start + 1)
-                for word, begin, end in self._place_words(run, kind):
+                    yield TermSpan(pair, word_before.start(), start + 1)
+                for word, begin, end in self._locate_words(run, kind):
                     role: Role = "stop word" if word in self._stop_words else "content"
-                    yield PlacedTerm(word, start + begin, start + end, role)
+                    yield TermSpan(word, start + begin, start + end, role)
                 for i in range(start, match.end()):
-                    yield PlacedTerm(folded[i], i, i + 1, "character" if len(run) > 1 else "content")
+                    yield TermSpan(folded[i], i, i + 1, "character" if len(run) > 1 else "content")
                 for i in range(start, match.end() - 1):
-                    yield PlacedTerm(folded[i : i + 2], i, i + 2)
+                    yield TermSpan(folded[i : i + 2], i, i + 2)
             word_before = match if kind == WORD else None
         for match in self._phrases.finditer(folded) if self._phrases else ():
-            yield PlacedTerm(_as_term(match[0]), match.start(), match.end())
+            yield TermSpan(_as_term(match[0]), match.start(), match.end())
 
     def _terms(self, folded: str) -> _Terms:
         words: list[str] = []
@@ -162,9 +162,9 @@ class Analyzer:
         segmenter = self._segmenter or self._load_segmenter()
         if not KANA.search(run):
             return segmenter.cut_for_search(run)
-        return [word for word, _, _ in self._place_words(run, kind)]
+        return [word for word, _, _ in self._locate_words(run, kind)]
 
-    def _place_words(self, run: str, kind: str | None) -> Iterator[tuple[str, int, int]]:
+    def _locate_words(self, run: str, kind: str | None) -> Iterator[tuple[str, int, int]]:
         if kind != IDEOGRAPHS:
             yield run[:MAX_TERM_LENGTH], 0, len(run)
             return
@@ -177,7 +177,7 @@ class Analyzer:
                     yield word, piece.start() + begin, piece.start() + end
 
     def _load_segmenter(self) -> _Segmenter:
-        """Loading the dictionary takes a tenth of a second and waits for the first Han text."""
+        """Loading the dictionary takes 0.1 s, so it is deferred to the first Han text."""
         with self._loading:
             if self._segmenter is None:
                 import rjieba
@@ -209,7 +209,7 @@ class _Segmenter(Protocol):
     def tokenize(self, text: str, mode: str, /) -> list[tuple[str, int, int]]: ...
 
 
-_LONGEST_MIXED_WORD: Final = 4
+_MAX_MIXED_WORD: Final = 4
 
 
 def _mixed_pair(word: re.Match[str], ideographs: re.Match[str]) -> str | None:
@@ -218,7 +218,7 @@ def _mixed_pair(word: re.Match[str], ideographs: re.Match[str]) -> str | None:
     if gap > 1 or (gap == 1 and word.string[word.end()] != " "):
         return None
     short = word[0]
-    return short + ideographs[0][0] if len(short) <= _LONGEST_MIXED_WORD and short.isalnum() else None
+    return short + ideographs[0][0] if len(short) <= _MAX_MIXED_WORD and short.isalnum() else None
 
 
 def _fold_user_word(word: str) -> str:
@@ -243,7 +243,7 @@ def _is_plain_han(word: str) -> bool:
 
 
 def _phrase_pattern(words: Iterable[str]) -> re.Pattern[str]:
-    """Finds user words that are not plain Han, the longest first, and not inside longer Latin words."""
+    """Matches user words that are not plain Han: the longest first, not inside longer Latin words."""
     patterns = []
     for word in sorted(words, key=lambda word: (-len(word), word)):
         before = "(?<![a-z0-9])" if word[0].isascii() and word[0].isalnum() else ""

@@ -6,8 +6,8 @@ Version 2.0 (https://www.apache.org/licenses/LICENSE-2.0). Changes: only pairs i
 Plane; the first reading where there are several; chains resolved, so that folding twice changes nothing;
 吒 left alone (both scripts write 哪吒 with it); 瞭, 妳 and 牠 added.
 
-This folds spellings for search. It is no translation: words that differ between the regions
-(軟體 and 软件) stay different, and 著 is left alone because simplified text needs it too.
+This normalizes spelling for search. It does not translate: words that differ between the regions
+(軟體 and 软件) stay different. 著 is unchanged, because simplified text uses it too.
 """
 
 from typing import Final

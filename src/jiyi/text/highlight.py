@@ -1,4 +1,4 @@
-"""Where in a text the terms of a query stand."""
+"""The positions of query terms in a text."""
 
 from __future__ import annotations
 
@@ -15,15 +15,16 @@ __all__ = ["highlight"]
 
 
 def highlight(text: str, terms: Collection[str], analyzer: Analyzer) -> list[tuple[int, int]]:
-    """The character ranges of `text` that match `terms` (those of `Analyzer.query`), disjoint and in order.
+    """Returns the character ranges of `text` that match `terms` (those of `Analyzer.query`), disjoint and in order.
 
-    A single character is marked where it is a word of its own, and inside other words only if it is nowhere one.
+    A single character is highlighted where it is a word. Inside longer words it is highlighted only if it occurs
+    nowhere as a word.
     """
     wanted = frozenset(terms)
     if not wanted:
         return []
     folded = fold_aligned(text)
-    placed = [term for term in analyzer.place(folded.text) if term.term in wanted]
+    placed = [term for term in analyzer.locate(folded.text) if term.term in wanted]
     standing_alone = {term.term for term in placed if term.role != "character"}
     return _merged(
         folded.origin(term.start, term.end)
@@ -33,7 +34,7 @@ def highlight(text: str, terms: Collection[str], analyzer: Analyzer) -> list[tup
 
 
 def _merged(ranges: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-    """The same places as disjoint ranges; what touches becomes one."""
+    """The ranges in order; overlapping and adjacent ranges are merged."""
     merged: list[tuple[int, int]] = []
     for start, end in sorted(ranges):
         if merged and start <= merged[-1][1]:

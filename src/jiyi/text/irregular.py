@@ -1,4 +1,4 @@
-"""English forms that no stemmer takes apart: went and gone are go, children are a child.
+"""Irregular English forms that the stemmer does not reduce: went, gone → go; children → child.
 
 Forms that are more often another word are left out (left, ground, rose, lay, leaves, better).
 """

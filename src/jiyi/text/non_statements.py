@@ -1,6 +1,6 @@
-"""Patterns of sentences that state nothing worth remembering: questions, hypotheses, requests, passing states.
+"""Patterns of sentences from which no fact is extracted: questions, hypotheses, requests, passing states.
 
-They are searched in folded text, as those of `jiyi.text.cue_rules`.
+They are searched in folded text, like those of `jiyi.text.cue_rules`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ OVERREACHING: Final = _any(
     r"^\s*(?:system|assistant|developer) ?(?:prompt|message)?:|\b(?:delete|erase|wipe|raise"
     r"|modify) (?:the importance of )?(?:all|every|other|your) memor",
 )
-"""Somebody gives orders to the memory itself."""
+"""Instructions to the memory itself (prompt injection)."""
 
 QUESTION: Final = _any(
     r"[?？][\W_]*$",
@@ -54,7 +54,7 @@ TASK_FOR_NOW: Final = _any(
     r"|generate|draw|write (?:a|an|me|some|the)|tell me|give me (?:a|an|some|the|\d|two|three|five|ten)\b|make it"
     r"|fix|show me|find|look up|proofread|shorten|continue|compare|describe|suggest|recommend)\b",
 )
-"""A request that is done with when it is answered; a standing wish in it wins."""
+"""A request for the current turn only. A standing preference in the same sentence takes precedence."""
 
 PASSING: Final = _any(
     r"天气|下(?:好)?大?雨|下雪|刮风|好冷|好热|晚点|堵车|刚(?:吃|喝|到|才|起|下班|醒|看完|睡)|有点(?:困|累|无聊|饿"
@@ -63,7 +63,7 @@ PASSING: Final = _any(
     r"|\bi just (?:had|ate|woke|got (?:up|home|back|here))\b|\bright now\b|\b(?:this morning|tonight"
     r"|today)\b.{0,10}$|\bjust went\b|\bwas late\b",
 )
-"""What is over tomorrow."""
+"""States that are outdated the next day."""
 
 LEAD_IN: Final = re.compile(
     r"^(?:(?:对了|另外|还有|哦对了?|顺便说一?下|话说|其实|补充一下|嗯|啊|哦|那个|by the way|btw|oh|also|well|so"
@@ -73,4 +73,4 @@ LEAD_IN: Final = re.compile(
     r"|(?:please )?(?:remember|note)(?: that|:|,)\s*)+",
     re.IGNORECASE,
 )
-"""What stands before the statement and is no part of it."""
+"""Introductory words before a statement ("by the way, ")."""

@@ -1,7 +1,7 @@
-"""One spelling for what looks or means the same: the form in which texts are compared.
+"""Folding: the normalized form in which texts are compared.
 
-Folding is NFKC, lower case, straight quotes and hyphens, simplified characters, and nothing invisible. Documents
-and queries are folded alike; the stored text is never changed.
+It applies NFKC, lower case, straight quotes and hyphens and simplified characters, and removes invisible characters.
+Documents and queries are folded alike; the stored text is never changed.
 """
 
 from __future__ import annotations
@@ -27,30 +27,30 @@ _SPELLINGS: Final[dict[int, str]] = {
     ord("\u03c2"): "\u03c3",  # Greek writes sigma differently at the end of a word
 }
 
-# Characters without a shape of their own: soft hyphens, joiners, direction marks, variation selectors, tags.
-# They go before NFKC, so that what they separated can compose.
+# Invisible characters: soft hyphens, joiners, direction marks, variation selectors, tags. They are removed before NFKC,
+# so that the characters around them can compose.
 _INVISIBLE: Final = re.compile(
     "[\u00ad\u034f\u061c\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\U000e0000-\U000e0fff]+"
 )
 
 
 def fold(text: str) -> str:
-    """The form of `text` in which it is compared; folding twice changes nothing."""
+    """The normalized form of `text`. Folding is idempotent."""
     if text.isascii():
         return text.lower()
     visible = _INVISIBLE.sub("", text)
-    # Lower case can make room for a composition that upper case has not (J with caron), hence NFKC again.
+    # NFKC again: some compositions exist only in lower case (j with caron).
     return normalize("NFKC", normalize("NFKC", visible).lower()).translate(_SPELLINGS)
 
 
 def tag_form(tag: str) -> str:
-    """The form in which a tag is looked for: case, width and white space around it do not matter."""
+    """The normalized form of a tag: case, width and surrounding white space do not matter."""
     return fold(tag).strip()
 
 
 @dataclass(frozen=True, slots=True)
 class FoldedText:
-    """A folded text that knows where each of its characters came from."""
+    """A folded text with the original position of each character."""
 
     text: str
     starts: Sequence[int]
@@ -64,7 +64,7 @@ class FoldedText:
 
 
 def fold_aligned(text: str) -> FoldedText:
-    """`fold` with the origin of every character, for marking matches in the original."""
+    """`fold` with the origin of every character, for highlighting matches in the original."""
     if text.isascii():
         return FoldedText(fold(text), range(len(text)), range(1, len(text) + 1))
     folded: list[str] = []
@@ -93,7 +93,7 @@ def _fold_character(character: str) -> str:
 
 @lru_cache(maxsize=8192)
 def _continues(character: str) -> bool:
-    """Whether NFKC may join this character to the one before: marks, Hangul vowels and finals, invisibles."""
+    """Whether NFKC may compose this character with the one before: marks, Hangul vowels and finals, invisibles."""
     if character.isascii():
         return False
     first = normalize("NFKD", character)[0]

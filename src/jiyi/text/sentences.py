@@ -1,4 +1,4 @@
-"""Sentences of Chinese and English text, and what is made of them: chunks for embedding, the share of questions."""
+"""Sentences of Chinese and English text, and the chunks for embedding that are made of them."""
 
 from __future__ import annotations
 
@@ -9,15 +9,14 @@ from typing import TYPE_CHECKING, Final
 from unicodedata import combining, east_asian_width
 
 from jiyi.errors import InvalidInputError
-from jiyi.text.normalize import fold
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["columns", "question_share", "sentences", "split_chunks"]
+__all__ = ["CLOSERS", "columns", "sentences", "split_chunks"]
 
-_CLOSERS: Final = "\"'\u2019\u201d\u00bb)\\]}\uff09\u3011\u300b\u300d\u300f"
-_END: Final = re.compile(rf"\n+|(?P<mark>[。！？；｡…؟।!?.]+)[{_CLOSERS}]*")
+CLOSERS: Final = "\"'\u2019\u201d\u00bb)\\]}\uff09\u3011\u300b\u300d\u300f"
+_END: Final = re.compile(rf"\n+|(?P<mark>[。！？；｡…؟।!?.]+)[{CLOSERS}]*")
 _ASCII_MARKS: Final = frozenset("!?.")
 _WORD_BEFORE: Final = re.compile(r"(?:[^\W_]|[^\W_]\.)+\Z")
 
@@ -35,12 +34,12 @@ _ABBREVIATIONS: Final = _words(
 
 
 def sentences(text: str) -> list[str]:
-    """The sentences of a text, without the space around them. Decimals, addresses and abbreviations stay whole."""
+    """The sentences of a text, stripped. Decimals, addresses and abbreviations are not split."""
     return [sentence for start, end in _spans(text) if (sentence := text[start:end].strip())]
 
 
 def _spans(text: str) -> Iterator[tuple[int, int]]:
-    """Ranges of the sentences; together they are the whole text."""
+    """The ranges of the sentences; they cover the whole text."""
     start = 0
     for match in _END.finditer(text):
         if match.end() < len(text) and _ends_sentence(text, start, match):
@@ -52,7 +51,7 @@ def _spans(text: str) -> Iterator[tuple[int, int]]:
 
 def _ends_sentence(text: str, start: int, match: re.Match[str]) -> bool:
     mark = match["mark"]
-    if mark is None or not _ASCII_MARKS.issuperset(mark):  # a line end, or a mark that has no other use
+    if mark is None or not _ASCII_MARKS.issuperset(mark):  # a line end, or an unambiguous mark
         return True
     following = text[match.end()]
     if following.isascii() and not following.isspace():  # 3.14, example.com/?q=1
@@ -79,9 +78,9 @@ def _full_stop_ends(text: str, start: int, match: re.Match[str]) -> bool:
 
 
 def split_chunks(text: str, max_columns: int = 300) -> list[str]:
-    """Pieces of at most `max_columns` columns that end where sentences end, and only too long sentences are cut.
+    """Splits a text into chunks of at most `max_columns` columns at sentence ends; only longer sentences are cut.
 
-    Columns are display width: a Chinese character has two. No piece is empty, and all pieces together hold
+    Columns are display width: a Chinese character has two. No chunk is empty, and the chunks together contain
     everything but white space.
     """
     if max_columns < 2:
@@ -90,13 +89,13 @@ def split_chunks(text: str, max_columns: int = 300) -> list[str]:
         return [stripped] if (stripped := text.strip()) else []
     widths = [0, *accumulate(map(_columns, text))]
     chunks: list[str] = []
-    start = end = 0  # the piece that is growing
+    start = end = 0  # the current chunk
     for _, sentence_end in _spans(text):
         if widths[sentence_end] - widths[start] > max_columns:
             chunks.append(text[start:end])
             start = end
             while widths[sentence_end] - widths[start] > max_columns:
-                end = _cut_place(text, widths, start, max_columns)
+                end = _cut_position(text, widths, start, max_columns)
                 chunks.append(text[start:end])
                 start = end
         end = sentence_end
@@ -107,8 +106,8 @@ def split_chunks(text: str, max_columns: int = 300) -> list[str]:
 _CLAUSE_END: Final = re.compile(r"[\s，、,;:：]")
 
 
-def _cut_place(text: str, columns: list[int], start: int, max_columns: int) -> int:
-    """Where to cut a sentence that is too long: after a clause or a word of the second half, else at the limit."""
+def _cut_position(text: str, columns: list[int], start: int, max_columns: int) -> int:
+    """Where to cut a sentence that is too long: after the last clause or word of the second half, else at the limit."""
     end = start + 1
     while end < len(text) and columns[end + 1] - columns[start] <= max_columns:
         end += 1
@@ -127,18 +126,3 @@ def _columns(character: str) -> int:
     if combining(character):
         return 0
     return 2 if east_asian_width(character) in "WF" else 1
-
-
-_FIRST_PERSON: Final = re.compile(r"[我咱]|(?<![^\W_])(?:i|my|me|we|our)(?![^\W_])")
-_ASKS: Final = re.compile(rf"[?？؟][!！?？.。…]*[{_CLOSERS}\s]*\Z")
-
-
-def question_share(text: str) -> float:
-    """Which share of the text, by characters, asks the other person something.
-
-    A question in which the speaker appears ("did I tell you that we moved?") states something and does not count.
-    """
-    found = sentences(text)
-    total = sum(map(len, found))
-    asking = sum(len(s) for s in found if _ASKS.search(s) and not _FIRST_PERSON.search(fold(s)))
-    return asking / total if total else 0.0

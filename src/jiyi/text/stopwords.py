@@ -1,7 +1,7 @@
-"""Words that say nothing about what a text is about.
+"""Stop words of English and Chinese, in folded form.
 
-Documents keep them as terms that do not count in their length; queries drop them unless nothing else is left.
-Both lists are in folded form. Single letters are no stop words except `a` and `i`: people search for C, T and X.
+Documents keep them as uncounted terms; queries drop them unless there are no other terms. Single letters except `a`
+and `i` are not stop words, because people search for C, T and X.
 """
 
 from typing import Final
@@ -46,7 +46,7 @@ ENGLISH: Final = _words(
 )
 
 CONTRACTION_TAILS: Final[frozenset[str]] = frozenset({"s", "t", "d", "m", "re", "ve", "ll"})
-"""What may follow the apostrophe of an English word without meaning anything of its own."""
+"""Endings after the apostrophe of an English word that are not terms."""
 
 CHINESE: Final = _words(
     """

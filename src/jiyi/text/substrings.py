@@ -1,4 +1,4 @@
-"""Which of very many short texts stand in a longer one, found in one pass over it."""
+"""SubstringSet: finds which of very many short texts occur in a longer one, in one pass."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ if TYPE_CHECKING:
 
 __all__ = ["SubstringSet"]
 
-_FEW: Final = 128
-"""So many are looked for one by one; more of them are worth an automaton."""
+_MAX_RECENT: Final = 128
+"""Up to this number, recent texts are searched one by one; more are built into an automaton."""
 _MAX_MATCHES: Final = 200_000
-"""Beyond this the text repeats itself, and looking for each one separately is quicker."""
+"""With more matches the text is repetitive, and searching for each text separately is faster."""
 
 
 class SubstringSet:
-    """A growing set of texts. Safe to ask from several threads while one adds.
+    """A growing set of texts. Safe to query from several threads while one thread adds.
 
-    It is kept in Aho-Corasick automata whose sizes at least double from one to the next, with the latest few texts
-    beside them: adding one never builds everything anew, and a text is built into an automaton a dozen times at most.
+    It consists of Aho-Corasick automata, each at least twice the size of the next, and a list of the most recent texts.
+    Adding therefore never rebuilds everything: a text is built into an automaton about a dozen times at most.
     """
 
     def __init__(self, words: Iterable[str] = ()) -> None:
@@ -34,32 +34,32 @@ class SubstringSet:
         return len(self._known)
 
     def add(self, words: Iterable[str]) -> None:
-        """Add texts; the empty one and those that are there already are ignored."""
+        """Add texts; empty and known texts are ignored."""
         new = [word for word in dict.fromkeys(words) if word and word not in self._known]
         self._known.update(new)
         recent = (*self._recent, *new)
         segments = self._segments
-        if len(recent) > _FEW:
+        if len(recent) > _MAX_RECENT:
             gathered = list(recent)
             while segments and len(segments[-1].words) < 2 * len(gathered):
                 gathered = [*segments[-1].words, *gathered]
                 segments = segments[:-1]
-            # In this order a reader in another thread may see a text twice, and none of them never.
+            # In this order a reader in another thread may see a text twice, but misses none.
             self._segments = (*segments, _Segment(gathered))
             recent = ()
         self._recent = recent
 
     def found_in(self, text: str) -> set[str]:
-        """Those that stand in the text."""
-        # The few first: what has just left them is in a segment by now.
+        """Returns the members that occur in the text."""
+        # Recent texts first: a text that leaves them is in a segment already.
         found = {word for word in self._recent if word in text}
         for segment in self._segments:
-            segment.look(text, found)
+            segment.search(text, found)
         return found
 
 
 class _Segment:
-    """Some of the texts, in an automaton of their own."""
+    """Some of the texts, in one automaton."""
 
     def __init__(self, words: list[str]) -> None:
         self.words = words
@@ -68,7 +68,7 @@ class _Segment:
             self._automaton.add_word(_bytewise(word), word)
         self._automaton.make_automaton()
 
-    def look(self, text: str, found: set[str]) -> None:
+    def search(self, text: str, found: set[str]) -> None:
         for matches, (_end, word) in enumerate(self._automaton.iter(_bytewise(text))):
             found.add(word)
             if matches > _MAX_MATCHES:
@@ -77,10 +77,10 @@ class _Segment:
 
 
 def _bytewise(text: str) -> str:
-    """One character for each byte of UTF-8, in which a text stands exactly where its bytes stand.
+    """The UTF-8 bytes of a text, one character for each byte.
 
-    The automaton looks through the branches of a state one by one: there are thousands of Chinese characters, and
-    never more than 256 bytes.
+    The automaton searches the transitions of a state linearly. With bytes there are at most 256 of them, with Chinese
+    characters there would be thousands.
     """
     return text if text.isascii() else text.encode("utf-8", "surrogatepass").decode("latin-1")
 

@@ -1,4 +1,4 @@
-"""How many tokens a text has for a model: exactly where the tokenizer is on this machine, else estimated from above.
+"""How many tokens a text has for a model: exact for a local `tokenizer.json`, otherwise an estimate from above.
 
 The estimate is made for tokenizers of the size that current models use (a hundred thousand tokens and more). It was
 fitted to the largest count of five of them (cl100k, o200k, Qwen, DeepSeek, Claude 2) over chat, documents and code in
@@ -31,9 +31,9 @@ __all__ = [
 ]
 
 MESSAGE_TOKENS: Final = 5
-"""What a message costs besides its words: its role and the marks around it."""
+"""The tokens of a message besides its content: its role and delimiters."""
 IMAGE_TOKENS: Final = 1_100
-"""What an image is taken to cost: a photo at high detail. Models differ and count by size, which is not known here."""
+"""The assumed tokens of an image: a photo at high detail. Models differ and count by size, which is not known here."""
 
 # --- the estimate -----------------------------------------------------------------------------------------------------
 #
@@ -91,7 +91,7 @@ _SPACES: Final = re.compile("  +|\n+ *| (?=[0123])")  # a single space belongs t
 
 
 class _Classes(dict[int, str]):
-    """The class of each character, found when it is first met; `str.translate` reads it."""
+    """The class of each character, computed on first use; a table for `str.translate`."""
 
     def __missing__(self, code: int) -> str:
         found = _class_of(chr(code))
@@ -138,7 +138,7 @@ def _ascii_class(character: str) -> str:
 
 
 def estimate_tokens(text: str) -> int:
-    """How many tokens the text will hardly exceed for any current model; 0 for an empty text."""
+    """An upper estimate of the tokens of the text for any current model; 0 for an empty text."""
     if not text:
         return 0
     classes = text.translate(_CLASSES)
@@ -163,7 +163,7 @@ def estimate_tokens(text: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class EstimatedTokens:
-    """A `TokenCounter` for models whose tokenizer is not here."""
+    """A `TokenCounter` for models whose tokenizer is not available."""
 
     name: str = "estimate"
 
@@ -173,14 +173,14 @@ class EstimatedTokens:
 
 
 ESTIMATE: Final = EstimatedTokens()
-"""The counter that is right, from above, for any model."""
+"""The counter for any model: an upper estimate."""
 
 
 def counter_for(model: str | None) -> TokenCounter:
-    """The counter of a model: its own tokenizer if it is on this machine, else the estimate. Nothing is downloaded.
+    """The counter of a model: its `tokenizer.json` if there is one on this machine, otherwise the estimate.
 
     `model` is a name as servers use it (`gpt-4o`, `Qwen/Qwen3-8B`), or the path of a `tokenizer.json` or of the folder
-    that holds one. `name` of the result says which counter it is.
+    that holds one. Nothing is downloaded. `name` of the result says which counter it is.
     """
     if model is None:
         return ESTIMATE
@@ -193,7 +193,7 @@ def counter_for(model: str | None) -> TokenCounter:
 
 
 def count_message(message: Message, counter: TokenCounter) -> int:
-    """The tokens of a whole message: words, parts, tool calls and every other field it is sent with."""
+    """The tokens of a whole message: content, parts, tool calls and every other field."""
     total = MESSAGE_TOKENS
     if isinstance(message.content, str):
         total += counter.count(message.content)
@@ -223,26 +223,26 @@ def _as_json(value: Any) -> str:
 # --- cutting ----------------------------------------------------------------------------------------------------------
 
 
-def cut_to_tokens(text: str, most: int, counter: TokenCounter) -> str:
-    """The longest beginning of the text, up to a whole character, that has at most `most` tokens."""
-    if most <= 0:
+def cut_to_tokens(text: str, max_tokens: int, counter: TokenCounter) -> str:
+    """The longest prefix of the text, cut between whole characters, that has at most `max_tokens` tokens."""
+    if max_tokens <= 0:
         return ""
-    # No need to look at a megabyte to find its first hundred tokens.
-    high = min(len(text), 8 * most + 16)
-    while high < len(text) and counter.count(text[:high]) <= most:
+    # Start with a short prefix: the text may be much longer than the result.
+    high = min(len(text), 8 * max_tokens + 16)
+    while high < len(text) and counter.count(text[:high]) <= max_tokens:
         high = min(len(text), 2 * high)
-    if high == len(text) and counter.count(text) <= most:
+    if high == len(text) and counter.count(text) <= max_tokens:
         return text
     low = 0  # fits; `high` does not
     while high - low > 1:
         middle = (low + high) // 2
-        if counter.count(text[:middle]) <= most:
+        if counter.count(text[:middle]) <= max_tokens:
             low = middle
         else:
             high = middle
     end = _character_start(text, low)
-    # A shorter text can have more tokens than a longer one, if rarely: words end differently.
-    while end and counter.count(text[:end]) > most:
+    # Rarely, a shorter text has more tokens than a longer one, because the last word is cut.
+    while end and counter.count(text[:end]) > max_tokens:
         end = _character_start(text, end - 1)
     return text[:end]
 
@@ -251,14 +251,14 @@ _JOINER: Final = "\u200d"
 
 
 def _character_start(text: str, place: int) -> int:
-    """The last place, not after `place`, at which a character as people see it begins."""
+    """The last position, not after `place`, at which a grapheme begins."""
     while 0 < place < len(text) and _continues(text, place):
         place -= 1
     return place
 
 
 def _continues(text: str, place: int) -> bool:
-    """Whether what stands at `place` belongs to the character before it."""
+    """Whether the code point at `place` belongs to the grapheme before it."""
     before, here = text[place - 1], text[place]
     if "\udc00" <= here <= "\udfff":
         return "\ud800" <= before <= "\udbff"

@@ -1,7 +1,7 @@
-"""Cutting folded text into runs, and words of spaced scripts into their terms.
+"""Splits folded text into runs, and words of spaced scripts into terms.
 
-A run is a stretch of text that one rule applies to: ideographs (Han and kana), letters of other scripts written
-without spaces, a word, or a pictograph. A word keeps the marks that hold an identifier together (`cn-a10293`,
+A run is a substring that one rule applies to: ideographs (Han and kana), letters of other scripts written
+without spaces, a word, or a pictograph. A word keeps the punctuation inside an identifier (`cn-a10293`,
 `v2.3.1`, `a@b.com`, `c++`); `word_terms` gives its whole and its parts.
 """
 
@@ -27,20 +27,20 @@ __all__ = [
     "PICTOGRAPH",
     "UNSPACED",
     "WORD",
-    "PlacedTerm",
     "Role",
+    "TermSpan",
     "WordTerms",
-    "place_word_terms",
+    "locate_word_terms",
     "runs",
     "word_terms",
 ]
 
 MAX_TERM_LENGTH: Final = 200
-"""Longer terms (encoded blobs, endless identifiers) are cut: nobody types more, and indexes limit terms."""
+"""Longer terms (encoded blobs, very long identifiers) are truncated, because indexes limit the length of terms."""
 
 _HAN: Final = "\u3005\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 _KANA: Final = "\u3041-\u309a\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff\u3105-\u312f\u31a0-\u31bf\u31f0-\u31ff"
-# Hangul, Thai, Lao, Tibetan, Myanmar, Khmer: words are not separated, or carry endings, so substrings must match.
+# Hangul, Thai, Lao, Tibetan, Myanmar, Khmer: words are not separated, or have endings, so substrings must match.
 _OTHER_UNSPACED: Final = (
     "\u1100-\u11ff\ua960-\ua97f\uac00-\ud7ff"
     "\u0e01-\u0e3a\u0e40-\u0e4e\u0e50-\u0e59\u0e81-\u0eff\u0f20-\u0f33\u0f40-\u0fbc\u1000-\u109f\u1780-\u17d3\u17e0-\u17e9"
@@ -64,7 +64,7 @@ _WORD: Final = (
     rf"{_LETTERS}(?:{_JOINT}{_LETTERS})*"
     rf"(?:\+\+|\+(?![0-9a-z+])|\#(?![0-9a-z#]))?"  # c++, a+, c#
 )
-# Skin tones are left out, so that a waving hand is found whatever its colour. Two regional letters are a flag.
+# Skin tones are ignored. Two regional indicators are a flag.
 _PICTOGRAPH: Final = (
     "[\U0001f1e6-\U0001f1ff]{2}"
     "|[\u203c\u2049\u2190-\u21ff\u2300-\u23ff\u25a0-\u27bf\u2900-\u297f\u2b00-\u2bff\u3030\u303d"
@@ -79,7 +79,7 @@ PICTOGRAPH: Final = "pictograph"
 
 @cache
 def runs() -> re.Pattern[str]:
-    """Finds the runs of folded text; `lastgroup` names the kind. Compiled late, because it takes some milliseconds."""
+    """The pattern of a run; `lastgroup` names its kind. Compiled on first use, because that takes some milliseconds."""
     return re.compile(
         rf"(?P<{WORD}>{_WORD})|(?P<{IDEOGRAPHS}>[{_HAN}{_KANA}]+)|(?P<{UNSPACED}>[{_OTHER_UNSPACED}]+)"
         rf"|(?P<{PICTOGRAPH}>{_PICTOGRAPH})"
@@ -88,7 +88,7 @@ def runs() -> re.Pattern[str]:
 
 KANA: Final = re.compile(f"[{_KANA}]+")
 HAN_OR_KANA: Final = re.compile(f"[{_KANA}]+|[^{_KANA}]+")
-"""Cuts a run of ideographs where Han and kana meet."""
+"""Splits a run of ideographs into Han and kana."""
 
 _PART: Final = re.compile(r"[^-._@&:,+#]+")
 _DECIMAL: Final = re.compile(r"[0-9][0-9,]*\.[0-9]+")
@@ -96,11 +96,11 @@ _CLOCK: Final = re.compile(r"0?(?P<minute>[0-9]{1,2}:[0-9]{2})(?::[0-9]{2})?")
 
 
 Role: TypeAlias = Literal["content", "stop word", "character"]
-"""What a term is to its text: it says something, it says nothing, or it is one character of a longer run."""
+"""The role of a term: a content term, a stop word, or a single character of a longer run."""
 
 
-class PlacedTerm(NamedTuple):
-    """A term and where it stands."""
+class TermSpan(NamedTuple):
+    """A term and its position."""
 
     term: str
     start: int
@@ -109,7 +109,7 @@ class PlacedTerm(NamedTuple):
 
 
 class WordTerms(NamedTuple):
-    """The terms of one word: those that say something, and the stop words among its parts."""
+    """The terms of one word: its content terms, and the stop words among its parts."""
 
     content: tuple[str, ...]
     stop: tuple[str, ...]
@@ -119,12 +119,12 @@ _CACHED_LENGTH: Final = 40
 
 
 def word_terms(word: str) -> WordTerms:
-    """The terms of one folded word. Short words repeat and are remembered, long ones are not."""
+    """The terms of one folded word. Short words are cached."""
     return _cached_word_terms(word) if len(word) <= _CACHED_LENGTH else _word_terms(word)
 
 
 def _word_terms(word: str) -> WordTerms:
-    placed = place_word_terms(word)
+    placed = locate_word_terms(word)
     return WordTerms(
         tuple(term.term for term in placed if term.role == "content"),
         tuple(term.term for term in placed if term.role == "stop word"),
@@ -134,61 +134,61 @@ def _word_terms(word: str) -> WordTerms:
 _cached_word_terms = lru_cache(maxsize=1 << 16)(_word_terms)
 
 
-def place_word_terms(word: str) -> list[PlacedTerm]:
-    """The terms of one folded word with their places in it: the whole if it has joints, then its parts."""
+def locate_word_terms(word: str) -> list[TermSpan]:
+    """The terms of one folded word with their positions: the whole word if it has joints, then its parts."""
     parts = list(_PART.finditer(word))
     if len(parts) == 1 and len(parts[0][0]) == len(word):
         return list(_plain_terms(word, 0))
     bare = _without_tail(word)
-    whole = [PlacedTerm(_cut(bare.replace(",", "")), 0, len(bare))]
+    whole = [TermSpan(_truncate(bare.replace(",", "")), 0, len(bare))]
     if _DECIMAL.fullmatch(bare) or "," in bare:
         return whole
-    if clock := _CLOCK.fullmatch(bare):  # 08:20:15 is found by 8:20; its numbers alone mean nothing
-        return [PlacedTerm(clock["minute"], clock.start("minute"), clock.end("minute")), *whole]
+    if clock := _CLOCK.fullmatch(bare):  # 08:20:15 is found by 8:20, not by its single numbers
+        return [TermSpan(clock["minute"], clock.start("minute"), clock.end("minute")), *whole]
     mailbox, at, host = bare.partition("@")
     if at and _PART.sub("", host):
-        whole.append(PlacedTerm(_cut(host), len(mailbox) + 1, len(bare)))
+        whole.append(TermSpan(_truncate(host), len(mailbox) + 1, len(bare)))
     if len(parts) == 2 and bare[parts[0].end()] == "-" and parts[1].end() == len(word):
-        # Wi-Fi and wifi, e-mail and email: people write both.
-        whole.append(PlacedTerm(_cut(_stem(bare.replace("-", ""))), 0, len(bare)))
+        # Wi-Fi and wifi, e-mail and email: both spellings are common.
+        whole.append(TermSpan(_truncate(_stem(bare.replace("-", ""))), 0, len(bare)))
     for part in parts:
         whole.extend(_plain_terms(part[0], part.start()))
     return whole
 
 
-def _plain_terms(word: str, offset: int) -> Iterator[PlacedTerm]:
+def _plain_terms(word: str, offset: int) -> Iterator[TermSpan]:
     """The terms of a word without joints other than apostrophes."""
     end = offset + len(word)
     if word in ENGLISH:
-        yield PlacedTerm(word, offset, end, "stop word")
+        yield TermSpan(word, offset, end, "stop word")
         return
     if "'" not in word:
         yield from _spellings(word, offset)
         return
     closed = word.replace("'", "")
     if closed in ENGLISH:  # don't, it's
-        yield PlacedTerm(closed, offset, end, "stop word")
+        yield TermSpan(closed, offset, end, "stop word")
         return
     bare = _without_tail(word)
     pieces = bare.split("'")
     if len(pieces) > 1:  # o'neil
-        yield PlacedTerm(_cut(bare), offset, offset + len(bare))
+        yield TermSpan(_truncate(bare), offset, offset + len(bare))
     for piece in pieces:
         if piece in ENGLISH:
-            yield PlacedTerm(piece, offset, offset + len(piece), "stop word")
+            yield TermSpan(piece, offset, offset + len(piece), "stop word")
         else:
             yield from _spellings(piece, offset)
         offset += len(piece) + 1
 
 
-def _spellings(word: str, offset: int) -> Iterator[PlacedTerm]:
+def _spellings(word: str, offset: int) -> Iterator[TermSpan]:
     """The stem of a plain word, and of a word with accents the form without them as well."""
     end = offset + len(word)
-    yield PlacedTerm(_cut(_stem(word)), offset, end)
+    yield TermSpan(_truncate(_stem(word)), offset, end)
     if not word.isascii():
         plain = "".join(c for c in normalize("NFD", word) if category(c) != "Mn")
         if plain.isascii() and plain:
-            yield PlacedTerm(_cut(_stem(plain)), offset, end)
+            yield TermSpan(_truncate(_stem(plain)), offset, end)
 
 
 def _without_tail(word: str) -> str:
@@ -197,7 +197,7 @@ def _without_tail(word: str) -> str:
     return head if head and tail in CONTRACTION_TAILS else word
 
 
-def _cut(term: str) -> str:
+def _truncate(term: str) -> str:
     return term[:MAX_TERM_LENGTH]
 
 
@@ -217,5 +217,5 @@ def _stem(word: str) -> str:
     if stemmer is None:
         from Stemmer import Stemmer
 
-        stemmer = _stemmers.english = Stemmer("english", 0)  # without its cache: word_terms remembers already
+        stemmer = _stemmers.english = Stemmer("english", 0)  # without its cache: word_terms has one
     return stemmer.stemWord(BASE_FORMS.get(word, word))

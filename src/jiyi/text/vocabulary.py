@@ -9,26 +9,26 @@ from jiyi.text.analysis import Analysis, Analyzer
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from jiyi.text.tokens import PlacedTerm
+    from jiyi.text.tokens import TermSpan
 
 __all__ = ["Vocabulary"]
 
 
 class Vocabulary(Analyzer):
-    """Asks for the user words again when told to; a change shows in `identity`, and indexes are rebuilt."""
+    """Reads the user words again on `refresh`. A change gives another `identity`, and indexes are rebuilt."""
 
     def __init__(self, words: Callable[[], Iterable[str]]) -> None:
-        """`words` gives the user words as they are now."""
+        """`words` returns the current user words."""
         self._words = words
         self._current = Analyzer(words())
 
     @property
     def identity(self) -> str:
-        """The id of the rules and the words in force."""
+        """The id of the rules and the current words."""
         return self._current.identity
 
     def refresh(self) -> bool:
-        """Take the words as they are now; whether that changed anything."""
+        """Read the current words; returns whether they have changed."""
         fresh = Analyzer(self._words())
         if fresh.identity == self._current.identity:
             return False
@@ -36,13 +36,13 @@ class Vocabulary(Analyzer):
         return True
 
     def analyze(self, text: str) -> Analysis:
-        """The terms of a text that is stored."""
+        """The terms of a document."""
         return self._current.analyze(text)
 
     def query(self, text: str) -> Analysis:
-        """The terms to look for."""
+        """The terms of a query."""
         return self._current.query(text)
 
-    def place(self, folded: str) -> Iterator[PlacedTerm]:
-        """Every term of a folded text with its place."""
-        return self._current.place(folded)
+    def locate(self, folded: str) -> Iterator[TermSpan]:
+        """Every term of a folded text with its position."""
+        return self._current.locate(folded)

@@ -1,4 +1,4 @@
-"""Moving a whole store from one engine to another."""
+"""Copying a whole store from one engine to another."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from jiyi.config import load_settings
 from jiyi.errors import InvalidInputError
-from jiyi.model.address import EMBEDDED, check_postgres, is_postgres, masked
+from jiyi.model.address import EMBEDDED, check_postgres_url, is_postgres_url, mask_passwords
 from jiyi.wiring.profiles import DATABASE_FILE, open_database
 
 if TYPE_CHECKING:
-    from jiyi.backends.records.store import Database
+    from jiyi.backends.records.sql import Database
     from jiyi.config import Settings
     from jiyi.model.migration import MigrationReport
     from jiyi.ports import Progress
@@ -34,21 +34,23 @@ def migrate_store(
     read, names = load_settings(config=config, **settings), (_named(source, "source"), _named(target, "target"))
     if names[0] == names[1]:
         raise InvalidInputError(f"source and target are both {names[0]}; name another target")
-    if not is_postgres(source) and not (Path(source).expanduser() / DATABASE_FILE).is_file():
+    if not is_postgres_url(source) and not (Path(source).expanduser() / DATABASE_FILE).is_file():
         raise InvalidInputError(f"there is no memory in {names[0]}: it has no file {DATABASE_FILE}")
     with closing(_open(source, read)) as origin, closing(_open(target, read)) as copy:
         return copy_store(origin, copy, names=names, progress=progress)
 
 
 def _named(place: str | os.PathLike[str], what: str) -> str:
-    """What the place is called in messages; whatever can be no store is refused."""
-    if is_postgres(place):
-        return masked(str(place))
+    """The name of the place for messages. Raises `InvalidInputError` for what cannot be a store."""
+    if is_postgres_url(place):
+        return mask_passwords(str(place))
     if not isinstance(place, str | os.PathLike) or not os.fspath(place):
         raise InvalidInputError(f"the {what} must be a data directory or a postgresql:// address, not {place!r}")
     text = os.fspath(place)
     if "://" in text:
-        raise InvalidInputError(f"the {what} {masked(text)!r} is neither a data directory nor a postgresql:// address")
+        raise InvalidInputError(
+            f"the {what} {mask_passwords(text)!r} is neither a data directory nor a postgresql:// address"
+        )
     folder = Path(text).expanduser()
     if folder.exists() and not folder.is_dir():
         raise InvalidInputError(f"the {what} {folder} is a file; name the data directory that it is in")
@@ -56,9 +58,9 @@ def _named(place: str | os.PathLike[str], what: str) -> str:
 
 
 def _open(place: str | os.PathLike[str], settings: Settings) -> Database:
-    if not is_postgres(place):
+    if not is_postgres_url(place):
         return open_database(replace(settings, storage=EMBEDDED, path=Path(place).expanduser()))
     try:
-        return open_database(replace(settings, storage=check_postgres(str(place))))
+        return open_database(replace(settings, storage=check_postgres_url(str(place))))
     except ValueError as error:
-        raise InvalidInputError(f"{masked(str(place))!r} will not do: {error}") from None
+        raise InvalidInputError(f"{mask_passwords(str(place))!r} is not valid: {error}") from None

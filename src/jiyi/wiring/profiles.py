@@ -1,4 +1,4 @@
-"""The engines of each profile: which database keeps the records, which indexes follow it."""
+"""The engines of each profile: the database of the records, and its indexes."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from jiyi.model.address import EMBEDDED
 if TYPE_CHECKING:
     from jiyi.backends.milvus.index import ExclusiveLock, MilvusVectors
     from jiyi.backends.postgres.database import PostgresDatabase
-    from jiyi.backends.postgres.session import SessionLock
+    from jiyi.backends.postgres.session import AdvisoryLock
     from jiyi.backends.postgres.text.index import PostgresTextIndex
     from jiyi.backends.postgres.vectors.index import PostgresVectors
-    from jiyi.backends.records.store import Database
+    from jiyi.backends.records.sql import Database
     from jiyi.config import Settings
     from jiyi.ports import Embedder, RecordStore, ScopeReader, TextIndex, TextProposer, VectorIndex
     from jiyi.text import Vocabulary
@@ -25,7 +25,7 @@ _INDEXES: Final = "search_index"
 
 
 def open_database(settings: Settings) -> Database:
-    """The database of the records, opened, made if there was none, and brought up to date."""
+    """Open the database of the records; create it if there is none, and upgrade its schema."""
     if settings.storage == EMBEDDED:
         from jiyi.backends.embedded.database import SqliteDatabase
 
@@ -45,22 +45,16 @@ def open_database(settings: Settings) -> Database:
 
 
 def record_store(database: Database) -> RecordStore:
-    """The records in it. What a recall asks is asked of the driver itself."""
-    from jiyi.backends.embedded.database import SqliteDatabase
+    """The record store of the database."""
+    from jiyi.backends.records.store import SqlRecordStore
 
-    if isinstance(database, SqliteDatabase):
-        from jiyi.backends.embedded.store import SqliteRecordStore
-
-        return SqliteRecordStore(database)
-    from jiyi.backends.postgres.store import PostgresRecordStore
-
-    return PostgresRecordStore(_postgres(database))
+    return SqlRecordStore(database)
 
 
 def text_index(
     settings: Settings, database: Database, vocabulary: Vocabulary, store_id: str, vectors: VectorIndex | None
 ) -> TextIndex:
-    """Words: tantivy beside a file, PostgreSQL's own inside PostgreSQL; Milvus helps where that has no BM25."""
+    """The text index: tantivy with SQLite; PostgreSQL's own with PostgreSQL, helped by Milvus if that has BM25."""
     if settings.storage == EMBEDDED:
         from jiyi.backends.embedded.text.index import TantivyIndex
 
@@ -88,7 +82,7 @@ def _words_of_milvus(settings: Settings, vectors: VectorIndex | None) -> TextPro
 
 
 def vector_index(settings: Settings, database: Database, embedder: Embedder, store_id: str) -> VectorIndex:
-    """Meaning: with the records' profile, or in Milvus."""
+    """The vector index: that of the profile, or Milvus."""
     if settings.vectors == "milvus":
         return _milvus(settings, database, embedder, store_id)
     if settings.storage == EMBEDDED:
@@ -109,7 +103,7 @@ def vector_index(settings: Settings, database: Database, embedder: Embedder, sto
 def scope_reader(
     settings: Settings, database: Database, text: TextIndex, vectors: VectorIndex | None
 ) -> ScopeReader | None:
-    """What reads small scopes whole; only where one server has the records and all indexes."""
+    """Reads small scopes completely in one round trip; only if one server has the records and all indexes."""
     if settings.storage == EMBEDDED or settings.vectors == "milvus":
         return None
     from jiyi.backends.postgres.reader import PostgresReader
@@ -132,24 +126,23 @@ def _milvus(settings: Settings, database: Database, embedder: Embedder, store_id
 
 
 def _lock_of_vectors(settings: Settings, database: Database) -> ExclusiveLock:
-    """Milvus has no locks: who writes there is settled where the records are."""
+    """The lock for writing to Milvus, which has no locks: it is held where the records are."""
     if settings.storage == EMBEDDED:
-        from jiyi.backends.shared.locks import ProcessLock
+        from jiyi.file_lock import FileLock
 
-        return ProcessLock(
-            settings.path / "vector-index.lock", timeout=settings.busy_timeout, purpose="the vector index"
-        )
-    from jiyi.backends.postgres.session import SessionLock, Sessions
+        return FileLock(settings.path / "vector-index.lock", timeout=settings.busy_timeout, purpose="the vector index")
+    from jiyi.backends.postgres.session import AdvisoryLock, DriverConnections
 
     postgres = _postgres(database)
     key = postgres.key("milvus", settings.milvus_memory_collection)
-    return _InDatabase(SessionLock(Sessions(postgres), key, "vector index", timeout=settings.busy_timeout))
+    lock = AdvisoryLock(DriverConnections(postgres), key, "vector index", timeout=settings.busy_timeout)
+    return _DatabaseLock(lock)
 
 
-class _InDatabase:
-    """A lock of the database for what is kept elsewhere."""
+class _DatabaseLock:
+    """A lock in the database for data that is stored elsewhere."""
 
-    def __init__(self, lock: SessionLock) -> None:
+    def __init__(self, lock: AdvisoryLock) -> None:
         self._lock = lock
 
     @contextmanager
@@ -159,7 +152,7 @@ class _InDatabase:
             yield
 
     def close(self) -> None:
-        """Nothing: the connections are those of the record store."""
+        """Does nothing: the connections belong to the record store."""
 
 
 def _postgres(database: Database) -> PostgresDatabase:

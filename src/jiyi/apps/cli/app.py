@@ -2,25 +2,13 @@
 
 from __future__ import annotations
 
-from jiyi.apps.cli import (
-    commands_longterm,
-    commands_memory,
-    commands_notes,
-    commands_runtime,
-    commands_upkeep,
-    conversation,
-    demo,
-)
+from importlib import import_module
+
+from jiyi.apps.cli.command_modules import COMMAND_MODULES
 from jiyi.apps.cli.framework import app
 
-# Importing a module of commands registers them.
-__all__ = [
-    "app",
-    "commands_longterm",
-    "commands_memory",
-    "commands_notes",
-    "commands_runtime",
-    "commands_upkeep",
-    "conversation",
-    "demo",
-]
+__all__ = ["app"]
+
+# Importing a module registers its commands.
+for _name in COMMAND_MODULES:
+    import_module(f"jiyi.apps.cli.{_name}")

@@ -1,4 +1,4 @@
-"""Which module has which command: a process that runs one command loads only its module."""
+"""Which module has which command. A process that runs one command loads its module only."""
 
 from __future__ import annotations
 
@@ -8,30 +8,30 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     import typer
 
-HOMES: Final = {
-    "commands_longterm": ("longterm",),
+COMMAND_MODULES: Final = {
     "commands_memory": ("store", "recall", "forget", "count", "list", "history"),
+    "commands_admin": ("export", "import", "migrate", "verify", "repair", "rebuild", "doctor", "maintain", "jobs"),
+    "commands_chat": ("chat",),
+    "demo": ("demo",),
+    "commands_longterm": ("longterm",),
     "commands_notes": ("notes",),
     "commands_runtime": ("runtime",),
-    "commands_upkeep": ("export", "import", "verify", "repair", "rebuild", "doctor", "maintain", "jobs"),
-    "conversation": ("chat",),
-    "demo": ("demo",),
 }
-"""Each module with the commands and groups that importing it registers."""
+"""Each module with the commands and groups that importing it registers, in the order of the help."""
 
 
 def app_for(word: str) -> typer.Typer:
-    """The application with what this first word calls, and nothing else.
+    """The application with the command or group of this name only.
 
-    Loading and preparing all commands takes longer than to run most of them. Where the word calls nothing everything
-    is there, for the help and for a good error.
+    Loading all commands takes longer than running most of them. If the name is unknown, all commands are loaded, for
+    the help and for a good error message.
     """
-    home = next((module for module, words in HOMES.items() if word in words), None)
-    if home is None:
+    module_name = next((module for module, words in COMMAND_MODULES.items() if word in words), None)
+    if module_name is None:
         from jiyi.apps.cli.app import app
 
         return app
-    import_module(f"jiyi.apps.cli.{home}")
+    import_module(f"jiyi.apps.cli.{module_name}")
     from jiyi.apps.cli.framework import app
 
     app.registered_commands[:] = [info for info in app.registered_commands if info.name == word]

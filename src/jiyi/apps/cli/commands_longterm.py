@@ -8,14 +8,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from jiyi.apps.cli import views
-from jiyi.apps.cli.blocks import Block, Column, Table, text
 from jiyi.apps.cli.exit_codes import Code
 from jiyi.apps.cli.framework import command, group
-from jiyi.apps.cli.moments import last_moment, local
+from jiyi.apps.cli.options import ExplainOption, LimitOption, QueryArgument
+from jiyi.apps.cli.renderables import Block, Column, Table, text
 from jiyi.apps.cli.sanitize import one_line, visible
 from jiyi.apps.cli.session import Session
+from jiyi.apps.cli.times import end_time, local_time
 from jiyi.errors import InvalidInputError
-from jiyi.model.forgetting_curve import BASE_RETENTION, DEFAULT_THRESHOLD, STRENGTHENING_FACTOR
+from jiyi.model.forgetting_curve import DEFAULT_THRESHOLD, EbbinghausForgetting, check_threshold
+from jiyi.model.scoring import FinalWeights
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
 longterm = group("longterm", "What is worth keeping of conversations: kept, recalled, reflected on, forgotten.")
 
 _MAX_LISTED = 50
+_WEIGHTS = FinalWeights()
+_CURVE = EbbinghausForgetting()
 IdArgument = Annotated[str, typer.Argument(metavar="ID", help="The id or the key of a memory.")]
 ConversationOption = Annotated[
     str | None,
@@ -99,7 +103,7 @@ def take_candidates(
     async def action(memory: AgentMemory) -> Sequence[MemoryEntry]:
         return await memory.longterm.take_candidates(memory.settings.scope, conversation)
 
-    found = session.run_with_words(action)
+    found = session.run_without_embedder(action)
     data = {"stored": [entry.to_dict() for entry in found]}
     session.output.result(data, lambda: [text(f"kept {len(found):,} of what was proposed", "good")])
     return Code.OK
@@ -118,11 +122,11 @@ def take_candidates(
 def recall(
     session: Session,
     *,
-    query: Annotated[str, typer.Argument(metavar="QUERY", help="A question or words; any text at all.")],
-    limit: Annotated[int, typer.Option("--limit", "-n", metavar="N", help="How many at most.")] = 10,
-    alpha: Annotated[float, typer.Option("--alpha", metavar="X", help="The weight of relevance.")] = 0.5,
-    beta: Annotated[float, typer.Option("--beta", metavar="X", help="The weight of recency.")] = 0.2,
-    gamma: Annotated[float, typer.Option("--gamma", metavar="X", help="The weight of importance.")] = 0.3,
+    query: QueryArgument,
+    limit: LimitOption = 10,
+    alpha: Annotated[float, typer.Option("--alpha", metavar="X", help="The weight of relevance.")] = _WEIGHTS.alpha,
+    beta: Annotated[float, typer.Option("--beta", metavar="X", help="The weight of recency.")] = _WEIGHTS.beta,
+    gamma: Annotated[float, typer.Option("--gamma", metavar="X", help="The weight of importance.")] = _WEIGHTS.gamma,
     domain: Annotated[
         list[str] | None,
         typer.Option("--domain", metavar="WORD", help="Only this domain; may be repeated. Not given: the router says."),
@@ -131,7 +135,7 @@ def recall(
         str | None,
         typer.Option("--as-of", metavar="TIME", help="What stood at that time.", show_default=False),
     ] = None,
-    explain: Annotated[bool, typer.Option("--explain", "-e", help="Show each part of the score.")] = False,
+    explain: ExplainOption = False,
     prompt: Annotated[bool, typer.Option("--prompt", help="Show the block for a prompt instead.")] = False,
 ) -> Code:
     """Find the long-term memories that answer QUERY best, best first. Exit code 1 when there is none."""
@@ -148,7 +152,7 @@ def recall(
             gamma,
             top_k_final=limit,
             domains=domain or None,
-            as_of=last_moment(as_of, "--as-of", zone) if as_of is not None else None,
+            as_of=end_time(as_of, "--as-of", zone) if as_of is not None else None,
             # Looking is no use: it must not change what is forgotten.
             touch=False,
         )
@@ -203,7 +207,7 @@ def forget(
     *,
     threshold: Annotated[
         float, typer.Option("--threshold", metavar="0..1", help="What has less retention left than this goes.")
-    ] = 0.1,
+    ] = DEFAULT_THRESHOLD,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="List what would go and when; change nothing.")] = False,
 ) -> Code:
     """Take faded long-term memories out of recall; 'jiyi longterm restore' brings them back."""
@@ -216,7 +220,7 @@ def forget(
             return plan.count, plan, zone
         return await clean(scope, threshold=threshold), None, zone
 
-    count, plan, zone = session.run_with_words(action)
+    count, plan, zone = session.run_without_embedder(action)
     if plan is None:
         session.output.result({"forgotten": count}, lambda: [text(f"forgot {count:,} memories", "good")])
         return Code.OK
@@ -238,7 +242,7 @@ def restore(
     async def action(memory: AgentMemory) -> Sequence[MemoryEntry]:
         return await memory.longterm.restore(memory.settings.scope, names or None)
 
-    found = session.run_with_words(action)
+    found = session.run_without_embedder(action)
     data = {"restored": [entry.to_dict() for entry in found]}
     session.output.result(data, lambda: [text(f"brought back {len(found):,} memories", "good")])
     return Code.OK
@@ -256,7 +260,7 @@ def pin(
     async def action(memory: AgentMemory) -> bool:
         return await memory.longterm.pin(memory.settings.scope, name, not off)
 
-    done = session.run_with_words(action)
+    done = session.run_without_embedder(action)
     said = text(f"{'unpinned' if off else 'pinned'} {visible(name)}", "good")
     missing = text(f"there is no memory {visible(name)}", "warn")
     session.output.result({"memory": name, "pinned": done and not off}, lambda: [said if done else missing])
@@ -270,7 +274,7 @@ def explain(session: Session, name: IdArgument) -> Code:
     async def action(memory: AgentMemory) -> dict[str, Any] | None:
         return await memory.longterm.explain(memory.settings.scope, name)
 
-    found = session.run_with_words(action)
+    found = session.run_without_embedder(action)
     if found is None:
         session.output.result({"memory": None}, lambda: [text(f"there is no memory {visible(name)}", "warn")])
         return Code.NOTHING
@@ -302,17 +306,16 @@ def curve(
     ] = DEFAULT_THRESHOLD,
     base_retention: Annotated[
         float, typer.Option("--base-retention", metavar="X", help="Left after a day.")
-    ] = BASE_RETENTION,
+    ] = _CURVE.base_retention,
     strengthening_factor: Annotated[
         float, typer.Option("--strengthening-factor", metavar="X", help="What each recall adds.")
-    ] = STRENGTHENING_FACTOR,
+    ] = _CURVE.strengthening_factor,
     out: Annotated[
         Path | None, typer.Option("--out", metavar="FILE", help="Draw to an .svg or .png file.", show_default=False)
     ] = None,
 ) -> Code:
     """Draw curves of forgetting, in the terminal and to a file."""
-    from jiyi.apps.cli.curves import as_text, make_curves, save
-    from jiyi.model.forgetting_curve import EbbinghausForgetting, check_threshold
+    from jiyi.apps.cli.forgetting_plot import as_text, make_curves, save
 
     if not 0 < days <= 1e6:
         raise InvalidInputError(f"--days {days:g} must be above 0 and at most 1,000,000")
@@ -345,16 +348,22 @@ def _prompt(session: Session, query: str, limit: int) -> Code:
 
 
 def _conversation(memory: AgentMemory, name: str | None) -> str:
-    from datetime import datetime
+    from jiyi.model import clock
 
-    return name if name is not None else datetime.now(memory.settings.zone).date().isoformat()
+    return name if name is not None else clock.utc_now().astimezone(memory.settings.zone).date().isoformat()
 
 
 def _plan(plan: ForgettingPlan, zone: tzinfo) -> list[Block]:
     columns = (Column("falls"), Column("left", "number"), Column("key"), Column("content", "wide"))
     rows = tuple(
         (
-            text("now" if each.goes else "never" if each.falls_below_at is None else local(each.falls_below_at, zone)),
+            text(
+                "now"
+                if each.goes
+                else "never"
+                if each.falls_below_at is None
+                else local_time(each.falls_below_at, zone)
+            ),
             text(f"{each.retention:.3f}", "number"),
             text(visible(each.entry.key or each.entry.id), "key"),
             text(one_line(visible(each.entry.content))),

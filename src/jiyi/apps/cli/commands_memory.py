@@ -8,14 +8,22 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from jiyi.apps.cli import views
-from jiyi.apps.cli.blocks import text
 from jiyi.apps.cli.exit_codes import Code
 from jiyi.apps.cli.framework import command
-from jiyi.apps.cli.moments import first_moment, last_moment
+from jiyi.apps.cli.options import (
+    MODES_WITHOUT_EMBEDDER,
+    EraseOption,
+    ExplainOption,
+    LimitOption,
+    QueryArgument,
+    content_or_input,
+)
 from jiyi.apps.cli.output import is_terminal
+from jiyi.apps.cli.renderables import text
 from jiyi.apps.cli.sanitize import visible
 from jiyi.apps.cli.session import Session
-from jiyi.errors import InvalidInputError
+from jiyi.apps.cli.times import end_time, start_time
+from jiyi.model.relevance import MIN_RELEVANCE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,8 +31,6 @@ if TYPE_CHECKING:
     from jiyi.config import Settings
     from jiyi.memory import AgentMemory
     from jiyi.model.entry import EntryVersion, MemoryEntry
-
-_MODES_WITHOUT_MEANING = ("keyword", "tags")
 
 KeyArgument = Annotated[str, typer.Argument(metavar="KEY", help="The name of the memory in its scope.")]
 CategoryFilter = Annotated[
@@ -63,15 +69,15 @@ def store(
     ] = None,
 ) -> Code:
     """Remember CONTENT under KEY. A key that exists gets a new version; the one before stays in its history."""
-    body = standard_input() if content == "-" else content
+    body = content_or_input(content)
 
     async def action(memory: AgentMemory) -> MemoryEntry:
         happened = None
         if occurred_at is not None:
-            happened = first_moment(occurred_at, "--occurred-at", memory.settings.zone)
+            happened = start_time(occurred_at, "--occurred-at", memory.settings.zone)
         return await memory.store(key, body, category, tags=tag or (), importance=importance, occurred_at=happened)
 
-    entry = session.run_with_words(action)
+    entry = session.run_without_embedder(action)
     what = "stored" if entry.version == 1 else f"stored version {entry.version} of"
     session.output.result(
         entry.to_dict(), lambda: [text(f"{what} {visible(entry.key or '')} in scope {visible(entry.scope)}", "good")]
@@ -91,8 +97,8 @@ def store(
 def recall(
     session: Session,
     *,
-    query: Annotated[str, typer.Argument(metavar="QUERY", help="A question or words; any text at all.")],
-    limit: Annotated[int, typer.Option("--limit", "-n", metavar="N", help="How many hits at most.")] = 10,
+    query: QueryArgument,
+    limit: LimitOption = 10,
     mode: Annotated[
         str,
         typer.Option(
@@ -125,12 +131,21 @@ def recall(
         typer.Option("--type", metavar="WORD", help="Only this memory type, e.g. fact or message; may be repeated."),
     ] = None,
     context: Annotated[int, typer.Option("--context", metavar="N", help="Show N messages before and after a hit.")] = 0,
-    explain: Annotated[
-        bool, typer.Option("--explain", "-e", help="Show each part of the score and what matched.")
+    min_relevance: Annotated[
+        float,
+        typer.Option(
+            "--min-relevance",
+            metavar="NUMBER",
+            help="Leave out what is less likely to answer; 0 shows the nearest.",
+        ),
+    ] = MIN_RELEVANCE,
+    duplicates: Annotated[
+        bool, typer.Option("--duplicates", help="Also show memories that say what a better one says.")
     ] = False,
+    explain: ExplainOption = False,
     full: FullOption = False,
 ) -> Code:
-    """Find the memories that answer QUERY best, best first. Exit code 1 when there is none."""
+    """Find the memories that answer QUERY best, best first. Exit code 1 when nothing fits."""
 
     async def action(memory: AgentMemory) -> tuple[Sequence[MemoryEntry], int, Settings]:
         zone = memory.settings.zone
@@ -142,13 +157,15 @@ def recall(
             memory_types=memory_type or None,
             tags=tag or None,
             context=context,
+            min_relevance=min_relevance,
+            duplicates=duplicates,
             highlights=explain or (not session.output.json and is_terminal(sys.stdout)),
-            since=first_moment(since, "--since", zone) if since is not None else None,
-            until=last_moment(until, "--until", zone) if until is not None else None,
+            since=start_time(since, "--since", zone) if since is not None else None,
+            until=end_time(until, "--until", zone) if until is not None else None,
         )
         return found, 0 if found else await memory.count(), memory.settings
 
-    run = session.run_with_words if mode in _MODES_WITHOUT_MEANING else session.run
+    run = session.run_without_embedder if mode in MODES_WITHOUT_EMBEDDER else session.run
     found, among, settings = run(action)
     data = {
         "query": query,
@@ -157,7 +174,9 @@ def recall(
         "hits": [hit.to_dict() for hit in found],
     }
     if not found:
-        said = f"nothing found among {among:,} memories of scope {visible(settings.scope)} in {settings.place}"
+        said = f"nothing fits among {among:,} memories of scope {visible(settings.scope)} in {settings.place}"
+        if among and min_relevance and mode != "tags":
+            said += "; --min-relevance 0 shows the nearest"
         session.output.result(data, lambda: [text(said, "dim")])
         return Code.NOTHING
     draw = views.explained if explain else views.hits
@@ -169,10 +188,10 @@ def recall(
 def forget(
     session: Session,
     key: KeyArgument,
-    erase: Annotated[bool, typer.Option("--erase", help="Delete the texts of its versions as well, for good.")] = False,
+    erase: EraseOption = False,
 ) -> Code:
     """Take a memory out of recall; its history stays readable unless erased. Exit code 1 when there is none."""
-    gone = session.run_with_words(lambda memory: memory.forget(key, erase=erase))
+    gone = session.run_without_embedder(lambda memory: memory.forget(key, erase=erase))
     shown = visible(key)
     done = "erased" if erase else "forgot"
     said = text(f"{done} {shown}", "good") if gone else text(f"there is no memory with the key {shown}", "warn")
@@ -183,7 +202,7 @@ def forget(
 @command("count", examples=["jiyi count", "jiyi count --category daily --json"])
 def count(session: Session, category: CategoryFilter = None) -> Code:
     """Say how many memories the scope sees."""
-    number = session.run_with_words(lambda memory: memory.count(category=category or None))
+    number = session.run_without_embedder(lambda memory: memory.count(category=category or None))
     session.output.result({"count": number}, lambda: [text(str(number))])
     return Code.OK
 
@@ -192,7 +211,7 @@ def count(session: Session, category: CategoryFilter = None) -> Code:
 def list_(
     session: Session,
     category: CategoryFilter = None,
-    limit: Annotated[int, typer.Option("--limit", "-n", metavar="N", help="How many at most.")] = 20,
+    limit: LimitOption = 20,
     offset: Annotated[int, typer.Option("--offset", metavar="N", help="How many to skip.")] = 0,
     full: FullOption = False,
 ) -> Code:
@@ -202,7 +221,7 @@ def list_(
         page = await memory.list(category=category or None, limit=limit, offset=offset)
         return page, await memory.count(category=category or None), memory.settings
 
-    page, total, settings = session.run_with_words(action)
+    page, total, settings = session.run_without_embedder(action)
     data = {"entries": [entry.to_dict() for entry in page], "total": total, "offset": offset}
     session.output.result(data, lambda: views.entries(page, settings.zone, total=total, offset=offset, full=full))
     return Code.OK
@@ -215,7 +234,7 @@ def history(session: Session, key: KeyArgument) -> Code:
     async def action(memory: AgentMemory) -> tuple[Sequence[EntryVersion], Settings]:
         return await memory.history(key), memory.settings
 
-    found, settings = session.run_with_words(action)
+    found, settings = session.run_without_embedder(action)
     data = {"key": key, "versions": [version.to_dict() for version in found]}
     if not found:
         said = f"there never was a memory with the key {visible(key)}"
@@ -223,14 +242,3 @@ def history(session: Session, key: KeyArgument) -> Code:
         return Code.NOTHING
     session.output.result(data, lambda: views.versions(found, settings.zone))
     return Code.OK
-
-
-def standard_input() -> str:
-    """All of standard input without its last line end."""
-    try:
-        body = sys.stdin.buffer.read().decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise InvalidInputError(
-            f"standard input is not UTF-8 (byte {error.object[error.start]:#04x} at {error.start}); convert it first"
-        ) from None
-    return body.removesuffix("\n").removesuffix("\r")

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from jiyi.apps.cli import views_notes
-from jiyi.apps.cli.blocks import text
-from jiyi.apps.cli.commands_memory import standard_input
 from jiyi.apps.cli.exit_codes import Code
 from jiyi.apps.cli.framework import command, group
+from jiyi.apps.cli.options import MODES_WITHOUT_EMBEDDER, ExplainOption, LimitOption, QueryArgument, content_or_input
 from jiyi.apps.cli.progress import progress
+from jiyi.apps.cli.renderables import text
 from jiyi.apps.cli.sanitize import visible
 from jiyi.apps.cli.session import Session
 from jiyi.errors import InvalidInputError
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from jiyi.notes.entries import PlacedEntry
 
 notes = group("notes", "Notes in Markdown files: append, search, read and curate them; people edit them as they like.")
-
-_WITHOUT_MEANING = ("keyword", "tags")
 
 WorkspaceOption = Annotated[
     Path | None,
@@ -43,8 +41,19 @@ WorkspaceOption = Annotated[
 GroupOption = Annotated[bool, typer.Option("--group", help="As a group session: shared notes only, never MEMORY.md.")]
 
 
-def _settings(workspace: Path | None) -> dict[str, Any]:
-    return {} if workspace is None else {"workspace": workspace}
+def _settings(session: Session, workspace: Path | None) -> dict[str, Any]:
+    """The workspace that was named; else the one of the settings; else this directory if `init` was run here."""
+    chosen = workspace or _workspace_here(session)
+    return {} if chosen is None else {"workspace": chosen}
+
+
+def _workspace_here(session: Session) -> Path | None:
+    from jiyi.config import load_settings
+
+    if load_settings(session.options.data, config=session.options.config).workspace is not None:
+        return None
+    here = Path.cwd()
+    return here if (here / "MEMORY.md").is_file() and (here / "memory").is_dir() else None
 
 
 def _kind(group: bool) -> str:
@@ -53,7 +62,7 @@ def _kind(group: bool) -> str:
 
 def _with_words(session: Session, action: Callable[[AgentMemory], Awaitable[Any]], workspace: Path | None) -> Any:
     """Run what needs no meaning: the embedder is not loaded."""
-    return session.run(action, embedder="none", **_settings(workspace))
+    return session.run(action, embedder="none", **_settings(session, workspace))
 
 
 @command("init", into=notes, examples=["jiyi notes init", "jiyi notes init ./my-notes --language zh"])
@@ -109,7 +118,7 @@ def append(
     workspace: WorkspaceOption = None,
 ) -> Code:
     """Write TEXT into the note of today; it is on disk when this returns."""
-    body = standard_input() if content == "-" else content
+    body = content_or_input(content)
     done = _with_words(
         session, lambda memory: memory.notes.memory_append(body, by=by, source=source, kind=_kind(group)), workspace
     )
@@ -128,8 +137,8 @@ def append(
 )
 def search(
     session: Session,
-    query: Annotated[str, typer.Argument(metavar="QUERY", help="A question or words; any text at all.")],
-    limit: Annotated[int, typer.Option("--limit", "-n", metavar="N", help="How many pieces at most.")] = 10,
+    query: QueryArgument,
+    limit: LimitOption = 10,
     path: Annotated[
         str | None, typer.Option("--path", metavar="PATH", help="Only this note or folder.", show_default=False)
     ] = None,
@@ -140,12 +149,12 @@ def search(
         str | None, typer.Option("--until", metavar="DAY", help="Not after this day.", show_default=False)
     ] = None,
     mode: Annotated[str, typer.Option("--mode", "-m", metavar="MODE", help="hybrid, keyword or semantic.")] = "hybrid",
-    explain: Annotated[bool, typer.Option("--explain", "-e", help="Show each part of the score.")] = False,
+    explain: ExplainOption = False,
     group: GroupOption = False,
     workspace: WorkspaceOption = None,
 ) -> Code:
     """Find the pieces of notes that answer QUERY best, with path and lines. Exit code 1 when there is none."""
-    wanted = _settings(workspace) | ({"embedder": "none"} if mode in _WITHOUT_MEANING else {})
+    wanted = _settings(session, workspace) | ({"embedder": "none"} if mode in MODES_WITHOUT_EMBEDDER else {})
     hits = session.run(
         lambda memory: memory.notes.memory_search(
             query, limit, path=path, since=since, until=until, mode=mode, kind=_kind(group)
@@ -181,7 +190,7 @@ def get(
 
 @command("today", into=notes, examples=["jiyi notes today", "jiyi notes today --json"])
 def today(session: Session, workspace: WorkspaceOption = None) -> Code:
-    """Show the entries of today's note with their ids. Exit code 1 when there are none."""
+    """Show what is in today's note, entries with their ids and what was written by hand. Exit code 1 when empty."""
 
     async def action(memory: AgentMemory) -> tuple[str, list[PlacedEntry]]:
         return await memory.notes.entries_of_day()
@@ -189,7 +198,7 @@ def today(session: Session, workspace: WorkspaceOption = None) -> Code:
     path, found = _with_words(session, action, workspace)
     data = {"path": path, "entries": [views_notes.entry_data(placed) for placed in found]}
     if not found:
-        session.output.result(data, lambda: [text(f"there are no entries in {visible(path)}", "dim")])
+        session.output.result(data, lambda: [text(f"there is nothing in {visible(path)}", "dim")])
         return Code.NOTHING
     session.output.result(data, lambda: views_notes.entries(path, found))
     return Code.OK
@@ -214,7 +223,7 @@ def reindex(session: Session, workspace: WorkspaceOption = None) -> Code:
             await memory.drain(progress=show)
         return report
 
-    report: ScanReport = session.run(action, **_settings(workspace))
+    report: ScanReport = session.run(action, **_settings(session, workspace))
     session.output.result(report.to_dict(), lambda: views_notes.scanned(report))
     return Code.OK
 
@@ -247,7 +256,7 @@ def watch(
             await memory.drain()
             rest = None if rest is None else rest - pause
 
-    session.run(action, **_settings(workspace))
+    session.run(action, **_settings(session, workspace))
     return Code.OK
 
 
@@ -259,7 +268,10 @@ def watch(
 def promote(
     session: Session,
     ids: Annotated[
-        list[str] | None, typer.Argument(metavar="[ID]...", help="Entries, as 'jiyi notes today' shows them.")
+        list[str] | None,
+        typer.Argument(
+            metavar="[ID]...", help="Entries by id, or lines by place (memory/2026-11-15.md:12), as today shows them."
+        ),
     ] = None,
     last: Annotated[bool, typer.Option("--last", help="The last entry of today.")] = False,
     section: Annotated[
@@ -292,23 +304,50 @@ def curate(
     accept: Annotated[
         str | None, typer.Option("--accept", metavar="ID", help="Accept a proposal made before.", show_default=False)
     ] = None,
+    reject: Annotated[
+        str | None,
+        typer.Option("--reject", metavar="ID", help="Reject a proposal; it is not made again.", show_default=False),
+    ] = None,
+    items: Annotated[
+        str | None,
+        typer.Option("--items", metavar="1,3", help="Only these items of the proposal.", show_default=False),
+    ] = None,
     workspace: WorkspaceOption = None,
 ) -> Code:
     """Propose an edit of MEMORY.md from recent notes, as a diff; it is applied only when accepted, after a backup."""
+    numbers = _numbers(items)
+    if accept is not None and reject is not None:
+        raise InvalidInputError("accept one proposal or reject one, not both")
+    if numbers is not None and accept is None and reject is None:
+        raise InvalidInputError("--items needs the proposal: --accept ID or --reject ID")
 
     async def action(memory: AgentMemory) -> tuple[Any, Any]:
         if accept is not None:
-            return None, await memory.notes.accept(accept)
+            return None, await memory.notes.accept(accept, items=numbers)
+        if reject is not None:
+            return None, await memory.notes.reject(reject, items=numbers)
         proposal = await memory.notes.curate(days=days)
         return proposal, await memory.notes.accept(proposal) if apply else None
 
     proposal, done = _with_words(session, action, workspace)
+    if reject is not None:
+        session.output.result({"rejected": list(done)}, lambda: [text(f"{len(done)} items rejected", "good")])
+        return Code.OK
     data = {
         "proposal": None if proposal is None else proposal.to_dict(),
         "accepted": None if done is None else done.to_dict(),
     }
     session.output.result(data, lambda: views_notes.curated(proposal, done))
     return Code.OK
+
+
+def _numbers(items: str | None) -> list[int] | None:
+    if items is None:
+        return None
+    try:
+        return [int(number) for number in items.replace(",", " ").split()]
+    except ValueError:
+        raise InvalidInputError(f"--items {items!r} must be numbers such as 1,3") from None
 
 
 @command("import", into=notes, examples=["jiyi notes import ./my-notes"])

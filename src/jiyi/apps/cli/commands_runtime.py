@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from jiyi.apps.cli import views
-from jiyi.apps.cli.blocks import text
 from jiyi.apps.cli.exit_codes import Code
 from jiyi.apps.cli.framework import command, group
+from jiyi.apps.cli.options import EraseOption, LimitOption
+from jiyi.apps.cli.renderables import text
 from jiyi.apps.cli.session import Session
 from jiyi.errors import InvalidInputError
 
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 runtime = group("runtime", "Judgments found by their tags: remember, recall, feedback, consolidate, tags.")
 
 IdArgument = Annotated[str, typer.Argument(metavar="ID", help="The id of a memory, as recall shows it.")]
-LimitOption = Annotated[int, typer.Option("--limit", "-n", metavar="N", help="How many at most.")]
 
 _FEEDBACK = ("useful_memory_ids", "recalled_memory_ids", "new_memories", "merge_groups")
 
@@ -61,7 +61,7 @@ def remember(
         made = await memory.runtime.remember(memory_type, judgment, reasoning, tag or (), strength=strength)
         return made, memory.runtime.name
 
-    memory_id, name = session.run_with_words(action)
+    memory_id, name = session.run_without_embedder(action)
     session.output.result(
         {"memory_id": memory_id, "runtime": name}, lambda: [text(f"remembered as {memory_id}", "good")]
     )
@@ -153,7 +153,7 @@ def feedback(
     ]
     if not any(given.values()):
         raise InvalidInputError("there is no feedback; give --useful, --recalled, --merge or --file")
-    result: FeedbackResult = session.run_with_words(
+    result: FeedbackResult = session.run_without_embedder(
         lambda memory: memory.runtime.feedback(**given, request_id=request_id)
     )
     session.output.result(result.to_dict(), lambda: views.feedback(result))
@@ -173,7 +173,7 @@ def consolidate(
 
     Every scope is looked after by itself; with --scope, only that one.
     """
-    report: ConsolidationReport = session.run_with_words(
+    report: ConsolidationReport = session.run_without_embedder(
         lambda memory: memory.runtime.consolidate_memories(memory_scope=session.options.scope, dry_run=dry_run)
     )
     session.output.result(report.to_dict(), lambda: views.consolidation(report))
@@ -193,10 +193,10 @@ def tags(
     if what not in {None, "gc"}:
         raise InvalidInputError(f"{what!r} is not known here; leave it out to see the tags, or say gc")
     if what == "gc":
-        removed: int = session.run_with_words(lambda memory: memory.runtime.collect_tags())
+        removed: int = session.run_without_embedder(lambda memory: memory.runtime.collect_tags())
         session.output.result({"removed": removed}, lambda: [text(f"removed {removed:,} unused tags", "good")])
         return Code.OK
-    found: Sequence[tuple[str, int]] = session.run_with_words(lambda memory: memory.runtime.list_tags(limit))
+    found: Sequence[tuple[str, int]] = session.run_without_embedder(lambda memory: memory.runtime.list_tags(limit))
     data = {"tags": [{"tag": name, "memories": uses} for name, uses in found]}
     session.output.result(data, lambda: views.tags(found))
     return Code.OK
@@ -209,7 +209,7 @@ def history(session: Session, memory_id: IdArgument) -> Code:
     async def action(memory: AgentMemory) -> tuple[Sequence[EntryVersion], Settings]:
         return await memory.runtime.history(memory_id), memory.settings
 
-    found, settings = session.run_with_words(action)
+    found, settings = session.run_without_embedder(action)
     data = {"memory_id": memory_id, "versions": [version.to_dict() for version in found]}
     if not found:
         return _nothing(session, data)
@@ -220,7 +220,7 @@ def history(session: Session, memory_id: IdArgument) -> Code:
 @command("restore", into=runtime, examples=["jiyi runtime restore ID1"])
 def restore(session: Session, memory_id: IdArgument) -> Code:
     """Bring a memory back that faded, was merged away, archived or forgotten. Exit code 1 when it cannot be."""
-    back: BaseMemory | None = session.run_with_words(lambda memory: memory.runtime.restore(memory_id))
+    back: BaseMemory | None = session.run_without_embedder(lambda memory: memory.runtime.restore(memory_id))
     data = {"memory_id": memory_id, "restored": back is not None}
     if back is None:
         return _nothing(session, data)
@@ -232,12 +232,10 @@ def restore(session: Session, memory_id: IdArgument) -> Code:
 def forget(
     session: Session,
     memory_id: IdArgument,
-    erase: Annotated[
-        bool, typer.Option("--erase", help="Delete the texts of all its versions as well, for good.")
-    ] = False,
+    erase: EraseOption = False,
 ) -> Code:
     """Remove a memory of the scope. Exit code 1 when there is none."""
-    gone: bool = session.run_with_words(lambda memory: memory.runtime.forget(memory_id, erase=erase))
+    gone: bool = session.run_without_embedder(lambda memory: memory.runtime.forget(memory_id, erase=erase))
     data = {"memory_id": memory_id, "forgotten": gone}
     if not gone:
         return _nothing(session, data)

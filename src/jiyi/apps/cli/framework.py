@@ -129,7 +129,7 @@ def start(
     if version:
         from importlib.metadata import version as version_of
 
-        from jiyi.apps.cli.blocks import text
+        from jiyi.apps.cli.renderables import text
 
         number = version_of("jiyi")
         Output(json=json).result({"version": number}, lambda: [text(f"jiyi {number}")])

@@ -1,7 +1,7 @@
-"""Ctrl-C: long work stops at its next safe place, everything else at once.
+"""Ctrl-C: long work stops at its next safe point, everything else at once.
 
-The store survives a kill at any moment, so ending at once loses nothing that was acknowledged; stopping at a safe place
-also clears away what the work had half written.
+The store survives a kill at any time, so ending at once loses nothing that was acknowledged; stopping at a safe point
+also removes temporary files.
 """
 
 from __future__ import annotations
@@ -19,26 +19,26 @@ from jiyi.apps.cli.exit_codes import Code
 
 _MESSAGE = "interrupted; everything acknowledged before is kept"
 _requested = threading.Event()
-_patient = threading.Event()
+_stoppable = threading.Event()
 
 
 class Interrupted(Exception):  # noqa: N818 - not a failure: the user asked for it
-    """Raised inside long work at a safe place after Ctrl-C."""
+    """Raised inside long work at a safe point after Ctrl-C."""
 
     def __str__(self) -> str:
         return _MESSAGE
 
 
 def install(*, json: bool) -> None:
-    """Answer Ctrl-C for this process from now on."""
+    """Handle Ctrl-C in this process from now on."""
 
     def answer(_number: int, _frame: FrameType | None) -> None:
-        if _patient.is_set() and not _requested.is_set():
+        if _stoppable.is_set() and not _requested.is_set():
             _requested.set()
             if not json:
-                _tell("stopping at the next safe place; press Ctrl-C again to stop at once")
+                _write("stopping at the next safe point; press Ctrl-C again to stop at once")
             return
-        _tell(json_module.dumps({"error": "Interrupted", "message": _MESSAGE}) if json else _MESSAGE)
+        _write(json_module.dumps({"error": "Interrupted", "message": _MESSAGE}) if json else _MESSAGE)
         os._exit(Code.INTERRUPTED)
 
     signal.signal(signal.SIGINT, answer)
@@ -47,11 +47,11 @@ def install(*, json: bool) -> None:
 @contextmanager
 def stoppable() -> Iterator[None]:
     """For work that calls `check` often."""
-    _patient.set()
+    _stoppable.set()
     try:
         yield
     finally:
-        _patient.clear()
+        _stoppable.clear()
         _requested.clear()
 
 
@@ -61,8 +61,8 @@ def check() -> None:
         raise Interrupted
 
 
-def _tell(text: str) -> None:
-    # A progress bar hides the cursor; nobody would bring it back after os._exit.
+def _write(text: str) -> None:
+    # A progress bar hides the cursor, and after os._exit nothing shows it again.
     cursor = "\x1b[?25h" if sys.stderr.isatty() else ""
     sys.stderr.write(f"{cursor}\n{text}\n")
     sys.stderr.flush()

@@ -8,25 +8,25 @@ import sys
 from collections.abc import Callable, Iterable
 from typing import Any, TextIO
 
-from jiyi.apps.cli.blocks import Block, text
+from jiyi.apps.cli.renderables import Block, text
 from jiyi.apps.cli.sanitize import one_line, safe_json
 
 JsonReady = dict[str, Any]
 
 
 def is_terminal(stream: TextIO) -> bool:
-    """Whether a person is looking. FORCE_COLOR says yes where the system cannot know, as in a CI log."""
+    """Whether the output is a terminal. FORCE_COLOR says so where the system cannot know, as in a CI log."""
     return bool(os.environ.get("FORCE_COLOR")) or (stream.isatty() and os.environ.get("TERM") != "dumb")
 
 
 def show(blocks: Iterable[Block], stream: TextIO) -> None:
-    """Draw blocks for people. rich is loaded for terminals only: a pipe gets the same lines sooner."""
+    """Draw blocks for people. rich is loaded for terminals only, because loading it takes time."""
     if is_terminal(stream):
-        from jiyi.apps.cli.pretty import draw
+        from jiyi.apps.cli.render_terminal import draw
 
         draw(blocks, stream)
     else:
-        from jiyi.apps.cli.plain import lines
+        from jiyi.apps.cli.render_plain import lines
 
         stream.write("".join(f"{line}\n" for line in lines(blocks)))
 
@@ -39,7 +39,7 @@ def write_json(data: JsonReady, stream: TextIO) -> None:
 
 
 class Output:
-    """Where a command puts what it has to say."""
+    """The output of a command: results, errors and notes."""
 
     def __init__(self, *, json: bool) -> None:
         self.json = json
@@ -50,7 +50,7 @@ class Output:
             write_json(data, sys.stdout)
         else:
             show(blocks(), sys.stdout)
-        # Now, while a reader that went away can still be told from a success.
+        # Flushed now, so that a closed pipe is noticed before the exit code is decided.
         sys.stdout.flush()
 
     def error(self, kind: str, message: str) -> None:

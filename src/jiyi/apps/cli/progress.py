@@ -1,4 +1,4 @@
-"""Progress of long work: a bar on standard error for a person who waits, and the place where Ctrl-C is heard."""
+"""Progress of long work: a bar on standard error, and the check for Ctrl-C."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _bar(title: str, total: int | None) -> Iterator[Progress]:
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
     from rich.progress import Progress as RichProgress
 
-    from jiyi.apps.cli.pretty import make_console
+    from jiyi.apps.cli.render_terminal import make_console
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with RichProgress(*columns, console=make_console(sys.stderr), transient=True) as bars:

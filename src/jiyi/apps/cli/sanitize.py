@@ -1,4 +1,4 @@
-"""Text of others made safe to show: nothing in a memory may steer the terminal or hide itself."""
+"""Makes text safe to show: no control character of a memory reaches the terminal."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ _UNSAFE_IN_JSON = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u
 
 
 def visible(text: str) -> str:
-    """The text with each unsafe character shown by a picture of the same length."""
+    """The text with each unsafe character replaced by a visible symbol."""
     if text.isascii() and text.isprintable():
         return text
     return _UNSAFE.sub(_picture, text).replace("\t", " ")
 
 
 def safe_json(document: str) -> str:
-    """JSON leaves controls above ASCII as they are; a terminal would obey them."""
+    """JSON leaves controls above ASCII as they are; a terminal would execute them."""
     return _UNSAFE_IN_JSON.sub(lambda match: f"\\u{ord(match[0]):04x}", document)
 
 

@@ -1,4 +1,4 @@
-"""Session: one command's view of the memory: opened for it, closed after it."""
+"""Session: the memory of one command, opened for it and closed after it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Options:
     json: bool = False
 
     def over(self, outer: Options) -> Options:
-        """These options; where they say nothing, those given before the command's name."""
+        """These options; those that are not given come from before the name of the command."""
         return Options(
             data=self.data if self.data is not None else outer.data,
             config=self.config if self.config is not None else outer.config,
@@ -49,8 +49,8 @@ class Session:
         """Open the memory, do this with it, close it. The settings go over the user's own."""
         return asyncio.run(self._run(action, settings))
 
-    def run_with_words(self, action: Callable[[AgentMemory], Awaitable[T]]) -> T:
-        """The same for what never asks for meaning: neither numpy nor the embedder is loaded."""
+    def run_without_embedder(self, action: Callable[[AgentMemory], Awaitable[T]]) -> T:
+        """The same for commands that need no vectors: neither numpy nor the embedder is loaded."""
         return self.run(action, embedder="none")
 
     async def _run(self, action: Callable[[AgentMemory], Awaitable[T]], settings: dict[str, Any]) -> T:
@@ -58,11 +58,11 @@ class Session:
 
         if self.options.scope is not None:
             settings["scope"] = self.options.scope
-        # Threads would only delay the end: the next recall takes in what is left to index, and maintain does the jobs.
+        # Threads would only delay the end: the next recall indexes what is left, and maintain runs the jobs.
         threads = {"background_indexing": False, "background_jobs": False}
         opening = AgentMemory.open(self.options.data, config=self.options.config, **threads, **settings)
         async with opening as memory:
-            # What is there now stays until the end: looking through it again and again finds nothing.
+            # What exists now lives until the end, so the garbage collector need not look at it.
             gc.freeze()
             gc.enable()
             return await action(memory)
@@ -82,7 +82,7 @@ class _Notes(logging.Handler):
 
 @contextmanager
 def warnings_as_notes(output: Output) -> Iterator[None]:
-    """Show what the memory logs meanwhile. A refused scope is an error already and is not told twice."""
+    """Show what the memory logs. A refused scope is an error of the command and is not shown twice."""
     handler = _Notes(output)
     handler.addFilter(lambda record: record.name != "jiyi.scope")
     logger = logging.getLogger("jiyi")

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import tzinfo
 from typing import TYPE_CHECKING, Any
 
-from jiyi.apps.cli.blocks import Bars, Block, Column, Table, Text, text
-from jiyi.apps.cli.moments import local
+from jiyi.apps.cli.renderables import Bars, Block, Column, Table, Text, text
 from jiyi.apps.cli.sanitize import one_line, visible
+from jiyi.apps.cli.times import local_time
 
 if TYPE_CHECKING:
     from jiyi.indexing import IndexReport
@@ -39,7 +39,7 @@ def entries(found: Sequence[MemoryEntry], zone: tzinfo, *, total: int, offset: i
             _content(entry, most=None if full else MAX_IN_LIST),
             text(str(entry.category)),
             text(visible(", ".join(entry.tags))),
-            text(local(entry.updated_at, zone), "dim"),
+            text(local_time(entry.updated_at, zone), "dim"),
         )
         for entry in found
     )
@@ -62,7 +62,7 @@ def hits(found: Sequence[MemoryEntry], zone: tzinfo, *, full: bool) -> list[Bloc
             text(_score(hit), "number"),
             text(visible(hit.key or "—"), "key"),
             _in_context(hit, most=None if full else MAX_IN_HIT),
-            text(local(hit.event_time, zone), "dim"),
+            text(local_time(hit.event_time, zone), "dim"),
         )
         for place, hit in enumerate(found, start=1)
     )
@@ -76,7 +76,7 @@ def explained(found: Sequence[MemoryEntry], zone: tzinfo, *, full: bool) -> list
     telling = {name for hit in found for name, part in hit.score_parts.items() if part}
     blocks: list[Block] = []
     for place, hit in enumerate(found, start=1):
-        about = [str(hit.category), local(hit.event_time, zone), visible(hit.scope)]
+        about = [str(hit.category), local_time(hit.event_time, zone), visible(hit.scope)]
         heading = (
             (f"{place}. ", "title"),
             (visible(hit.key or "—"), "key"),
@@ -112,7 +112,7 @@ def versions(found: Sequence[EntryVersion], zone: tzinfo) -> list[Block]:
         (
             text(str(version.version), "number"),
             text(version.operation, "bad" if version.entry is None else ""),
-            text(local(version.changed_at, zone), "dim"),
+            text(local_time(version.changed_at, zone), "dim"),
             text(visible(version.changed_by)),
             text(", ".join(version.changed)),
             text(visible(version.entry.content)) if version.entry is not None else text("—", "dim"),
@@ -255,7 +255,7 @@ def memories(found: Sequence[BaseMemory], zone: tzinfo) -> list[Block]:
             text(visible(", ".join(memory.tags))),
             text(f"{memory.strength:,}", "number"),
             text(_found_by(memory, place_of)),
-            text(local(memory.created_at, zone), "dim"),
+            text(local_time(memory.created_at, zone), "dim"),
             text(memory.id, "dim"),
         )
         for memory in found

@@ -6,15 +6,16 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from jiyi.apps.cli.blocks import Bars, Block, Column, Table, Text, text
+from jiyi.apps.cli.renderables import Bars, Block, Column, Table, Text, text
 from jiyi.apps.cli.sanitize import one_line, visible
 
 if TYPE_CHECKING:
     from jiyi.model.note import NoteHit, ScanReport
-    from jiyi.notes.candidates import TakenCandidates
-    from jiyi.notes.curation import Accepted, Proposal
+    from jiyi.notes.candidates import CandidateReport
     from jiyi.notes.entries import PlacedEntry
-    from jiyi.notes.import_export import Imported
+    from jiyi.notes.promotion import Accepted
+    from jiyi.notes.proposals import Proposal
+    from jiyi.notes.workspace_import import Imported
 
 _MOST = 2_000
 
@@ -74,7 +75,8 @@ def entry_data(placed: PlacedEntry) -> dict[str, Any]:
     entry = placed.entry
     return {
         "id": entry.id,
-        "at": entry.at.isoformat(),
+        "at": None if placed.by_hand else entry.at.isoformat(),
+        "by_hand": placed.by_hand,
         "by": entry.by,
         "source": entry.source,
         "lines": f"{placed.start_line}-{placed.end_line}",
@@ -87,7 +89,7 @@ def entries(path: str, found: Sequence[PlacedEntry]) -> list[Block]:
     columns = (Column("time"), Column("text", "wide"), Column("lines"), Column("id"))
     rows = tuple(
         (
-            text(f"{placed.entry.at + placed.entry.offset:%H:%M}", "dim"),
+            text("" if placed.by_hand else f"{placed.entry.at + placed.entry.offset:%H:%M}", "dim"),
             text(_shortened(placed.entry.text)),
             text(f"{placed.start_line}-{placed.end_line}", "dim"),
             text(placed.entry.id, "key"),
@@ -120,9 +122,13 @@ def curated(proposal: Proposal | None, done: Accepted | None) -> list[Block]:
             style = {"+": "good", "-": "bad", "@": "dim"}.get(line[:1], "")
             blocks.append(text(visible(line), style))
         if done is None and not proposal.empty:
+            for item in proposal.items:
+                said = f"{item.section}: {item.text}" if item.action == "add" else item.text
+                blocks.append(text(f"{item.number}. {item.action}  {one_line(said)}"))
             blocks.append(
                 text(
-                    f"made by {visible(proposal.made_by)}; accept it with: jiyi notes curate --accept {proposal.id}",
+                    f"made by {visible(proposal.made_by)}; accept it with: jiyi notes curate --accept {proposal.id} "
+                    "(--items 1,3 for some of it; --reject in place of --accept)",
                     "dim",
                 )
             )
@@ -142,9 +148,11 @@ def accepted(done: Accepted) -> list[Block]:
     return blocks
 
 
-def taken(done: TakenCandidates) -> list[Block]:
+def taken(done: CandidateReport) -> list[Block]:
     """What became of the candidates."""
     blocks: list[Block] = [text(f"{len(done.written)} written down", "good")]
+    if done.duplicates:
+        blocks.append(text(f"{len(done.duplicates)} were there already", "dim"))
     blocks += [text(f"{visible(note.path)}  {note.id}", "dim") for note in done.written]
     blocks += [text(f"{key}: {one_line(reason)}", "warn") for key, reason in done.refused.items()]
     return blocks

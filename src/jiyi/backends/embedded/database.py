@@ -12,112 +12,123 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Final
 
-from jiyi.backends.embedded.reads import SqliteReads
+from jiyi.backends.embedded.connection import SqliteConnection
 from jiyi.backends.records import versions
-from jiyi.backends.shared.locks import ProcessLock
+from jiyi.backends.records.sql import NO_PARAMS, Dialect, Params, Row
+from jiyi.backends.shared.pool import Pool, PoolTimeoutError
 from jiyi.errors import StorageError, StoreBusyError, StoreDamagedError
-from jiyi.execution import Lazy, WouldWaitError, may_wait, must_be_patient
+from jiyi.execution import WouldWaitError, may_wait, must_be_patient
+from jiyi.file_lock import FileLock
 
-if TYPE_CHECKING:
-    import sqlalchemy as sa
-
-FIXED_WAL_RESET = (3, 51, 3)
-# SQLite begins the log anew after a checkpoint: its file grows once and is then written over, which is the quickest way
-# to have a commit on disk.
+FIXED_WAL_RESET: Final = (3, 51, 3)
+# SQLite restarts the log after a checkpoint: its file grows once and is then overwritten, which is the quickest way to
+# have a commit on disk.
 _CHECKPOINT_PAGES = 1_000
-_LARGE_LOG_BYTES = 64 << 20
-_PRIMARY_CODE = 0xFF
-_BUSY_PAUSE = 0.001
-# Who may not wait leaves the log as it is. After so many such writes one has to be made by somebody who may.
-_MAX_UNFOLDED = 64
+_MAX_LOG_BYTES = 64 << 20
+_PRIMARY_CODE: Final = 0xFF
+_BUSY_PAUSE: Final = 0.001
+# A write that may not wait does no checkpoint. After so many of them a write that may wait has to do one.
+_MAX_WRITES_WITHOUT_CHECKPOINT: Final = 64
+_MAX_READERS, _KEPT_READERS = 32, 8
+_PRAGMAS: Final = (
+    "synchronous=FULL",
+    "fullfsync=ON",
+    "foreign_keys=ON",
+    "cache_size=-16000",
+    "temp_store=MEMORY",
+    # What was erased must not stay readable in free space of the file.
+    "secure_delete=ON",
+)
 
 
 class SqliteDatabase:
     """Connections to one SQLite file, with the transactions that the record store asks for."""
 
-    dialect = "sqlite"
+    dialect: Dialect = "sqlite"
 
     def __init__(self, path: Path, *, busy_timeout: float) -> None:
         self.path = path
-        self._lock = ProcessLock(path.with_suffix(".lock"), timeout=busy_timeout, purpose="the write lock")
+        self._lock = FileLock(path.with_suffix(".lock"), timeout=busy_timeout, purpose="the write lock")
         self._wal = Path(f"{path}-wal")
         self._closed = False
         self._busy_timeout = busy_timeout
-        # Writers take turns anyway. One connection for all of them keeps its statements and pages at hand.
-        self._writer: sa.Connection | None = None
-        self._folds = True
-        self._unfolded = 0
+        # There is one writer at a time. One connection for all of them keeps its statements and pages in its caches.
+        self._writer: SqliteConnection | None = None
+        self._checkpoints = True
+        self._writes_without_checkpoint = 0
+        self._readers = Pool(self._connect_reader, _close, kept=_KEPT_READERS, most=_MAX_READERS, timeout=busy_timeout)
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise StorageError(f"the data directory {path.parent} cannot be made: {error.strerror}") from error
-        self._engine = Lazy(self._make_engine)
-        self.reads = SqliteReads(self._reader, lambda: _translated(path))
-        """What every recall asks, without SQLAlchemy."""
         try:
             self._prepare()
         except BaseException:
             self.close()
             raise
 
-    @contextmanager
-    def read(self, scopes: Sequence[str] | None = None) -> Iterator[sa.Connection]:  # noqa: ARG002
-        """One consistent snapshot."""
-        with _translated(self.path), self._engine().connect() as connection, connection.begin():
-            yield connection
+    # --- transactions -----------------------------------------------------------------------------------------------
 
     @contextmanager
-    def write(self, scopes: Sequence[str] | None = None, *, durable: bool = True) -> Iterator[sa.Connection]:  # noqa: ARG002
+    def read(self, scopes: Sequence[str] | None = None) -> Iterator[SqliteConnection]:  # noqa: ARG002
+        """One consistent snapshot."""
+        with self._translated(), self._reader() as connection:
+            connection.driver.execute("BEGIN")
+            try:
+                yield connection
+            finally:
+                connection.driver.rollback()
+
+    def query(
+        self,
+        sql: str,
+        params: Params = NO_PARAMS,
+        scopes: Sequence[str] | None = None,  # noqa: ARG002
+        *,
+        prepare: bool = True,  # noqa: ARG002
+    ) -> list[Row]:
+        """The rows of one statement, which is one snapshot."""
+        with self._translated(), self._reader() as connection:
+            return connection.rows(sql, params)
+
+    @contextmanager
+    def write(self, scopes: Sequence[str] | None = None, *, durable: bool = True) -> Iterator[SqliteConnection]:  # noqa: ARG002
         """One transaction; durable when the block has ended without an error. There is one at a time."""
         at_once = not may_wait()
-        if self._unfolded >= _MAX_UNFOLDED:
+        if self._writes_without_checkpoint >= _MAX_WRITES_WITHOUT_CHECKPOINT:
             must_be_patient()
         self._lock.acquire()
         try:
             if self._writer is None:
-                self._writer = self._make_writer()
+                self._writer = self._connect_writer()
             writer = self._writer
-            driver: sqlite3.Connection = writer.connection.dbapi_connection  # type: ignore[assignment]
-            # Straight to the driver: through SQLAlchemy it takes longer than the small statements that follow. Its part
-            # begins with the first statement that goes through it, if any does.
-            self._fold_when_large(driver, wanted=not at_once)
-            self._begin(driver, at_once=at_once)
+            self._checkpoint_when_large(writer.driver, wanted=not at_once)
+            self._begin(writer.driver, at_once=at_once)
             yield writer
-            if writer.in_transaction():
-                writer.commit()
-            else:
-                driver.commit()
-            self._unfolded = self._unfolded + 1 if at_once else 0
+            writer.driver.commit()
+            self._writes_without_checkpoint = self._writes_without_checkpoint + 1 if at_once else 0
         except WouldWaitError:
             raise
         except BaseException as error:
-            # Whatever state it is in, the next write begins with another.
+            # Whatever state the connection is in, the next write begins with another one.
             self._close_writer()
-            meaning = _meaning(self.path, error)
-            if meaning is None:
+            storage_error = _meaning(self.path, error)
+            if storage_error is None:
                 raise
-            raise meaning from error
+            raise storage_error from error
         finally:
             self._lock.release()
 
-    def _make_writer(self) -> sa.Connection:
-        writer = self._engine().connect().execution_options(jiyi_write=True)
-        # Not to go back to the readers: it does not wait by itself, see `_begin`.
-        writer.detach()
-        writer.connection.cursor().execute("PRAGMA busy_timeout=0")
-        self._folds = True
-        return writer
-
-    def _fold_when_large(self, driver: sqlite3.Connection, *, wanted: bool) -> None:
-        """Whether a commit that finds the log large folds it into the file, which takes longer than many commits."""
-        if self._folds != wanted:
+    def _checkpoint_when_large(self, driver: sqlite3.Connection, *, wanted: bool) -> None:
+        """Whether a commit that finds the log large does a checkpoint, which takes longer than many commits."""
+        if self._checkpoints != wanted:
             driver.execute(f"PRAGMA wal_autocheckpoint={_CHECKPOINT_PAGES if wanted else 0}")
-            self._folds = wanted
+            self._checkpoints = wanted
 
     def _begin(self, driver: sqlite3.Connection, *, at_once: bool) -> None:
-        """Begin to write. A program that does not know our lock may be writing: it is waited for, if that may be."""
+        """Begin to write. A program that does not know our lock may be writing: wait for it, unless `at_once`."""
         deadline = time.monotonic() + self._busy_timeout
         while True:
             try:
@@ -133,11 +144,19 @@ class SqliteDatabase:
                 return
             time.sleep(_BUSY_PAUSE)
 
+    # --- upkeep -----------------------------------------------------------------------------------------------------
+
     def maintain(self) -> None:
-        """Give the disk back what a very large transaction has left in the write-ahead log."""
-        if _size(self._wal) > _LARGE_LOG_BYTES:
-            with self._lock.hold(), _translated(self.path):
-                self._empty_log()
+        """Truncate the write-ahead log after a very large transaction."""
+        if _size(self._wal) > _MAX_LOG_BYTES:
+            with self._lock.hold(), self._translated():
+                self._truncate_log()
+
+    def _truncate_log(self) -> None:
+        if self._writer is None:
+            self._writer = self._connect_writer()
+        # Not while a reader needs an old state: the writer does not wait, and there will be another occasion.
+        self._writer.driver.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
     def describe(self) -> dict[str, Any]:
         """Facts for `doctor`."""
@@ -146,8 +165,7 @@ class SqliteDatabase:
         with self.read() as connection:
             version = current_version(connection)
             settings = {
-                name: connection.exec_driver_sql(f"PRAGMA {name}").scalar()
-                for name in ("journal_mode", "synchronous", "foreign_keys")
+                name: connection.scalar(f"PRAGMA {name}") for name in ("journal_mode", "synchronous", "foreign_keys")
             }
         return {
             "engine": "sqlite",
@@ -161,34 +179,30 @@ class SqliteDatabase:
         }
 
     def check(self) -> list[str]:
-        """SQLite's own opinion of the file and its references."""
+        """What SQLite itself finds wrong with the file and its references."""
         with self.read() as connection:
-            problems = [str(row[0]) for row in connection.exec_driver_sql("PRAGMA integrity_check(20)")]
-            foreign = connection.exec_driver_sql("PRAGMA foreign_key_check").fetchmany(20)
-        return [p for p in problems if p != "ok"] + [f"dangling reference in {row[0]}" for row in foreign]
+            problems = [str(found) for found in connection.column("PRAGMA integrity_check(20)")]
+            with connection.stream("PRAGMA foreign_key_check") as rows:
+                tables = [row[0] for row, _ in zip(rows, range(20), strict=False)]
+        return [p for p in problems if p != "ok"] + [f"dangling reference in {table}" for table in tables]
 
     def close(self) -> None:
-        """Close every connection; the last one of all processes folds the log into the file."""
+        """Close every connection; the last one of all processes does a checkpoint."""
         if self._closed:
             return
         self._closed = True
         with self._lock.hold():
             self._close_writer()
-            self.reads.close()
-            if self._engine.made:
-                self._engine().dispose()
+            self._readers.close()
         self._lock.close()
 
-    def _close_writer(self) -> None:
-        if self._writer is not None:
-            self._writer.close()
-            self._writer = None
+    # --- opening ----------------------------------------------------------------------------------------------------
 
     def _prepare(self) -> None:
         where = str(self.path)
-        with self._lock.hold(), _translated(self.path):
+        with self._lock.hold(), self._translated():
             with closing(sqlite3.connect(self.path, timeout=self._busy_timeout)) as plain:
-                # Looked at before anything is changed: a file that is newer than this jiyi, or not its own, stays as
+                # Checked before anything is changed: a file that is newer than this jiyi, or not its own, stays as
                 # it is.
                 tables = {row[0] for row in plain.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
                 newest = "SELECT max(version) FROM schema_migrations"
@@ -209,35 +223,8 @@ class SqliteDatabase:
                 with self.write() as connection:
                     migrate(connection, where)
 
-    def _make_engine(self) -> sa.Engine:
-        import sqlalchemy as sa
-        from sqlalchemy import event
-        from sqlalchemy.pool import QueuePool
-
-        engine = sa.create_engine(
-            sa.URL.create("sqlite", database=str(self.path)),
-            poolclass=QueuePool,
-            pool_size=8,
-            max_overflow=24,
-            pool_timeout=self._busy_timeout,
-            pool_use_lifo=True,  # the connection used last has the most pages at hand
-            connect_args={"check_same_thread": False, "timeout": self._busy_timeout, "isolation_level": None},
-        )
-        event.listen(engine, "connect", self._configure)
-        event.listen(engine, "begin", _begin)
-        return engine
-
-    def _reader(self) -> sqlite3.Connection:
-        """A connection for `reads`."""
-        connection = sqlite3.connect(
-            self.path, timeout=self._busy_timeout, isolation_level=None, check_same_thread=False
-        )
-        self._configure(connection, None)
-        connection.execute("PRAGMA query_only=ON")
-        return connection
-
     def _backup(self, version: int) -> None:
-        """A whole copy beside the file before a migration touches it."""
+        """A whole copy beside the file before a migration changes it."""
         target = self.path.with_suffix(f".before-v{versions.NEWEST}-was-v{version}.db")
         if target.exists():
             return
@@ -246,49 +233,60 @@ class SqliteDatabase:
             source.backup(copy)
         partial.replace(target)
 
-    def _empty_log(self) -> None:
-        with closing(self._engine().raw_connection()) as raw:
-            cursor = raw.cursor()
-            # Not while somebody reads an old state, and writers do not wait for that: there will be another occasion.
-            cursor.execute("PRAGMA busy_timeout=0")
-            try:
-                cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-            finally:
-                cursor.execute(f"PRAGMA busy_timeout={int(1_000 * self._busy_timeout)}")
+    # --- connections ------------------------------------------------------------------------------------------------
 
-    @staticmethod
-    def _configure(connection: sqlite3.Connection, _record: object) -> None:
-        cursor = connection.cursor()
-        for pragma in (
-            "synchronous=FULL",
-            "fullfsync=ON",
-            "foreign_keys=ON",
-            f"wal_autocheckpoint={_CHECKPOINT_PAGES}",
-            "cache_size=-16000",
-            "temp_store=MEMORY",
-            # What was erased must not stay readable in free space of the file.
-            "secure_delete=ON",
-        ):
-            cursor.execute(f"PRAGMA {pragma}")
-        cursor.close()
-
-
-def _begin(connection: sa.Connection) -> None:
-    # The transaction of a writer has begun already: see `SqliteDatabase.write`.
-    if not connection.get_execution_options().get("jiyi_write", False):
-        connection.connection.cursor().execute("BEGIN")
-
-
-@contextmanager
-def _translated(path: Path) -> Iterator[None]:
-    """Errors of the driver, and those that wrap them, in our words."""
-    try:
-        yield
-    except Exception as error:
-        meaning = _meaning(path, error)
-        if meaning is None:
+    @contextmanager
+    def _reader(self) -> Iterator[SqliteConnection]:
+        try:
+            connection, _ = self._readers.take()
+        except PoolTimeoutError as error:
+            raise StoreBusyError(
+                f"{self.path}: no connection for reading became free in {self._busy_timeout:g} s; try again"
+            ) from error
+        try:
+            yield connection
+        except BaseException:
+            self._readers.discard(connection)
             raise
-        raise meaning from error
+        self._readers.give_back(connection)
+
+    def _connect_reader(self) -> SqliteConnection:
+        return self._connect("query_only=ON")
+
+    def _connect_writer(self) -> SqliteConnection:
+        self._checkpoints = True
+        # It does not wait by itself, see `_begin`.
+        return self._connect("busy_timeout=0")
+
+    def _connect(self, *more: str) -> SqliteConnection:
+        driver = sqlite3.connect(self.path, timeout=self._busy_timeout, isolation_level=None, check_same_thread=False)
+        try:
+            for pragma in (*_PRAGMAS, f"wal_autocheckpoint={_CHECKPOINT_PAGES}", *more):
+                driver.execute(f"PRAGMA {pragma}")
+        except BaseException:
+            driver.close()
+            raise
+        return SqliteConnection(driver)
+
+    def _close_writer(self) -> None:
+        if self._writer is not None:
+            self._writer.driver.close()
+            self._writer = None
+
+    @contextmanager
+    def _translated(self) -> Iterator[None]:
+        """Errors of the driver as those of a store."""
+        try:
+            yield
+        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
+            storage_error = _meaning(self.path, error)
+            if storage_error is None:
+                raise
+            raise storage_error from error
+
+
+def _close(connection: SqliteConnection) -> None:
+    connection.driver.close()
 
 
 def _meaning(path: Path, error: BaseException) -> StorageError | None:  # noqa: PLR0911 - a list of meanings
@@ -298,11 +296,9 @@ def _meaning(path: Path, error: BaseException) -> StorageError | None:  # noqa: 
         return StoreDamagedError(
             f"{path} cannot be read as a database ({error}); restore it from a backup or an export"
         )
-    # SQLAlchemy's errors carry the driver's; it need not be loaded to know that.
-    cause = getattr(error, "orig", error)
-    if not isinstance(cause, sqlite3.DatabaseError):
+    if not isinstance(error, sqlite3.DatabaseError):
         return None
-    reason = str(cause)
+    reason = str(error)
     if "locked" in reason or "busy" in reason:
         return StoreBusyError(f"{path} is locked by another program ({reason}); try again")
     if "disk is full" in reason:

@@ -1,49 +1,31 @@
-"""MilvusVectors: vectors in Milvus, in a file (Milvus Lite), on one server or on a cluster.
+"""`MilvusVectors`: vectors in Milvus, in a file (Milvus Lite), on one server or on a cluster.
 
-Milvus has no transactions. So everything is written in an order in which a crash costs only repetition: first the rows
-of a batch, which can be written twice, then one row of another collection, the state, which says how far the vectors
-have come and in which collection they are. A rebuild fills a new collection; the state row is what makes it the one.
+Milvus has no transactions, so everything is written in an order in which a crash costs only repetition: first the rows
+of a batch, which can be written twice, then the state row, which holds the log position and the name of the
+collection. A rebuild fills a new collection; the state row makes it the current one.
 """
 
 from __future__ import annotations
 
 import logging
-import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Protocol
 
-from jiyi.backends.milvus.connection import (
-    MAX_ROWS,
-    SESSION,
-    STRONG,
-    MilvusConnection,
-    MissingCollectionError,
-    Row,
-)
-from jiyi.backends.milvus.scan import MilvusScan, fetch_blocks
-from jiyi.backends.milvus.schema import (
-    BUCKETS,
-    LAYOUT,
-    STATE_FIELDS,
-    State,
-    any_of,
-    build_indexes,
-    build_schema,
-    data_fields,
-    differences,
-    entry_rows,
-    in_filters,
-    index_kind,
-    row_fingerprint,
-    row_id,
-    state_indexes,
-)
+from jiyi.backends.milvus.collections import StoreCollections
+from jiyi.backends.milvus.connection import MAX_ROWS, SESSION, STRONG, MilvusConnection, Row
+from jiyi.backends.milvus.errors import MissingCollectionError
+from jiyi.backends.milvus.expressions import in_filters
+from jiyi.backends.milvus.rows import row_fingerprint
+from jiyi.backends.milvus.scan import MilvusScan
+from jiyi.backends.milvus.schema import SCHEMA_VERSION, index_kind
 from jiyi.backends.milvus.scope_cache import ScopeCache
-from jiyi.backends.shared.embedding import CHUNK_COLUMNS, embed_entries
+from jiyi.backends.milvus.state import State, StateCollection
+from jiyi.backends.milvus.writer import RowWriter, Written, is_current
+from jiyi.backends.shared.embedding import CHUNK_COLUMNS
 from jiyi.backends.shared.vector_matrix import Floats, MatrixScan
-from jiyi.errors import ConfigError, IndexDamagedError, IndexingError, IndexUnavailableError
+from jiyi.errors import IndexDamagedError, IndexingError
 from jiyi.model import clock
 from jiyi.model.entry import MemoryEntry
 from jiyi.model.filters import Filters
@@ -54,32 +36,20 @@ _log = logging.getLogger("jiyi.index")
 
 DEFAULT_COLLECTION = "agent_memories_vectors"
 EXACT_ROWS = 10_000
-"""A scope with up to so many entries is compared as a whole, a larger one through Milvus's index."""
+"""A scope with up to so many entries is scanned exactly, a larger one is searched by Milvus's index."""
 PARTITIONS = 16
-_PAGE = 2_000
-_MESSAGE_BYTES = 4 << 20
-"""Of rows in one request; Milvus's own messages hold 5 MB."""
-_KNOWN = ["id", "entry_id", "scope", "chunks", "sequence", "fingerprint", "text_hash"]
 
 
 class ExclusiveLock(Protocol):
-    """Who may write: Milvus itself has no locks. A file beside the records, or a lock of their database."""
+    """Allows one writer at a time: a file lock beside the records, or a lock of their database. Milvus has no locks."""
 
     def hold(self, timeout: float | None = None) -> AbstractContextManager[None]:
-        """Hold it for the block, again if the thread has it; `StoreBusyError` when it cannot be had in time."""
+        """Hold the lock for the block, re-entrant in a thread; `StoreBusyError` when it cannot be had in time."""
         ...
 
     def close(self) -> None:
-        """Let go of files and connections."""
+        """Close files and connections."""
         ...
-
-
-@dataclass(frozen=True, slots=True)
-class _Written:
-    """What a batch has changed."""
-
-    timestamp: int
-    blocks: Sequence[tuple[MemoryEntry, Floats]]
 
 
 class MilvusVectors:
@@ -103,86 +73,79 @@ class MilvusVectors:
         exact_rows: int = EXACT_ROWS,
         partitions: int = PARTITIONS,
     ) -> None:
-        """No connection is made before it is needed.
+        """No connection is made before the first request.
 
         Args:
             uri: `http://host:19530`, `https://…`, or a path that ends with `.db` for Milvus Lite.
-            embedder: What makes the vectors.
+            embedder: Computes the vectors.
             store_id: The store whose vectors these are.
-            lock: Keeps two processes from writing at once.
+            lock: Allows one writing process at a time.
             token: A token, or `user:password`. It is never shown.
-            collection: The name under which Milvus shows the vectors.
-            timeout: Seconds that one question may take.
+            collection: The alias under which Milvus shows the vectors.
+            timeout: Seconds that one request may take.
             pause: Seconds for which a server that did not answer is not asked again.
-            cache_bytes: How much of small scopes is kept in memory.
-            exact_rows: Up to so many entries of a scope are compared exactly, whatever index Milvus has.
-            partitions: Over how many partitions the scopes are spread in a new collection.
+            cache_bytes: Memory for the cache of small scopes.
+            exact_rows: Up to so many entries of a scope are scanned exactly.
+            partitions: Over how many partitions the scopes are distributed in a new collection.
         """
-        if not collection.isascii() or not collection.isidentifier() or len(collection) > 200:
-            raise ConfigError(
-                f"milvus_memory_collection {collection[:80]!a} is no name of a collection; use at most 200 letters, "
-                "digits and '_', and begin with a letter"
-            )
         self._connection = MilvusConnection(uri, token=token, timeout=timeout, pause=pause)
         self._embedder = embedder
         self._store_id = store_id
         self._lock = lock
-        self._collection = collection
-        self._state_collection = f"{collection}_state"
-        self._state_id = text_hash(store_id)
-        self._own_prefix = f"{collection}_{self._state_id[:8]}"
-        """How the names of this store's collections begin."""
-        self._partitions = partitions
-        self._dimension = embedder.identity.dimension
-        self._cache = ScopeCache(self._connection, self._dimension, cache_bytes=cache_bytes, exact_rows=exact_rows)
-        self._state_ready = False
-        self._condemned = ""
+        dimension = embedder.identity.dimension
+        store_hash = text_hash(store_id)
+        self._collections = StoreCollections(
+            self._connection, collection, store_hash, dimension=dimension, partitions=partitions
+        )
+        self._states = StateCollection(self._connection, f"{collection}_state", store_hash)
+        self._writer = RowWriter(self._connection, embedder)
+        self._dimension = dimension
+        self._cache = ScopeCache(self._connection, dimension, cache_bytes=cache_bytes, exact_rows=exact_rows)
+        self._broken = ""
         """A collection that turned out to be missing."""
-        self._reason = ""
+        self._damage = ""
 
     def __repr__(self) -> str:
-        return f"MilvusVectors({self._connection.address!r}, collection={self._collection!r})"
+        return f"MilvusVectors({self._connection.address!r}, collection={self._collections.alias!r})"
 
     @property
     def identity(self) -> str:
-        """What the vectors depend on: another store, model or way of cutting means another index."""
-        return f"{self._store_id}/{LAYOUT}/{CHUNK_COLUMNS}/{self._embedder.identity}"
+        """What the vectors depend on: another store, model or chunk size means another index."""
+        return f"{self._store_id}/{SCHEMA_VERSION}/{CHUNK_COLUMNS}/{self._embedder.identity}"
 
-    # --- the mark -------------------------------------------------------------------------------------------------
+    # --- log position ---------------------------------------------------------------------------------------------
 
     def log_position(self) -> LogPosition | None:
         """How far the index has come; `None` when it has to be rebuilt.
 
-        For a fifth of a second after another process has written it may be the mark from before: whoever then takes
-        the changes in once more does no harm. What this process has written is always seen.
+        For a fifth of a second after a write of another process, this may be the position before: applying changes
+        twice does no harm. Writes of this process are always seen.
         """
         state = self._state(SESSION)
-        return state.log_position if self._trusted(state) else None
+        return state.log_position if self._is_usable(state) else None
 
     def _state(self, reading: dict[str, Any]) -> State:
-        """The state row; an empty one where there is none."""
-        try:
-            if not self._state_ready and not self._connection.has(self._state_collection):
-                return State()
-            self._state_ready = True
-            where = any_of("id", [self._state_id])
-            rows = self._connection.rows(self._state_collection, where, ["id", "value"], reading)
-        except MissingCollectionError:
-            self._state_ready = False
-            return State()
-        return (State.from_row(rows[0]) if rows else None) or State()
+        return self._states.read(reading)
 
-    def _trusted(self, state: State) -> bool:
-        return state.identity == self.identity and state.generation not in {"", self._condemned}
+    def _is_usable(self, state: State) -> bool:
+        return state.identity == self.identity and state.generation not in {"", self._broken}
 
-    def _needed(self, reading: dict[str, Any]) -> State:
+    def _usable_state(self, reading: dict[str, Any]) -> State:
         state = self._state(reading)
-        if not self._trusted(state):
-            raise IndexDamagedError(self._reason or "the vectors in Milvus are missing or made by other rules")
+        if not self._is_usable(state):
+            raise IndexDamagedError(self._damage or "the vectors in Milvus are missing or made by other rules")
         return state
 
-    def _write_state(self, state: State) -> None:
-        self._connection.put_row(self._state_collection, state.to_row(self._state_id))
+    def _require_collection(self, state: State) -> None:
+        if not self._connection.has(state.generation):
+            self._mark_broken(state.generation)
+            raise IndexDamagedError(self._damage)
+
+    def _mark_broken(self, generation: str) -> None:
+        """Do not use this collection again: the vectors are rebuilt."""
+        self._broken = generation
+        self._damage = f"the collection {generation!r} is no longer in Milvus"
+        _log.warning("the vectors will be rebuilt from the records: %s", self._damage)
 
     # --- writing --------------------------------------------------------------------------------------------------
 
@@ -191,44 +154,42 @@ class MilvusVectors:
         return self._lock.hold(timeout)
 
     def fingerprint(self, entry: MemoryEntry) -> str:
-        """What the index keeps to recognise what it holds of an entry; nothing where a reflection speaks for it."""
+        """The hash by which the index recognises the state of an entry; empty if a reflection replaces it."""
         return row_fingerprint(entry)
 
     def apply(self, batch: IndexBatch) -> None:
-        """Embed what is new, write the rows, then the mark."""
+        """Embed the new texts, write the rows, then the log position."""
         with self.exclusive():
             try:
-                self._apply(self._needed(SESSION), batch)
+                self._apply(self._usable_state(SESSION), batch)
             except MissingCollectionError:
-                # Another process has put a new collection in its place a moment ago, or somebody has dropped it.
-                state = self._needed(STRONG)
-                self._must_exist(state)
+                # Another process has replaced the collection a moment ago, or somebody has dropped it.
+                state = self._usable_state(STRONG)
+                self._require_collection(state)
                 self._apply(state, batch)
 
     def _apply(self, state: State, batch: IndexBatch) -> None:
-        gone = [entry_id for _, entry_id in batch.removals]
-        known = self._known(state, state.generation, [*(entry.id for entry in batch.upserts), *gone])
-        fresh = [entry for entry in batch.upserts if not self._is_held(known.get(entry.id), entry)]
-        sources = [state.generation]
-        written = self._put(state.generation, fresh, known, batch.log_position.sequence, sources, state)
-        removed = [
-            row_id(entry_id, chunk)
-            for entry_id in gone
-            if entry_id in known
-            for chunk in range(int(known[entry_id]["chunks"]))
-        ]
-        timestamp = max(state.timestamp, written.timestamp, self._connection.delete(state.generation, removed))
+        indexed = batch.upserts
+        removed = [entry_id for _, entry_id in batch.removals]
+        generation, position = state.generation, batch.log_position
+        known = self._writer.known(generation, [*(entry.id for entry in indexed), *removed], state.reading)
+        outdated = [entry for entry in indexed if not is_current(known.get(entry.id), entry)]
+        written = self._writer.put(generation, outdated, known, position.sequence, [generation], state)
+        deleted_at = self._writer.delete(generation, removed, known)
         after = replace(
-            state, sequence=batch.log_position.sequence, fingerprint=batch.log_position.fingerprint, timestamp=timestamp
+            state,
+            sequence=position.sequence,
+            fingerprint=position.fingerprint,
+            timestamp=max(state.timestamp, written.timestamp, deleted_at),
         )
-        self._write_state(after)
-        self._tell_cache(state, after, written, gone, known)
+        self._states.write(after)
+        self._update_cache(state, after, written, removed, known)
 
-    def _tell_cache(
-        self, before: State, after: State, written: _Written, gone: Sequence[str], known: dict[str, Row]
+    def _update_cache(
+        self, before: State, after: State, written: Written, removed: Sequence[str], known: dict[str, Row]
     ) -> None:
         changes: dict[str, list[tuple[str, int, int, Floats | None]]] = {}
-        for entry_id in gone:
+        for entry_id in removed:
             if entry_id in known:
                 changes.setdefault(str(known[entry_id]["scope"]), []).append((entry_id, 0, 0, None))
         for entry, block in written.blocks:
@@ -236,238 +197,84 @@ class MilvusVectors:
             changes.setdefault(entry.scope, []).append((entry.id, 0, time, block))
             if entry.id in known and known[entry.id]["scope"] != entry.scope:
                 changes.setdefault(str(known[entry.id]["scope"]), []).append((entry.id, 0, 0, None))
-        # Rows of a batch that broke off before its mark: they were not written now, and may not be known yet.
-        repeated = {str(row["scope"]) for row in known.values() if int(row["sequence"]) > before.sequence}
-        self._cache.follow(before, after, changes, repeated)
+        # Rows of an interrupted batch were not written now, and the cache may lack them.
+        uncertain = {str(row["scope"]) for row in known.values() if int(row["sequence"]) > before.sequence}
+        self._cache.apply(before, after, changes, uncertain)
 
     def rebuild(self, store: RecordStore, *, progress: Progress | None = None) -> None:
-        """Build anew beside the old index, then swap. Vectors made before, even by a run that broke off, are used."""
+        """Build a new index beside the old one, then swap. Existing vectors are reused, also of an interrupted run."""
         with self.exclusive():
-            self._refuse_foreign()
-            self._prepare_state()
+            self._collections.refuse_foreign()
+            problems = self._states.create()
+            if problems:
+                raise self._collections.foreign(self._states.name, problems)
             head = store.head()
-            state = self._state(STRONG)
-            building, begun = self._begin(state)
-            timestamp = self._fill(building, store, head, fresh=begun, progress=progress)
+            building, created = self._begin(self._state(STRONG))
+            timestamp = self._fill(building, store, head, empty=created, progress=progress)
             done = State(
                 identity=self.identity,
                 generation=building.building,
                 sequence=head.sequence,
                 fingerprint=head.fingerprint,
                 timestamp=timestamp,
-                text=self._has_text(building.building),
+                text=self._collections.has_text(building.building),
             )
-            self._write_state(done)
-            self._condemned = self._reason = ""
+            self._states.write(done)
+            self._broken = self._damage = ""
             self._cache.clear()
-            self._connection.name_also(done.generation, self._collection)
-            self._drop_others_than(done.generation)
+            self._collections.publish(done.generation)
 
     def _begin(self, state: State) -> tuple[State, bool]:
-        """The collection to fill, and whether it is new: one that a run has begun with the same rules goes on."""
-        if state.building and state.building_identity == self.identity and self._is_sound(state.building):
+        """The state with the collection to fill, and whether it is new or continues an interrupted run."""
+        if state.building and state.building_identity == self.identity and self._collections.is_intact(state.building):
             return state, False
         if state.building:
             self._connection.drop(state.building)
-        name = f"{self._own_prefix}{uuid.uuid4().hex[:8]}"
-        building = replace(state, building=name, building_identity=self.identity)
-        # First the state: a collection that nobody knows of would be left for ever.
-        self._write_state(building)
-        text = self._connection.server.ranks_text
-        schema = build_schema(data_fields(self._dimension, text=text))
-        indexes = build_indexes(self._connection.server, text=text)
-        self._connection.create(name, schema, indexes, partitions=self._partitions)
+        building = replace(state, building=self._collections.new_name(), building_identity=self.identity)
+        # The state is written first: otherwise a crash would leave a collection that is never dropped.
+        self._states.write(building)
+        self._collections.create(building.building)
         return building, True
 
-    def _drop_others_than(self, generation: str) -> None:
-        """Older collections of this store, also those that a crash has left behind."""
-        for name in self._connection.collections():
-            if name.startswith(self._own_prefix) and name != generation:
-                self._connection.drop(name)
-
     def _fill(
-        self, state: State, store: RecordStore, head: LogPosition, *, fresh: bool, progress: Progress | None
+        self, state: State, store: RecordStore, head: LogPosition, *, empty: bool, progress: Progress | None
     ) -> int:
         target = state.building
-        usable = state.identity == self.identity and state.generation not in {"", self._condemned}
-        sources = [target, *([state.generation] if usable and self._is_sound(state.generation) else [])]
+        reusable = self._is_usable(state) and self._collections.is_intact(state.generation)
+        sources = [target, state.generation] if reusable else [target]
         done, after, timestamp = 0, "", 0
         while page := store.scan(after_id=after, limit=self.batch_size):
-            known = {} if fresh else self._known(state, target, [entry.id for entry in page], STRONG)
-            new = [entry for entry in page if not self._is_held(known.get(entry.id), entry)]
-            timestamp = max(timestamp, self._put(target, new, known, head.sequence, sources, state).timestamp)
+            known = {} if empty else self._writer.known(target, [entry.id for entry in page], STRONG)
+            outdated = [entry for entry in page if not is_current(known.get(entry.id), entry)]
+            written = self._writer.put(target, outdated, known, head.sequence, sources, state)
+            timestamp = max(timestamp, written.timestamp)
             done, after = done + len(page), page[-1].id
             if progress is not None:
                 progress(done, None)
-        if not fresh:
-            timestamp = max(timestamp, self._drop_others(target, store))
-        return timestamp
-
-    def _put(
-        self,
-        target: str,
-        entries: Sequence[MemoryEntry],
-        known: dict[str, Row],
-        sequence: int,
-        sources: Sequence[str],
-        state: State,
-    ) -> _Written:
-        """Write the rows of entries, and take away what is left of longer or other texts of theirs."""
-        blocks = self._blocks(entries, known, sources, state)
-        surplus: list[str] = []
-        rows: list[Row] = []
-        for entry, block in blocks:
-            rows += entry_rows(entry, sequence, block)
-            before = known.get(entry.id)
-            if before is not None:
-                # In another partition Milvus would keep the old rows beside the new ones.
-                first = len(block) if before["scope"] == entry.scope else 0
-                surplus += [row_id(entry.id, chunk) for chunk in range(first, int(before["chunks"]))]
-        timestamp = self._connection.delete(target, surplus)
-        for part in self._messages(rows):
-            timestamp = max(timestamp, self._connection.put(target, part))
-        return _Written(timestamp, blocks)
-
-    def _messages(self, rows: Sequence[Row]) -> Iterator[Sequence[Row]]:
-        """Requests of a size that Milvus takes as one message."""
-        part: list[Row] = []
-        size = 0
-        for row in rows:
-            weight = 4 * self._dimension + len(row["content"].encode("utf-8")) + 1_000
-            if part and size + weight > _MESSAGE_BYTES:
-                yield part
-                part, size = [], 0
-            part.append(row)
-            size += weight
-        if part:
-            yield part
-
-    def _blocks(
-        self, entries: Sequence[MemoryEntry], known: dict[str, Row], sources: Sequence[str], state: State
-    ) -> list[tuple[MemoryEntry, Floats]]:
-        """The vectors of entries: those that Milvus has of the same text, and new ones."""
-        found: dict[str, Floats] = {}
-        for source in sources:
-            wanted = {entry.id: text_hash(entry.content) for entry in entries if entry.id not in found}
-            there = known if source == sources[0] else self._known(state, source, list(wanted))
-            same = [i for i, digest in wanted.items() if i in there and there[i]["text_hash"] == digest]
-            for start in range(0, len(same), _PAGE):
-                page = same[start : start + _PAGE]
-                found |= fetch_blocks(self._connection, state, page, "chunk >= 0", generation=source)
-        missing = [entry for entry in entries if entry.id not in found]
-        found |= dict(zip([entry.id for entry in missing], embed_entries(self._embedder, missing), strict=True))
-        return [(entry, found[entry.id]) for entry in entries]
-
-    def _known(
-        self, state: State, collection: str, ids: Sequence[str], reading: dict[str, Any] | None = None
-    ) -> dict[str, Row]:
-        """The first row of each of these entries, without its vector."""
-        found: dict[str, Row] = {}
-        for start in range(0, len(ids), _PAGE):
-            where = any_of("id", ids[start : start + _PAGE])
-            rows = self._connection.rows(collection, where, _KNOWN, reading or state.reading)
-            found.update((str(row["entry_id"]), row) for row in rows)
-        return found
-
-    @staticmethod
-    def _is_held(row: Row | None, entry: MemoryEntry) -> bool:
-        return row is not None and row["fingerprint"] == row_fingerprint(entry) and row["scope"] == entry.scope
-
-    def _drop_others(self, collection: str, store: RecordStore) -> int:
-        """Take out what a broken-off run left behind and no record has any more."""
-        timestamp = 0
-        for rows in self._pages(collection, ["id", "entry_id", "scope", "fingerprint"], STRONG):
-            present = store.fetch(sorted({str(row["entry_id"]) for row in rows}), None)
-            gone = [
-                str(row["id"])
-                for row in rows
-                if (entry := present.get(str(row["entry_id"]))) is None
-                or not entry.is_active
-                or entry.scope != row["scope"]
-                or row_fingerprint(entry) != row["fingerprint"]
-            ]
-            timestamp = max(timestamp, self._connection.delete(collection, gone))
-        return timestamp
-
-    # --- collections ----------------------------------------------------------------------------------------------
-
-    def _prepare_state(self) -> None:
-        if not self._connection.has(self._state_collection):
-            try:
-                self._connection.create(self._state_collection, build_schema(STATE_FIELDS), state_indexes())
-            except IndexUnavailableError:
-                raise
-            except IndexingError:
-                # Another store has made it at the same time.
-                if not self._connection.has(self._state_collection):
-                    raise
-        found = differences(self._connection.described(self._state_collection), None, STATE_FIELDS)
-        if found:
-            raise self._foreign(self._state_collection, found)
-        self._state_ready = True
-
-    def _refuse_foreign(self) -> None:
-        """The name of the collection is a second name of ours; a collection of that very name is not ours."""
-        if self._connection.has(self._collection):
-            described = self._connection.described(self._collection)
-            if described.get("collection_name") == self._collection:
-                metric = self._connection.metric(self._collection, "embedding") if _has_embedding(described) else None
-                expected = data_fields(self._dimension, text=False)
-                raise self._foreign(self._collection, differences(described, metric, expected))
-
-    def _foreign(self, collection: str, found: Sequence[str]) -> IndexingError:
-        shown = "; ".join(found[:6]) if found else "its fields are right, but jiyi did not make it"
-        return IndexingError(
-            f"Milvus at {self._connection.address} has a collection {collection!r} of another kind ({shown}); set "
-            "milvus_memory_collection (MILVUS_MEMORY_COLLECTION) to another name, or rename or drop that collection"
-        )
-
-    def _drift(self, generation: str) -> list[str]:
-        """How our own collection was changed by somebody else."""
-        try:
-            described = self._connection.described(generation)
-            metric = self._connection.metric(generation, "embedding")
-        except MissingCollectionError:
-            return ["it is gone"]
-        return differences(described, metric, data_fields(self._dimension, text=False))
-
-    def _is_sound(self, generation: str) -> bool:
-        return self._connection.has(generation) and not self._drift(generation)
-
-    def _has_text(self, generation: str) -> bool:
-        return any(field["name"] == "words" for field in self._connection.described(generation)["fields"])
-
-    def _must_exist(self, state: State) -> None:
-        if not self._connection.has(state.generation):
-            self._condemned = state.generation
-            self._reason = f"the collection {state.generation!r} is no longer in Milvus"
-            _log.warning("the vectors will be rebuilt from the records: %s", self._reason)
-            raise IndexDamagedError(self._reason)
+        return timestamp if empty else max(timestamp, self._writer.delete_orphans(target, store))
 
     # --- reading --------------------------------------------------------------------------------------------------
 
     def scan(self, vector: Floats, scopes: Sequence[str]) -> MatrixScan | MilvusScan:
-        """Compare a question with every text of these scopes."""
-        state = self._needed(SESSION)
+        """Compare a query with every text of these scopes."""
+        state = self._usable_state(SESSION)
         while True:
             try:
                 return self._cache.scan(state, vector, scopes)
             except MissingCollectionError:
-                newer = self._needed(STRONG)
+                newer = self._usable_state(STRONG)
                 if newer.generation == state.generation:
-                    self._must_exist(newer)
+                    self._require_collection(newer)
                 state = newer
 
     def propose_text(self, text: str, filters: Filters, *, limit: int) -> list[tuple[str, float]]:
-        """Entries by Milvus's own BM25 over words cut by jieba, best first, with scores above 0: more is better.
+        """Entries by Milvus's own BM25 over words segmented by jieba, best first, with positive scores.
 
-        Empty where the collection has no BM25: `ranks_text` tells.
+        Empty if the collection has no BM25: see `ranks_text`.
         """
-        state = self._needed(SESSION)
+        state = self._usable_state(SESSION)
         if not state.text or not text.strip() or limit <= 0:
             return []
-        found: dict[str, float] = {}
-        rows = min(limit, MAX_ROWS)
         hits = self._connection.search(
             state.generation,
             "words",
@@ -475,55 +282,44 @@ class MilvusVectors:
             in_filters(filters),
             ["entry_id"],
             state.reading,
-            limit=rows,
+            limit=min(limit, MAX_ROWS),
             params={"metric_type": "BM25"},
         )
+        found: dict[str, float] = {}
         for score, row in hits:
-            # Milvus Lite says how far away a text is, a server how well it fits: the amount is the same.
+            # Milvus Lite returns the score as a negative distance.
             found[str(row["entry_id"])] = max(abs(score), found.get(str(row["entry_id"]), 0.0))
         return sorted(found.items(), key=lambda pair: (-pair[1], pair[0]))
 
     @property
     def ranks_text(self) -> bool:
-        """Whether `propose_text` can be asked."""
+        """Whether `propose_text` can be used."""
         state = self._state(SESSION)
-        return self._trusted(state) and state.text
+        return self._is_usable(state) and state.text
 
     def contents(self) -> Iterator[tuple[str, str]]:
-        """(id, fingerprint) of every entry; another fingerprint where rows of it are missing or of another text."""
+        """(id, fingerprint) of every entry; a wrong fingerprint if rows are missing or of another text."""
         state = self._state(STRONG)
-        if not self._trusted(state):
+        if not self._is_usable(state):
             return
-        for rows in self._pages(state.generation, ["entry_id", "chunk", "chunks", "fingerprint"], STRONG):
+        fields = ["entry_id", "chunk", "chunks", "fingerprint"]
+        for rows in self._writer.pages(state.generation, fields, STRONG):
             entries: dict[str, list[Row]] = {}
             for row in rows:
                 entries.setdefault(str(row["entry_id"]), []).append(row)
             for entry_id, parts in entries.items():
-                whole = sorted(int(row["chunk"]) for row in parts) == list(range(int(parts[0]["chunks"])))
+                complete = sorted(int(row["chunk"]) for row in parts) == list(range(int(parts[0]["chunks"])))
                 same = len({row["fingerprint"] for row in parts}) == 1
-                yield entry_id, str(parts[0]["fingerprint"]) if whole and same else "damaged"
-
-    def _pages(self, collection: str, fields: Sequence[str], reading: dict[str, Any]) -> Iterator[list[Row]]:
-        """All rows; those of one entry on one page."""
-        pages = 1 + 2 * self._connection.count(collection, "chunk >= 0", reading) // MAX_ROWS
-        ranges = [(BUCKETS * page // pages, BUCKETS * (page + 1) // pages) for page in reversed(range(pages))]
-        while ranges:
-            start, end = ranges.pop()
-            where = f"bucket >= {start} and bucket < {end}"
-            rows = self._connection.rows(collection, where, fields, reading, limit=MAX_ROWS)
-            if len(rows) == MAX_ROWS and end - start > 1:
-                middle = (start + end) // 2
-                ranges += [(middle, end), (start, middle)]
-            elif rows:
-                yield rows
+                yield entry_id, str(parts[0]["fingerprint"]) if complete and same else "damaged"
 
     def check(self) -> list[str]:
-        """What is wrong with the collection, or with reaching it."""
+        """Problems of the collection, or of the connection."""
         try:
             state = self._state(STRONG)
-            if not self._trusted(state):
-                return [self._reason or "there are no vectors of this store in Milvus; run: jiyi rebuild"]
-            return [f"the collection {state.generation!r}: {each}" for each in self._drift(state.generation)]
+            if not self._is_usable(state):
+                return [self._damage or "there are no vectors of this store in Milvus; run: jiyi rebuild"]
+            problems = self._collections.changes(state.generation)
+            return [f"the collection {state.generation!r}: {problem}" for problem in problems]
         except IndexingError as error:
             return [str(error)]
 
@@ -532,14 +328,14 @@ class MilvusVectors:
         facts: dict[str, Any] = {
             "engine": "milvus",
             "address": self._connection.address,
-            "collection": self._collection,
+            "collection": self._collections.alias,
             "model": str(self._embedder.identity),
             "cached_scopes": self._cache.scopes,
             "cached_bytes": self._cache.nbytes,
         }
         try:
             server, state = self._connection.server, self._state(SESSION)
-            rows = self._connection.count(state.generation, "chunk >= 0", SESSION) if self._trusted(state) else 0
+            rows = self._connection.count(state.generation, "chunk >= 0", SESSION) if self._is_usable(state) else 0
         except IndexingError as error:
             return {**facts, "bytes": 0, "problem": str(error)}
         return {
@@ -551,11 +347,7 @@ class MilvusVectors:
         }
 
     def close(self) -> None:
-        """Let go of the connection."""
+        """Close the connection."""
         self._cache.clear()
         self._connection.close()
         self._lock.close()
-
-
-def _has_embedding(described: dict[str, Any]) -> bool:
-    return any(field["name"] == "embedding" for field in described.get("fields", ()))

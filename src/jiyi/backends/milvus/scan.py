@@ -1,4 +1,4 @@
-"""One question to the vectors in Milvus: small scopes are compared here as a whole, large ones are asked for there."""
+"""`MilvusScan`: one query to the vectors in Milvus. Small scopes are in memory, large ones are searched by Milvus."""
 
 from __future__ import annotations
 
@@ -8,23 +8,24 @@ from typing import Any
 
 import numpy as np
 
-from jiyi.backends.milvus.connection import MAX_ROWS, MilvusConnection, Row
-from jiyi.backends.milvus.schema import State, any_of, in_periods, in_scope, row_id
+from jiyi.backends.milvus.connection import MAX_ROWS, MilvusConnection
+from jiyi.backends.milvus.expressions import any_of, in_periods, in_scope
+from jiyi.backends.milvus.rows import blocks_of, row_id
+from jiyi.backends.milvus.state import State
 from jiyi.backends.shared.vector_matrix import Floats, MatrixScan, ScopeMatrix
 
 _PAGE = 2_000
-_SPARE = 2
-"""Chunks looked for, for each entry that is wanted: a long text may fill several places."""
-_MIN_SEARCH, _SEARCH_FACTOR = 256, 4
-"""How many neighbours the search of a graph keeps in sight: more find more and take longer."""
-_WIDEST_SEARCH = 32_768
-"""The most that Milvus takes."""
-_MAX_COMPARED = 20_000
-"""Up to so many allowed entries are fetched and compared one by one; of more, the best ones are looked for first."""
+_ROWS_FACTOR = 2
+"""Rows searched for each wanted entry: a long text may have several of the nearest rows."""
+_MIN_ROWS = 256
+_EF_FACTOR, _MAX_EF = 4, 32_768
+"""`ef` of the HNSW search: a larger value finds more and takes longer."""
+_MAX_FETCHED = 20_000
+"""Up to so many allowed entries are fetched and compared exactly; for more, Milvus searches first."""
 
 
 class MilvusScan:
-    """The similarities of one question to everything in several scopes, small and large."""
+    """The similarities of one query to all entries of several scopes, small and large."""
 
     def __init__(self, small: Sequence[MatrixScan], large: Sequence[LargeScope]) -> None:
         self._small = small
@@ -51,20 +52,20 @@ class MilvusScan:
         return [entry_id for _, entry_id in _in_order(found)[:limit]]
 
     def of(self, ids: Sequence[str]) -> Floats:
-        """The similarity of each of these, the same for equal texts; NaN where there is no vector."""
+        """The similarity of each id, the same for equal texts; NaN if there is no vector."""
         found = np.full(len(ids), np.nan, dtype=np.float32)
         for scan in self._small:
-            here = scan.of(ids)
-            found = np.where(np.isnan(here), found, here)
+            similarities = scan.of(ids)
+            found = np.where(np.isnan(similarities), found, similarities)
         for part in self._large:
-            elsewhere = np.flatnonzero(np.isnan(found)).tolist()
-            known = part.of([ids[row] for row in elsewhere])
-            found[elsewhere] = [known[ids[row]] for row in elsewhere]
+            missing = np.flatnonzero(np.isnan(found)).tolist()
+            known = part.of([ids[row] for row in missing])
+            found[missing] = [known[ids[row]] for row in missing]
         return found
 
 
 class LargeScope:
-    """A scope that is not read as a whole. What was worked out for the question is kept for it."""
+    """A scope that Milvus searches. Similarities that were computed for the query are kept."""
 
     def __init__(
         self, connection: MilvusConnection, state: State, scope: str, query: Floats, *, count: int, mean: float
@@ -75,9 +76,9 @@ class LargeScope:
         self._query = query
         self._known: dict[str, float] = {}
         self.count = count
-        """Entries in it."""
+        """The number of its entries."""
         self.mean = mean
-        """Of the similarities, told by a sample of them."""
+        """The mean similarity, estimated by a sample."""
 
     def best(
         self, limit: int, allowed: Sequence[str] | None, periods: Sequence[tuple[datetime, datetime]]
@@ -86,7 +87,7 @@ class LargeScope:
         where = in_scope(self._scope) + (f" and {in_periods(periods)}" if periods else "")
         if allowed is None:
             return self._nearest(where, limit, None)
-        if len(allowed) > _MAX_COMPARED:
+        if len(allowed) > _MAX_FETCHED:
             found = self._nearest(where, limit, frozenset(allowed))
             if len(found) >= limit:
                 return found
@@ -109,12 +110,13 @@ class LargeScope:
         return {entry_id: self._known[entry_id] for entry_id in ids}
 
     def _nearest(self, where: str, limit: int, wanted: frozenset[str] | None) -> list[tuple[float, str]]:
-        """By Milvus's index.
+        """The nearest entries by Milvus's index.
 
-        A text of several chunks counts by half the best and half the mean of them, which is at most the best: when the
-        last entry wanted is at least as good as the last chunk found, nothing better is left.
+        The similarity of a text of several chunks is half that of the best chunk and half their mean, so it is at most
+        that of the best chunk: if the last wanted entry is at least as similar as the last row found, the rest cannot
+        be better.
         """
-        rows = MAX_ROWS if wanted is not None else min(MAX_ROWS, max(_SPARE * limit, _MIN_SEARCH))
+        rows = MAX_ROWS if wanted is not None else min(MAX_ROWS, max(_ROWS_FACTOR * limit, _MIN_ROWS))
         while True:
             hits = self._connection.search(
                 self._state.generation,
@@ -140,11 +142,11 @@ class LargeScope:
             rows = min(MAX_ROWS, 4 * rows)
 
     def _params(self, rows: int) -> dict[str, Any]:
-        sight = {} if self._connection.server.managed else {"ef": min(_SEARCH_FACTOR * rows, _WIDEST_SEARCH)}
-        return {"metric_type": "COSINE", "params": sight}
+        params = {} if self._connection.server.managed else {"ef": min(_EF_FACTOR * rows, _MAX_EF)}
+        return {"metric_type": "COSINE", "params": params}
 
     def _inside(self, ids: Sequence[str], where: str) -> list[str]:
-        """Those of the entries that meet the condition."""
+        """The entries, among these, that meet an expression."""
         found: list[str] = []
         for start in range(0, len(ids), _PAGE):
             condition = f"{any_of('id', ids[start : start + _PAGE])} and {where}"
@@ -156,7 +158,7 @@ class LargeScope:
 def fetch_blocks(
     connection: MilvusConnection, state: State, ids: Sequence[str], where: str, *, generation: str | None = None
 ) -> dict[str, Floats]:
-    """The vectors of entries that meet a condition; those of which a part is missing are left out."""
+    """The vectors of entries that meet an expression; incomplete entries are left out."""
     collection = generation or state.generation
     fields = ["id", "entry_id", "chunk", "chunks", "embedding"]
     rows = connection.rows(collection, f"{any_of('id', ids)} and {where}", fields, state.reading)
@@ -167,24 +169,6 @@ def fetch_blocks(
         condition = f"{any_of('id', further[start : start + _PAGE])} and {where}"
         rows += connection.rows(collection, condition, fields, state.reading)
     return {entry_id: block for entry_id, block, _ in blocks_of(rows)}
-
-
-def blocks_of(rows: Iterable[Row]) -> list[tuple[str, Floats, Row]]:
-    """Rows put together: id, vectors in order, and the row of the first chunk. Entries with gaps are left out.
-
-    What is left of a longer text, after a crash and before it is drained again, is not looked at.
-    """
-    parts: dict[str, dict[int, Row]] = {}
-    for row in rows:
-        parts.setdefault(str(row["entry_id"]), {})[int(row["chunk"])] = row
-    found: list[tuple[str, Floats, Row]] = []
-    for entry_id, chunks in parts.items():
-        first = chunks.get(0)
-        places = range(int(first["chunks"])) if first is not None else ()
-        if first is not None and all(place in chunks for place in places):
-            block = np.asarray([chunks[place]["embedding"] for place in places], dtype=np.float32)
-            found.append((entry_id, block, first))
-    return found
 
 
 def _in_order(found: Iterable[tuple[float, str]]) -> list[tuple[float, str]]:

@@ -1,7 +1,7 @@
-"""Milvus's BM25 as a second opinion on words, for a text index that has none of its own.
+"""`MilvusProposer`: Milvus's BM25 for a text index that has no BM25 index of its own.
 
-The texts are in Milvus beside their vectors, cut by its analyzer `jieba`. What it proposes is only looked at more
-closely: whether a text is there and may be seen, and how well it fits, is settled by the records and the scorer.
+The texts are in Milvus beside their vectors, segmented by its analyzer `jieba`. Proposals are candidates: the records
+decide whether an entry exists and is visible, and the scorer ranks it.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ class MilvusProposer:
     def propose(
         self, field: str, terms: Sequence[str], filters: Filters, *, limit: int, labels: bool = False
     ) -> list[str]:
-        """Ids, best first; none while Milvus is away, or where it has no BM25. Labels and pairs are not kept there."""
+        """Ids, best first; none while Milvus is unavailable or has no BM25. Milvus has no labels and no bigrams."""
         del labels
         if field != "words":
             return []
         try:
             found = self._vectors.propose_text(" ".join(terms), filters, limit=limit)
         except IndexingError as error:
-            # That the vectors are away stands in the coverage of the answer; the words have another engine.
-            _log.warning("Milvus was not asked for words: %s", error)
+            # The coverage of the answer reports that the vectors are unavailable; another engine has the words.
+            _log.warning("Milvus could not propose texts: %s", error)
             return []
         return [entry_id for entry_id, _ in found]

@@ -1,4 +1,4 @@
-"""What an error of PostgreSQL means for the caller, and what to do."""
+"""Translates errors of PostgreSQL into errors that say what to do."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ except ImportError as error:
 
 # By code (see "PostgreSQL Error Codes" in its documentation), or by the first two characters of the code.
 _BUSY = {
-    "55P03": "a lock was held by somebody else for too long",
+    "55P03": "a lock was held by another session for too long",
     "57014": "a statement took longer than statement_timeout",
-    "40001": "somebody else changed the same at the same time",
+    "40001": "another transaction changed the same rows at the same time",
     "40P01": "two transactions waited for each other, and this one gave way",
     "25P03": "the transaction stood idle for too long and the server ended it",
     "53300": "the server has no connection left (max_connections); use smaller pools or raise it",
@@ -46,13 +46,13 @@ _REFUSED = (
 
 
 def is_lost(connection: psycopg.Connection[Any] | None, error: BaseException | None) -> bool:
-    """Whether the session is gone."""
+    """Whether the session is lost."""
     code = getattr(error, "sqlstate", None) or ""
     return connection is None or connection.closed or connection.broken or code.startswith(_GONE) or code == "25P03"
 
 
-def meaning(where: str, error: BaseException | None, *, connected: bool = True) -> StorageError:
-    """What it means; `connected` says whether there was a session when it came."""
+def storage_error(where: str, error: BaseException | None, *, connected: bool = True) -> StorageError:
+    """The error of jiyi for an error of the server; `connected` is whether there was a session."""
     code = getattr(error, "sqlstate", None) or ""
     reason = _reason(error)
     if code in _BUSY:

@@ -1,79 +1,63 @@
-"""PostgresReader: what a recall asks of small scopes, in one round trip.
+"""`PostgresReader`: everything that a recall needs of small scopes, in one round trip.
 
-How far the log has come and how far the indexes, every text of the scopes, and the similarity of every vector: four
-statements that are sent together, behind the settings that hold for them. The first look is at the log, so what the
-others show is at least as new.
+The log positions of the indexes, every text of the scopes and the similarity of every vector are read by statements
+that are sent together. The log positions are read first, so the rows are at least as new.
 """
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from typing import Any
 
 import psycopg
 
 from jiyi.backends.postgres.database import PostgresDatabase
-from jiyi.backends.postgres.errors import meaning
+from jiyi.backends.postgres.errors import storage_error
 from jiyi.backends.postgres.schema import WHOLE_STORE
-from jiyi.backends.postgres.session import Sessions
+from jiyi.backends.postgres.session import DriverConnections
+from jiyi.backends.postgres.text.hooks import CORRUPTED
 from jiyi.backends.postgres.text.index import PostgresTextIndex
-from jiyi.backends.postgres.text.proposers import WHOLE_SCOPE
-from jiyi.backends.postgres.text.tables import STATE_QUERY, TEXTS
+from jiyi.backends.postgres.text.small_scopes import MAX_SMALL_SCOPE, LargeScopes, ScopeTexts
+from jiyi.backends.postgres.text.tables import MISSING, STATE_QUERY
 from jiyi.backends.postgres.vectors.halfvec import Floats, real_array
 from jiyi.backends.postgres.vectors.index import PostgresVectors
 from jiyi.backends.postgres.vectors.tables import CURRENT, MAX_AT_ONCE, META
-from jiyi.backends.postgres.wire import TEXT, Question, Statement, array, settings, text
-from jiyi.backends.postgres.wire import TEXTS as TEXT_ARRAY
+from jiyi.backends.postgres.wire import (
+    TEXT,
+    TEXT_ARRAY,
+    BoundStatement,
+    Statement,
+    settings,
+    text_array,
+    text_parameter,
+)
 from jiyi.backends.records.changelog import fingerprint
-from jiyi.backends.shared.in_memory_text import COLUMNS, FOR_BIGRAMS, FOR_FILTERS, InMemoryTextIndex
+from jiyi.backends.shared.in_memory_text import InMemoryTextIndex
 from jiyi.errors import IndexingError
 from jiyi.model.filters import Filters
 from jiyi.ports import START, LogPosition, Reading
 
-_SECONDS_LARGE = 60.0
-_MAX_REMEMBERED = 10_000
-# What belongs to a mark: the line of the log at its place, and whether these scopes have a line after it.
-_PLACE = """l.entry_id, l.version, l.changed_at,
+# Beside a log position: the line of the log there, and whether the scopes have a later line.
+_LINE_COLUMNS = """l.entry_id, l.version, l.changed_at,
     (SELECT c.sequence FROM memory_changes c WHERE c.sequence > s.sequence AND (c.scope || '') = ANY ($1)
      ORDER BY c.sequence LIMIT 1) IS NOT NULL"""
+_LINE_WIDTH = 4
 _TEXT_STATE = Statement(
-    f"SELECT s.*, {_PLACE} FROM ({STATE_QUERY}) s LEFT JOIN memory_changes l ON l.sequence = s.sequence", (TEXT_ARRAY,)
+    f"SELECT s.*, {_LINE_COLUMNS} FROM ({STATE_QUERY}) s LEFT JOIN memory_changes l ON l.sequence = s.sequence",
+    (TEXT_ARRAY,),
 )
 _VECTOR_STATE = Statement(
-    f"SELECT s.sequence, s.fingerprint, {_PLACE} FROM {META} s LEFT JOIN memory_changes l ON l.sequence = s.sequence "
+    f"SELECT s.sequence, s.fingerprint, {_LINE_COLUMNS} FROM {META} s "
+    "LEFT JOIN memory_changes l ON l.sequence = s.sequence "
     f"WHERE s.generation = '{CURRENT}' AND s.identity = $2",
     (TEXT_ARRAY, TEXT),
 )
-# What the server says where an index, or an extension, is missing, replaced or broken.
-_NOT_SO = (
-    psycopg.errors.UndefinedTable,
-    psycopg.errors.UndefinedColumn,
-    psycopg.errors.UndefinedFunction,
-    psycopg.errors.UndefinedObject,
-    psycopg.errors.InvalidSchemaName,
-    psycopg.errors.DataException,
-    psycopg.errors.InternalError_,
-    psycopg.errors.DataCorrupted,
-    psycopg.errors.IndexCorrupted,
-)
-
-
-def _texts(most: int, *, bigrams: bool, filtered: bool) -> Statement:
-    """The texts of some scopes, with the columns that are needed."""
-    columns = list(COLUMNS)
-    # Who stands alone has a thread that is named after it: that need not be said twice.
-    columns[columns.index("thread")] = "CASE WHEN place IS NOT NULL THEN thread END"
-    if not filtered:
-        del columns[FOR_FILTERS]
-    if not bigrams:
-        columns[FOR_BIGRAMS] = ["NULL"] * len(columns[FOR_BIGRAMS])
-    shown = ", ".join(columns)
-    return Statement(f"SELECT {shown} FROM {TEXTS} WHERE scope = ANY ($1) LIMIT {most:d}", (TEXT_ARRAY,))
+_UNUSABLE_INDEX = (*MISSING, psycopg.errors.DataException, *CORRUPTED)
+"""Errors of the server if an index, or an extension, is missing, replaced or damaged."""
 
 
 class PostgresReader:
-    """Reads scopes with at most `few` texts in all."""
+    """Reads scopes with at most `max_texts` texts together."""
 
     def __init__(
         self,
@@ -81,75 +65,60 @@ class PostgresReader:
         text_index: PostgresTextIndex,
         vectors: PostgresVectors | None,
         *,
-        few: int = WHOLE_SCOPE,
+        max_texts: int = MAX_SMALL_SCOPE,
     ) -> None:
-        self._sessions = Sessions(database)
+        self._connections = DriverConnections(database)
         self._where = database.where
         self._text = text_index
         self._vectors = vectors
-        self._few = few
-        self._settings = Question(settings({**database.limits, WHOLE_STORE: "on"}))
-        self._texts = {
-            (bigrams, filtered): _texts(few + 1, bigrams=bigrams, filtered=filtered)
-            for bigrams in (False, True)
-            for filtered in (False, True)
-        }
-        # Which scopes were found to be large, and until when that is believed: they are not read each time.
-        self._large: dict[tuple[str, ...], float] = {}
+        self._settings = BoundStatement(settings({**database.limits, WHOLE_STORE: "on"}))
+        self._texts = ScopeTexts(max_texts)
+        self._large = LargeScopes()
 
     def worthwhile(self, scopes: Sequence[str]) -> bool:
         """Whether these scopes were not found to be large a short while ago."""
-        return self._large.get(tuple(scopes), 0.0) < time.monotonic()
+        return tuple(scopes) not in self._large
 
     def read(self, filters: Filters, vector: Floats | None, *, bigrams: bool) -> Reading | None:
         """All of these scopes; `None` when they are large, or an index has to be brought up to date first."""
         try:
-            answers = self._sessions.ask_together(self._questions(filters, vector, bigrams=bigrams))
-        except _NOT_SO:
-            # Whoever asks the indexes one by one finds out what it is, and mends it.
-            return None
-        except IndexingError:
+            answers = self._connections.fetch_pipelined(self._statements(filters, vector, bigrams=bigrams))
+        except (*_UNUSABLE_INDEX, IndexingError):
+            # The recall then uses each index by itself, which reports the error or rebuilds the index.
             return None
         except psycopg.Error as error:
-            raise meaning(self._where, error) from error
-        _, text_state, texts, *others = answers
-        if len(texts) > self._few or (others and len(others[1]) > MAX_AT_ONCE):
-            self._remember(filters.scopes)
+            raise storage_error(self._where, error) from error
+        _, text_state, texts, *of_vectors = answers
+        if len(texts) > self._texts.max_texts or (of_vectors and len(of_vectors[1]) > MAX_AT_ONCE):
+            self._large.add(filters.scopes)
             return None
-        if not _fresh(self._text.usable_mark([row[:-4] for row in text_state]), text_state):
+        state = self._text.usable_state([row[:-_LINE_WIDTH] for row in text_state])
+        if state is None or not _is_fresh(state.log_position, text_state[0]):
             return None
         scan = None
-        if others and vector is not None and self._vectors is not None:
-            vector_state, similarities = others
-            if not _fresh(LogPosition(*vector_state[0][:2]) if vector_state else None, vector_state):
+        if of_vectors and vector is not None and self._vectors is not None:
+            vector_state, similarities = of_vectors
+            if not vector_state or not _is_fresh(LogPosition(*vector_state[0][:2]), vector_state[0]):
                 return None
             scan = self._vectors.scan_of(vector, similarities)
         return Reading(InMemoryTextIndex(texts), self._text.mode, scan)
 
-    def _questions(self, filters: Filters, vector: Floats | None, *, bigrams: bool) -> list[Question]:
-        scopes = array(filters.scopes)
-        asked = [
+    def _statements(self, filters: Filters, vector: Floats | None, *, bigrams: bool) -> list[BoundStatement]:
+        scopes = text_array(filters.scopes)
+        statements = [
             self._settings,
-            Question(_TEXT_STATE, [scopes]),
-            Question(self._texts[bigrams, not filters.only_scopes], [scopes]),
+            BoundStatement(_TEXT_STATE, [scopes]),
+            self._texts.statement(filters, bigrams=bigrams),
         ]
         if vector is not None and self._vectors is not None:
-            tables, identity = self._vectors.tables(), text(self._vectors.identity)
-            # The mark before the rows that it is about.
-            asked.append(Question(_VECTOR_STATE, [scopes, identity]))
-            asked.append(Question(tables.whole, [scopes, real_array(vector), identity]))
-        return asked
-
-    def _remember(self, scopes: tuple[str, ...]) -> None:
-        if len(self._large) >= _MAX_REMEMBERED:
-            self._large.clear()
-        self._large[scopes] = time.monotonic() + _SECONDS_LARGE
+            tables, identity = self._vectors.tables(), text_parameter(self._vectors.identity)
+            statements.append(BoundStatement(_VECTOR_STATE, [scopes, identity]))
+            statements.append(BoundStatement(tables.all_similarities, [scopes, real_array(vector), identity]))
+        return statements
 
 
-def _fresh(log_position: LogPosition | None, rows: Sequence[Sequence[Any]]) -> bool:
-    """Whether the mark is a place of this very log, and nothing of the scopes follows it."""
-    if log_position is None:
-        return False
-    entry_id, version, moment, behind = rows[0][-4:]
+def _is_fresh(log_position: LogPosition, row: Sequence[Any]) -> bool:
+    """Whether the position is one of this very log, and the scopes have no later change."""
+    entry_id, version, moment, behind = row[-_LINE_WIDTH:]
     line = START if entry_id is None else LogPosition(log_position.sequence, fingerprint(entry_id, version, moment))
     return bool(log_position == line) and not behind

@@ -1,123 +1,85 @@
-"""Connections of psycopg itself, out of the pool of the record store, and a lock that lasts as long as its session.
+"""Connections of psycopg out of the pool of the record store, and a lock that lasts as long as its session.
 
-A derived index asks in one round trip what a transaction of the record store needs three for (begin, ask, commit), and
-it copies in binary.
+A derived index reads in one round trip what a transaction of the record store needs three for (begin, query, commit),
+and it copies in binary.
 """
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator, MutableMapping, Sequence
-from contextlib import contextmanager, suppress
-from typing import Any, TypeAlias, TypeVar, cast
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
+from typing import TypeAlias, TypeVar
 
 import psycopg
-import sqlalchemy as sa
 from psycopg.abc import Params, QueryNoTemplate
 from psycopg.rows import TupleRow
-from sqlalchemy.exc import TimeoutError as PoolTimeoutError
-from sqlalchemy.pool import PoolProxiedConnection, QueuePool
 
+from jiyi.backends.postgres.connection import PostgresConnection
 from jiyi.backends.postgres.database import PostgresDatabase
-from jiyi.backends.postgres.errors import is_lost, meaning
 from jiyi.backends.postgres.vectors.halfvec import Reals, RealsDumper
-from jiyi.backends.postgres.wire import Question, Row, Wire
+from jiyi.backends.postgres.wire import BoundStatement, PipelineConnection, Row
 from jiyi.errors import StoreBusyError
 
 SCHEMA = "jiyi_search"
-"""Where the tables of indexes are; it may be dropped at any time."""
+"""The schema of the tables of indexes; it may be dropped at any time."""
 Connection: TypeAlias = psycopg.Connection[TupleRow]
 T = TypeVar("T")
 Settings: TypeAlias = Sequence[tuple[str, str]]
 
-_WIRE = "jiyi.wire"
-_LIMITS = "current_setting('lock_timeout'), current_setting('statement_timeout')"
-_LIMITED = "set_config('lock_timeout', %s, false), set_config('statement_timeout', %s, false)"
+_REALS = "jiyi.reals"
+_GET_TIMEOUTS = "current_setting('lock_timeout'), current_setting('statement_timeout')"
+_SET_TIMEOUTS = "set_config('lock_timeout', %s, false), set_config('statement_timeout', %s, false)"
 
 
-class Sessions:
-    """Borrows connections from the pool of a database. Each is in autocommit mode."""
+class DriverConnections:
+    """Connections of the driver, borrowed from the pool of a database. Each is in autocommit mode."""
 
     def __init__(self, database: PostgresDatabase) -> None:
-        self._where = database.where
-        self._engine = database.engine
+        self._pool = database.pool
 
-    def ask(self, query: QueryNoTemplate, parameters: Params, settings: Settings = ()) -> list[TupleRow]:
-        """The rows of a statement that changes nothing, under settings that hold for it alone; in one round trip."""
-        with self._speaking(lambda connection, _: _rows(connection, query, parameters, settings)) as (_, rows):
+    def fetch(self, query: QueryNoTemplate, parameters: Params, settings: Settings = ()) -> list[TupleRow]:
+        """The rows of a read-only statement, under settings that hold for it alone; in one round trip."""
+        with self._checked_out(lambda connection, _: _fetch(connection, query, parameters, settings)) as (_, rows):
             return rows
 
-    def ask_together(self, questions: Sequence[Question]) -> list[list[Row]]:
-        """The rows of several statements that change nothing, in one round trip and one transaction."""
-        with self._speaking(lambda _, wire: wire.ask(questions)) as (_, answers):
+    def fetch_pipelined(self, statements: Sequence[BoundStatement]) -> list[list[Row]]:
+        """The rows of several read-only statements, in one round trip and one transaction."""
+        with self._checked_out(lambda _, pipeline: pipeline.execute(statements)) as (_, answers):
             return answers
 
     @contextmanager
-    def borrow(self) -> Iterator[Connection]:
-        """A connection that lives."""
-        with self._speaking(lambda connection, _: connection.execute("SELECT").rowcount) as (connection, _):
+    def connection(self) -> Iterator[Connection]:
+        """A connection that was tested."""
+        with self._checked_out(lambda connection, _: connection.execute("SELECT").rowcount) as (connection, _):
             yield connection
 
     @contextmanager
-    def speaking(self, query: QueryNoTemplate, parameters: Params) -> Iterator[tuple[Connection, TupleRow]]:
-        """A connection and the one row that it has given to this."""
-        with self._speaking(lambda connection, _: _rows(connection, query, parameters, ())) as (connection, rows):
+    def connection_and_row(self, query: QueryNoTemplate, parameters: Params) -> Iterator[tuple[Connection, TupleRow]]:
+        """A connection, and the row that it returned for this query."""
+        with self._checked_out(lambda connection, _: _fetch(connection, query, parameters, ())) as (connection, rows):
             yield connection, rows[0]
 
     @contextmanager
-    def _speaking(self, first: Callable[[Connection, Wire], T]) -> Iterator[tuple[Connection, T]]:
-        """A connection, and what it answered to the first words.
-
-        These show whether it still lives. If it does not, nothing has been done yet, and the next one is taken: a
-        restart of the server is noticed by nobody who did not speak with it just then.
-        """
-        while True:
-            proxied, waiting = self._connect()
-            connection = cast("Connection", proxied.driver_connection)
-            try:
-                answered = first(connection, proxied.info[_WIRE])
-            except psycopg.Error as error:
-                lost = is_lost(connection, error)
-                _give_back(proxied, connection)
-                if not lost or not waiting:
-                    raise
-                continue
-            except BaseException:
-                _give_back(proxied, connection)
-                raise
-            break
+    def _checked_out(self, first: Callable[[Connection, PipelineConnection], T]) -> Iterator[tuple[Connection, T]]:
+        """A connection, and the result of the first statement on it."""
+        pooled, result = self._pool.begin(lambda new: first(_adapted(new), new.wire))
         try:
-            yield connection, answered
+            yield pooled.driver, result
         finally:
-            _give_back(proxied, connection)
-
-    def _connect(self) -> tuple[PoolProxiedConnection, int]:
-        """A connection, and how many others there were to choose from."""
-        pool = self._engine.pool
-        waiting = pool.checkedin() if isinstance(pool, QueuePool) else 0
-        try:
-            proxied = self._engine.raw_connection()
-        except (sa.exc.DBAPIError, psycopg.Error) as error:
-            cause = error.orig if isinstance(error, sa.exc.DBAPIError) else error
-            raise meaning(self._where, cause, connected=False) from error
-        except PoolTimeoutError as error:
-            raise StoreBusyError(
-                f"{self._where}: no connection of the pool became free in time; try again, or use a larger pool"
-            ) from error
-        wire_of(cast("Connection", proxied.driver_connection), proxied.info)
-        return proxied, waiting
+            self._pool.release(pooled)
 
 
-class SessionLock:
+class AdvisoryLock:
     """Mutual exclusion between threads, processes and machines; re-entrant within a thread.
 
-    It is an advisory lock of a session: the server frees it when the session ends, however it ends. Whoever holds it
-    writes through its session, so nobody can write who has lost it without noticing.
+    The server frees the lock when the session ends, however it ends. The holder writes through the session of the lock,
+    so a process that has lost the lock cannot write.
     """
 
-    def __init__(self, sessions: Sessions, key: int, name: str, *, timeout: float) -> None:
-        self._sessions = sessions
+    def __init__(self, connections: DriverConnections, key: int, name: str, *, timeout: float) -> None:
+        self._connections = connections
         self._key = key
         self._name = name
         self._timeout = timeout
@@ -127,28 +89,28 @@ class SessionLock:
     @contextmanager
     def hold(self, timeout: float | None = None) -> Iterator[Connection]:
         """Hold the lock for the block; `StoreBusyError` when it cannot be had in time."""
-        patience = self._timeout if timeout is None else max(timeout, 0.0)
-        deadline = time.monotonic() + patience
-        if not self._threads.acquire(timeout=patience):
-            raise self._busy(patience)
+        seconds = self._timeout if timeout is None else max(timeout, 0.0)
+        deadline = time.monotonic() + seconds
+        if not self._threads.acquire(timeout=seconds):
+            raise self._busy(seconds)
         try:
             if self._held is not None:
                 yield self._held
                 return
-            tried = f"SELECT {_LIMITS}, pg_try_advisory_lock(%s)"
-            with self._sessions.speaking(tried, [self._key]) as (connection, (*limits, had)):
+            attempt = f"SELECT {_GET_TIMEOUTS}, pg_try_advisory_lock(%s)"
+            with self._connections.connection_and_row(attempt, [self._key]) as (connection, (*timeouts, locked)):
                 try:
-                    if not had and not self._wait(connection, deadline):
-                        raise self._busy(patience)
-                    # Building takes as long as it takes.
-                    connection.execute(f"SELECT {_LIMITED}", ["0", "0"])
+                    if not locked and not self._wait(connection, deadline):
+                        raise self._busy(seconds)
+                    # A rebuild may take longer than the timeouts of the role.
+                    connection.execute(f"SELECT {_SET_TIMEOUTS}", ["0", "0"])
                     self._held = connection
                     yield connection
                 finally:
                     self._held = None
-                    # Where the session is gone, the lock is gone with it.
+                    # If the session is lost, so is the lock.
                     with suppress(psycopg.OperationalError):
-                        connection.execute(f"SELECT {_LIMITED}, pg_advisory_unlock_all()", limits)
+                        connection.execute(f"SELECT {_SET_TIMEOUTS}, pg_advisory_unlock_all()", timeouts)
         finally:
             self._threads.release()
 
@@ -156,25 +118,64 @@ class SessionLock:
         left = int(1_000 * (deadline - time.monotonic()))
         if left <= 0:
             return False
-        connection.execute(f"SELECT {_LIMITED}", [f"{left}ms", "0"])
+        connection.execute(f"SELECT {_SET_TIMEOUTS}", [f"{left}ms", "0"])
         try:
             connection.execute("SELECT pg_advisory_lock(%s)", [self._key])
         except psycopg.errors.LockNotAvailable:
             return False
         return True
 
-    def _busy(self, patience: float) -> StoreBusyError:
+    def _busy(self, seconds: float) -> StoreBusyError:
         return StoreBusyError(
-            f"the {self._name} was being written by another process for {patience:g} s; "
+            f"the {self._name} was being written by another process for {seconds:g} s; "
             "try again, or raise the setting busy_timeout"
         )
 
 
-def _rows(connection: Connection, query: QueryNoTemplate, parameters: Params, settings: Settings) -> list[TupleRow]:
+class IndexConnections:
+    """The connections and the lock of one index; the index translates the errors of the server."""
+
+    def __init__(
+        self,
+        database: PostgresDatabase,
+        name: str,
+        translated: Callable[[], AbstractContextManager[None]],
+        *,
+        lock_timeout: float,
+    ) -> None:
+        self.driver = DriverConnections(database)
+        self._translated = translated
+        lock = database.key(SCHEMA, name)
+        self._lock = AdvisoryLock(self.driver, lock, f"{name.removesuffix('s')} index", timeout=lock_timeout)
+
+    def fetch(self, query: QueryNoTemplate, parameters: Params, settings: Settings = ()) -> list[TupleRow]:
+        """The rows of a read-only statement, in one round trip."""
+        with self._translated():
+            return self.driver.fetch(query, parameters, settings)
+
+    def fetch_pipelined(self, statements: Sequence[BoundStatement]) -> list[list[Row]]:
+        """The rows of several read-only statements, in one round trip."""
+        with self._translated():
+            return self.driver.fetch_pipelined(statements)
+
+    @contextmanager
+    def connection(self) -> Iterator[Connection]:
+        """A connection for several statements."""
+        with self._translated(), self.driver.connection() as connection:
+            yield connection
+
+    @contextmanager
+    def locked(self, timeout: float | None = None) -> Iterator[Connection]:
+        """The connection that holds the lock of the index."""
+        with self._translated(), self._lock.hold(timeout) as connection:
+            yield connection
+
+
+def _fetch(connection: Connection, query: QueryNoTemplate, parameters: Params, settings: Settings) -> list[TupleRow]:
     if not settings:
         with connection.cursor(binary=True) as cursor:
             return cursor.execute(query, parameters).fetchall()
-    # What is sent together is one transaction, and the settings are local to it.
+    # Statements of one pipeline are one transaction, and the settings are local to it.
     with connection.pipeline(), connection.cursor() as first, connection.cursor(binary=True) as second:
         parts = ", ".join(["set_config(%s, %s, true)"] * len(settings))
         first.execute(f"SELECT {parts}", [word for setting in settings for word in setting])
@@ -182,31 +183,17 @@ def _rows(connection: Connection, query: QueryNoTemplate, parameters: Params, se
         return second.fetchall()
 
 
-def _give_back(proxied: PoolProxiedConnection, connection: Connection) -> None:
-    """Give the connection back, unless it is gone or in the middle of something that nobody will finish."""
-    # Where the connection is gone, this is `UNKNOWN`.
-    if connection.pgconn.transaction_status != psycopg.pq.TransactionStatus.IDLE:
-        proxied.invalidate()
-    proxied.close()
+def _adapted(connection: PostgresConnection) -> Connection:
+    """The connection of psycopg, with the dumper for vectors registered."""
+    if _REALS not in connection.info:
+        connection.driver.adapters.register_dumper(Reals, RealsDumper)
+        connection.info[_REALS] = True
+    return connection.driver
 
 
-def wire_of(connection: Connection, info: MutableMapping[Any, Any]) -> Wire:
-    """The wire of a connection of the pool; `info` is what the pool remembers of it."""
-    wire = info.get(_WIRE)
-    if wire is None or wire.connection is not connection:
-        connection.adapters.register_dumper(Reals, RealsDumper)
-        wire = info[_WIRE] = Wire(connection)
-    return cast("Wire", wire)
-
-
-def ask(connection: Connection, settings: Settings, statement: tuple[QueryNoTemplate, Params | None]) -> list[TupleRow]:
-    """The rows of one statement under settings that hold for it alone, in one round trip."""
-    return _rows(connection, statement[0], statement[1] or {}, settings)
-
-
-def make_schema(connection: Connection) -> None:
-    """Make the schema of derived tables if it is missing, in the caller's transaction."""
-    # Two that make the same schema at once would fail: one after the other.
+def create_schema(connection: Connection) -> None:
+    """Create the schema of derived tables if it is missing, in the caller's transaction."""
+    # Two sessions that create the same schema at once would fail.
     connection.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [f"jiyi/{SCHEMA}"])
     if connection.execute("SELECT to_regnamespace(%s)", [SCHEMA]).fetchone() == (None,):
         connection.execute(f"CREATE SCHEMA {SCHEMA}")

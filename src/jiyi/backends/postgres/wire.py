@@ -1,10 +1,10 @@
-"""Several questions to PostgreSQL in one round trip, in the words of its own library.
+"""Several statements in one round trip to PostgreSQL, by the functions of libpq.
 
-A cursor of psycopg takes longer than the server does for a small question, and its pipelines longer still. What every
-recall asks goes through `Wire` instead: statements prepared once on each connection, their parameters ready as bytes,
-all sent together and answered together.
+A cursor of psycopg takes longer than the server needs for a small query, and its pipelines take longer still. The
+queries of every recall use `PipelineConnection` instead: statements are prepared once on each connection, parameters
+are encoded by the caller, and all statements are sent together.
 
-What is sent together is one transaction, so settings that a first statement makes are local to it.
+Statements that are sent together are one transaction, so settings of the first statement are local to it.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from psycopg.pq import ConnStatus, ExecStatus, Format, TransactionStatus
 Connection: TypeAlias = "psycopg.Connection[Any]"
 Row: TypeAlias = tuple[Any, ...]
 
-TEXT, BYTES, REAL8, UUID = 25, 17, 701, 2950
-INT2S, INT4, INT4S, INT8, INT8S, TEXTS, REALS = 1005, 23, 1007, 20, 1016, 1009, 1021
-"""Types of parameters, by their numbers in PostgreSQL's catalogue."""
-_BINARY: Final = frozenset({BYTES, REALS})
+TEXT, BYTEA, FLOAT8, UUID, INT4, INT8 = 25, 17, 701, 2950, 23, 20
+INT2_ARRAY, INT4_ARRAY, INT8_ARRAY, TEXT_ARRAY, FLOAT4_ARRAY = 1005, 1007, 1016, 1009, 1021
+"""Types of parameters, by their OIDs."""
+_BINARY: Final = frozenset({BYTEA, FLOAT4_ARRAY})
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,10 +34,9 @@ class Statement:
 
     sql: str
     types: tuple[int, ...] = ()
-    once: bool = False
-    """Whether it is sent as it is, and not prepared."""
+    prepare: bool = True
     name: bytes = field(init=False)
-    """Under which it is prepared: the same statement has the same name everywhere."""
+    """The name of the prepared statement: the same statement has the same name on every connection."""
     command: bytes = field(init=False)
     formats: tuple[Format, ...] = field(init=False)
 
@@ -49,46 +48,50 @@ class Statement:
         object.__setattr__(self, "formats", formats)
 
 
-class Question(NamedTuple):
-    """A statement and the values of its parameters, as they are sent."""
+class BoundStatement(NamedTuple):
+    """A statement with the encoded values of its parameters."""
 
     statement: Statement
     values: Sequence[bytes | None] = ()
 
 
-def settings(values: Mapping[str, str], more: Sequence[str] = ()) -> Statement:
-    """What makes these settings for one transaction; the values of `more` are its parameters.
+def settings(values: Mapping[str, str], more: Sequence[str] = (), *, generic_plans: bool = True) -> Statement:
+    """A statement that sets these settings for one transaction; the values of `more` are its parameters.
 
-    Plans are made once for all values: making one takes longer than looking up a few rows.
+    It also selects generic plans: planning takes longer than looking up a few rows.
     """
-    fixed = {**values, "plan_cache_mode": "force_generic_plan"}
+    fixed = {**values, "plan_cache_mode": "force_generic_plan"} if generic_plans else values
     calls = [f"set_config('{name}', '{value}', true)" for name, value in fixed.items()]
     calls += [f"set_config('{name}', ${place}, true)" for place, name in enumerate(more, 1)]
     return Statement(f"SELECT {', '.join(calls)}", (TEXT,) * len(more))
 
 
-def text(value: str) -> bytes:
-    """A text as a parameter."""
+GENERIC_PLANS: Final = BoundStatement(settings({}))
+"""Selects generic plans for one transaction."""
+
+
+def text_parameter(value: str) -> bytes:
+    """A parameter of type `text`."""
     encoded = value.encode("utf-8")
     if b"\x00" in encoded:
-        # It would be cut there, without a word.
+        # libpq would truncate the text there.
         raise psycopg.DataError("a text with the character NUL cannot be in PostgreSQL")
     return encoded
 
 
-def array(values: Sequence[str]) -> bytes:
-    """Texts as a parameter of type `text[]`."""
+def text_array(values: Sequence[str]) -> bytes:
+    """A parameter of type `text[]`."""
     escaped = (value.replace("\\", "\\\\").replace('"', '\\"') for value in values)
-    return text("{" + ",".join(f'"{value}"' for value in escaped) + "}")
+    return text_parameter("{" + ",".join(f'"{value}"' for value in escaped) + "}")
 
 
-def whole_numbers(values: Iterable[int]) -> bytes:
-    """Numbers as a parameter of a type such as `integer[]`."""
+def integer_array(values: Iterable[int]) -> bytes:
+    """A parameter of a type such as `integer[]`."""
     return b"{" + ",".join(map(str, values)).encode() + b"}"
 
 
-class Wire:
-    """One connection, in the hands of one thread at a time."""
+class PipelineConnection:
+    """Executes pipelines on one connection, for one thread at a time."""
 
     def __init__(self, connection: Connection) -> None:
         self.connection = connection
@@ -96,40 +99,40 @@ class Wire:
         self._prepared: set[bytes] = set()
         self._epoch = b""
 
-    def ask(self, questions: Sequence[Question]) -> list[list[Row]]:
-        """The rows that each question is answered with; an error of one is an error of all."""
+    def execute(self, statements: Sequence[BoundStatement]) -> list[list[Row]]:
+        """The rows of each statement. If one fails, its error is raised and none has an effect."""
         try:
-            return self._ask(questions)
+            return self._execute(statements)
         except psycopg.errors.InvalidSqlStatementName:
             if self.connection.pgconn.transaction_status != TransactionStatus.IDLE:
-                # In a transaction of the caller's, which is to be undone first.
+                # The caller has to roll back its own transaction first.
                 raise
-            return self._ask(questions)
+            return self._execute(statements)
 
-    def _ask(self, questions: Sequence[Question]) -> list[list[Row]]:
+    def _execute(self, statements: Sequence[BoundStatement]) -> list[list[Row]]:
         try:
-            answers, failed = self._receive(self._send(questions))
+            answers, failed = self._receive(self._send(statements))
             self.connection.pgconn.exit_pipeline_mode()
         except BaseException:
-            # Lost, or broken off in the middle of an answer: nobody can go on with it.
+            # The connection is lost, or was interrupted in the middle of a result: it cannot be used again.
             self.connection.close()
             raise
         if failed is not None:
             if isinstance(failed, psycopg.errors.InvalidSqlStatementName):
-                # Somebody has cleared what was prepared in this session. Under other names it is prepared again.
+                # The prepared statements of this session were deallocated: prepare them again under other names.
                 self._prepared.clear()
                 self._epoch = b"_%d" % (int(self._epoch[1:] or b"0") + 1)
             raise failed
         return answers
 
-    def _send(self, questions: Sequence[Question]) -> list[bytes | None]:
-        """Send everything; returns what is to be answered: names of what is prepared, and `None` for each question."""
+    def _send(self, statements: Sequence[BoundStatement]) -> list[bytes | None]:
+        """Send everything; returns for each expected result the name that is prepared, or `None` for a statement."""
         connection = self.connection.pgconn
-        unprepared = self.connection.prepare_threshold is None
+        never_prepare = self.connection.prepare_threshold is None
         sent: list[bytes | None] = []
         connection.enter_pipeline_mode()
-        for statement, values in questions:
-            if unprepared or statement.once:
+        for statement, values in statements:
+            if never_prepare or not statement.prepare:
                 connection.send_query_params(
                     statement.command, values, statement.types, statement.formats, Format.BINARY
                 )
@@ -144,9 +147,9 @@ class Wire:
         return sent
 
     def _receive(self, sent: Sequence[bytes | None]) -> tuple[list[list[Row]], psycopg.Error | None]:
-        """Everything that is answered up to the end of what was sent, and what failed; after that nothing is done.
+        """All results of a pipeline, and the error that aborted it, if any.
 
-        Rows are read as soon as they are there: the server goes on with the next statement meanwhile.
+        Rows are read as they arrive, while the server executes the next statement.
         """
         connection = self.connection.pgconn
         while connection.flush():
@@ -171,7 +174,7 @@ class Wire:
                 next(waiting)
                 answers.append(self._rows(result))
             elif status == ExecStatus.COMMAND_OK:
-                # What was prepared stays so, whatever fails after it.
+                # A prepared statement remains, even if a later statement fails.
                 prepared = next(waiting)
                 if prepared is not None:
                     self._prepared.add(prepared)
@@ -186,7 +189,7 @@ class Wire:
 
 
 def _wait(descriptor: int, *, writing: bool = False) -> None:
-    """Until the server has said something, or can be told more."""
+    """Wait until the socket can be read, or written."""
     if not hasattr(select, "poll"):
         select.select([descriptor], [descriptor] if writing else [], [])
         return

@@ -1,4 +1,4 @@
-"""The one way into the change log.
+"""The change log: the only way to add lines to it, and what can be read from it.
 
 An index that has read the log up to a line must never miss one before it, so lines have to become visible in their
 order. In SQLite one transaction writes at a time and its lines are written at once. In PostgreSQL several do: each
@@ -7,65 +7,137 @@ gathers its lines, and `PostgresDatabase` writes them at the end, one transactio
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
-import sqlalchemy as sa
-
-from jiyi.backends.records.prepared import Prepared
+from jiyi.backends.records.codec import to_json
 from jiyi.backends.records.schema import memory_changes
+from jiyi.backends.records.sql import Connection, Params, Row, chunks
 from jiyi.model import clock
+from jiyi.model.entry import EntryVersion, MemoryEntry
+from jiyi.ports import Change
 
-GATHERED = "jiyi.gathered_changes"
-"""The entry of `connection.info` under which lines wait; where there is none they are written at once."""
-LINE = tuple(column.name for column in memory_changes.c if column.name != "sequence")
-"""What a line says; its place is given to it."""
+LINE: Final = memory_changes.names[1:]
+"""The columns of a line; its sequence number is given by the engine."""
+REMOVED: Final = ("forget", "erase", "archive")
+"""Operations after which an entry has no row."""
+SELECT_CHANGE: Final = "SELECT sequence, entry_id, scope, version, changed_at FROM memory_changes"
+"""To be followed by conditions; its rows are those of `change_of`."""
 
-_CHUNK = 500
-_INSERT = Prepared(memory_changes.insert().inline(), LINE)
+_INSERT = memory_changes.insert
+_LAST_VERSIONS = "SELECT entry_id, max(version) FROM memory_changes WHERE entry_id IN :ids GROUP BY entry_id"
+_ERASE_TEXTS = "UPDATE memory_changes SET before = NULL, changed = '[]' WHERE before IS NOT NULL AND "
 
 
-def log_changes(connection: sa.Connection, lines: Sequence[Mapping[str, Any]]) -> None:
+def log_changes(connection: Connection, lines: Sequence[Mapping[str, Any]]) -> None:
     """Add lines to the change log, in the caller's transaction."""
     if not lines:
         return
-    gathered = connection.info.get(GATHERED)
-    if gathered is None:
-        _INSERT.run(connection, *lines)
+    if connection.pending_log is not None:
+        connection.pending_log.add(lines)
+    elif len(lines) == 1:
+        connection.execute(_INSERT, lines[0])
     else:
-        gathered.add(connection, lines)
+        connection.executemany(_INSERT, lines)
 
 
-def lock_tags(connection: sa.Connection) -> bool:
-    """Add to the set of tags alone until the transaction ends; whether others may have added some before.
+def log_line(
+    entry: MemoryEntry, operation: str, actor: str, changed: list[str], before: MemoryEntry | None
+) -> dict[str, Any]:
+    """The line of a change: `entry` is the entry after it, `before` the one that the log keeps."""
+    return {
+        "entry_id": entry.id,
+        "scope": entry.scope,
+        "key": entry.key,
+        "version": entry.version,
+        "operation": operation,
+        "changed_at": entry.updated_at,
+        "changed_by": actor,
+        "changed": to_json(changed) if changed else "[]",
+        "before": to_json(before.to_dict()) if before is not None else None,
+    }
 
-    Who has seen the tags up to a number must never miss one before it, as with the lines of the log.
+
+def creation_line(row: Mapping[str, Any], actor: str) -> dict[str, Any]:
+    """The line of a new entry, from the values of its row."""
+    return {
+        "entry_id": row["id"],
+        "scope": row["scope"],
+        "key": row["key"],
+        "version": row["version"],
+        "operation": "create",
+        "changed_at": row["updated_at"],
+        "changed_by": actor,
+        "changed": "[]",
+        "before": None,
+    }
+
+
+def lock_tags(connection: Connection) -> bool:
+    """Take the lock of the set of tags until the transaction ends; whether others may have added some before.
+
+    A reader that has seen the tags up to a number must never miss one before it, as with the lines of the log.
     """
-    gathered = connection.info.get(GATHERED)
-    return gathered is not None and gathered.lock_tags(connection)
+    return connection.pending_log is not None and connection.pending_log.lock_tags()
 
 
-def fingerprint(entry_id: str, version: int, moment: datetime | str) -> str:
-    """What tells a line from one at the same place of another log.
+def fingerprint(entry_id: str, version: int, changed_at: datetime | str) -> str:
+    """Tells a line from the one at the same sequence number of another log.
 
-    Without the time, version 2 of an entry in a restored backup would pass for the version 2 that was lost.
+    Without the time, version 2 of an entry in a restored backup would be taken for the version 2 that was lost.
     """
-    return f"{entry_id}:{version}:{moment if isinstance(moment, str) else clock.to_text(moment)}"
+    return f"{entry_id}:{version}:{changed_at if isinstance(changed_at, str) else clock.to_text(changed_at)}"
 
 
-def last_versions(connection: sa.Connection, ids: Sequence[str]) -> dict[str, int]:
+def change_of(row: Row) -> Change:
+    """A row of `SELECT_CHANGE` as the driver gives it."""
+    sequence, entry_id, scope, version, changed_at = row
+    return Change(sequence, entry_id, scope, version, fingerprint(entry_id, version, changed_at))
+
+
+def last_versions(connection: Connection, ids: Sequence[str]) -> dict[str, int]:
     """The last version that the log has of each of these entries, lines that wait included."""
-    change = memory_changes.c
     found: dict[str, int] = {}
-    for start in range(0, len(ids), _CHUNK):
-        chunk = ids[start : start + _CHUNK]
-        statement = sa.select(change.entry_id, sa.func.max(change.version)).where(change.entry_id.in_(chunk))
-        found.update((row[0], row[1]) for row in connection.execute(statement.group_by(change.entry_id)))
-    gathered = connection.info.get(GATHERED)
-    if gathered is not None:
+    for chunk in chunks(ids):
+        found.update(connection.rows(_LAST_VERSIONS, {"ids": chunk}))
+    if connection.pending_log is not None:
         wanted = set(ids)
-        for line in gathered.waiting:
+        for line in connection.pending_log.waiting:
             if line["entry_id"] in wanted:
                 found[line["entry_id"]] = max(found.get(line["entry_id"], 0), line["version"])
     return found
+
+
+def erase_texts(connection: Connection, condition: str, params: Params) -> int:
+    """Delete the texts of all versions whose lines meet the condition; returns how many lines had one."""
+    return connection.execute(_ERASE_TEXTS + condition, params).rowcount
+
+
+def versions_of(
+    connection: Connection, condition: str, params: Params, current: Mapping[str, MemoryEntry]
+) -> list[EntryVersion]:
+    """The versions whose lines meet the condition, oldest first; `current` are the entries as they are now."""
+    lines = connection.rows(f"{memory_changes.select} WHERE {condition} ORDER BY sequence", params)
+    # Each line keeps the state before its change, so the state after it is in the next line of the same entry.
+    after: dict[str, MemoryEntry | None] = dict(current)
+    found = []
+    for line in map(memory_changes.values, reversed(lines)):
+        found.append(
+            EntryVersion(
+                version=line["version"],
+                operation=line["operation"],
+                changed_at=line["changed_at"],
+                changed_by=line["changed_by"],
+                changed=tuple(json.loads(line["changed"])),
+                entry=None if line["operation"] in REMOVED else after.get(line["entry_id"]),
+            )
+        )
+        after[line["entry_id"]] = past_entry(line["before"]) if line["before"] else None
+    return found[::-1]
+
+
+def past_entry(text: str) -> MemoryEntry:
+    """The entry that a line keeps as it was before its change."""
+    return MemoryEntry.from_dict(json.loads(text))

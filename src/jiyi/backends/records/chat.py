@@ -1,28 +1,20 @@
 """SqlChatStore: what the chat room needs of the database, each change in one short transaction.
 
-Messages are rows of `conversation_history`, the same that `save_history` writes. An epoch is a range of positions; the
-newest summary of an epoch that is not replaced is the pointer, and the window is what follows it.
+Messages are rows of `conversation_history`, the same that `save_history` writes. An epoch is a range of positions. The
+window is what follows the newest summary of an epoch that is not replaced.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, Final, TypeAlias
 
-import sqlalchemy as sa
-
-from jiyi.backends.records import history
-from jiyi.backends.records import store as records
-from jiyi.backends.records.prepared import Prepared
-from jiyi.backends.records.schema import (
-    chat_compactions,
-    chat_epochs,
-    chat_flushes,
-    chat_summaries,
-    conversation_history,
-    flush_candidates,
-)
+from jiyi.backends.records import chat_flushes as flushes
+from jiyi.backends.records import history, writes
+from jiyi.backends.records.history import LIVE, OF_SESSION
+from jiyi.backends.records.schema import PROMPTS, chat_epochs, chat_summaries
+from jiyi.backends.records.sql import Connection, Database, Row, moment
 from jiyi.errors import InvalidInputError
 from jiyi.model import clock
 from jiyi.model.chat import (
@@ -38,243 +30,213 @@ from jiyi.model.chat import (
 )
 from jiyi.model.identity import new_id
 from jiyi.model.message import Message
+from jiyi.model.storable import storable
 
-_messages, _epochs, _summaries = conversation_history.c, chat_epochs.c, chat_summaries.c
-_flushes, _candidates, _attempts = chat_flushes.c, flush_candidates.c, chat_compactions.c
+StopAt: TypeAlias = Callable[[StoredMessage], bool]
 
-_SESSION = (_messages.scope == sa.bindparam("scope_"), _messages.session_id == sa.bindparam("session_"))
-_LIVE = (*_SESSION, _messages.replaced_at.is_(None))
-_ROW = sa.select(_messages.message_id, _messages.position, _messages.content, _messages.id)
-# What `get` runs is compiled once.
-_CURRENT_EPOCH = (
-    sa.select(_epochs.epoch, _epochs.first_position, _epochs.started_at)
-    .where(_epochs.scope == sa.bindparam("scope_"), _epochs.session_id == sa.bindparam("session_"))
-    .order_by(_epochs.epoch.desc())
-    .limit(sa.literal_column("1"))
+_ENDLESS: Final = 1 << 62
+_BATCH: Final = 64
+_SELECT_MESSAGE = f"SELECT message_id, position, content, id, created_at FROM conversation_history WHERE {LIVE}"
+_NEWEST_FIRST = f"{_SELECT_MESSAGE} AND position > :after ORDER BY position DESC"
+_OLDEST_FIRST = f"{_SELECT_MESSAGE} AND position > :after AND position < :before ORDER BY position"
+_PROMPTS = f"{_SELECT_MESSAGE} AND {PROMPTS} AND position >= :first AND position < :before ORDER BY position"
+_COUNT_BETWEEN = (
+    f"SELECT count(*) FROM conversation_history WHERE {LIVE} AND position > :after AND position < :before "
+    f"AND NOT ({PROMPTS})"
 )
-_EPOCH = Prepared(_CURRENT_EPOCH)
-_POINTER = Prepared(
-    sa.select(chat_summaries)
-    .where(
-        _summaries.scope == sa.bindparam("scope_"),
-        _summaries.session_id == sa.bindparam("session_"),
-        _summaries.epoch == sa.bindparam("epoch_"),
-        _summaries.replaced_at.is_(None),
-    )
-    .order_by(_summaries.generation.desc())
-    .limit(sa.literal_column("1"))
+_HIGHEST_POSITION = f"SELECT max(position) FROM conversation_history WHERE {OF_SESSION}"
+_ROWS_OF_SPAN = (
+    f"SELECT count(*), max(id) FROM conversation_history WHERE {LIVE} "
+    "AND position >= :first_position AND position <= :last_position"
 )
-_NEWEST_FIRST = Prepared(
-    _ROW.where(*_LIVE, _messages.position > sa.bindparam("after_")).order_by(_messages.position.desc())
-)
-_OLDEST_FIRST = Prepared(
-    _ROW.where(
-        *_LIVE, _messages.position > sa.bindparam("after_"), _messages.position < sa.bindparam("before_")
-    ).order_by(_messages.position)
-)
-# The words of the index: only then does the engine know that it has all rows that are asked for.
-_PROMPTS = Prepared(
-    _ROW.where(
-        *_LIVE,
-        sa.text("role IN ('system', 'developer')"),
-        _messages.position >= sa.bindparam("first_"),
-        _messages.position < sa.bindparam("before_"),
-    ).order_by(_messages.position)
-)
-_BATCH = 64
-_ENDLESS = 1 << 62
-_SUMMARY_NAMES = tuple(chat_summaries.c.keys())
-
-Enough = Callable[[StoredMessage], bool]
+_EPOCHS = f"SELECT epoch, first_position, started_at FROM chat_epochs WHERE {OF_SESSION} ORDER BY epoch"
+_CURRENT_EPOCH = f"{_EPOCHS} DESC LIMIT 1"
+_IN_EPOCH = f"{OF_SESSION} AND epoch = :epoch"
+_STANDING = f"{chat_summaries.select} WHERE {_IN_EPOCH} AND replaced_at IS NULL ORDER BY generation"
+_NEWEST_SUMMARY = f"{_STANDING} DESC LIMIT 1"
+_SUMMARY = f"{chat_summaries.select} WHERE id = :id AND {OF_SESSION}"
+_LAST_GENERATION = f"SELECT max(generation) FROM chat_summaries WHERE {_IN_EPOCH}"
+_DERIVED: Final = ("chat_summaries", "chat_flushes", "flush_candidates", "chat_compactions")
+"""Tables of what was derived from the messages of an epoch."""
 
 
 class SqlChatStore:
     """Conversations with epochs, summaries, flushes and candidates in one SQL database."""
 
-    def __init__(self, database: records.Database) -> None:
+    def __init__(self, database: Database) -> None:
         self._database = database
 
     # --- messages -------------------------------------------------------------------------------------------------
 
     def append(
-        self, scope: str, session_id: str, messages: Sequence[Message], *, actor: str, recallable: bool
+        self,
+        scope: str,
+        session_id: str,
+        messages: Sequence[Message],
+        *,
+        actor: str,
+        recallable: bool,
+        said_at: datetime | None = None,
     ) -> list[str]:
         """Add messages to the current epoch, in one transaction; returns their ids, durable."""
         with self._database.write((scope,)) as connection:
-            saved = history.append(connection, scope, session_id, messages, clock.utc_now())
-            records.remember_messages(connection, saved, actor, recallable=recallable)
+            saved = history.append(connection, scope, session_id, messages, clock.utc_now(), said_at=said_at)
+            writes.remember_messages(connection, saved, actor, recallable=recallable)
         return saved.ids
 
-    def snapshot(self, scope: str, session_id: str, enough: Enough) -> Snapshot:
-        """The newest messages that no summary stands for, read backwards until `enough` says so, and all prompts."""
-        session = {"scope_": scope, "session_": session_id}
+    def insert(
+        self, scope: str, session_id: str, index: int, message: Message, *, actor: str, recallable: bool
+    ) -> None:
+        """Put a message before the one at an index of the current epoch, as `list.insert` does, in one transaction."""
+        with self._database.write((scope,)) as connection:
+            said = history.load_dated(connection, scope, session_id)
+            said.insert(index, (message, history.said_at_or(message, clock.utc_now())))
+            saved = history.save(connection, scope, session_id, *_unzipped(said))
+            writes.remember_messages(connection, saved, actor, recallable=recallable)
+
+    def remove(self, scope: str, session_id: str, index: int, *, actor: str, recallable: bool) -> Message | None:
+        """Take the message at an index of the current epoch out, in one transaction; `None` when there is none."""
+        with self._database.write((scope,)) as connection:
+            said = history.load_dated(connection, scope, session_id)
+            if not -len(said) <= index < len(said):
+                return None
+            message, _ = said.pop(index)
+            saved = history.save(connection, scope, session_id, *_unzipped(said))
+            writes.remember_messages(connection, saved, actor, recallable=recallable)
+            return message
+
+    def snapshot(self, scope: str, session_id: str, stop_at: StopAt) -> Snapshot:
+        """The newest messages that no summary replaces, read backwards until `stop_at` is true, and all prompts."""
+        session = _session(scope, session_id)
         with self._database.read((scope,)) as connection:
-            epoch = _epoch_of(_EPOCH.run(connection, session).fetchone())
-            found = _POINTER.run(connection, {**session, "epoch_": epoch.epoch}).fetchone()
-            summary = _summary_of(found) if found is not None else None
+            epoch = _epoch_of(connection.row(_CURRENT_EPOCH, session))
+            summary = _newest_summary(connection, {**session, "epoch": epoch.epoch})
             after = summary.last_position if summary is not None else epoch.first_position - 1
-            with _NEWEST_FIRST.stream(connection, {**session, "after_": after}) as newest:
-                recent, complete = _read(newest, session_id, enough=enough)
+            with connection.stream(_NEWEST_FIRST, {**session, "after": after}, batch=_BATCH) as rows:
+                recent, complete = _read(rows, session_id, stop_at=stop_at)
             before = recent[-1].position if recent else _ENDLESS
-            prompts, _ = _read(
-                _PROMPTS.run(connection, {**session, "first_": epoch.first_position, "before_": before}), session_id
-            )
+            bounds = {**session, "first": epoch.first_position, "before": before}
+            prompts, _ = _read(connection.rows(_PROMPTS, bounds), session_id)
         return Snapshot(epoch, summary, tuple(prompts), tuple(reversed(recent)), complete)
 
     def following(
-        self, scope: str, session_id: str, *, after: int, before: int, enough: Enough | None = None
+        self, scope: str, session_id: str, *, after: int, before: int, stop_at: StopAt | None = None
     ) -> tuple[list[StoredMessage], bool]:
-        """Messages between two positions, oldest first, until `enough` says so; and whether these are all."""
-        bounds = {"scope_": scope, "session_": session_id, "after_": after, "before_": before}
+        """Messages between two positions, oldest first, until `stop_at` is true; and whether these are all."""
+        bounds = {**_session(scope, session_id), "after": after, "before": before}
         with self._database.read((scope,)) as connection:
-            if enough is None:
-                return _read(_OLDEST_FIRST.run(connection, bounds), session_id)
-            with _OLDEST_FIRST.stream(connection, bounds) as oldest:
-                return _read(oldest, session_id, enough=enough)
+            if stop_at is None:
+                return _read(connection.rows(_OLDEST_FIRST, bounds), session_id)
+            with connection.stream(_OLDEST_FIRST, bounds, batch=_BATCH) as rows:
+                return _read(rows, session_id, stop_at=stop_at)
 
     def count_between(self, scope: str, session_id: str, *, after: int, before: int) -> int:
-        """How many messages stand between two positions, prompts not counted."""
-        statement = (
-            sa.select(sa.func.count())
-            .select_from(conversation_history)
-            .where(*_live(scope, session_id), _messages.position > after, _messages.position < before)
-            .where(_messages.role.not_in(("system", "developer")))
-        )
+        """How many messages are between two positions, prompts not counted."""
+        bounds = {**_session(scope, session_id), "after": after, "before": before}
         with self._database.read((scope,)) as connection:
-            return int(connection.execute(statement).scalar_one())
+            return int(connection.scalar(_COUNT_BETWEEN, bounds))
 
     # --- epochs ---------------------------------------------------------------------------------------------------
 
     def epochs(self, scope: str, session_id: str) -> list[Epoch]:
         """The epochs that are there, oldest first; a session that was never reset has one."""
         with self._database.read((scope,)) as connection:
-            return _epoch_list(connection, scope, session_id)
+            return _epochs(connection, scope, session_id)
 
     def epoch_messages(self, scope: str, session_id: str, epoch: int | None) -> list[StoredMessage]:
         """Every message of an epoch in order; `None` means the current one."""
         with self._database.read((scope,)) as connection:
-            first, end = _range(_epoch_list(connection, scope, session_id), session_id, epoch)
-            bounds = {"scope_": scope, "session_": session_id, "after_": first - 1, "before_": end}
-            return _read(_OLDEST_FIRST.run(connection, bounds), session_id)[0]
+            first, end = _range(_epochs(connection, scope, session_id), session_id, epoch)
+            bounds = {**_session(scope, session_id), "after": first - 1, "before": end}
+            return _read(connection.rows(_OLDEST_FIRST, bounds), session_id)[0]
 
     def start_epoch(self, scope: str, session_id: str) -> Epoch:
-        """Begin a new epoch; one in which nothing was said yet goes on."""
+        """Begin a new epoch; an epoch without messages is continued."""
+        session = _session(scope, session_id)
         with self._database.write((scope,)) as connection:
-            known = _epoch_list(connection, scope, session_id)
+            known = _epochs(connection, scope, session_id)
             current = known[-1]
             # Replaced rows count too: they belong to the epoch in which they were replaced.
-            highest = sa.select(sa.func.max(_messages.position)).where(
-                _messages.scope == scope, _messages.session_id == session_id
-            )
-            last = connection.execute(highest).scalar()
+            last = connection.scalar(_HIGHEST_POSITION, session)
             if last is None or last < current.first_position:
                 return current
             started = Epoch(current.epoch + 1, last + 1, clock.utc_now())
-            rows = [started] if current.started_at is not None or len(known) > 1 else [current, started]
-            session = {"scope": scope, "session_id": session_id}
-            connection.execute(
-                chat_epochs.insert(),
-                [
-                    {
-                        **session,
-                        "epoch": row.epoch,
-                        "first_position": row.first_position,
-                        "started_at": row.started_at,
-                    }
-                    for row in rows
-                ],
-            )
+            new = [started] if current.started_at is not None or len(known) > 1 else [current, started]
+            rows = [
+                {**session, "epoch": row.epoch, "first_position": row.first_position, "started_at": row.started_at}
+                for row in new
+            ]
+            connection.executemany(chat_epochs.insert, rows)
             return started
 
     def delete_epoch(self, scope: str, session_id: str, epoch: int, *, actor: str) -> Erased:
-        """Delete an epoch before the current one for good: messages, what recall had of them, and what was derived."""
+        """Delete an epoch before the current one for good: messages, their entries, and what was derived."""
         with self._database.write((scope,)) as connection:
-            known = _epoch_list(connection, scope, session_id)
+            known = _epochs(connection, scope, session_id)
             if epoch == known[-1].epoch:
                 raise InvalidInputError(
                     f"epoch {epoch} of session {session_id!r} is the current one; reset() first, or forget_session()"
                 )
-            first, end = _range(known, session_id, epoch)
-            inside = (_messages.position >= first, _messages.position < end)
-            receipt = _erase(connection, scope, session_id, epoch, inside, actor)
-            own = (_epochs.scope == scope, _epochs.session_id == session_id, _epochs.epoch == epoch)
-            connection.execute(chat_epochs.delete().where(*own))
-            return receipt
+            return _erase(connection, scope, session_id, epoch, _range(known, session_id, epoch), actor)
 
     def forget_session(self, scope: str, session_id: str, *, actor: str) -> Erased:
-        """Delete a session for good, with everything that was made of it here."""
+        """Delete a session for good, with everything that was derived from it here."""
         with self._database.write((scope,)) as connection:
-            receipt = _erase(connection, scope, session_id, None, (), actor)
-            connection.execute(chat_epochs.delete().where(_epochs.scope == scope, _epochs.session_id == session_id))
-            return receipt
+            return _erase(connection, scope, session_id, None, (-_ENDLESS, _ENDLESS), actor)
 
     # --- summaries ------------------------------------------------------------------------------------------------
 
     def summaries(self, scope: str, session_id: str, epoch: int) -> list[Summary]:
-        """The summaries of an epoch that stand, oldest first."""
-        statement = (
-            sa.select(chat_summaries)
-            .where(*_of(chat_summaries, scope, session_id, epoch), _summaries.replaced_at.is_(None))
-            .order_by(_summaries.generation)
-        )
+        """The summaries of an epoch that are not replaced, oldest first."""
         with self._database.read((scope,)) as connection:
-            return [Summary(**row._mapping) for row in connection.execute(statement)]
+            rows = connection.rows(_STANDING, {**_session(scope, session_id), "epoch": epoch})
+        return [_summary_of(row) for row in rows]
 
     def summary(self, scope: str, session_id: str, summary_id: str) -> Summary | None:
-        """One summary by its id, also one that stands for nothing any more."""
-        statement = sa.select(chat_summaries).where(
-            _summaries.id == summary_id, _summaries.scope == scope, _summaries.session_id == session_id
-        )
+        """One summary by its id, also a replaced one."""
         with self._database.read((scope,)) as connection:
-            row = connection.execute(statement).one_or_none()
-            return Summary(**row._mapping) if row is not None else None
+            row = connection.row(_SUMMARY, {**_session(scope, session_id), "id": summary_id})
+        return _summary_of(row) if row is not None else None
 
     def add_summary(self, summary: Summary, span: Span, *, trigger: str) -> bool:
-        """Move the pointer: only if nobody else has, and the messages under it are still the same.
+        """Add the next summary: only if no other was added, and the messages under it are still the same.
 
-        The attempt is written down as done in the same transaction. `False` when somebody else was first.
+        The attempt is recorded as done in the same transaction. `False` when another one was first.
         """
         with self._database.write((summary.scope,)) as connection:
-            if not self._unchanged(connection, summary.scope, summary.session_id, span):
+            if not _unchanged(connection, summary.scope, summary.session_id, span):
                 return False
-            place = _of(chat_summaries, summary.scope, summary.session_id, summary.epoch)
-            last = connection.execute(sa.select(sa.func.max(_summaries.generation)).where(*place)).scalar() or 0
-            session = {"scope_": summary.scope, "session_": summary.session_id, "epoch_": summary.epoch}
-            standing = _POINTER.run(connection, session).fetchone()
-            pointer = _summary_of(standing).id if standing is not None else None
-            if last + 1 != summary.generation or pointer != summary.previous_id:
+            epoch = {**_session(summary.scope, summary.session_id), "epoch": summary.epoch}
+            last = connection.scalar(_LAST_GENERATION, epoch) or 0
+            newest = _newest_summary(connection, epoch)
+            if last + 1 != summary.generation or summary.previous_id != (newest.id if newest is not None else None):
                 return False
-            row = {name: getattr(summary, name) for name in _SUMMARY_NAMES}
-            connection.execute(chat_summaries.insert(), [{**row, "content": history.storable(summary.content)}])
-            _write_attempt(
-                connection,
-                summary.scope,
-                summary.session_id,
-                summary.epoch,
-                Attempt(
-                    id=new_id(),
-                    trigger=trigger,
-                    state="done",
-                    reason="",
-                    attempt=0,
-                    next_attempt_at=None,
-                    created_at=summary.created_at,
-                ),
+            row = {name: getattr(summary, name) for name in chat_summaries.names}
+            connection.execute(chat_summaries.insert, {**row, "content": storable(summary.content)})
+            done = Attempt(
+                id=new_id(),
+                trigger=trigger,
+                state="done",
+                reason="",
+                attempt=0,
+                next_attempt_at=None,
+                created_at=summary.created_at,
             )
+            flushes.add_attempt(connection, epoch, done)
         return True
 
     def next_generation(self, scope: str, session_id: str, epoch: int) -> int:
         """The generation that the next summary of this epoch takes."""
-        place = _of(chat_summaries, scope, session_id, epoch)
         with self._database.read((scope,)) as connection:
-            return (connection.execute(sa.select(sa.func.max(_summaries.generation)).where(*place)).scalar() or 0) + 1
+            last = connection.scalar(_LAST_GENERATION, {**_session(scope, session_id), "epoch": epoch})
+        return (last or 0) + 1
 
-    # --- flushes --------------------------------------------------------------------------------------------------
+    # --- flushes and candidates -----------------------------------------------------------------------------------
 
     def flushed_to(self, scope: str, session_id: str, epoch: Epoch) -> int:
-        """The last position of the epoch that was looked through."""
+        """The last position of the epoch that was searched for candidates."""
         with self._database.read((scope,)) as connection:
-            return _flushed_to(connection, scope, session_id, epoch.epoch, epoch.first_position)
+            return flushes.flushed_to(connection, {**_session(scope, session_id), "epoch": epoch.epoch}, epoch)
 
     def add_flush(
         self,
@@ -286,153 +248,79 @@ class SqlChatStore:
         trigger: str,
         made_by: str,
     ) -> bool:
-        """Mark a span as looked through and keep what was found, in one transaction; `False` when it already is."""
+        """Mark a span as searched and keep its candidates, in one transaction; `False` when it already is."""
+        session = _session(scope, session_id)
         with self._database.write((scope,)) as connection:
-            epoch = _epoch_of(_EPOCH.run(connection, {"scope_": scope, "session_": session_id}).fetchone())
-            if epoch.epoch != span.epoch or not self._unchanged(connection, scope, session_id, span):
+            current = _epoch_of(connection.row(_CURRENT_EPOCH, session))
+            if not _unchanged(connection, scope, session_id, span):
                 return False
-            done = _flushed_to(connection, scope, session_id, epoch.epoch, epoch.first_position)
-            if done + 1 != span.first_position:
+            epoch = {**session, "epoch": current.epoch}
+            if flushes.flushed_to(connection, epoch, current) + 1 != span.first_position:
                 return False
-            last = sa.select(sa.func.max(_flushes.number)).where(*_of(chat_flushes, scope, session_id, epoch.epoch))
-            connection.execute(
-                chat_flushes.insert().values(
-                    id=new_id(),
-                    scope=scope,
-                    session_id=session_id,
-                    epoch=epoch.epoch,
-                    number=(connection.execute(last).scalar() or 0) + 1,
-                    first_position=span.first_position,
-                    last_position=span.last_position,
-                    trigger=trigger,
-                    made_by=made_by,
-                    created_at=clock.utc_now(),
-                )
-            )
-            if candidates:
-                names = flush_candidates.c.keys()
-                connection.execute(
-                    flush_candidates.insert(),
-                    [
-                        {**{name: getattr(one, name) for name in names}, "content": history.storable(one.content)}
-                        for one in candidates
-                    ],
-                )
+            flushes.add_flush(connection, epoch, span, candidates, trigger=trigger, made_by=made_by)
         return True
 
     def candidates(
         self, scope: str, *, session_id: str | None = None, state: str | None = None, limit: int = 1_000
     ) -> list[Candidate]:
         """Candidates of the scope, oldest first."""
-        statement = sa.select(flush_candidates).where(_candidates.scope == scope)
-        if session_id is not None:
-            statement = statement.where(_candidates.session_id == session_id)
-        if state is not None:
-            statement = statement.where(_candidates.state == state)
         with self._database.read((scope,)) as connection:
-            rows = connection.execute(statement.order_by(_candidates.id).limit(limit))
-            return [Candidate(**row._mapping) for row in rows]
+            return flushes.candidates(connection, scope, session_id=session_id, state=state, limit=limit)
 
     def settle_candidate(self, scope: str, candidate_id: str, *, state: str, by: str) -> bool:
-        """Take or reject a new candidate; `False` when it is not there or somebody else was first."""
-        statement = (
-            flush_candidates.update()
-            .where(_candidates.id == candidate_id, _candidates.scope == scope, _candidates.state == "new")
-            .values(state=state, state_at=clock.utc_now(), taken_by=by)
-        )
+        """Take or reject a new candidate; `False` when it is not there or was settled before."""
         with self._database.write((scope,)) as connection:
-            return connection.execute(statement).rowcount == 1
+            return flushes.settle_candidate(connection, scope, candidate_id, state=state, by=by)
 
     # --- attempts -------------------------------------------------------------------------------------------------
 
     def add_attempt(self, scope: str, session_id: str, epoch: int, attempt: Attempt) -> None:
-        """Write down how a try went."""
+        """Record the outcome of an attempt to compact."""
         with self._database.write((scope,)) as connection:
-            _write_attempt(connection, scope, session_id, epoch, attempt)
+            flushes.add_attempt(connection, {**_session(scope, session_id), "epoch": epoch}, attempt)
 
     def last_attempt(self, scope: str, session_id: str, epoch: int) -> Attempt | None:
-        """The last try in this epoch."""
-        statement = (
-            sa.select(*(_attempts[name] for name in _ATTEMPT_NAMES))
-            .where(*_of(chat_compactions, scope, session_id, epoch))
-            .order_by(_attempts.id.desc())
-            .limit(1)
-        )
+        """The last attempt in this epoch."""
         with self._database.read((scope,)) as connection:
-            row = connection.execute(statement).one_or_none()
-            return Attempt(**row._mapping) if row is not None else None
+            return flushes.last_attempt(connection, {**_session(scope, session_id), "epoch": epoch})
 
     def failing_sessions(self, since: datetime) -> int:
-        """How many sessions of all scopes have failed in their last try, in their current epoch, since then."""
-        last = sa.select(sa.func.max(_attempts.id)).group_by(_attempts.scope, _attempts.session_id).scalar_subquery()
-        current = (
-            sa.select(sa.func.max(_epochs.epoch))
-            .where(_epochs.scope == _attempts.scope, _epochs.session_id == _attempts.session_id)
-            .scalar_subquery()
-        )
-        statement = (
-            sa.select(sa.func.count())
-            .select_from(chat_compactions)
-            .where(_attempts.id.in_(last), _attempts.state == "failed", _attempts.created_at >= since)
-            .where(_attempts.epoch == sa.func.coalesce(current, 1))
-        )
+        """How many sessions of all scopes have failed in their last attempt, in their current epoch, since then."""
         with self._database.read() as connection:
-            return int(connection.execute(statement).scalar_one())
-
-    @staticmethod
-    def _unchanged(connection: sa.Connection, scope: str, session_id: str, span: Span) -> bool:
-        """Whether the span is in the current epoch and holds the rows it held when it was read."""
-        session = {"scope_": scope, "session_": session_id}
-        if _epoch_of(_EPOCH.run(connection, session).fetchone()).epoch != span.epoch:
-            return False
-        inside = (_messages.position >= span.first_position, _messages.position <= span.last_position)
-        statement = sa.select(sa.func.count(), sa.func.max(_messages.id)).where(*_live(scope, session_id), *inside)
-        return tuple(connection.execute(statement).one()) == (span.count, span.last_row)
+            return flushes.failing_sessions(connection, since)
 
 
-_ATTEMPT_NAMES = ("id", "trigger", "state", "reason", "attempt", "next_attempt_at", "created_at")
+def _session(scope: str, session_id: str) -> dict[str, Any]:
+    return {"scope": scope, "session_id": session_id}
 
 
-def _live(scope: str, session_id: str) -> tuple[sa.ColumnElement[bool], ...]:
-    return (_messages.scope == scope, _messages.session_id == session_id, _messages.replaced_at.is_(None))
+def _unzipped(said: Sequence[tuple[Message, datetime]]) -> tuple[list[Message], list[datetime]]:
+    return [message for message, _ in said], [when for _, when in said]
 
 
-def _of(table: sa.Table, scope: str, session_id: str, epoch: int | None) -> tuple[sa.ColumnElement[bool], ...]:
-    own = (table.c.scope == scope, table.c.session_id == session_id)
-    return own if epoch is None else (*own, table.c.epoch == epoch)
-
-
-def _read(cursor: Any, session_id: str, *, enough: Enough | None = None) -> tuple[list[StoredMessage], bool]:
-    """Rows of `_ROW` as messages, until there is enough; and whether that was the end."""
+def _read(rows: Iterable[Row], session_id: str, *, stop_at: StopAt | None = None) -> tuple[list[StoredMessage], bool]:
+    """Rows of `_SELECT_MESSAGE` as messages, until there are enough; and whether these are all."""
     found: list[StoredMessage] = []
     unreadable: list[tuple[int, str]] = []
-    while batch := cursor.fetchmany(_BATCH):
-        for message_id, position, content, row in batch:
-            message = history.decoded(content, position, row, unreadable)
-            if message is None:
-                continue
-            found.append(StoredMessage(message_id, position, message, row))
-            if enough is not None and enough(found[-1]):
-                history.refuse_unreadable(session_id, [(one.position, one.message) for one in found], unreadable)
-                return found, False
+    complete = True
+    for message_id, position, content, row, created_at in rows:
+        message = history.decoded(content, position, row, unreadable)
+        if message is None:
+            continue
+        found.append(StoredMessage(message_id, position, message, row, moment(created_at)))
+        if stop_at is not None and stop_at(found[-1]):
+            complete = False
+            break
     history.refuse_unreadable(session_id, [(one.position, one.message) for one in found], unreadable)
-    return found, True
+    return found, complete
 
 
-def _epoch_of(row: Sequence[Any] | None) -> Epoch:
-    if row is None:
-        return FIRST_EPOCH
-    epoch, first_position, started_at = row
-    return Epoch(epoch, first_position, _time(started_at))
+def _epoch_of(row: Row | None) -> Epoch:
+    return FIRST_EPOCH if row is None else Epoch(row[0], row[1], moment(row[2]))
 
 
-def _epoch_list(connection: sa.Connection, scope: str, session_id: str) -> list[Epoch]:
-    statement = (
-        sa.select(_epochs.epoch, _epochs.first_position, _epochs.started_at)
-        .where(_epochs.scope == scope, _epochs.session_id == session_id)
-        .order_by(_epochs.epoch)
-    )
-    return [Epoch(*row) for row in connection.execute(statement)] or [FIRST_EPOCH]
+def _epochs(connection: Connection, scope: str, session_id: str) -> list[Epoch]:
+    return [_epoch_of(row) for row in connection.rows(_EPOCHS, _session(scope, session_id))] or [FIRST_EPOCH]
 
 
 def _range(known: Sequence[Epoch], session_id: str, epoch: int | None) -> tuple[int, int]:
@@ -446,52 +334,51 @@ def _range(known: Sequence[Epoch], session_id: str, epoch: int | None) -> tuple[
     raise InvalidInputError(f"session {session_id!r} has no epoch {epoch}; there are {there}")
 
 
-def _summary_of(row: Sequence[Any]) -> Summary:
-    values = dict(zip(_SUMMARY_NAMES, row, strict=True))
-    return Summary(**{**values, "created_at": _time(values["created_at"]), "replaced_at": _time(values["replaced_at"])})
+def _summary_of(row: Row) -> Summary:
+    return Summary(**chat_summaries.values(row))
 
 
-def _time(value: Any) -> Any:
-    """A time as the driver gives it."""
-    return clock.of_driver(value) if value is not None else None
+def _newest_summary(connection: Connection, epoch: dict[str, Any]) -> Summary | None:
+    row = connection.row(_NEWEST_SUMMARY, epoch)
+    return _summary_of(row) if row is not None else None
 
 
-def _flushed_to(connection: sa.Connection, scope: str, session_id: str, epoch: int, first_position: int) -> int:
-    statement = sa.select(sa.func.max(_flushes.last_position)).where(
-        *_of(chat_flushes, scope, session_id, epoch), _flushes.replaced_at.is_(None)
-    )
-    done = connection.execute(statement).scalar()
-    return first_position - 1 if done is None else int(done)
-
-
-def _write_attempt(connection: sa.Connection, scope: str, session_id: str, epoch: int, attempt: Attempt) -> None:
-    values = {name: getattr(attempt, name) for name in _ATTEMPT_NAMES}
-    values["reason"] = history.storable(attempt.reason)
-    connection.execute(chat_compactions.insert().values(scope=scope, session_id=session_id, epoch=epoch, **values))
+def _unchanged(connection: Connection, scope: str, session_id: str, span: Span) -> bool:
+    """Whether the span is in the current epoch and holds the rows it held when it was read."""
+    session = _session(scope, session_id)
+    if _epoch_of(connection.row(_CURRENT_EPOCH, session)).epoch != span.epoch:
+        return False
+    bounds = {**session, "first_position": span.first_position, "last_position": span.last_position}
+    return connection.row(_ROWS_OF_SPAN, bounds) == (span.count, span.last_row)
 
 
 def _erase(
-    connection: sa.Connection,
+    connection: Connection,
     scope: str,
     session_id: str,
     epoch: int | None,
-    inside: Iterable[sa.ColumnElement[bool]],
+    positions: tuple[int, int],
     actor: str,
 ) -> Erased:
-    """Delete rows of a session, replaced ones too, and everything that was derived from them."""
-    own = (_messages.scope == scope, _messages.session_id == session_id, *inside)
-    ids = list(connection.execute(sa.select(_messages.message_id).where(*own)).scalars())
-    entries = records.erase_messages(connection, scope, ids, actor)
-    messages = connection.execute(conversation_history.delete().where(*own)).rowcount
-    gone = {
-        table.name: connection.execute(table.delete().where(*_of(table, scope, session_id, epoch))).rowcount
-        for table in (chat_summaries, chat_flushes, flush_candidates, chat_compactions)
+    """Delete an epoch of a session, or all of it: messages, replaced ones too, and everything derived from them."""
+    inside = {**_session(scope, session_id), "first": positions[0], "end": positions[1]}
+    messages = f"FROM conversation_history WHERE {OF_SESSION} AND position >= :first AND position < :end"
+    entries = writes.erase_messages(
+        connection, scope, connection.column(f"SELECT message_id {messages}", inside), actor
+    )
+    deleted = connection.execute(f"DELETE {messages}", inside).rowcount
+    own, params = OF_SESSION, _session(scope, session_id)
+    if epoch is not None:
+        own, params = _IN_EPOCH, {**params, "epoch": epoch}
+    counts = {
+        table: connection.execute(f"DELETE FROM {table} WHERE {own}", params).rowcount
+        for table in (*_DERIVED, "chat_epochs")
     }
     return Erased(
         session_id,
         epoch,
-        messages=messages,
+        messages=deleted,
         entries=entries,
-        summaries=gone[chat_summaries.name],
-        candidates=gone[flush_candidates.name],
+        summaries=counts["chat_summaries"],
+        candidates=counts["flush_candidates"],
     )

@@ -1,6 +1,6 @@
 """Export and import of what the chat room keeps beside the messages.
 
-Of two states of a session one stands after an import (see `merge`), and with it its epochs, summaries and flush marks.
+Of two states of a session one is kept by an import (see `merge`), and with it its epochs, summaries and flushes.
 Candidates of both are kept: each names the messages in which it was said.
 """
 
@@ -9,15 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-import sqlalchemy as sa
-
-from jiyi.backends.records.schema import (
-    UtcTime,
-    chat_epochs,
-    chat_flushes,
-    chat_summaries,
-    flush_candidates,
-)
+from jiyi.backends.records.schema import chat_epochs, chat_flushes, chat_summaries, flush_candidates
+from jiyi.backends.records.sql import Connection
+from jiyi.backends.records.tables import INTEGER, REAL, TIME, Column, Table
 from jiyi.errors import InvalidInputError
 from jiyi.model import clock
 from jiyi.model.chat import CANDIDATE_STATES
@@ -25,7 +19,7 @@ from jiyi.model.limits import Limits, check_importance, check_whole
 from jiyi.model.scope import check_scope
 from jiyi.ports import ImportCounts
 
-TABLES: dict[str, sa.Table] = {
+TABLES: dict[str, Table] = {
     "epoch": chat_epochs,
     "summary": chat_summaries,
     "flush": chat_flushes,
@@ -34,20 +28,28 @@ TABLES: dict[str, sa.Table] = {
 """The kinds of rows of an export, in their order."""
 
 _ENDLESS = 1 << 62
+_IN_EPOCH = "scope = :scope AND session_id = :session_id AND epoch = :epoch"
+_MAKE_ROOM = (
+    *(
+        f"UPDATE {table.name} SET replaced_at = :now "
+        "WHERE scope = :scope AND session_id = :session_id AND replaced_at IS NULL"
+        for table in (chat_summaries, chat_flushes)
+    ),
+    "DELETE FROM chat_epochs WHERE scope = :scope AND session_id = :session_id",
+)
 _ANY_LENGTH = Limits(max_content_bytes=_ENDLESS, max_key_characters=_ENDLESS)
 
 
-def export_rows(connection: sa.Connection, scope: str | None) -> Iterator[dict[str, Any]]:
-    """Epochs, summaries, flush marks and candidates as JSON-ready rows."""
+def export_rows(connection: Connection, scope: str | None) -> Iterator[dict[str, Any]]:
+    """Epochs, summaries, flushes and candidates as JSON-ready rows."""
     for kind, table in TABLES.items():
-        own = [] if scope is None else [table.c.scope == scope]
-        statement = sa.select(table).where(*own).order_by(*table.primary_key.columns)
-        for row in connection.execution_options(yield_per=500).execute(statement):
-            values = dict(row._mapping)
-            for column in table.c:
-                if isinstance(column.type, UtcTime) and values[column.name] is not None:
-                    values[column.name] = clock.to_text(values[column.name])
-            yield {"kind": kind, **_outside(kind, values)}
+        own = "" if scope is None else " WHERE scope = :scope"
+        sql = f"{table.select}{own} ORDER BY {', '.join(table.primary_key)}"
+        times = [column.name for column in table.columns if column.type is TIME]
+        with connection.stream(sql, {} if scope is None else {"scope": scope}) as rows:
+            for values in map(table.values, rows):
+                values.update({name: clock.to_text(values[name]) for name in times if values[name] is not None})
+                yield {"kind": kind, **_outside(kind, values)}
 
 
 def _outside(kind: str, values: dict[str, Any]) -> dict[str, Any]:
@@ -60,85 +62,82 @@ def _outside(kind: str, values: dict[str, Any]) -> dict[str, Any]:
 class ChatMerge:
     """The chat rows of one import, inside the caller's transaction."""
 
-    def __init__(self, connection: sa.Connection) -> None:
+    def __init__(self, connection: Connection) -> None:
         self._connection = connection
-        self._waiting: dict[tuple[str, str], list[tuple[sa.Table, dict[str, Any], bool]]] = {}
+        self._waiting: dict[tuple[str, str], list[tuple[Table, dict[str, Any], bool]]] = {}
 
     def take(self, kind: str, data: Mapping[str, Any]) -> ImportCounts:
-        """Check a row; it waits until it is known which state of its session stands."""
+        """Check a row; it waits until it is known which state of its session is kept."""
         table = TABLES[kind]
         values = _checked(kind, table, data)
-        key = [column == values[column.name] for column in table.primary_key.columns]
-        present = self._connection.execute(sa.select(table).where(*key)).one_or_none()
-        same = present is not None and _same(table, present, values)
+        present = self._connection.row(f"{table.select} WHERE {_key_of(table)}", values)
+        same = present is not None and _same(table, table.values(present), values)
         self._waiting.setdefault((values["scope"], values["session_id"]), []).append((table, values, same))
         return ImportCounts(unchanged=1) if same else ImportCounts(chat=1)
 
-    def settle(self, scope: str, session_id: str, *, theirs_stands: bool, new_here: bool) -> None:
-        """Write what has waited for this session; `theirs_stands` when its state in the file is the one that stands."""
+    def settle(self, scope: str, session_id: str, *, keep_theirs: bool, new_here: bool) -> None:
+        """Write the rows of this session; `keep_theirs` when its state in the file is the one that is kept."""
         waiting = self._waiting.pop((scope, session_id), [])
-        if theirs_stands and not new_here:
+        if keep_theirs and not new_here:
             self._make_room(scope, session_id)
         for table, values, same in waiting:
             if table is flush_candidates:
                 self._candidate(values)
-            elif theirs_stands or (new_here and not same and not self._overlaps(table, values)):
+            elif keep_theirs or (new_here and not same and not self._overlaps(table, values)):
                 self._insert(table, values)
 
     def finish(self) -> None:
-        """Rows of sessions without messages: nothing stands against them."""
+        """Write the rows of sessions without messages."""
         for scope, session_id in list(self._waiting):
-            self.settle(scope, session_id, theirs_stands=False, new_here=True)
+            self.settle(scope, session_id, keep_theirs=False, new_here=True)
 
     def _make_room(self, scope: str, session_id: str) -> None:
-        """What stands for messages that were replaced by the import stands for nothing any more."""
-        now = clock.utc_now()
-        for table in (chat_summaries, chat_flushes):
-            own = (table.c.scope == scope, table.c.session_id == session_id, table.c.replaced_at.is_(None))
-            self._connection.execute(table.update().where(*own).values(replaced_at=now))
-        own_epochs = (chat_epochs.c.scope == scope, chat_epochs.c.session_id == session_id)
-        self._connection.execute(chat_epochs.delete().where(*own_epochs))
+        """Mark as replaced what was derived from messages that the import has replaced."""
+        session = {"scope": scope, "session_id": session_id, "now": clock.utc_now()}
+        for statement in _MAKE_ROOM:
+            self._connection.execute(statement, session)
 
-    def _overlaps(self, table: sa.Table, values: Mapping[str, Any]) -> bool:
-        """Whether something else stands here for the same messages already."""
-        if table is chat_epochs:
+    def _overlaps(self, table: Table, values: Mapping[str, Any]) -> bool:
+        """Whether another summary or flush that is not replaced covers the same messages here already."""
+        if table is chat_epochs or values["replaced_at"] is not None:
             return False
-        own = [table.c[name] == values[name] for name in ("scope", "session_id", "epoch")]
-        other = (table.c.id != values["id"], table.c.replaced_at.is_(None))
-        ends = table.c.last_position >= values["first_position"]
-        statement = sa.select(sa.literal(1)).select_from(table).where(*own, *other, ends)
-        return values["replaced_at"] is None and self._connection.execute(statement).first() is not None
+        others = (
+            f"SELECT 1 FROM {table.name} WHERE {_IN_EPOCH} AND id != :id AND replaced_at IS NULL "
+            "AND last_position >= :first_position LIMIT 1"
+        )
+        return self._connection.row(others, values) is not None
 
-    def _insert(self, table: sa.Table, values: dict[str, Any]) -> None:
-        key = [column == values[column.name] for column in table.primary_key.columns]
-        if self._connection.execute(sa.select(sa.literal(1)).select_from(table).where(*key)).first() is not None:
+    def _insert(self, table: Table, values: dict[str, Any]) -> None:
+        key = _key_of(table)
+        if self._connection.row(f"SELECT 1 FROM {table.name} WHERE {key}", values) is not None:
             if table is not chat_epochs:
-                # The same row, which an earlier step of this import has put aside.
-                self._connection.execute(table.update().where(*key).values(replaced_at=values["replaced_at"]))
+                # The same row, which an earlier step of this import has marked as replaced.
+                self._connection.execute(f"UPDATE {table.name} SET replaced_at = :replaced_at WHERE {key}", values)
             return
-        numbered = {chat_summaries: "generation", chat_flushes: "number"}.get(table)
+        numbered = {chat_summaries.name: "generation", chat_flushes.name: "number"}.get(table.name)
         if numbered is not None:
-            place = [table.c[name] == values[name] for name in ("scope", "session_id", "epoch")]
-            taken = sa.select(table.c[numbered]).where(*place)
-            if values[numbered] in set(self._connection.execute(taken).scalars()):
-                last = self._connection.execute(sa.select(sa.func.max(table.c[numbered])).where(*place)).scalar()
-                values = {**values, numbered: (last or 0) + 1}
-        self._connection.execute(table.insert(), [values])
+            taken = self._connection.column(f"SELECT {numbered} FROM {table.name} WHERE {_IN_EPOCH}", values)
+            if values[numbered] in taken:
+                values = {**values, numbered: max(taken) + 1}
+        self._connection.execute(table.insert, values)
 
     def _candidate(self, values: dict[str, Any]) -> None:
         """A candidate that was settled anywhere is settled."""
-        one = flush_candidates.c.id == values["id"]
-        state = self._connection.execute(sa.select(flush_candidates.c.state).where(one)).scalar()
+        state = self._connection.scalar("SELECT state FROM flush_candidates WHERE id = :id", values)
         if state is None:
-            self._connection.execute(flush_candidates.insert(), [values])
+            self._connection.execute(flush_candidates.insert, values)
         elif state == "new" and values["state"] != "new":
-            settled = {name: values[name] for name in ("state", "state_at", "taken_by")}
-            self._connection.execute(flush_candidates.update().where(one).values(**settled))
+            settled = flush_candidates.update_of(("state", "state_at", "taken_by"))
+            self._connection.execute(f"{settled} WHERE id = :id", values)
 
 
-def _same(table: sa.Table, row: sa.Row[Any], values: Mapping[str, Any]) -> bool:
-    """Whether the store already has this row, or knows better what became of it."""
-    here = dict(row._mapping)
+def _key_of(table: Table) -> str:
+    """The condition on the primary key."""
+    return " AND ".join(f"{name} = :{name}" for name in table.primary_key)
+
+
+def _same(table: Table, here: Mapping[str, Any], values: Mapping[str, Any]) -> bool:
+    """Whether the store already has this row, or a later state of it."""
     if table is flush_candidates:
         return values["state"] in {"new", here["state"]}
     if table is chat_epochs:
@@ -146,17 +145,17 @@ def _same(table: sa.Table, row: sa.Row[Any], values: Mapping[str, Any]) -> bool:
     return True
 
 
-def _checked(kind: str, table: sa.Table, data: Mapping[str, Any]) -> dict[str, Any]:
+def _checked(kind: str, table: Table, data: Mapping[str, Any]) -> dict[str, Any]:
     given = dict(data)
     if kind == "candidate":
         given["kind"] = given.pop("what")
-    unknown = sorted(set(given) - set(table.c.keys()))
-    missing = sorted(set(table.c.keys()) - set(given))
+    unknown = sorted(set(given) - set(table.names))
+    missing = sorted(set(table.names) - set(given))
     if unknown or missing:
         raise InvalidInputError(
             f"unknown fields: {', '.join(unknown)}" if unknown else f"a {kind} without {', '.join(missing)}"
         )
-    values = {column.name: _value(column, given[column.name]) for column in table.c}
+    values = {column.name: _value(column, given[column.name]) for column in table.columns}
     check_scope(values["scope"])
     if kind == "candidate":
         if values["state"] not in CANDIDATE_STATES:
@@ -165,15 +164,15 @@ def _checked(kind: str, table: sa.Table, data: Mapping[str, Any]) -> dict[str, A
     return values
 
 
-def _value(column: sa.Column[Any], value: Any) -> Any:
+def _value(column: Column, value: Any) -> Any:
     if value is None:
         if not column.nullable:
             raise InvalidInputError(f"{column.name} is missing")
         return None
-    if isinstance(column.type, UtcTime):
+    if column.type is TIME:
         return clock.from_text(value)
-    if isinstance(column.type, sa.Integer):
+    if column.type is INTEGER:
         return check_whole(value, column.name, 0, _ENDLESS)
-    if isinstance(column.type, sa.Double):
+    if column.type is REAL:
         return check_importance(value)
     return _ANY_LENGTH.check_content(value, column.name)

@@ -1,112 +1,133 @@
-"""From rows to entries. SQLAlchemy is not needed for it, and so a command that only asks does not load it."""
+"""An entry and its row: one list of columns, from which everything that knows the columns follows.
+
+The definition of `memory_records`, reading and writing rows, the versioned fields, export, import and copy are derived
+from `COLUMNS`. To add a column: one line here, the field of `MemoryEntry`, and one line in `migrations.MIGRATIONS`.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
+from operator import attrgetter
 from typing import Any
 
+from jiyi.backends.records.tables import BOOLEAN, INTEGER, REAL, TEXT, TIME, Column
 from jiyi.model import clock
 from jiyi.model.category import MemoryCategory
 from jiyi.model.entry import MemoryEntry, Source
+from jiyi.model.metadata import metadata_of, metadata_text
+from jiyi.model.namespace import namespace_of, namespace_text
 
-ENTRY_FIELDS = (
-    "id",
-    "scope",
-    "key",
-    "content",
-    "reasoning",
-    "category",
-    "memory_type",
-    "domain",
-    "importance_score",
-    "strength",
-    "tags",
-    "conversation_id",
-    "position",
-    "source",
-    "occurred_at",
-    "created_at",
-    "updated_at",
-    "last_accessed_at",
-    "access_count",
-    "is_active",
-    "pinned",
-    "superseded_by",
-    "summarized_by",
-    "more_domains",
-    "version",
-)
-"""The columns of `memory_records` that an entry is made of."""
-_COUNT = len(ENTRY_FIELDS)
+_encoder = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
 
-def entry_of(row: Sequence[Any]) -> MemoryEntry:
-    """A row that begins with `ENTRY_FIELDS` as an entry; its values may be as the driver gives them."""
-    # By place and not by name: every recall does this for each hit.
-    (
-        identity,
-        scope,
-        key,
-        content,
-        reasoning,
-        category,
-        memory_type,
-        domain,
-        importance_score,
-        strength,
-        tags,
-        conversation_id,
-        position,
-        source,
-        occurred_at,
-        created_at,
-        updated_at,
-        last_accessed_at,
-        access_count,
-        is_active,
-        pinned,
-        superseded_by,
-        summarized_by,
-        more_domains,
-        version,
-    ) = row[:_COUNT]
-    return MemoryEntry(
-        id=identity,
-        scope=scope,
-        key=key,
-        content=content,
-        reasoning=reasoning,
-        category=MemoryCategory(category),
-        memory_type=memory_type,
-        domain=domain,
-        importance_score=importance_score,
-        strength=strength,
-        tags=_tags(tags),
-        conversation_id=conversation_id,
-        position=position,
-        source=_source(source),
-        occurred_at=None if occurred_at is None else clock.of_driver(occurred_at),
-        created_at=clock.of_driver(created_at),
-        updated_at=clock.of_driver(updated_at),
-        last_accessed_at=clock.of_driver(last_accessed_at),
-        access_count=access_count,
-        is_active=bool(is_active),
-        pinned=bool(pinned),
-        superseded_by=superseded_by,
-        summarized_by=summarized_by,
-        more_domains=tuple(more_domains.strip("|").split("|")) if more_domains else (),
-        version=version,
-    )
+def to_json(value: Any) -> str:
+    """Compact JSON that keeps Chinese readable."""
+    return _encoder.encode(value)
 
 
-# Most entries have one of a few: reading each of them again would be a large part of reading the entry.
+# Most entries have one of a few: decoding each of them again would be a large part of reading a row.
 @lru_cache(maxsize=1_000)
-def _tags(text: str) -> tuple[str, ...]:
+def _tags_of(text: str) -> tuple[str, ...]:
     return tuple(json.loads(text))
 
 
 @lru_cache(maxsize=1_000)
-def _source(text: str) -> Source:
+def _source_of(text: str) -> Source:
     return Source.from_dict(json.loads(text))
+
+
+@lru_cache(maxsize=1_000)
+def _source_text(source: Source) -> str:
+    return to_json(source.to_dict())
+
+
+def _tags_text(tags: Sequence[str]) -> str:
+    return to_json(tags) if tags else "[]"
+
+
+def _domains_text(domains: Sequence[str]) -> str:
+    """`|a|b|`: a domain is a word without bars, so the text contains `|a|` exactly when `a` is one of them."""
+    return f"|{'|'.join(domains)}|" if domains else ""
+
+
+def _domains_of(text: str) -> tuple[str, ...]:
+    return tuple(text.strip("|").split("|")) if text else ()
+
+
+# The field of `MemoryEntry` with the same name.
+COLUMNS = (
+    Column("id", TEXT),
+    Column("scope", TEXT),
+    Column("key", TEXT, nullable=True),
+    Column("content", TEXT, versioned=True),
+    Column("reasoning", TEXT, versioned=True),
+    Column("category", TEXT, to_db=str, from_db=MemoryCategory, versioned=True),
+    Column("memory_type", TEXT, versioned=True),
+    Column("domain", TEXT, nullable=True, versioned=True),
+    Column("importance_score", REAL, versioned=True),
+    Column("strength", INTEGER, versioned=True),
+    Column("tags", TEXT, to_db=_tags_text, from_db=_tags_of, versioned=True),
+    Column("conversation_id", TEXT, nullable=True, versioned=True),
+    Column("position", INTEGER, nullable=True, versioned=True),
+    Column("source", TEXT, to_db=_source_text, from_db=_source_of, versioned=True),
+    Column("metadata", TEXT, default="'{}'", to_db=metadata_text, from_db=metadata_of, versioned=True),
+    Column("namespace", TEXT, default="''", to_db=namespace_text, from_db=namespace_of, versioned=True),
+    Column("occurred_at", TIME, nullable=True, versioned=True),
+    Column("expires_at", TIME, nullable=True, versioned=True),
+    Column("event_time", TIME, derived=True),
+    Column("created_at", TIME),
+    Column("updated_at", TIME),
+    Column("last_accessed_at", TIME),
+    Column("access_count", INTEGER),
+    Column("is_active", BOOLEAN, versioned=True),
+    Column("pinned", BOOLEAN, versioned=True),
+    Column("superseded_by", TEXT, nullable=True, versioned=True),
+    Column("summarized_by", TEXT, nullable=True, versioned=True),
+    Column("more_domains", TEXT, default="''", to_db=_domains_text, from_db=_domains_of, versioned=True),
+    Column("version", INTEGER),
+)
+"""The columns of `memory_records`, in the order of a new table."""
+
+ENTRY_FIELDS = tuple(column.name for column in COLUMNS if not column.derived)
+"""The columns that an entry is read from, in the order in which `entry_of` expects them."""
+VERSIONED_FIELDS = tuple(column.name for column in COLUMNS if column.versioned)
+SELECT_ENTRY = f"SELECT {', '.join(ENTRY_FIELDS)} FROM memory_records"
+"""To be followed by conditions; its rows are those of `entry_of`."""
+BY_IDS = f"{SELECT_ENTRY} WHERE id IN :ids"
+BY_KEY = f"{SELECT_ENTRY} WHERE scope = :scope AND key = :key"
+
+_BY_TYPE: dict[Any, Callable[[Any], Any]] = {TIME: clock.of_driver, BOOLEAN: bool}
+_COUNT = len(ENTRY_FIELDS)
+_NAMES = tuple(column.name for column in COLUMNS)
+_fields_of = attrgetter(*_NAMES)
+_READ = tuple(
+    (place, convert)
+    for place, column in enumerate(each for each in COLUMNS if not each.derived)
+    if (convert := column.from_db or _BY_TYPE.get(column.type)) is not None
+)
+_WRITTEN = tuple((column.name, column.to_db) for column in COLUMNS if column.to_db is not None)
+
+
+def entry_of(row: Sequence[Any]) -> MemoryEntry:
+    """A row that begins with `ENTRY_FIELDS` as an entry; its values are as the driver gives them."""
+    values = list(row[:_COUNT])
+    for place, convert in _READ:
+        value = values[place]
+        if value is not None:
+            values[place] = convert(value)
+    return MemoryEntry(**dict(zip(ENTRY_FIELDS, values, strict=True)))
+
+
+def entry_values(entry: MemoryEntry) -> dict[str, Any]:
+    """An entry as the values of its row, by the names of the columns."""
+    values = dict(zip(_NAMES, _fields_of(entry), strict=True))
+    for name, convert in _WRITTEN:
+        values[name] = convert(values[name])
+    return values
+
+
+def changed_fields(before: MemoryEntry, after: MemoryEntry) -> list[str]:
+    """Names of the versioned fields in which two versions differ."""
+    return [name for name in VERSIONED_FIELDS if getattr(before, name) != getattr(after, name)]

@@ -1,11 +1,11 @@
 """Copying a whole store into another database, page by page.
 
-Every page is one transaction of the target, together with the last key that was copied: a copy that broke off goes on
-from there. Until the last comparison has shown that both stores are equal, the target is marked, and nobody opens it.
-The source is read in one snapshot. What an earlier run had copied of an older state is found by the comparison, and
-that table is copied again.
+Every page is one transaction of the target, together with the last key that was copied: an interrupted copy is resumed
+from there. Until the final comparison has shown that both stores are equal, the target is marked and cannot be opened.
+The source is read in one snapshot. A run that resumes compares first what was copied before, and copies those tables
+again whose rows have changed since.
 
-The target is a store of its own, with an identity of its own: both can live on, and no index of the one is ever taken
+The target is a store with an identity of its own: both can be used afterwards, and an index of the one is never taken
 for an index of the other. Everything else is the same, the numbers of the change log included.
 """
 
@@ -20,10 +20,10 @@ from datetime import datetime
 from itertools import zip_longest
 from typing import Any, Final, Protocol
 
-import sqlalchemy as sa
-
-from jiyi.backends.records import schema
-from jiyi.backends.records.schema import store_meta
+from jiyi.backends.records.meta import get_meta, set_meta
+from jiyi.backends.records.schema import CONTENTS, store_meta
+from jiyi.backends.records.sql import Connection
+from jiyi.backends.records.tables import BOOLEAN, REAL, TEXT, TIME, Column, Table
 from jiyi.errors import InvalidInputError, StorageError, StoreBusyError, StoreIncompleteError
 from jiyi.model import clock
 from jiyi.model.identity import new_id
@@ -33,22 +33,21 @@ from jiyi.ports import Progress
 _ROW: Final = "migration"
 """The row of `store_meta` in the target that says how far a migration has come."""
 _STORE_ID: Final = "store_id"
-_OWN = (_ROW, _STORE_ID)
-"""What the bookkeeping of a store says about itself alone."""
+_OWN: Final = (_ROW, _STORE_ID)
+"""What `store_meta` says about one store alone, and is not copied."""
+_META = "SELECT name, value FROM store_meta WHERE name NOT IN :own ORDER BY name"
 # A row can hold 64 KiB of text twice: this many fit into memory anywhere.
 _PAGE: Final = 500
-_TABLES = [t for t in schema.metadata.sorted_tables if t not in (schema.store_meta, schema.schema_migrations)]
-"""In an order in which nothing refers to what is not there yet."""
 
 
 class Database(Protocol):
     """What copying needs of an engine."""
 
-    def read(self) -> AbstractContextManager[sa.Connection]:
+    def read(self) -> AbstractContextManager[Connection]:
         """One consistent snapshot."""
         ...
 
-    def write(self) -> AbstractContextManager[sa.Connection]:
+    def write(self) -> AbstractContextManager[Connection]:
         """One durable transaction."""
         ...
 
@@ -70,9 +69,9 @@ class _State:
         )
 
 
-def refuse_unfinished(bookkeeping: Mapping[str, str]) -> None:
+def refuse_unfinished(meta: Mapping[str, str]) -> None:
     """Refuse a store into which a migration was begun and not completed."""
-    state = _state(bookkeeping.get(_ROW))
+    state = _state(meta.get(_ROW))
     if state is not None and state.finished_at is None:
         raise StoreIncompleteError(
             "a migration into this store has not been completed; run 'jiyi migrate SOURCE TARGET' again with the same "
@@ -89,30 +88,25 @@ def copy_store(
     completed, and the next run takes them in.
     """
     with source.read() as snapshot:
-        refuse_unfinished({row.name: row.value for row in snapshot.execute(sa.select(store_meta))})
+        refuse_unfinished(dict(snapshot.rows(store_meta.select)))
         state, resumed = _begin(snapshot, target, names)
-        totals = {table.name: _count(snapshot, table) for table in _TABLES}
+        totals = {table.name: _count(snapshot, table) for table in CONTENTS}
         total = sum(totals.values())
         told = _Told(progress, total)
-        for table in _TABLES:
+        # Before anything is added: no row may refer to one that an earlier run has not copied.
+        outdated = _outdated(snapshot, target, state)
+        again = _clear(target, outdated, state) if outdated else ()
+        for table in CONTENTS:
             _copy_table(snapshot, target, table, state, told)
         digests, differing = _compare(snapshot, target, progress, total)
-        again: tuple[str, ...] = ()
         if differing:
-            if not resumed:
-                raise StorageError(
-                    f"{names[1]} does not hold what was copied into it ({', '.join(differing)} differ): something else "
-                    "writes there; stop it, empty the target and run the migration again"
-                )
-            again = _clear(target, differing, state)
-            for table in _TABLES:
-                _copy_table(snapshot, target, table, state, told)
-            digests, differing = _compare(snapshot, target, progress, total)
-            if differing:
-                raise StorageError(f"{names[1]} differs from {names[0]} in {', '.join(differing)} after the copy")
+            raise StorageError(
+                f"{names[1]} does not hold what was copied into it ({', '.join(differing)} differ): something else "
+                "writes there; stop it, empty the target and run the migration again"
+            )
         activity = _activity(snapshot)
         meta = _meta(snapshot)
-        numbers = {table.name: _last_number(snapshot, table) for table in _TABLES if _numbered(table) is not None}
+        numbers = {table.name: _last_number(snapshot, table) for table in CONTENTS if table.numbered}
     with source.read() as later:
         if _activity(later) != activity or _meta(later) != meta:
             raise StoreBusyError(
@@ -123,7 +117,7 @@ def copy_store(
     return MigrationReport(names[0], names[1], totals, digests, resumed, again)
 
 
-def _begin(snapshot: sa.Connection, target: Database, names: tuple[str, str]) -> tuple[_State, bool]:
+def _begin(snapshot: Connection, target: Database, names: tuple[str, str]) -> tuple[_State, bool]:
     """Mark the target as begun, or take over what an earlier run has begun."""
     source_id = _identity(snapshot)
     with target.write() as connection:
@@ -138,7 +132,7 @@ def _begin(snapshot: sa.Connection, target: Database, names: tuple[str, str]) ->
             state = _State(source_id, new_id(), found.done)
             _write_state(connection, state)
             return state, bool(state.done)
-        held = [table.name for table in _TABLES if _any(connection, table)]
+        held = [table.name for table in CONTENTS if _any(connection, table)]
         held += [name for name in _meta(connection) if name not in held]
         if held:
             since = f" (copied there at {found.finished_at})" if found and found.source == source_id else ""
@@ -151,56 +145,85 @@ def _begin(snapshot: sa.Connection, target: Database, names: tuple[str, str]) ->
     return state, False
 
 
-def _copy_table(snapshot: sa.Connection, target: Database, table: sa.Table, state: _State, told: _Told) -> None:
-    key = list(table.primary_key.columns)
+def _copy_table(snapshot: Connection, target: Database, table: Table, state: _State, told: _Told) -> None:
+    insert = table.insert_of(table.names)
     for page in _pages(snapshot, table, state.done.get(table.name)):
-        last = [page[-1][column.name] for column in key]
+        last = [page[-1][name] for name in table.primary_key]
         with target.write() as connection:
             _still_ours(connection, state)
-            connection.execute(table.insert(), page)
+            connection.executemany(insert, page)
             _write_state(connection, _State(state.source, state.run, {**state.done, table.name: last}))
         # Only now: what was not committed is copied again.
         state.done[table.name] = last
         told.advance(len(page))
 
 
-def _pages(
-    connection: sa.Connection, table: sa.Table, after: Sequence[Any] | None = None
-) -> Iterator[list[dict[str, Any]]]:
+def _pages(connection: Connection, table: Table, after: Sequence[Any] | None = None) -> Iterator[list[dict[str, Any]]]:
     """The rows of a table in the order of its key."""
-    key = list(table.primary_key.columns)
+    key = ", ".join(table.primary_key)
+    marks = ", ".join(f":{name}" for name in table.primary_key)
+    # One column by itself: every engine finds the place by the index.
+    follows = f" WHERE {key} > {marks}" if len(table.primary_key) == 1 else f" WHERE ({key}) > ({marks})"
     while True:
-        statement = sa.select(table).order_by(*key).limit(_PAGE)
-        if after is not None:
-            # One column by itself: every engine finds the place by the index.
-            statement = statement.where(key[0] > after[0] if len(key) == 1 else sa.tuple_(*key) > sa.tuple_(*after))
-        page = [dict(row) for row in connection.execute(statement).mappings()]
+        params = {} if after is None else dict(zip(table.primary_key, after, strict=True))
+        sql = f"{table.select}{'' if after is None else follows} ORDER BY {key} LIMIT :limit"
+        page = [table.values(row) for row in connection.rows(sql, {**params, "limit": _PAGE})]
         if page:
             yield page
         if len(page) < _PAGE:
             return
-        after = [page[-1][column.name] for column in key]
+        after = [page[-1][name] for name in table.primary_key]
+
+
+def _outdated(snapshot: Connection, target: Database, state: _State) -> list[str]:
+    """The tables of which an earlier run has copied rows that are no longer those of the source."""
+    found = []
+    with target.read() as copy:
+        for table in CONTENTS:
+            last = state.done.get(table.name)
+            if last is not None:
+                here, there = _digests(_up_to(_pages(snapshot, table), table, last), _pages(copy, table))
+                if here != there:
+                    found.append(table.name)
+    return found
+
+
+def _up_to(pages: Iterator[list[dict[str, Any]]], table: Table, last: list[Any]) -> Iterator[list[dict[str, Any]]]:
+    """The rows up to this key. Keys have the same order in Python as in every engine."""
+    for page in pages:
+        rows = [row for row in page if [row[name] for name in table.primary_key] <= last]
+        yield rows
+        if len(rows) < len(page):
+            return
 
 
 def _compare(
-    snapshot: sa.Connection, target: Database, progress: Progress | None, total: int
+    snapshot: Connection, target: Database, progress: Progress | None, total: int
 ) -> tuple[dict[str, str], tuple[str, ...]]:
     """The digests of all tables of the source, and the names of those that differ in the target."""
     digests: dict[str, str] = {}
     differing = []
     told = _Told(progress, total)
     with target.read() as copy:
-        for table in _TABLES:
-            sides = _Digest(), _Digest()
-            # In turns: a server ends a session that stands idle in a transaction for too long.
-            for pages in zip_longest(_pages(snapshot, table), _pages(copy, table)):
-                for side, page in zip(sides, pages, strict=True):
-                    side.add(page or ())
-                told.advance(len(pages[0] or ()))
-            digests[table.name] = sides[0].text
-            if sides[1].text != sides[0].text:
+        for table in CONTENTS:
+            digests[table.name], other = _digests(_pages(snapshot, table), _pages(copy, table), told)
+            if other != digests[table.name]:
                 differing.append(table.name)
     return digests, tuple(differing)
+
+
+def _digests(
+    here: Iterator[list[dict[str, Any]]], there: Iterator[list[dict[str, Any]]], told: _Told | None = None
+) -> tuple[str, str]:
+    """The digests of the rows of both sides."""
+    sides = _Digest(), _Digest()
+    # Alternately: a server ends a session that is idle in a transaction for too long.
+    for pages in zip_longest(here, there):
+        for side, page in zip(sides, pages, strict=True):
+            side.add(page or ())
+        if told is not None:
+            told.advance(len(pages[0] or ()))
+    return sides[0].text, sides[1].text
 
 
 class _Digest:
@@ -224,26 +247,26 @@ class _Digest:
 def _clear(target: Database, differing: Sequence[str], state: _State) -> tuple[str, ...]:
     """Empty tables, with those that refer to them; returns their names."""
     wanted = set(differing)
-    for table in _TABLES:
-        if {key.column.table.name for key in table.foreign_keys} & wanted:
+    for table in CONTENTS:
+        if {key.table for key in table.foreign_keys} & wanted:
             wanted.add(table.name)
     with target.write() as connection:
         _still_ours(connection, state)
-        for table in reversed(_TABLES):
+        for table in reversed(CONTENTS):
             if table.name in wanted:
-                connection.execute(table.delete())
+                connection.execute(f"DELETE FROM {table.name}")
                 state.done.pop(table.name, None)
         _write_state(connection, state)
-    return tuple(table.name for table in _TABLES if table.name in wanted)
+    return tuple(table.name for table in CONTENTS if table.name in wanted)
 
 
 def _complete(target: Database, state: _State, meta: Mapping[str, str], numbers: Mapping[str, int]) -> None:
     with target.write() as connection:
         _still_ours(connection, state)
-        connection.execute(store_meta.delete().where(store_meta.c.name.not_in(_OWN)))
-        if meta:
-            connection.execute(store_meta.insert(), [{"name": name, "value": value} for name, value in meta.items()])
-        for table in _TABLES:
+        connection.execute("DELETE FROM store_meta WHERE name NOT IN :own", {"own": _OWN})
+        for name, value in meta.items():
+            set_meta(connection, name, value)
+        for table in CONTENTS:
             if table.name in numbers:
                 _set_last_number(connection, table, numbers[table.name])
         _write_state(connection, _State(state.source, state.run, finished_at=clock.to_text(clock.utc_now())))
@@ -264,111 +287,95 @@ class _Told:
             self._progress(self._done, self._total)
 
 
-# --- the row of the bookkeeping -------------------------------------------------------------------------------------
+# --- the state of a migration ----------------------------------------------------------------------------------------
 
 
-def _read_state(connection: sa.Connection) -> _State | None:
-    return _state(connection.execute(sa.select(store_meta.c.value).where(store_meta.c.name == _ROW)).scalar())
+def _read_state(connection: Connection) -> _State | None:
+    return _state(get_meta(connection, _ROW))
 
 
 def _state(value: str | None) -> _State | None:
     return None if value is None else _State(**json.loads(value))
 
 
-def _write_state(connection: sa.Connection, state: _State) -> None:
-    named = store_meta.c.name == _ROW
-    if not connection.execute(store_meta.update().where(named).values(value=state.to_json())).rowcount:
-        connection.execute(store_meta.insert().values(name=_ROW, value=state.to_json()))
+def _write_state(connection: Connection, state: _State) -> None:
+    set_meta(connection, _ROW, state.to_json())
 
 
-def _still_ours(connection: sa.Connection, state: _State) -> None:
+def _still_ours(connection: Connection, state: _State) -> None:
     """Of two processes that copy into one target, the one that came last goes on."""
     found = _read_state(connection)
     if found is None or found.run != state.run:
         raise StoreBusyError("another process has taken over the migration into this target; let it finish")
 
 
-def _identity(connection: sa.Connection) -> str:
-    return str(connection.execute(sa.select(store_meta.c.value).where(store_meta.c.name == _STORE_ID)).scalar_one())
+def _identity(connection: Connection) -> str:
+    return str(get_meta(connection, _STORE_ID))
 
 
-def _meta(connection: sa.Connection) -> dict[str, str]:
-    """The bookkeeping that moves with the memories: the user dictionary, the generation of the tags."""
-    statement = sa.select(store_meta.c.name, store_meta.c.value).where(store_meta.c.name.not_in(_OWN))
-    return {row.name: row.value for row in connection.execute(statement.order_by(store_meta.c.name))}
+def _meta(connection: Connection) -> dict[str, str]:
+    """What is copied of `store_meta`: the user dictionary, the generation of the tags."""
+    return dict(connection.rows(_META, {"own": _OWN}))
 
 
 # --- looking at tables ------------------------------------------------------------------------------------------------
 
 
-def _any(connection: sa.Connection, table: sa.Table) -> bool:
-    return connection.execute(sa.select(sa.literal(1)).select_from(table).limit(1)).first() is not None
+def _any(connection: Connection, table: Table) -> bool:
+    return connection.row(f"SELECT 1 FROM {table.name} LIMIT 1") is not None
 
 
-def _count(connection: sa.Connection, table: sa.Table) -> int:
-    return int(connection.execute(sa.select(sa.func.count()).select_from(table)).scalar_one())
+def _count(connection: Connection, table: Table) -> int:
+    return int(connection.scalar(f"SELECT count(*) FROM {table.name}"))
 
 
-def _activity(connection: sa.Connection) -> list[tuple[str, ...]]:
-    """Sums over every column of every table: whatever is written changes one of them."""
+def _activity(connection: Connection) -> list[tuple[str, ...]]:
+    """Sums over every column of every table: every write changes one of them."""
+    exact = connection.dialect == "postgresql"
     found = []
-    for table in _TABLES:
-        parts: list[sa.ColumnElement[Any]] = [sa.func.count()]
-        for column in table.c:
-            if isinstance(column.type, schema.UtcTime | sa.Double):
-                # Sums of fractions depend on the order in which an engine goes through a table.
-                parts += [sa.func.count(column), sa.func.max(column)]
-            elif isinstance(column.type, sa.Text):
-                parts.append(sa.func.sum(sa.func.length(column)))
-            elif isinstance(column.type, sa.Boolean):
-                parts.append(sa.func.sum(sa.cast(column, sa.Integer)))
-            else:
-                # Times of files in nanoseconds add up to more than 64 bits; PostgreSQL adds up numbers of any length.
-                exact = connection.dialect.name == "postgresql"
-                parts.append(sa.func.sum(column if exact else sa.cast(column, sa.Double)))
-        row = connection.execute(sa.select(*parts).select_from(table)).one()
-        found.append(tuple(str(value) for value in row))
+    for table in CONTENTS:
+        sums = ", ".join(_sum(column, exact=exact) for column in table.columns)
+        found.append(tuple(str(value) for value in connection.rows(f"SELECT count(*), {sums} FROM {table.name}")[0]))
     return found
 
 
-def _numbered(table: sa.Table) -> sa.Column[Any] | None:
-    """The column that the engine counts up by itself."""
-    column = table.autoincrement_column
-    return column if column is not None and table.dialect_options["sqlite"]["autoincrement"] else None
+def _sum(column: Column, *, exact: bool) -> str:
+    name = column.name
+    if column.type in {TIME, REAL}:
+        # Sums of fractions depend on the order in which an engine goes through a table.
+        return f"count({name}), max({name})"
+    if column.type is TEXT:
+        return f"sum(length({name}))"
+    if column.type is BOOLEAN:
+        return f"sum(CAST({name} AS INTEGER))"
+    # Times of files in nanoseconds add up to more than 64 bits; PostgreSQL adds up numbers of any length.
+    return f"sum({name})" if exact else f"sum(CAST({name} AS REAL))"
 
 
-def _last_number(connection: sa.Connection, table: sa.Table) -> int:
-    """The greatest number that was ever given out: it is not given out again, even if its row is gone."""
-    column = _numbered(table)
-    assert column is not None  # noqa: S101 - only numbered tables are asked
-    last = int(connection.execute(sa.select(sa.func.max(column))).scalar() or 0)
-    if connection.dialect.name == "sqlite":
-        statement = sa.text("SELECT seq FROM sqlite_sequence WHERE name = :name")
-        return max(last, int(connection.execute(statement, {"name": table.name}).scalar() or 0))
-    sequence = _sequence(connection, table, column)
-    row = connection.exec_driver_sql(f"SELECT last_value, is_called FROM {sequence}").one()
-    return max(last, int(row[0]) if row[1] else 0)
+def _last_number(connection: Connection, table: Table) -> int:
+    """The greatest number that was ever given out: it is not given out again, even if its row was deleted."""
+    last = int(connection.scalar(f"SELECT max({table.primary_key[0]}) FROM {table.name}") or 0)
+    if connection.dialect == "sqlite":
+        given = connection.scalar("SELECT seq FROM sqlite_sequence WHERE name = :name", {"name": table.name})
+        return max(last, int(given or 0))
+    given, is_called = connection.rows(f"SELECT last_value, is_called FROM {_sequence(connection, table)}")[0]
+    return max(last, int(given) if is_called else 0)
 
 
-def _set_last_number(connection: sa.Connection, table: sa.Table, number: int) -> None:
+def _set_last_number(connection: Connection, table: Table, number: int) -> None:
     if number == 0:
         return
-    if connection.dialect.name == "sqlite":
-        named = {"name": table.name, "number": number}
-        if not connection.execute(
-            sa.text("UPDATE sqlite_sequence SET seq = max(seq, :number) WHERE name = :name"), named
-        ).rowcount:
-            connection.execute(sa.text("INSERT INTO sqlite_sequence (name, seq) VALUES (:name, :number)"), named)
-        return
-    column = _numbered(table)
-    assert column is not None  # noqa: S101
-    sequence = _sequence(connection, table, column)
-    connection.execute(
-        sa.text("SELECT setval(CAST(:sequence AS regclass), :number, true)"), {"sequence": sequence, "number": number}
-    )
+    named = {"name": table.name, "number": number}
+    if connection.dialect == "postgresql":
+        named["name"] = _sequence(connection, table)
+        connection.execute("SELECT setval(CAST(:name AS regclass), :number, true)", named)
+    elif not connection.execute(
+        "UPDATE sqlite_sequence SET seq = max(seq, :number) WHERE name = :name", named
+    ).rowcount:
+        connection.execute("INSERT INTO sqlite_sequence (name, seq) VALUES (:name, :number)", named)
 
 
-def _sequence(connection: sa.Connection, table: sa.Table, column: sa.Column[Any]) -> str:
-    """The name of the sequence behind a column, quoted by the engine."""
-    statement = sa.text("SELECT pg_get_serial_sequence(:table, :column)")
-    return str(connection.execute(statement, {"table": table.name, "column": column.name}).scalar_one())
+def _sequence(connection: Connection, table: Table) -> str:
+    """The name of the sequence behind the primary key of a numbered table, quoted by the engine."""
+    named = {"name": table.name, "key": table.primary_key[0]}
+    return str(connection.scalar("SELECT pg_get_serial_sequence(:name, :key)", named))

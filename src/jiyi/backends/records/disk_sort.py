@@ -1,6 +1,6 @@
 """DiskSorter: rows in order without holding them in memory.
 
-A temporary database of SQLite: a file without a name, which is gone when it is closed and when the process dies.
+A temporary database of SQLite: an unlinked file, which is deleted when it is closed and when the process dies.
 """
 
 from __future__ import annotations

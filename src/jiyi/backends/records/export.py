@@ -5,27 +5,27 @@ from __future__ import annotations
 import functools
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, Final
 
-import sqlalchemy as sa
-
-from jiyi.backends.records import chat_export as chat_transfer
-from jiyi.backends.records.merge import CHANGE_FIELDS, MESSAGE_FIELDS, Merge
-from jiyi.backends.records.rows import ENTRY_COLUMNS, entry_of
-from jiyi.backends.records.schema import conversation_history, jobs, memory_changes, memory_records, runtime_memories
-from jiyi.backends.records.user_words import user_words
+from jiyi.backends.records import chat_export
+from jiyi.backends.records.codec import SELECT_ENTRY, entry_of
+from jiyi.backends.records.import_checks import CHANGE_FIELDS, MESSAGE_FIELDS
+from jiyi.backends.records.merge import Merge
+from jiyi.backends.records.meta import user_words
+from jiyi.backends.records.schema import conversation_history, jobs, memory_changes, runtime_memories
+from jiyi.backends.records.sql import Connection, Row
 from jiyi.errors import ImportFormatError
 from jiyi.model import clock
 from jiyi.model.note import NOTE_SCOPES
 from jiyi.ports import ImportCounts
 
-FORMAT = 1
+FORMAT: Final = 1
 
 
-def export_rows(connection: sa.Connection, scope: str | None) -> Iterator[dict[str, Any]]:
-    """A header, the change log, entries and how they fared, conversations, unfinished work, the dictionary.
+def export_rows(connection: Connection, scope: str | None) -> Iterator[dict[str, Any]]:
+    """A header, the change log, entries and their usage, conversations, unfinished work, the dictionary.
 
-    Answers to requests are left out: nobody repeats a request to another store.
+    Answers to requests are left out: a request is not repeated to another store.
     """
     yield {
         "kind": "jiyi-export",
@@ -33,63 +33,87 @@ def export_rows(connection: sa.Connection, scope: str | None) -> Iterator[dict[s
         "exported_at": clock.to_text(clock.utc_now()),
         "scope": scope,
     }
-
-    def of_scope(table: sa.Table) -> list[sa.ColumnElement[bool]]:
-        # The pieces of notes are made anew from the files wherever those are.
-        return [~table.c.scope.startswith(NOTE_SCOPES)] if scope is None else [table.c.scope == scope]
-
-    changes = sa.select(memory_changes).where(*of_scope(memory_changes)).order_by(memory_changes.c.sequence)
-    for row in connection.execution_options(yield_per=500).execute(changes):
-        yield {
-            "kind": "change",
-            **{name: row._mapping[name] for name in CHANGE_FIELDS},
-            "changed_at": clock.to_text(row.changed_at),
-            "changed": json.loads(row.changed),
-            "before": json.loads(row.before) if row.before is not None else None,
-        }
-    entries = sa.select(*ENTRY_COLUMNS).where(*of_scope(memory_records)).order_by(memory_records.c.id)
-    for row in connection.execution_options(yield_per=500).execute(entries):
-        yield {"kind": "entry", **entry_of(row).to_dict()}
-    usage = sa.select(runtime_memories).where(*of_scope(runtime_memories)).order_by(runtime_memories.c.memory_id)
-    for row in connection.execution_options(yield_per=500).execute(usage):
-        yield {
-            "kind": "usage",
-            "memory_id": row.memory_id,
-            "scope": row.scope,
-            "useful": row.useful,
-            "missed": row.missed,
-            "decayed_at": clock.to_text(row.decayed_at) if row.decayed_at is not None else None,
-        }
-    messages = (
-        sa.select(conversation_history).where(*of_scope(conversation_history)).order_by(conversation_history.c.id)
-    )
-    for row in connection.execution_options(yield_per=500).execute(messages):
-        yield {
-            "kind": "message",
-            **{name: row._mapping[name] for name in MESSAGE_FIELDS},
-            "created_at": clock.to_text(row.created_at),
-            "replaced_at": clock.to_text(row.replaced_at) if row.replaced_at is not None else None,
-        }
-    yield from chat_transfer.export_rows(connection, scope)
-    unfinished = sa.select(jobs).where(*of_scope(jobs), jobs.c.state != "done").order_by(jobs.c.sequence)
-    for row in connection.execution_options(yield_per=500).execute(unfinished):
-        yield {
-            "kind": "job",
-            "id": row.id,
-            "work": row.kind,
-            "scope": row.scope,
-            "payload": json.loads(row.payload),
-            "dead": row.state == "dead",
-            "reason": row.reason,
-            "created_at": clock.to_text(row.created_at),
-        }
+    for select, more, exported in (
+        (memory_changes.select, "ORDER BY sequence", _change),
+        (SELECT_ENTRY, "ORDER BY id", _entry),
+        (runtime_memories.select, "ORDER BY memory_id", _usage),
+        (conversation_history.select, "ORDER BY id", _message),
+    ):
+        yield from _exported(connection, f"{select} WHERE {_of_scope(scope)} {more}", scope, exported)
+    yield from chat_export.export_rows(connection, scope)
+    unfinished = f"{jobs.select} WHERE {_of_scope(scope)} AND state != 'done' ORDER BY sequence"
+    yield from _exported(connection, unfinished, scope, _job)
     if scope is None:
         # The dictionary belongs to the store, not to a scope.
         yield from ({"kind": "word", "word": word} for word in user_words(connection))
 
 
-def import_rows(connection: sa.Connection, rows: Iterable[Mapping[str, Any]], actor: str) -> ImportCounts:
-    """Take rows in. What is there already is left alone; `merge` says who wins where two stores differ."""
+def _of_scope(scope: str | None) -> str:
+    # The pieces of notes are made anew from the files wherever those are.
+    return f"substr(scope, 1, {len(NOTE_SCOPES)}) != :scope" if scope is None else "scope = :scope"
+
+
+def _exported(
+    connection: Connection, sql: str, scope: str | None, exported: Callable[[Row], dict[str, Any]]
+) -> Iterator[dict[str, Any]]:
+    with connection.stream(sql, {"scope": NOTE_SCOPES if scope is None else scope}) as rows:
+        for row in rows:
+            yield exported(row)
+
+
+def _change(row: Row) -> dict[str, Any]:
+    values = memory_changes.values(row)
+    return {
+        "kind": "change",
+        **{name: values[name] for name in CHANGE_FIELDS},
+        "changed_at": clock.to_text(values["changed_at"]),
+        "changed": json.loads(values["changed"]),
+        "before": json.loads(values["before"]) if values["before"] is not None else None,
+    }
+
+
+def _entry(row: Row) -> dict[str, Any]:
+    return {"kind": "entry", **entry_of(row).to_dict()}
+
+
+def _usage(row: Row) -> dict[str, Any]:
+    values = runtime_memories.values(row)
+    return {
+        "kind": "usage",
+        "memory_id": values["memory_id"],
+        "scope": values["scope"],
+        "useful": values["useful"],
+        "missed": values["missed"],
+        "decayed_at": clock.to_text(values["decayed_at"]) if values["decayed_at"] is not None else None,
+    }
+
+
+def _message(row: Row) -> dict[str, Any]:
+    values = conversation_history.values(row)
+    return {
+        "kind": "message",
+        **{name: values[name] for name in MESSAGE_FIELDS},
+        "created_at": clock.to_text(values["created_at"]),
+        "replaced_at": clock.to_text(values["replaced_at"]) if values["replaced_at"] is not None else None,
+    }
+
+
+def _job(row: Row) -> dict[str, Any]:
+    values = jobs.values(row)
+    return {
+        "kind": "job",
+        "id": values["id"],
+        "work": values["kind"],
+        "scope": values["scope"],
+        "payload": json.loads(values["payload"]),
+        "dead": values["state"] == "dead",
+        "reason": values["reason"],
+        "created_at": clock.to_text(values["created_at"]),
+    }
+
+
+def import_rows(connection: Connection, rows: Iterable[Mapping[str, Any]], actor: str) -> ImportCounts:
+    """Take rows in. What is there already is left alone; `merge` says which side wins where two stores differ."""
     merge = Merge(connection, actor)
     take: dict[str, Callable[[dict[str, Any]], ImportCounts]] = {
         "change": merge.change,
@@ -98,7 +122,7 @@ def import_rows(connection: sa.Connection, rows: Iterable[Mapping[str, Any]], ac
         "message": merge.message,
         "job": merge.job,
         "word": merge.word,
-        **{kind: functools.partial(merge.chat.take, kind) for kind in chat_transfer.TABLES},
+        **{kind: functools.partial(merge.chat.take, kind) for kind in chat_export.TABLES},
     }
     counts = ImportCounts()
     for row in rows:

@@ -5,32 +5,54 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
-import sqlalchemy as sa
-
-from jiyi.backends.records.prepared import Prepared
-from jiyi.backends.records.rows import entry_values, to_json
-from jiyi.backends.records.schema import (
-    chat_epochs,
-    chat_flushes,
-    chat_summaries,
-    conversation_history,
-    flush_candidates,
-)
+from jiyi.backends.records.codec import entry_values, to_json
+from jiyi.backends.records.schema import conversation_history
+from jiyi.backends.records.sql import Connection, Row, chunks
 from jiyi.errors import HistoryUnreadableError
 from jiyi.model import clock
 from jiyi.model.category import MemoryCategory
 from jiyi.model.entry import MESSAGE_TYPE, MemoryEntry, Source
 from jiyi.model.identity import new_id
-from jiyi.model.message import Message, decode_message, encode_message
+from jiyi.model.message import Message, decode_message, encode_message, time_of_message
+from jiyi.model.storable import storable
 
-_columns = conversation_history.c
-_TRUST = {"user": "user", "assistant": "agent"}
+_TRUST: Final = {"user": "user", "assistant": "agent"}
 
-
-def _live(scope: str, session_id: str) -> tuple[sa.ColumnElement[bool], ...]:
-    return (_columns.scope == scope, _columns.session_id == session_id, _columns.replaced_at.is_(None))
+OF_SESSION: Final = "scope = :scope AND session_id = :session_id"
+"""The condition on rows of one session."""
+LIVE: Final = f"{OF_SESSION} AND replaced_at IS NULL"
+"""The condition on messages of one session that no later save has replaced."""
+_MESSAGES = "FROM conversation_history WHERE"
+_PRESENT = f"SELECT id, message_id, position, content, created_at {_MESSAGES} {LIVE} AND position >= :first"
+_LOAD = f"SELECT id, position, content {_MESSAGES} {LIVE} AND position >= :first ORDER BY position, id"
+_SESSIONS = (
+    f"SELECT session_id {_MESSAGES} scope = :scope AND replaced_at IS NULL GROUP BY session_id ORDER BY max(id) DESC"
+)
+_BY_ID = f"SELECT message_id, content, created_at {_MESSAGES} scope = :scope AND message_id IN :ids"
+_INSERT = conversation_history.insert_of(
+    ("scope", "session_id", "position", "message_id", "role", "content", "created_at")
+)
+_REPLACE = "UPDATE conversation_history SET replaced_at = :now WHERE id IN :ids"
+_EPOCH = f"SELECT epoch, first_position FROM chat_epochs WHERE {OF_SESSION} ORDER BY epoch DESC LIMIT 1"
+# The two rows that the position of a new message depends on, in one answer.
+_NEXT_POSITION = (
+    f"SELECT (SELECT first_position FROM chat_epochs WHERE {OF_SESSION} ORDER BY epoch DESC LIMIT 1), "
+    f"(SELECT position {_MESSAGES} {LIVE} ORDER BY position DESC LIMIT 1)"
+)
+_IN_EPOCH = f"{OF_SESSION} AND epoch = :epoch"
+_UNREPLACED = f"{_IN_EPOCH} AND replaced_at IS NULL"
+_RETIRE = (
+    f"UPDATE chat_summaries SET replaced_at = :now WHERE {_UNREPLACED} AND last_position >= :position",
+    f"UPDATE chat_flushes SET replaced_at = :now WHERE {_UNREPLACED} AND first_position >= :position",
+    # The messages before the position are the same, and stay marked as searched.
+    f"UPDATE chat_flushes SET last_position = :position - 1 WHERE {_UNREPLACED} AND last_position >= :position",
+    (
+        f"UPDATE flush_candidates SET state = 'rejected', state_at = :now, taken_by = 'replaced' WHERE {_IN_EPOCH} "
+        "AND state = 'new' AND last_position >= :position"
+    ),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,136 +67,133 @@ class Saved:
     """Message ids of the rows written, where they were added at the end."""
 
 
-def save(connection: sa.Connection, scope: str, session_id: str, messages: Sequence[Message]) -> Saved:
+def save(
+    connection: Connection,
+    scope: str,
+    session_id: str,
+    messages: Sequence[Message],
+    times: Sequence[datetime] | None = None,
+) -> Saved:
     """Replace what differs and keep what is the same.
 
     A conversation that only grew costs its new messages, and a row that is replaced stays in the table, marked. Only
-    the current epoch is compared and replaced; what was said before the last reset stays as it is.
+    the current epoch is compared and replaced; what was said before the last reset stays as it is. `times` says when
+    each message was said, where that is known.
     """
     epoch, first = current_epoch(connection, scope, session_id)
-    statement = sa.select(
-        _columns.id, _columns.message_id, _columns.position, _columns.content, _columns.created_at
-    ).where(*_live(scope, session_id), _columns.position >= first)
-    present = {row.position - first: row for row in connection.execute(statement)}
+    session = {"scope": scope, "session_id": session_id}
+    present = {
+        position - first: (row_id, message_id, content, created_at)
+        for row_id, message_id, position, content, created_at in connection.rows(_PRESENT, {**session, "first": first})
+    }
     now = clock.utc_now()
     encoded = [encode_message(message) for message in messages]
-    replaced = [
-        row for position, row in present.items() if position >= len(encoded) or row.content != encoded[position]
-    ]
-    for start in range(0, len(replaced), 500):
-        ids = [row.id for row in replaced[start : start + 500]]
-        connection.execute(conversation_history.update().where(_columns.id.in_(ids)).values(replaced_at=now))
+    replaced = {
+        position: row for position, row in present.items() if position >= len(encoded) or row[2] != encoded[position]
+    }
+    for ids in chunks([row[0] for row in replaced.values()]):
+        connection.execute(_REPLACE, {"now": now, "ids": ids})
     if replaced:
-        _retire(connection, (scope, session_id, epoch), min(row.position for row in replaced), now)
+        _retire(connection, {**session, "epoch": epoch}, first + min(replaced), now)
     rows: list[dict[str, Any]] = [
         {
-            "scope": scope,
-            "session_id": session_id,
+            **session,
             "position": first + position,
             "message_id": new_id(),
             "role": messages[position].role,
             "content": content,
-            # A message that was only reworded was still said when it was said.
-            "created_at": present[position].created_at if position in present else now,
+            "created_at": times[position]
+            if times is not None
+            else _time_of(messages[position], present.get(position), now),
         }
         for position, content in enumerate(encoded)
-        if position not in present or present[position].content != content
+        if position not in present or position in replaced
     ]
     if rows:
-        connection.execute(conversation_history.insert(), rows)
+        connection.executemany(_INSERT, rows)
     return Saved(
         [values_of_message(row, messages[row["position"] - first]) for row in rows],
-        [row.message_id for row in replaced],
+        [row[1] for row in replaced.values()],
     )
 
 
-def current_epoch(connection: sa.Connection, scope: str, session_id: str) -> tuple[int, int]:
+def _time_of(message: Message, before: Row | None, now: datetime) -> datetime:
+    """When a message was said. One that was only reworded was said when the row before it was."""
+    own = time_of_message(message)
+    return own if own is not None else now if before is None else clock.of_driver(before[3])
+
+
+def said_at_or(message: Message, now: datetime) -> datetime:
+    """When a message says that it was said; otherwise now."""
+    own = time_of_message(message)
+    return now if own is None else own
+
+
+def load_dated(connection: Connection, scope: str, session_id: str) -> list[tuple[Message, datetime]]:
+    """Every message since the last reset in order, and when it was said."""
+    first = current_epoch(connection, scope, session_id)[1]
+    unreadable: list[tuple[int, str]] = []
+    found: list[tuple[Message, datetime]] = []
+    parameters = {"scope": scope, "session_id": session_id, "first": first}
+    for row_id, _, position, content, created_at in connection.rows(f"{_PRESENT} ORDER BY position, id", parameters):
+        message = decoded(content, position, row_id, unreadable)
+        if message is not None:
+            found.append((message, clock.of_driver(created_at)))
+    refuse_unreadable(session_id, [(place, message) for place, (message, _) in enumerate(found)], unreadable)
+    return found
+
+
+def current_epoch(connection: Connection, scope: str, session_id: str) -> tuple[int, int]:
     """The number of the current epoch of a session, and the position at which it begins."""
-    statement = (
-        sa.select(chat_epochs.c.epoch, chat_epochs.c.first_position)
-        .where(chat_epochs.c.scope == scope, chat_epochs.c.session_id == session_id)
-        .order_by(chat_epochs.c.epoch.desc())
-        .limit(1)
-    )
-    row = connection.execute(statement).one_or_none()
-    return (1, 0) if row is None else (row.epoch, row.first_position)
+    row = connection.row(_EPOCH, {"scope": scope, "session_id": session_id})
+    return (1, 0) if row is None else (row[0], row[1])
 
 
-def _retire(connection: sa.Connection, place: tuple[str, str, int], position: int, now: datetime) -> None:
-    """Let nothing stand for messages of an epoch from `position` on: they were rewritten."""
-
-    def own(table: sa.Table) -> tuple[sa.ColumnElement[bool], ...]:
-        scope, session_id, epoch = place
-        return (table.c.scope == scope, table.c.session_id == session_id, table.c.epoch == epoch)
-
-    def stands(table: sa.Table) -> tuple[sa.ColumnElement[bool], ...]:
-        return (*own(table), table.c.replaced_at.is_(None))
-
-    for table, column in ((chat_summaries, "last_position"), (chat_flushes, "first_position")):
-        connection.execute(table.update().where(*stands(table), table.c[column] >= position).values(replaced_at=now))
-    # What stands before was looked through and is the same as before.
-    shortened = chat_flushes.update().where(*stands(chat_flushes), chat_flushes.c.last_position >= position)
-    connection.execute(shortened.values(last_position=position - 1))
-    unsettled = (flush_candidates.c.state == "new", flush_candidates.c.last_position >= position)
-    withdrawn = flush_candidates.update().where(*own(flush_candidates), *unsettled)
-    connection.execute(withdrawn.values(state="rejected", state_at=now, taken_by="replaced"))
+def _retire(connection: Connection, epoch: Mapping[str, Any], position: int, now: datetime) -> None:
+    """Withdraw what was derived from messages of an epoch from `position` on: they were rewritten."""
+    for statement in _RETIRE:
+        connection.execute(statement, {**epoch, "position": position, "now": now})
 
 
-_OF_SESSION: dict[str, sa.BindParameter[Any]] = {
-    "scope": sa.bindparam("scope_"),
-    "session_id": sa.bindparam("session_"),
-}
-# What every new message runs is compiled once; the two rows that its place depends on come in one answer.
-_NEXT_PLACE = Prepared(
-    sa.select(
-        sa.select(chat_epochs.c.first_position)
-        .where(*(chat_epochs.c[name] == value for name, value in _OF_SESSION.items()))
-        .order_by(chat_epochs.c.epoch.desc())
-        .limit(sa.literal_column("1"))
-        .scalar_subquery(),
-        sa.select(_columns.position)
-        .where(*(_columns[name] == value for name, value in _OF_SESSION.items()), _columns.replaced_at.is_(None))
-        .order_by(_columns.position.desc())
-        .limit(sa.literal_column("1"))
-        .scalar_subquery(),
-    )
-)
-_INSERT = Prepared(
-    conversation_history.insert().inline(),
-    ["scope", "session_id", "position", "message_id", "role", "content", "created_at"],
-)
+def append(
+    connection: Connection,
+    scope: str,
+    session_id: str,
+    messages: Sequence[Message],
+    now: datetime,
+    *,
+    said_at: datetime | None = None,
+) -> Saved:
+    """Add messages after the last one of the session, in its current epoch.
 
-
-def append(connection: sa.Connection, scope: str, session_id: str, messages: Sequence[Message], now: datetime) -> Saved:
-    """Add messages after the last one of the session, in its current epoch."""
-    place = _NEXT_PLACE.run(connection, {"scope_": scope, "session_": session_id}).fetchone()
-    begins, last = place or (None, None)
+    Each was said at `said_at`, at the time that it names itself, or now.
+    """
+    session = {"scope": scope, "session_id": session_id}
+    begins, last = connection.row(_NEXT_POSITION, session) or (None, None)
     first = max(begins or 0, 0 if last is None else last + 1)
     rows = [
         {
-            "scope": scope,
-            "session_id": session_id,
+            **session,
             "position": position,
             "message_id": new_id(),
             "role": message.role,
             "content": encode_message(message),
-            "created_at": now,
+            "created_at": said_at_or(message, now) if said_at is None else said_at,
         }
         for position, message in enumerate(messages, start=first)
     ]
-    if rows:
-        _INSERT.run(connection, *rows)
+    if len(rows) == 1:
+        connection.execute(_INSERT, rows[0])
+    elif rows:
+        connection.executemany(_INSERT, rows)
     ids = [str(row["message_id"]) for row in rows]
     return Saved([values_of_message(row, message) for row, message in zip(rows, messages, strict=True)], [], ids)
 
 
-def messages_by_id(connection: sa.Connection, scope: str, ids: Sequence[str]) -> list[tuple[str, Message, datetime]]:
+def messages_by_id(connection: Connection, scope: str, ids: Sequence[str]) -> list[tuple[str, Message, datetime]]:
     """(id, message, when it was said) of these messages of a scope, in the order asked for; replaced ones too."""
-    statement = sa.select(_columns.message_id, _columns.content, _columns.created_at).where(
-        _columns.scope == scope, _columns.message_id.in_(ids)
-    )
-    found = {row.message_id: row for row in connection.execute(statement)}
-    return [(i, decode_message(found[i].content), found[i].created_at) for i in ids if i in found]
+    found = {row[0]: row for row in connection.rows(_BY_ID, {"scope": scope, "ids": list(ids)})}
+    return [(i, decode_message(found[i][1]), clock.of_driver(found[i][2])) for i in ids if i in found]
 
 
 # Every message is an entry, and making one only to take it apart again would be a good part of writing it.
@@ -194,11 +213,11 @@ _ENTRY = entry_values(
 
 
 def values_of_message(row: Mapping[str, Any], message: Message) -> dict[str, Any] | None:
-    """What was said, as the columns of an entry. System prompts and tool traffic are not said by anybody."""
+    """What was said, as the columns of an entry. System prompts and tool calls are not said by anybody."""
     text = _readable(message.text)
     if message.role not in _TRUST or not text:
         return None
-    moment, message_id = row["created_at"], row["message_id"]
+    said_at, message_id = row["created_at"], row["message_id"]
     return {
         **_ENTRY,
         "id": message_id,
@@ -207,10 +226,10 @@ def values_of_message(row: Mapping[str, Any], message: Message) -> dict[str, Any
         "conversation_id": row["session_id"],
         "position": row["position"],
         "source": to_json(Source("message", _TRUST[message.role], (message_id,)).to_dict()),
-        "event_time": moment,
-        "created_at": moment,
-        "updated_at": moment,
-        "last_accessed_at": moment,
+        "event_time": said_at,
+        "created_at": said_at,
+        "updated_at": said_at,
+        "last_accessed_at": said_at,
     }
 
 
@@ -218,30 +237,21 @@ def _readable(text: str) -> str:
     return storable(text).strip()
 
 
-def storable(text: str) -> str:
-    """Without what no database takes as text: NUL and halves of characters."""
-    return text.replace("\x00", " ").encode("utf-8", "replace").decode("utf-8")
-
-
-def load(connection: sa.Connection, scope: str, session_id: str) -> list[Message]:
+def load(connection: Connection, scope: str, session_id: str) -> list[Message]:
     """Every message since the last reset in order; rows that cannot be decoded are reported together."""
-    statement = (
-        sa.select(_columns.id, _columns.position, _columns.content)
-        .where(*_live(scope, session_id), _columns.position >= current_epoch(connection, scope, session_id)[1])
-        .order_by(_columns.position, _columns.id)
-    )
+    first = current_epoch(connection, scope, session_id)[1]
     readable: list[tuple[int, Message]] = []
     unreadable: list[tuple[int, str]] = []
-    for row in connection.execute(statement):
-        message = decoded(row.content, row.position, row.id, unreadable)
+    for row, position, content in connection.rows(_LOAD, {"scope": scope, "session_id": session_id, "first": first}):
+        message = decoded(content, position, row, unreadable)
         if message is not None:
-            readable.append((row.position, message))
+            readable.append((position, message))
     refuse_unreadable(session_id, readable, unreadable)
     return [message for _, message in readable]
 
 
 def decoded(content: str, position: int, row: int, unreadable: list[tuple[int, str]]) -> Message | None:
-    """The message of a row; one that cannot be read is written down and `None`."""
+    """The message of a row; one that cannot be decoded is added to `unreadable` and `None`."""
     try:
         return decode_message(content)
     except (TypeError, ValueError) as error:
@@ -252,7 +262,7 @@ def decoded(content: str, position: int, row: int, unreadable: list[tuple[int, s
 def refuse_unreadable(
     session_id: str, readable: Sequence[tuple[int, Message]], unreadable: Sequence[tuple[int, str]]
 ) -> None:
-    """None is dropped: when some rows cannot be read, that is an error which carries the others."""
+    """No message is dropped silently: rows that cannot be decoded are an error that carries the others."""
     if unreadable:
         places = ", ".join(str(position) for position, _ in unreadable[:10])
         raise HistoryUnreadableError(
@@ -264,12 +274,6 @@ def refuse_unreadable(
         )
 
 
-def sessions(connection: sa.Connection, scope: str) -> list[str]:
+def sessions(connection: Connection, scope: str) -> list[str]:
     """Session ids, the one last written to first."""
-    statement = (
-        sa.select(_columns.session_id)
-        .where(_columns.scope == scope, _columns.replaced_at.is_(None))
-        .group_by(_columns.session_id)
-        .order_by(sa.func.max(_columns.id).desc())
-    )
-    return list(connection.execute(statement).scalars())
+    return connection.column(_SESSIONS, {"scope": scope})

@@ -5,39 +5,60 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
-import sqlalchemy as sa
-
-from jiyi.backends.records.history import storable
-from jiyi.backends.records.prepared import Prepared
-from jiyi.backends.records.rows import to_json
+from jiyi.backends.records.codec import to_json
 from jiyi.backends.records.schema import jobs
-from jiyi.backends.records.store import Database
+from jiyi.backends.records.sql import Connection, Database, Row, moment
 from jiyi.model import clock
 from jiyi.model.job import Job, JobDraft
+from jiyi.model.storable import storable
 
-_columns = jobs.c
-_OPEN = ("queued", "running")
-_INSERT = Prepared(jobs.insert().inline(), [column.name for column in _columns if column.name != "sequence"])
-_WAITING = Prepared(
-    sa.select(_columns.id).where(
-        _columns.dedupe_key == sa.bindparam("dedupe_"),
-        _columns.scope == sa.bindparam("scope_"),
-        _columns.state == "queued",
-    )
+_FIELDS: Final = (
+    *("id", "kind", "scope", "payload", "state", "attempt", "not_before"),
+    *("lease_until", "lease_by", "reason", "created_at", "finished_at"),
+)
+_SELECT = f"SELECT {', '.join(_FIELDS)} FROM jobs"
+_QUEUED_TWIN = "SELECT id FROM jobs WHERE dedupe_key = :dedupe_key AND scope = :scope AND state = 'queued'"
+# A worker that has lost the lease meanwhile changes nothing.
+_HELD = "id = :id AND state = 'running' AND attempt = :attempt AND lease_by = :lease_by"
+_FINISH = f"UPDATE jobs SET state = 'done', finished_at = :now, lease_until = NULL, reason = '' WHERE {_HELD}"
+_POSTPONE = f"UPDATE jobs SET state = 'queued', not_before = :until, reason = :reason, lease_by = NULL WHERE {_HELD}"
+_DEAD_LETTER = f"UPDATE jobs SET state = 'dead', finished_at = :now, reason = :reason WHERE {_HELD}"
+_CLAIM = (
+    "UPDATE jobs SET state = 'running', attempt = attempt + 1, lease_by = :worker, lease_until = :lease_until "
+    "WHERE id = :id AND state = :state AND attempt = :attempt"
+)
+_REQUEUE = (
+    "UPDATE jobs SET state = 'queued', attempt = 0, not_before = :now, finished_at = NULL, lease_by = NULL "
+    "WHERE id = :id AND state = 'dead'"
+)
+_IN_SCOPES = " AND scope IN :scopes"
+# The first unfinished job of each scope.
+_HEADS = "SELECT min(sequence) FROM jobs WHERE state IN ('queued', 'running') GROUP BY scope"
+_DUE = (
+    f"SELECT id, scope, state, attempt FROM jobs WHERE sequence IN ({_HEADS}) AND "
+    "((state = 'queued' AND not_before <= :now) OR (state = 'running' AND lease_until <= :now))"
+)
+_NEXT_DUE = (
+    "SELECT min(CASE WHEN state = 'queued' THEN not_before ELSE lease_until END) "
+    f"FROM jobs WHERE sequence IN ({_HEADS})"
+)
+_PURGE = (
+    "DELETE FROM jobs WHERE sequence IN (SELECT sequence FROM jobs WHERE state = 'done' AND finished_at < :before "
+    "ORDER BY sequence LIMIT :limit)"
 )
 
 
-def insert_job(connection: sa.Connection, draft: JobDraft, now: datetime) -> bool:
+def insert_job(connection: Connection, draft: JobDraft, now: datetime) -> bool:
     """Add a job inside the caller's transaction; `False` when one with its dedupe key waits already."""
     if draft.dedupe_key is not None:
-        twin = {"dedupe_": draft.dedupe_key, "scope_": draft.scope}
-        if _WAITING.run(connection, twin).fetchone() is not None:
+        twin = {"dedupe_key": draft.dedupe_key, "scope": draft.scope}
+        if connection.row(_QUEUED_TWIN, twin) is not None:
             return False
     leased = draft.lease_by is not None
-    _INSERT.run(
-        connection,
+    connection.execute(
+        jobs.insert,
         {
             "id": draft.id,
             "kind": draft.kind,
@@ -57,20 +78,13 @@ def insert_job(connection: sa.Connection, draft: JobDraft, now: datetime) -> boo
     return True
 
 
-def finish_job(connection: sa.Connection, job: Job, now: datetime) -> bool:
+def finish_job(connection: Connection, job: Job, now: datetime) -> bool:
     """Mark a job as done inside the caller's transaction; `False` when it is no longer the caller's."""
-    done = jobs.update().where(*_held(job)).values(state="done", finished_at=now, lease_until=None, reason="")
-    return connection.execute(done).rowcount == 1
+    return connection.execute(_FINISH, {**_held(job), "now": now}).rowcount == 1
 
 
-def _held(job: Job) -> tuple[sa.ColumnElement[bool], ...]:
-    """Whoever lost the lease meanwhile changes nothing."""
-    return (
-        _columns.id == job.id,
-        _columns.state == "running",
-        _columns.attempt == job.attempt,
-        _columns.lease_by == job.lease_by,
-    )
+def _held(job: Job) -> dict[str, Any]:
+    return {"id": job.id, "attempt": job.attempt, "lease_by": job.lease_by}
 
 
 class SqlJobStore:
@@ -91,21 +105,19 @@ class SqlJobStore:
         """The oldest job (of these scopes) that is due, now this worker's; `None` when there is none.
 
         Jobs of one scope are done in their order: what was said later must not be learned earlier. A lease that has run
-        out means that its holder is gone.
+        out means that its holder has died.
         """
+        sql, params = _of_scopes(_DUE, {"now": now}, scopes)
         while True:
             with self._database.read() as connection:
-                row = connection.execute(_due(now, scopes)).first()
+                row = connection.row(f"{sql} ORDER BY sequence LIMIT 1", params)
             if row is None:
                 return None
-            taken = (
-                jobs.update()
-                .where(_columns.id == row.id, _columns.state == row.state, _columns.attempt == row.attempt)
-                .values(state="running", attempt=row.attempt + 1, lease_by=worker, lease_until=lease_until)
-            )
-            with self._database.write((row.scope,)) as connection:
-                if connection.execute(taken).rowcount == 1:
-                    return _job(connection.execute(sa.select(jobs).where(_columns.id == row.id)).one())
+            job_id, scope, state, attempt = row
+            taken = {"id": job_id, "state": state, "attempt": attempt, "worker": worker, "lease_until": lease_until}
+            with self._database.write((scope,)) as connection:
+                if connection.execute(_CLAIM, taken).rowcount == 1:
+                    return _job(connection.rows(f"{_SELECT} WHERE id = :id", {"id": job_id})[0])
 
     def finish(self, job: Job, *, now: datetime) -> bool:
         """Mark it as done; `False` when it is no longer this worker's."""
@@ -114,94 +126,59 @@ class SqlJobStore:
 
     def postpone(self, job: Job, *, until: datetime, reason: str) -> bool:
         """Give it back, to be tried again later."""
-        values = {"state": "queued", "not_before": until, "reason": storable(reason), "lease_by": None}
-        again = jobs.update().where(*_held(job)).values(values)
         with self._database.write((job.scope,)) as connection:
-            return connection.execute(again).rowcount == 1
+            params = {**_held(job), "until": until, "reason": storable(reason)}
+            return connection.execute(_POSTPONE, params).rowcount == 1
 
     def dead_letter(self, job: Job, *, now: datetime, reason: str) -> bool:
         """Put it on the dead-letter list."""
-        dead = jobs.update().where(*_held(job)).values(state="dead", finished_at=now, reason=storable(reason))
         with self._database.write((job.scope,)) as connection:
-            return connection.execute(dead).rowcount == 1
+            params = {**_held(job), "now": now, "reason": storable(reason)}
+            return connection.execute(_DEAD_LETTER, params).rowcount == 1
 
     def requeue(self, job_id: str, scopes: Sequence[str] | None, *, now: datetime) -> bool:
         """Queue a dead job again, as if it were new; `False` when there is no such dead job."""
-        alive = jobs.update().where(_columns.id == job_id, _columns.state == "dead")
-        if scopes is not None:
-            alive = alive.where(_columns.scope.in_(scopes))
+        sql, params = _of_scopes(_REQUEUE, {"id": job_id, "now": now}, scopes)
         with self._database.write(scopes) as connection:
-            values = alive.values(state="queued", attempt=0, not_before=now, finished_at=None, lease_by=None)
-            return connection.execute(values).rowcount == 1
+            return connection.execute(sql, params).rowcount == 1
 
     def list(self, *, states: Sequence[str], scopes: Sequence[str] | None, limit: int) -> list[Job]:
         """Jobs in these states, newest first."""
-        statement = sa.select(jobs).where(_columns.state.in_(states)).order_by(_columns.sequence.desc()).limit(limit)
-        if scopes is not None:
-            statement = statement.where(_columns.scope.in_(scopes))
+        sql, params = _of_scopes(f"{_SELECT} WHERE state IN :states", {"states": list(states)}, scopes)
         with self._database.read(scopes) as connection:
-            return [_job(row) for row in connection.execute(statement)]
+            rows = connection.rows(f"{sql} ORDER BY sequence DESC LIMIT :limit", {**params, "limit": limit})
+        return [_job(row) for row in rows]
 
     def next_due(self) -> datetime | None:
         """When the next job can be begun, as far as it is known now; `None` when none waits."""
-        moment = sa.case((_columns.state == "queued", _columns.not_before), else_=_columns.lease_until)
-        statement = sa.select(sa.func.min(moment)).where(_columns.sequence.in_(_heads()))
         with self._database.read() as connection:
-            value = connection.execute(statement).scalar()
-        return clock.of_driver(value) if value is not None else None
+            return moment(connection.scalar(_NEXT_DUE))
 
     def counts(self) -> dict[str, int]:
         """How many jobs are in each state."""
-        statement = sa.select(_columns.state, sa.func.count()).group_by(_columns.state)
         with self._database.read() as connection:
-            return {state: int(number) for state, number in connection.execute(statement)}
+            rows = connection.rows("SELECT state, count(*) FROM jobs GROUP BY state")
+        return {state: int(number) for state, number in rows}
 
     def purge(self, *, before: datetime, limit: int = 500) -> int:
         """Delete jobs that were done before this time, a few at once; returns how many."""
-        old = (
-            sa.select(_columns.sequence)
-            .where(_columns.state == "done", _columns.finished_at < before)
-            .order_by(_columns.sequence)
-            .limit(limit)
-        )
         purged = 0
         while True:
             with self._database.write() as connection:
-                gone = connection.execute(jobs.delete().where(_columns.sequence.in_(old.scalar_subquery()))).rowcount
-            purged += gone
-            if gone < limit:
+                deleted = connection.execute(_PURGE, {"before": before, "limit": limit}).rowcount
+            purged += deleted
+            if deleted < limit:
                 return purged
 
 
-def _heads() -> sa.Select[Any]:
-    """The first unfinished job of each scope."""
-    return sa.select(sa.func.min(_columns.sequence)).where(_columns.state.in_(_OPEN)).group_by(_columns.scope)
+def _of_scopes(sql: str, params: dict[str, Any], scopes: Sequence[str] | None) -> tuple[str, dict[str, Any]]:
+    """A statement that ends with conditions, restricted to these scopes if there are any."""
+    return (sql, params) if scopes is None else (sql + _IN_SCOPES, {**params, "scopes": [*scopes]})
 
 
-def _due(now: datetime, scopes: Sequence[str] | None) -> sa.Select[Any]:
-    waiting = sa.and_(_columns.state == "queued", _columns.not_before <= now)
-    abandoned = sa.and_(_columns.state == "running", _columns.lease_until <= now)
-    return (
-        sa.select(_columns.id, _columns.scope, _columns.state, _columns.attempt)
-        .where(_columns.sequence.in_(_heads()), sa.or_(waiting, abandoned))
-        .where(*(() if scopes is None else (_columns.scope.in_(scopes),)))
-        .order_by(_columns.sequence)
-        .limit(1)
-    )
-
-
-def _job(row: sa.Row[Any]) -> Job:
-    return Job(
-        id=row.id,
-        kind=row.kind,
-        scope=row.scope,
-        payload=json.loads(row.payload),
-        state=row.state,
-        attempt=row.attempt,
-        not_before=row.not_before,
-        lease_until=row.lease_until,
-        lease_by=row.lease_by,
-        reason=row.reason,
-        created_at=row.created_at,
-        finished_at=row.finished_at,
-    )
+def _job(row: Row) -> Job:
+    values = dict(zip(_FIELDS, row, strict=True))
+    for name in ("not_before", "lease_until", "created_at", "finished_at"):
+        values[name] = moment(values[name])
+    values["payload"] = json.loads(values["payload"])
+    return Job(**values)

@@ -6,33 +6,61 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import Any
-
-import sqlalchemy as sa
+from typing import Any, Final
 
 from jiyi.backends.records import history, tags
-from jiyi.backends.records.changelog import log_changes
+from jiyi.backends.records.changelog import erase_texts, log_changes, log_line
+from jiyi.backends.records.codec import BY_IDS, ENTRY_FIELDS, SELECT_ENTRY, changed_fields, entry_of, entry_values
 from jiyi.backends.records.jobs import finish_job, insert_job
-from jiyi.backends.records.rows import ACTIVE, ENTRY_COLUMNS, changed_fields, entry_of, entry_values
-from jiyi.backends.records.schema import memory_changes, memory_records
-from jiyi.backends.records.store import CHUNK, Database, change_values, insert_entries, remember_messages, remove_entry
+from jiyi.backends.records.schema import ACTIVE, INACTIVE, memory_records
+from jiyi.backends.records.sql import Connection, Database, Row, chunks, moment, skip_scan
+from jiyi.backends.records.writes import insert_and_log, remember_messages, remove_entry
 from jiyi.model import clock
 from jiyi.model.entry import MESSAGE_TYPE, MemoryEntry
 from jiyi.model.job import Job, JobDraft
 from jiyi.model.message import Message
 from jiyi.ports import Amendment, Fading, FadingPlace
 
-_columns = memory_records.c
-_SELECT = sa.select(*ENTRY_COLUMNS)
-_LONGTERM = (_columns.domain.is_not(None), _columns.memory_type != MESSAGE_TYPE)
-_FADING = (
-    _columns.id,
-    _columns.created_at,
-    _columns.last_accessed_at,
-    _columns.access_count,
-    _columns.importance_score,
-    _columns.source,
+_LONGTERM: Final = f"domain IS NOT NULL AND memory_type != '{MESSAGE_TYPE}'"
+_BY_ID = f"{SELECT_ENTRY} WHERE id = :id"
+_BY_ID_IN_SCOPE = f"{_BY_ID} AND scope = :scope"
+# The scope as an expression: the rows are looked up by id.
+_BY_IDS_IN_SCOPE = f"{BY_IDS} AND scope || '' = :scope"
+_BY_KEYS = f"{SELECT_ENTRY} WHERE scope = :scope AND key IN :keys"
+_FACTS = (
+    f"{SELECT_ENTRY} WHERE {ACTIVE} AND {_LONGTERM} AND scope = :scope AND memory_type = 'fact' "
+    "ORDER BY created_at DESC, id DESC LIMIT :limit"
 )
+_UNSUMMARIZED = (
+    f"{SELECT_ENTRY} WHERE {ACTIVE} AND {_LONGTERM} AND scope = :scope AND memory_type = 'fact' "
+    "AND summarized_by IS NULL AND pinned IS NOT TRUE ORDER BY created_at DESC, id DESC LIMIT :limit"
+)
+_LAST_REFLECTION = (
+    f"SELECT created_at FROM memory_records WHERE {_LONGTERM} AND scope = :scope AND memory_type = 'reflection' "
+    "AND summarized_by IS NULL ORDER BY created_at DESC LIMIT 1"
+)
+_CORRECTED_AT = "coalesce(newer.created_at, memory_records.updated_at)"
+_SUPERSEDED = (
+    f"SELECT {', '.join(f'memory_records.{name}' for name in ENTRY_FIELDS)}, {_CORRECTED_AT} FROM memory_records "
+    "LEFT JOIN memory_records newer ON newer.id = memory_records.superseded_by WHERE memory_records.scope IN :scopes "
+    "AND memory_records.superseded_by IS NOT NULL AND memory_records.created_at <= :before "
+    f"AND {_CORRECTED_AT} > :before ORDER BY memory_records.created_at DESC LIMIT :limit"
+)
+_INACTIVE = f"{SELECT_ENTRY} WHERE scope = :scope AND {INACTIVE} AND {_LONGTERM} ORDER BY updated_at DESC LIMIT :limit"
+_NEXT_SCOPE = "SELECT min(scope) FROM memory_records WHERE scope > :after"
+_FADING = (
+    "SELECT id, created_at, last_accessed_at, access_count, importance_score, source FROM memory_records "
+    f"WHERE {ACTIVE} AND {_LONGTERM} AND scope = :scope AND pinned IS NOT TRUE AND memory_type NOT IN :without_types"
+)
+_FADING_AFTER = " AND created_at >= :moment AND (created_at > :moment OR (created_at = :moment AND id > :after_id))"
+_FADING_ORDER = " ORDER BY created_at, id LIMIT :limit"
+_OF_REFLECTION = f"{SELECT_ENTRY} WHERE scope = :scope AND summarized_by = :reflection"
+_TAKEN_KEYS = "SELECT key FROM memory_records WHERE scope = :scope AND key IN :keys"
+_AMENDABLE: Final = (
+    *("is_active", "pinned", "superseded_by", "summarized_by", "source"),
+    *("last_accessed_at", "version", "updated_at"),
+)
+_AMEND = f"{memory_records.update_of(_AMENDABLE)} WHERE id = :id"
 
 
 class SqlLongtermStore:
@@ -82,7 +110,7 @@ class SqlLongtermStore:
     ) -> list[MemoryEntry] | None:
         """New entries, changes of old ones and what becomes of the jobs, all in one transaction.
 
-        An entry whose key is taken is left out: somebody else has stored it. `None`, and nothing changed, when the
+        An entry whose key is taken is left out: another writer has stored it. `None`, and nothing changed, when the
         finished job is no longer the caller's.
         """
         with self._database.write([scope, *(one.scope for one in (finished, *jobs) if one is not None)]) as connection:
@@ -90,7 +118,7 @@ class SqlLongtermStore:
             if finished is not None and not finish_job(connection, finished, now):
                 return None
             fresh = _without_taken_keys(connection, scope, entries)
-            insert_entries(connection, fresh, actor)
+            insert_and_log(connection, fresh, actor)
             stored = {entry.id for entry in fresh}
             known = {entry.id for entry in entries}
             for amendment in amendments:
@@ -115,136 +143,63 @@ class SqlLongtermStore:
         """Entries of a scope by id, active or not, in the order asked for."""
         found: dict[str, MemoryEntry] = {}
         with self._database.read((scope,)) as connection:
-            for start in range(0, len(ids), CHUNK):
-                chunk = ids[start : start + CHUNK]
-                statement = _SELECT.where(_columns.id.in_(chunk), _columns.scope + "" == scope)
-                found.update({row.id: entry_of(row) for row in connection.execute(statement)})
+            for chunk in chunks(ids):
+                rows = connection.rows(_BY_IDS_IN_SCOPE, {"ids": chunk, "scope": scope})
+                found.update((entry.id, entry) for entry in map(entry_of, rows))
         return [found[entry_id] for entry_id in ids if entry_id in found]
 
     def by_keys(self, scope: str, keys: Sequence[str]) -> dict[str, MemoryEntry]:
         """Entries of a scope by key, active or not."""
-        statement = _SELECT.where(_columns.scope == scope, _columns.key.in_(keys))
         with self._database.read((scope,)) as connection:
-            return {row.key: entry_of(row) for row in connection.execute(statement)}
+            rows = connection.rows(_BY_KEYS, {"scope": scope, "keys": list(keys)})
+        return {str(entry.key): entry for entry in map(entry_of, rows)}
 
     def facts(self, scope: str, *, limit: int) -> list[MemoryEntry]:
         """The newest active facts of a scope, newest first."""
-        statement = (
-            _SELECT.where(ACTIVE, *_LONGTERM, _columns.scope == scope, _columns.memory_type == "fact")
-            .order_by(_columns.created_at.desc(), _columns.id.desc())
-            .limit(limit)
-        )
-        with self._database.read((scope,)) as connection:
-            return [entry_of(row) for row in connection.execute(statement)]
+        return self._entries(_FACTS, scope, limit)
 
     def unsummarized(self, scope: str, *, limit: int) -> list[MemoryEntry]:
-        """The newest facts that no reflection speaks for yet and that are not pinned, newest first."""
-        statement = (
-            _SELECT.where(
-                ACTIVE,
-                *_LONGTERM,
-                _columns.scope == scope,
-                _columns.memory_type == "fact",
-                _columns.summarized_by.is_(None),
-                _columns.pinned.is_not(True),
-            )
-            .order_by(_columns.created_at.desc(), _columns.id.desc())
-            .limit(limit)
-        )
-        with self._database.read((scope,)) as connection:
-            return [entry_of(row) for row in connection.execute(statement)]
+        """The newest facts that no reflection summarizes yet and that are not pinned, newest first."""
+        return self._entries(_UNSUMMARIZED, scope, limit)
 
     def last_reflection(self, scope: str) -> datetime | None:
         """When the newest reflection of a scope was made."""
-        newest = (
-            sa.select(_columns.created_at)
-            .where(
-                *_LONGTERM,
-                _columns.scope == scope,
-                _columns.memory_type == "reflection",
-                _columns.summarized_by.is_(None),
-            )
-            .order_by(_columns.created_at.desc())
-            .limit(1)
-        )
         with self._database.read((scope,)) as connection:
-            return connection.execute(newest).scalar()
+            return moment(connection.scalar(_LAST_REFLECTION, {"scope": scope}))
 
     def superseded(self, scopes: Sequence[str], before: datetime, *, limit: int) -> list[tuple[MemoryEntry, datetime]]:
         """Entries that were known before a time and corrected after it, with the time of the correction."""
-        newer = memory_records.alias("newer")
-        corrected = sa.func.coalesce(newer.c.created_at, _columns.updated_at)
-        statement = (
-            sa.select(*ENTRY_COLUMNS, corrected.label("corrected_at"))
-            .outerjoin(newer, newer.c.id == _columns.superseded_by)
-            .where(
-                _columns.scope.in_(scopes),
-                _columns.superseded_by.is_not(None),
-                _columns.created_at <= before,
-                corrected > before,
-            )
-            .order_by(_columns.created_at.desc())
-            .limit(limit)
-        )
+        params = {"scopes": list(scopes), "before": before, "limit": limit}
         with self._database.read(scopes) as connection:
-            return [(entry_of(row), clock.of_driver(row.corrected_at)) for row in connection.execute(statement)]
+            rows = connection.rows(_SUPERSEDED, params)
+        return [(entry_of(row), clock.of_driver(row[-1])) for row in rows]
 
     def inactive(self, scope: str, *, limit: int) -> list[MemoryEntry]:
         """Long-term memories of a scope that were forgotten or corrected, the last changed first."""
-        statement = (
-            _SELECT.where(_columns.scope == scope, _columns.is_active.is_(False), *_LONGTERM)
-            .order_by(_columns.updated_at.desc())
-            .limit(limit)
-        )
+        return self._entries(_INACTIVE, scope, limit)
+
+    def _entries(self, sql: str, scope: str, limit: int) -> list[MemoryEntry]:
         with self._database.read((scope,)) as connection:
-            return [entry_of(row) for row in connection.execute(statement)]
+            return [entry_of(row) for row in connection.rows(sql, {"scope": scope, "limit": limit})]
 
     # --- forgetting -------------------------------------------------------------------------------------------------
 
     def scopes(self) -> list[str]:
         """Every scope that has entries."""
-        found: list[str] = []
         with self._database.read() as connection:
-            while True:
-                # One step of the index for each scope, however many entries it has.
-                after = sa.select(sa.func.min(_columns.scope)).where(_columns.scope > (found[-1] if found else ""))
-                scope = connection.execute(after).scalar()
-                if scope is None:
-                    return found
-                found.append(scope)
+            return list(skip_scan(connection, _NEXT_SCOPE))
 
     def fading(
         self, scope: str, without_types: Sequence[str], *, after: FadingPlace | None, limit: int
     ) -> list[Fading]:
         """A page of the long-term memories that may be forgotten, oldest first: what the curve needs of each."""
-        statement = (
-            sa.select(*_FADING)
-            .where(
-                ACTIVE,
-                *_LONGTERM,
-                _columns.scope == scope,
-                _columns.pinned.is_not(True),
-                _columns.memory_type.not_in(without_types),
-            )
-            .order_by(_columns.created_at, _columns.id)
-            .limit(limit)
-        )
+        params: dict[str, Any] = {"scope": scope, "without_types": list(without_types), "limit": limit}
+        sql = _FADING + _FADING_ORDER
         if after is not None:
-            moment, entry_id = after
-            later = sa.or_(_columns.created_at > moment, sa.and_(_columns.created_at == moment, _columns.id > entry_id))
-            statement = statement.where(_columns.created_at >= moment, later)
+            sql = _FADING + _FADING_AFTER + _FADING_ORDER
+            params |= {"moment": after[0], "after_id": after[1]}
         with self._database.read((scope,)) as connection:
-            return [
-                Fading(
-                    row.id,
-                    row.created_at,
-                    row.last_accessed_at,
-                    row.access_count,
-                    row.importance_score,
-                    _attribute(row.source),
-                )
-                for row in connection.execute(statement)
-            ]
+            return [_fading(row) for row in connection.rows(sql, params)]
 
     def forget_faded(self, scope: str, faded: Sequence[Fading], *, actor: str) -> int:
         """Take these out of recall, in one transaction; those that were touched, pinned or changed since are left."""
@@ -252,10 +207,8 @@ class SqlLongtermStore:
         forgotten: list[tuple[MemoryEntry, MemoryEntry]] = []
         with self._database.write((scope,)) as connection:
             now = self._now()
-            ids = list(expected)
-            for start in range(0, len(ids), CHUNK):
-                statement = _SELECT.where(_columns.id.in_(ids[start : start + CHUNK]))
-                for row in connection.execute(statement):
+            for chunk in chunks(list(expected)):
+                for row in connection.rows(BY_IDS, {"ids": chunk}):
                     before = entry_of(row)
                     seen = expected[before.id]
                     same = (before.last_accessed_at, before.access_count) == (seen.last_accessed_at, seen.access_count)
@@ -274,47 +227,36 @@ class SqlLongtermStore:
             return tags.collect(connection)
 
 
-def _attribute(source: str) -> str:
-    """The attribute of a fact's claim; most sources have none, and are not read."""
-    return str(json.loads(source)["claim"].get("attribute", "")) if '"claim"' in source else ""
-
-
-def unlink(connection: sa.Connection, gone: MemoryEntry, actor: str, *, erase: bool) -> None:
-    """After an entry has gone: a reflection that tells of it goes as well, and what is left speaks for itself again."""
-    reflection = gone
-    if gone.summarized_by is not None:
-        row = connection.execute(_SELECT.where(_columns.id == gone.summarized_by)).one_or_none()
+def unlink(connection: Connection, removed: MemoryEntry, actor: str, *, erase: bool) -> None:
+    """After an entry was removed: its reflection is removed as well, and the other facts of it are released."""
+    reflection = removed
+    if removed.summarized_by is not None:
+        row = connection.row(_BY_ID, {"id": removed.summarized_by})
         if row is None:
             return
         reflection = entry_of(row)
         remove_entry(connection, reflection, actor, "erase" if erase else "forget")
         if erase:
-            texts = memory_changes.update().where(memory_changes.c.entry_id == reflection.id)
-            connection.execute(texts.values(before=None, changed="[]"))
+            erase_texts(connection, "entry_id = :id", {"id": reflection.id})
     _release(connection, reflection, actor, clock.utc_now())
 
 
-def _release(connection: sa.Connection, reflection: MemoryEntry, actor: str, now: datetime) -> None:
+def _release(connection: Connection, reflection: MemoryEntry, actor: str, now: datetime) -> None:
     """Let the facts of a reflection be found by meaning again."""
-    facts = connection.execute(
-        _SELECT.where(_columns.scope == reflection.scope, _columns.summarized_by == reflection.id)
-    ).all()
-    versions = [(fact, _next_version(fact, now, {"summarized_by": None})) for fact in map(entry_of, facts)]
+    rows = connection.rows(_OF_REFLECTION, {"scope": reflection.scope, "reflection": reflection.id})
+    versions = [(fact, _next_version(fact, now, {"summarized_by": None})) for fact in map(entry_of, rows)]
     if versions:
         _write_versions(connection, versions, actor, "update")
 
 
-def _without_taken_keys(connection: sa.Connection, scope: str, entries: Sequence[MemoryEntry]) -> list[MemoryEntry]:
+def _without_taken_keys(connection: Connection, scope: str, entries: Sequence[MemoryEntry]) -> list[MemoryEntry]:
     keys = [entry.key for entry in entries if entry.key is not None]
-    statement = sa.select(_columns.key).where(_columns.scope == scope, _columns.key.in_(keys))
-    taken = set(connection.execute(statement).scalars()) if keys else set()
+    taken = set(connection.column(_TAKEN_KEYS, {"scope": scope, "keys": keys})) if keys else set()
     return [entry for entry in entries if entry.key not in taken]
 
 
-def _amend(
-    connection: sa.Connection, scope: str, amendment: Amendment, actor: str, now: datetime
-) -> MemoryEntry | None:
-    row = connection.execute(_SELECT.where(_columns.id == amendment.entry_id, _columns.scope == scope)).one_or_none()
+def _amend(connection: Connection, scope: str, amendment: Amendment, actor: str, now: datetime) -> MemoryEntry | None:
+    row = connection.row(_BY_ID_IN_SCOPE, {"id": amendment.entry_id, "scope": scope})
     if row is None:
         return None
     before = entry_of(row)
@@ -331,25 +273,31 @@ def _next_version(before: MemoryEntry, now: datetime, values: Mapping[str, Any])
     return replace(before, **values, version=before.version + 1, updated_at=max(now, before.updated_at))
 
 
-_AMENDABLE = (
-    *("is_active", "pinned", "superseded_by", "summarized_by", "source"),
-    *("last_accessed_at", "version", "updated_at"),
-)
-_UPDATE = (
-    memory_records.update()
-    .where(_columns.id == sa.bindparam("id_"))
-    .values({name: sa.bindparam(f"{name}_") for name in _AMENDABLE})
-)
-
-
 def _write_versions(
-    connection: sa.Connection, versions: Sequence[tuple[MemoryEntry, MemoryEntry]], actor: str, operation: str
+    connection: Connection, versions: Sequence[tuple[MemoryEntry, MemoryEntry]], actor: str, operation: str
 ) -> None:
     rows = []
-    changes = []
+    lines = []
     for before, after in versions:
         values = entry_values(after)
-        rows.append({"id_": after.id, **{f"{name}_": values[name] for name in _AMENDABLE}})
-        changes.append(change_values(after, operation, actor, changed_fields(before, after), before))
-    connection.execute(_UPDATE, rows)
-    log_changes(connection, changes)
+        rows.append({name: values[name] for name in ("id", *_AMENDABLE)})
+        lines.append(log_line(after, operation, actor, changed_fields(before, after), before))
+    connection.executemany(_AMEND, rows)
+    log_changes(connection, lines)
+
+
+def _fading(row: Row) -> Fading:
+    entry_id, created_at, last_accessed_at, access_count, importance, source = row
+    return Fading(
+        entry_id,
+        clock.of_driver(created_at),
+        clock.of_driver(last_accessed_at),
+        access_count,
+        importance,
+        _attribute(source),
+    )
+
+
+def _attribute(source: str) -> str:
+    """The attribute of a fact's claim; most sources have none, and are not read."""
+    return str(json.loads(source)["claim"].get("attribute", "")) if '"claim"' in source else ""

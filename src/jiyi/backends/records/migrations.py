@@ -1,217 +1,179 @@
-"""Versioned migrations: an old store is brought up to date, a newer one is refused."""
+"""Schema versions: a new store is created as `schema` describes it, an older one is brought to the same state.
+
+An upgrade compares the database with `schema` and adds the tables, columns and indexes that are missing. A migration
+needs code of its own only for what cannot be added: values to be computed, or a table to be rebuilt. So the first
+release opens every store that a development version before it has made.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.metadata import version as package_version
+from typing import Final, TypeAlias
 
-import sqlalchemy as sa
-
-from jiyi.backends.records import schema
+from jiyi.backends.records.meta import set_meta
+from jiyi.backends.records.schema import TABLES, memory_tag_rel, schema_migrations
+from jiyi.backends.records.sql import Connection
+from jiyi.backends.records.tables import Index, Table
 from jiyi.backends.records.versions import refuse_newer, version_of
 from jiyi.model import clock
 from jiyi.model.identity import new_id
+
+Created: TypeAlias = Callable[[Connection, Table], None]
 
 
 @dataclass(frozen=True, slots=True)
 class Migration:
     """One step from the version before. Applied once, inside the transaction that records it.
 
-    A step must not use the tables of `schema`: they show the newest state, the step knows only its own.
+    `prepare` runs before missing tables, columns and indexes are added. It looks at what the database has, and changes
+    nothing in a store that needs nothing.
     """
 
     version: int
     name: str
-    apply: Callable[[sa.Connection], None]
+    prepare: Callable[[Connection], None] | None = None
 
 
-def _first_version(_connection: sa.Connection) -> None:
-    """Nothing to do: version 1 is the state in which the first stores were made."""
-
-
-# As the engine writes it down for a new store, so that nothing tells an old store from a new one afterwards.
-_CHAT = """
-CREATE INDEX ix_conversation_history_prompts ON conversation_history (scope, session_id, replaced_at, position)
- WHERE role IN ('system', 'developer');
-CREATE TABLE chat_epochs (
-    scope TEXT NOT NULL, session_id TEXT NOT NULL, epoch INTEGER NOT NULL, first_position INTEGER NOT NULL,
-    started_at TEXT, PRIMARY KEY (scope, session_id, epoch));
-CREATE TABLE chat_summaries (
-    id TEXT NOT NULL, scope TEXT NOT NULL, session_id TEXT NOT NULL, epoch INTEGER NOT NULL,
-    generation INTEGER NOT NULL, first_position INTEGER NOT NULL, last_position INTEGER NOT NULL,
-    first_message_id TEXT NOT NULL, last_message_id TEXT NOT NULL, previous_id TEXT, content TEXT NOT NULL,
-    tokens INTEGER NOT NULL, made_by TEXT NOT NULL, created_at TEXT NOT NULL, replaced_at TEXT, PRIMARY KEY (id),
-    CONSTRAINT uq_chat_summaries_generation UNIQUE (scope, session_id, epoch, generation));
-CREATE TABLE chat_flushes (
-    id TEXT NOT NULL, scope TEXT NOT NULL, session_id TEXT NOT NULL, epoch INTEGER NOT NULL, number INTEGER NOT NULL,
-    first_position INTEGER NOT NULL, last_position INTEGER NOT NULL, "trigger" TEXT NOT NULL, made_by TEXT NOT NULL,
-    created_at TEXT NOT NULL, replaced_at TEXT, PRIMARY KEY (id),
-    CONSTRAINT uq_chat_flushes_number UNIQUE (scope, session_id, epoch, number));
-CREATE TABLE flush_candidates (
-    id TEXT NOT NULL, scope TEXT NOT NULL, session_id TEXT NOT NULL, epoch INTEGER NOT NULL, content TEXT NOT NULL,
-    kind TEXT NOT NULL, confidence DOUBLE NOT NULL, domain TEXT, importance DOUBLE, first_message_id TEXT NOT NULL,
-    last_message_id TEXT NOT NULL, first_position INTEGER NOT NULL, last_position INTEGER NOT NULL,
-    made_by TEXT NOT NULL, state TEXT NOT NULL, state_at TEXT, taken_by TEXT, created_at TEXT NOT NULL,
-    PRIMARY KEY (id));
-CREATE INDEX ix_flush_candidates_session ON flush_candidates (scope, session_id, id);
-CREATE INDEX ix_flush_candidates_state ON flush_candidates (scope, state, id);
-CREATE TABLE chat_compactions (
-    id TEXT NOT NULL, scope TEXT NOT NULL, session_id TEXT NOT NULL, epoch INTEGER NOT NULL, "trigger" TEXT NOT NULL,
-    state TEXT NOT NULL, reason TEXT NOT NULL, attempt INTEGER NOT NULL, next_attempt_at TEXT,
-    created_at TEXT NOT NULL, PRIMARY KEY (id));
-CREATE INDEX ix_chat_compactions_session ON chat_compactions (scope, session_id, id);
-"""
-
-
-def _chat_room(connection: sa.Connection) -> None:
-    """Epochs, summaries, flushes and candidates of conversations."""
-    for statement in _CHAT.split(";"):
-        if statement.strip():
-            connection.exec_driver_sql(statement)
-
-
-def _note_files(connection: sa.Connection) -> None:
-    connection.exec_driver_sql(
-        "CREATE TABLE note_files (workspace TEXT NOT NULL, scope TEXT NOT NULL, path TEXT NOT NULL, "
-        "size BIGINT NOT NULL, modified BIGINT NOT NULL, changed BIGINT NOT NULL, inode BIGINT NOT NULL, "
-        "digest TEXT NOT NULL, checked BIGINT NOT NULL, shared BOOLEAN NOT NULL, chunks INTEGER NOT NULL, "
-        "encoding TEXT NOT NULL, problem TEXT NOT NULL, PRIMARY KEY (workspace, scope, path))"
-    )
-
-
-def _longterm(connection: sa.Connection) -> None:
-    """Links between entries for corrections and reflections, and durable background work."""
-    for column in ("superseded_by TEXT", "summarized_by TEXT", "more_domains TEXT NOT NULL DEFAULT ''"):
-        connection.exec_driver_sql(f"ALTER TABLE memory_records ADD COLUMN {column}")
-    for name, columns in (("longterm", "created_at"), ("kinds", "memory_type, summarized_by, created_at")):
-        connection.exec_driver_sql(
-            f"CREATE INDEX ix_memory_records_{name} ON memory_records (scope, {columns}) WHERE domain IS NOT NULL"
-        )
-    for column in ("summarized", "superseded"):
-        connection.exec_driver_sql(
-            f"CREATE INDEX ix_memory_records_{column} ON memory_records (scope, {column}_by) "
-            f"WHERE {column}_by IS NOT NULL"
-        )
-    time = "TIMESTAMP WITH TIME ZONE" if connection.dialect.name == "postgresql" else "TEXT"
-    number = (
-        "INTEGER GENERATED BY DEFAULT AS IDENTITY PRIMARY KEY"
-        if connection.dialect.name == "postgresql"
-        else "INTEGER PRIMARY KEY AUTOINCREMENT"
-    )
-    connection.exec_driver_sql(
-        f"CREATE TABLE jobs (sequence {number} NOT NULL, id TEXT NOT NULL UNIQUE, kind TEXT NOT NULL, "
-        "scope TEXT NOT NULL, payload TEXT NOT NULL, state TEXT NOT NULL, attempt INTEGER NOT NULL, "
-        f"not_before {time} NOT NULL, lease_until {time}, lease_by TEXT, reason TEXT NOT NULL, "
-        f"created_at {time} NOT NULL, finished_at {time}, dedupe_key TEXT)"
-    )
-    connection.exec_driver_sql("CREATE INDEX ix_jobs_state ON jobs (state, scope, sequence)")
-    connection.exec_driver_sql("CREATE INDEX ix_jobs_dedupe ON jobs (dedupe_key) WHERE dedupe_key IS NOT NULL")
-
-
-def _runtime_room(connection: sa.Connection) -> None:
-    """Scopes beside the tags of entries, and the tables of the runtime."""
+def _add_scopes_of_tags(connection: Connection) -> None:
+    """Rebuild `memory_tag_rel` with the scope of each entry, where it has none."""
+    if "scope" in _columns_of(connection, memory_tag_rel.name):
+        return
     for statement in (
-        """CREATE TABLE memory_tag_rel_new (
-            memory_id TEXT NOT NULL,
-            tag_id INTEGER NOT NULL,
-            scope TEXT NOT NULL,
-            PRIMARY KEY (memory_id, tag_id),
-            FOREIGN KEY(memory_id) REFERENCES memory_records (id) ON DELETE CASCADE,
-            FOREIGN KEY(tag_id) REFERENCES memory_tags (id)
-        )""",
-        """INSERT INTO memory_tag_rel_new (memory_id, tag_id, scope)
-            SELECT r.memory_id, r.tag_id, m.scope FROM memory_tag_rel r JOIN memory_records m ON m.id = r.memory_id""",
+        (
+            "CREATE TABLE memory_tag_rel_new AS SELECT r.memory_id, r.tag_id, m.scope "
+            "FROM memory_tag_rel r JOIN memory_records m ON m.id = r.memory_id"
+        ),
         "DROP TABLE memory_tag_rel",
-        "ALTER TABLE memory_tag_rel_new RENAME TO memory_tag_rel",
-        "CREATE INDEX ix_memory_tag_rel_tag ON memory_tag_rel (tag_id, scope, memory_id)",
-        """CREATE TABLE runtime_memories (
-            memory_id TEXT NOT NULL PRIMARY KEY,
-            scope TEXT NOT NULL,
-            memory_type TEXT NOT NULL,
-            useful INTEGER NOT NULL,
-            missed INTEGER NOT NULL,
-            decayed_at TEXT,
-            FOREIGN KEY(memory_id) REFERENCES memory_records (id) ON DELETE CASCADE
-        )""",
-        "CREATE INDEX ix_runtime_memories_type ON runtime_memories (scope, memory_type, memory_id)",
-        "CREATE INDEX ix_runtime_memories_scope ON runtime_memories (scope, memory_id)",
-        """CREATE TABLE runtime_requests (
-            scope TEXT NOT NULL,
-            request_id TEXT NOT NULL,
-            fingerprint TEXT NOT NULL,
-            outcome TEXT NOT NULL,
-            answered_at TEXT NOT NULL,
-            PRIMARY KEY (scope, request_id)
-        )""",
-        "CREATE INDEX ix_runtime_requests_answered ON runtime_requests (answered_at)",
+        *memory_tag_rel.create(connection.dialect),
+        "INSERT INTO memory_tag_rel (memory_id, tag_id, scope) SELECT memory_id, tag_id, scope FROM memory_tag_rel_new",
+        "DROP TABLE memory_tag_rel_new",
     ):
-        connection.exec_driver_sql(statement)
+        connection.execute(statement)
 
 
-def _fewer_pages(connection: sa.Connection) -> None:
-    """Indexes hold only the rows that are looked for by them: a message touches two pages less."""
-    partial = connection.dialect.name == "sqlite"
-    for statement in (
-        "DROP INDEX IF EXISTS ix_memory_records_active_strength",
-        "CREATE INDEX ix_memory_records_inactive ON memory_records (scope, updated_at)"
-        + (" WHERE is_active IS 0" if partial else ""),
-        "DROP INDEX IF EXISTS ix_memory_changes_key",
-        'CREATE INDEX ix_memory_changes_key ON memory_changes (scope, "key")'
-        + (" WHERE key IS NOT NULL" if partial else ""),
-    ):
-        connection.exec_driver_sql(statement)
-
-
+# Versions 1 to 6 were made during the development of the first release.
 MIGRATIONS: tuple[Migration, ...] = (
-    Migration(1, "first tables", _first_version),
-    Migration(2, "the chat room", _chat_room),
-    Migration(3, "note files", _note_files),
-    Migration(4, "long-term memory and background work", _longterm),
-    Migration(5, "the runtime: scopes of tags, how memories fared, requests", _runtime_room),
-    Migration(6, "fewer pages for each message", _fewer_pages),
+    Migration(7, "the schema of the first release", _add_scopes_of_tags),
+    Migration(8, "metadata, namespaces and times of expiry"),
 )
+_OUTDATED: Final = ("ix_memory_records_active_strength",)
+"""Indexes that earlier versions had."""
 
 
-def current_version(connection: sa.Connection, where: str = "the database") -> int:
+def current_version(connection: Connection, where: str = "the database") -> int:
     """The schema version of the store; 0 for an empty database."""
-    newest = sa.select(sa.func.max(schema.schema_migrations.c.version))
-    tables = set(sa.inspect(connection).get_table_names())
-    if connection.dialect.name == "postgresql":
-        # A database of a server is often shared with other programs; their tables are no business of ours.
-        tables &= set(schema.metadata.tables)
-    return version_of(tables, lambda: connection.execute(newest).scalar(), where)
+    tables = _tables_in(connection)
+    if connection.dialect == "postgresql":
+        # The database of a server is often shared with other programs; their tables do not matter.
+        tables &= {table.name for table in TABLES}
+    return version_of(tables, lambda: connection.scalar("SELECT max(version) FROM schema_migrations"), where)
 
 
-def _create(connection: sa.Connection) -> None:
-    if connection.dialect.name == "postgresql":
-        from jiyi.backends.postgres.schema import create_tables
+def migrate(connection: Connection, where: str, created: Created = lambda _connection, _table: None) -> list[str]:
+    """Apply what is missing, inside the caller's transaction; returns the names of the applied steps.
 
-        create_tables(connection)
-    else:
-        schema.metadata.create_all(connection)
-
-
-def migrate(connection: sa.Connection, where: str) -> list[str]:
-    """Apply what is missing, inside the caller's transaction; returns the names of the applied steps."""
+    `created` is called for every new table.
+    """
     found = current_version(connection, where)
     refuse_newer(found, where)
     if found == 0:
-        # A new store is made in the newest state at once; the steps are only for stores that exist.
-        _create(connection)
-        connection.execute(schema.store_meta.insert().values(name="store_id", value=new_id()))
+        for table in TABLES:
+            _create(connection, table, created)
+        set_meta(connection, "store_id", new_id())
     applied = []
     for migration in MIGRATIONS:
-        if migration.version > found:
-            if found:
-                migration.apply(connection)
-            connection.execute(
-                schema.schema_migrations.insert().values(
-                    version=migration.version,
-                    name=migration.name,
-                    applied_at=clock.utc_now(),
-                    applied_by=package_version("jiyi"),
-                )
-            )
-            applied.append(migration.name)
+        if migration.version <= found:
+            continue
+        if found and migration.prepare is not None:
+            migration.prepare(connection)
+        row = {
+            "version": migration.version,
+            "name": migration.name,
+            "applied_at": clock.utc_now(),
+            "applied_by": package_version("jiyi"),
+        }
+        connection.execute(schema_migrations.insert, row)
+        applied.append(migration.name)
+    if found and applied:
+        _add_missing(connection, created)
     return applied
+
+
+def _add_missing(connection: Connection, created: Created) -> None:
+    """Add the tables, columns and indexes that `schema` has and the database has not."""
+    for name in _OUTDATED:
+        connection.execute(f"DROP INDEX IF EXISTS {name}")
+    tables = _tables_in(connection)
+    for table in TABLES:
+        if table.name not in tables:
+            _create(connection, table, created)
+            continue
+        columns = _columns_of(connection, table.name)
+        for column in table.columns:
+            if column.name not in columns:
+                connection.execute(f"ALTER TABLE {table.name} ADD COLUMN {column.definition(connection.dialect)}")
+        indexes = _indexes_of(connection, table.name)
+        for index in table.indexes_in(connection.dialect):
+            if index.name in indexes and not _same(index, indexes[index.name]):
+                connection.execute(f"DROP INDEX {index.name}")
+            elif index.name in indexes:
+                continue
+            connection.execute(table.create_index(index))
+
+
+def _create(connection: Connection, table: Table, created: Created) -> None:
+    for statement in table.create(connection.dialect):
+        connection.execute(statement)
+    created(connection, table)
+
+
+# --- what the database has ------------------------------------------------------------------------------------------
+
+_DEFINITION = re.compile(r"\((?P<columns>[^()]*)\)(?:\s+WHERE\s+(?P<where>.*))?$", re.IGNORECASE | re.DOTALL)
+
+
+def _tables_in(connection: Connection) -> set[str]:
+    if connection.dialect == "sqlite":
+        return set(
+            connection.column("SELECT name FROM sqlite_master WHERE type = 'table' AND substr(name, 1, 7) != 'sqlite_'")
+        )
+    return set(connection.column("SELECT tablename FROM pg_tables WHERE schemaname = current_schema()"))
+
+
+def _columns_of(connection: Connection, table: str) -> set[str]:
+    if connection.dialect == "sqlite":
+        return set(connection.column("SELECT name FROM pragma_table_info(:name)", {"name": table}))
+    names = (
+        "SELECT column_name FROM information_schema.columns "
+        "WHERE table_schema = current_schema() AND table_name = :name"
+    )
+    return set(connection.column(names, {"name": table}))
+
+
+def _indexes_of(connection: Connection, table: str) -> dict[str, str]:
+    """The indexes of a table that were made by name, each with its definition."""
+    if connection.dialect == "sqlite":
+        sql = "SELECT name, sql FROM sqlite_master WHERE type = 'index' AND tbl_name = :name AND sql IS NOT NULL"
+    else:
+        sql = "SELECT indexname, indexdef FROM pg_indexes WHERE schemaname = current_schema() AND tablename = :name"
+    return dict(connection.rows(sql, {"name": table}))
+
+
+def _same(index: Index, definition: str) -> bool:
+    """Whether an index of the database has the same columns, and a condition exactly when it should have one.
+
+    A condition is compared as text where the engine keeps the text. PostgreSQL writes it in its own words.
+    """
+    if index.gin is not None:
+        return " USING gin " in definition
+    found = _DEFINITION.search(definition)
+    if found is None:
+        return False
+    columns = tuple(name.strip().strip('"') for name in found["columns"].split(","))
+    where = found["where"]
+    if columns != index.columns or (where is None) != (index.where is None):
+        return False
+    return " USING " in definition or where is None or " ".join(where.split()) == index.where

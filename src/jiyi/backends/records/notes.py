@@ -1,7 +1,7 @@
 """Pieces of notes in SQL: derived from files, kept as rows so that indexes and recall treat them like everything else.
 
 A piece's id comes from its content, so an edit touches the pieces that it changed. What only moved inside its file
-keeps its row; the lines it stands on are bookkeeping, like access counts. What was removed leaves no text in the log.
+keeps its row; its line numbers are bookkeeping, like access counts. A removed piece leaves no text in the log.
 """
 
 from __future__ import annotations
@@ -9,64 +9,52 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
-import sqlalchemy as sa
-
-from jiyi.backends.records import store as records
 from jiyi.backends.records import tags
-from jiyi.backends.records.changelog import last_versions, log_changes
-from jiyi.backends.records.prepared import Prepared
-from jiyi.backends.records.rows import ENTRY_COLUMNS, entry_of, entry_values
+from jiyi.backends.records.changelog import last_versions, log_changes, log_line
+from jiyi.backends.records.codec import SELECT_ENTRY, entry_of, entry_values
 from jiyi.backends.records.schema import memory_records, note_files
+from jiyi.backends.records.sql import Connection, chunks
+from jiyi.backends.records.writes import delete_rows, insert_rows
 from jiyi.model import clock
 from jiyi.model.entry import MemoryEntry
 from jiyi.model.note import FileStamp, NoteCounts, NoteFile, NoteUpdate, note_scope, thread_of
 
-_STEP = 1 << 10
-_MOST = 1 << 31
-_CHUNK = 500
-_INSERT_ENTRY = Prepared(memory_records.insert().inline(), memory_records.c.keys())
-_PIECES = sa.select(*ENTRY_COLUMNS).where(
-    memory_records.c.scope.in_(sa.bindparam("scopes_", expanding=True)),
-    memory_records.c.conversation_id == sa.bindparam("thread_"),
-)
-_MOVE = (
-    memory_records.update()
-    .where(memory_records.c.id == sa.bindparam("id_"))
-    .values({name: sa.bindparam(f"{name}_") for name in ("source", "position", "version", "updated_at")})
-)
+_STEP: Final = 1 << 10
+_MAX_POSITION: Final = 1 << 31
+_OF_WORKSPACE = "workspace = :workspace AND scope = :scope"
+_FILES = f"{note_files.select} WHERE {_OF_WORKSPACE}"
+_STATE = f"SELECT count(*), max(checked) FROM note_files WHERE {_OF_WORKSPACE}"
+_DELETE_FILES = f"DELETE FROM note_files WHERE {_OF_WORKSPACE} AND path IN :paths"
+_PIECES = f"{SELECT_ENTRY} WHERE scope IN :scopes AND conversation_id = :thread"
+_MOVED: Final = ("source", "position", "version", "updated_at")
+_MOVE = f"{memory_records.update_of(_MOVED)} WHERE id = :id"
 
 
-def files(connection: sa.Connection, workspace: str, scope: str) -> dict[str, NoteFile]:
+def files(connection: Connection, workspace: str, scope: str) -> dict[str, NoteFile]:
     """What is known of the files of a workspace, by path."""
-    statement = sa.select(note_files).where(note_files.c.workspace == workspace, note_files.c.scope == scope)
-    return {
-        row.path: NoteFile(
-            path=row.path,
-            stamp=FileStamp(row.size, row.modified, row.changed, row.inode),
-            digest=row.digest,
-            checked=row.checked,
-            shared=row.shared,
-            chunks=row.chunks,
-            encoding=row.encoding,
-            problem=row.problem,
-        )
-        for row in connection.execute(statement)
-    }
+    rows = connection.rows(_FILES, {"workspace": workspace, "scope": scope})
+    return {row["path"]: _file(row) for row in map(note_files.values, rows)}
 
 
-_STATE = Prepared(
-    sa.select(sa.func.count(), sa.func.max(note_files.c.checked)).where(
-        note_files.c.workspace == sa.bindparam("workspace_"), note_files.c.scope == sa.bindparam("scope_")
+def _file(row: Mapping[str, Any]) -> NoteFile:
+    return NoteFile(
+        path=row["path"],
+        stamp=FileStamp(row["size"], row["modified"], row["changed"], row["inode"]),
+        digest=row["digest"],
+        checked=row["checked"],
+        shared=row["shared"],
+        chunks=row["chunks"],
+        encoding=row["encoding"],
+        problem=row["problem"],
     )
-)
 
 
-def state(connection: sa.Connection, workspace: str, scope: str) -> tuple[int, int]:
-    """How many files are known and when the last of them was read: a much shorter question than what is known."""
-    row = _STATE.run(connection, {"workspace_": workspace, "scope_": scope}).fetchone()
-    return (int(row[0]), int(row[1] or 0)) if row is not None else (0, 0)
+def state(connection: Connection, workspace: str, scope: str) -> tuple[int, int]:
+    """How many files are known and when the last of them was read; much cheaper than `files`."""
+    number, checked = connection.rows(_STATE, {"workspace": workspace, "scope": scope})[0]
+    return int(number), int(checked or 0)
 
 
 def scopes(workspace: str, scope: str) -> list[str]:
@@ -74,29 +62,21 @@ def scopes(workspace: str, scope: str) -> list[str]:
     return [note_scope(workspace, scope, shared=shared) for shared in (False, True)]
 
 
-def save(
-    connection: sa.Connection, workspace: str, scope: str, updates: Sequence[NoteUpdate], actor: str
-) -> NoteCounts:
+def save(connection: Connection, workspace: str, scope: str, updates: Sequence[NoteUpdate], actor: str) -> NoteCounts:
     """Write the updates inside the caller's transaction."""
     own = scopes(workspace, scope)
-    paths = [update.path for update in updates]
-    for start in range(0, len(paths), _CHUNK):
-        gone = note_files.delete().where(
-            note_files.c.workspace == workspace,
-            note_files.c.scope == scope,
-            note_files.c.path.in_(paths[start : start + _CHUNK]),
-        )
-        connection.execute(gone)
+    for paths in chunks([update.path for update in updates]):
+        connection.execute(_DELETE_FILES, {"workspace": workspace, "scope": scope, "paths": paths})
     rows = [_row(workspace, scope, update.file) for update in updates if update.file is not None]
     if rows:
-        connection.execute(note_files.insert(), rows)
+        connection.executemany(note_files.insert, rows)
     counts = NoteCounts()
     added: list[MemoryEntry] = []
     for update in updates:
         if update.file is not None and update.entries is None:
             continue
         wanted = update.entries or ()
-        found = connection.execute(_PIECES, {"scopes_": own, "thread_": thread_of(update.path)})
+        found = connection.rows(_PIECES, {"scopes": own, "thread": thread_of(update.path)})
         present = {entry.id: entry for entry in map(entry_of, found)}
         ids = {entry.id for entry in wanted}
         removed = [entry for entry in present.values() if entry.id not in ids]
@@ -114,7 +94,7 @@ def save(
 def positions(order: Sequence[str], known: Mapping[str, int]) -> dict[str, int]:
     """A rising position for each id in order. As many as possible keep theirs: a position is part of the index.
 
-    New ones stand in the gaps; where there is no room left, all are numbered anew.
+    New ones get positions in the gaps; where there is no room left, all are numbered anew.
     """
     kept = _rising([(key, known[key]) for key in order if key in known])
     found: dict[str, int] = {}
@@ -126,8 +106,8 @@ def positions(order: Sequence[str], known: Mapping[str, int]) -> dict[str, int]:
             continue
         end = kept[key] if key is not None else last + _STEP * (len(waiting) + 1)
         step = (end - last) // (len(waiting) + 1)
-        if step < 1 or end >= _MOST:
-            return {each: place for place, each in zip(range(_STEP, _MOST, _STEP), order, strict=False)}
+        if step < 1 or end >= _MAX_POSITION:
+            return {each: place for place, each in zip(range(_STEP, _MAX_POSITION, _STEP), order, strict=False)}
         for place, each in enumerate(waiting, start=1):
             found[each] = last + place * step
         waiting = []
@@ -177,35 +157,31 @@ def _row(workspace: str, scope: str, file: NoteFile) -> dict[str, Any]:
     }
 
 
-def _add(connection: sa.Connection, entries: Sequence[MemoryEntry], actor: str) -> None:
+def _add(connection: Connection, entries: Sequence[MemoryEntry], actor: str) -> None:
     """New rows. Text that comes back goes on with the version at which it left."""
     if not entries:
         return
     last = last_versions(connection, [entry.id for entry in entries])
     new = [replace(entry, version=last.get(entry.id, 0) + 1) for entry in entries]
-    _INSERT_ENTRY.run(connection, *(entry_values(entry) for entry in new))
-    log_changes(connection, [records.change_values(entry, "create", actor, [], None) for entry in new])
+    insert_rows(connection, new)
+    log_changes(connection, [log_line(entry, "create", actor, [], None) for entry in new])
     tagged = [entry for entry in new if entry.tags]
     if tagged:
         tags.write_tags(connection, tagged)
 
 
-def _remove(connection: sa.Connection, entries: Sequence[MemoryEntry], actor: str) -> None:
+def _remove(connection: Connection, entries: Sequence[MemoryEntry], actor: str) -> None:
     now = clock.utc_now()
-    for start in range(0, len(entries), _CHUNK):
-        ids = [entry.id for entry in entries[start : start + _CHUNK]]
-        connection.execute(memory_records.delete().where(memory_records.c.id.in_(ids)))
-    gone = [replace(entry, version=entry.version + 1, updated_at=now) for entry in entries]
-    log_changes(connection, [records.change_values(entry, "erase", actor, [], None) for entry in gone])
+    delete_rows(connection, [entry.id for entry in entries])
+    removed = [replace(entry, version=entry.version + 1, updated_at=now) for entry in entries]
+    log_changes(connection, [log_line(entry, "erase", actor, [], None) for entry in removed])
 
 
-def _move(
-    connection: sa.Connection, present: Mapping[str, MemoryEntry], placed: Sequence[MemoryEntry], actor: str
-) -> int:
-    """Write down where pieces stand now; returns how many stand elsewhere. Only a new order is news for an index."""
+def _move(connection: Connection, present: Mapping[str, MemoryEntry], placed: Sequence[MemoryEntry], actor: str) -> int:
+    """Update the positions and lines of pieces; returns how many changed. Only a new position concerns an index."""
     now = clock.utc_now()
     moves: list[dict[str, Any]] = []
-    changes: list[dict[str, Any]] = []
+    lines: list[dict[str, Any]] = []
     for entry in placed:
         before = present[entry.id]
         if (entry.position, entry.source) == (before.position, before.source):
@@ -213,11 +189,10 @@ def _move(
         after = replace(before, position=entry.position, source=entry.source)
         if entry.position != before.position:
             after = replace(after, version=before.version + 1, updated_at=now)
-            changes.append(records.change_values(after, "update", actor, ["position"], None))
+            lines.append(log_line(after, "update", actor, ["position"], None))
         values = entry_values(after)
-        names = ("source", "position", "version", "updated_at")
-        moves.append({"id_": after.id, **{f"{name}_": values[name] for name in names}})
+        moves.append({name: values[name] for name in ("id", *_MOVED)})
     if moves:
-        connection.execute(_MOVE, moves)
-    log_changes(connection, changes)
+        connection.executemany(_MOVE, moves)
+    log_changes(connection, lines)
     return len(moves)

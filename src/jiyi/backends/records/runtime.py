@@ -1,31 +1,21 @@
-"""The memories of the runtime in SQL: the same rows as everybody's, and how each of them has fared."""
+"""The memories of the runtime in SQL: ordinary entries, and beside each how often it was useful."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
-import sqlalchemy as sa
-
-from jiyi.backends.records.changelog import log_changes
+from jiyi.backends.records.changelog import REMOVED, erase_texts, log_changes, log_line, past_entry, versions_of
+from jiyi.backends.records.codec import BY_IDS, ENTRY_FIELDS, entry_of
 from jiyi.backends.records.disk_sort import DiskSorter
-from jiyi.backends.records.rows import ACTIVE, ENTRY_COLUMNS, changed_fields, entry_of, entry_values
-from jiyi.backends.records.schema import memory_changes, memory_records, runtime_memories, runtime_requests
-from jiyi.backends.records.store import (
-    CHUNK,
-    GONE,
-    Database,
-    change_values,
-    history_of,
-    insert_entry,
-    remove_entry,
-    scopes_of,
-)
+from jiyi.backends.records.filters import in_scopes
+from jiyi.backends.records.schema import runtime_memories, runtime_requests
+from jiyi.backends.records.sql import Connection, Database, chunks, moment, skip_scan
 from jiyi.backends.records.tags import collect, write_tags
+from jiyi.backends.records.writes import insert_rows, remove_entry, scopes_of, update_and_log
 from jiyi.errors import InvalidInputError
 from jiyi.model.entry import EntryVersion, MemoryEntry, Source
 from jiyi.model.feedback import (
@@ -41,10 +31,30 @@ from jiyi.model.feedback import (
 from jiyi.model.strength_decay import Faded, Kept, Usage
 from jiyi.text.normalize import tag_form
 
-_records, _kept, _requests, _changes = memory_records.c, runtime_memories.c, runtime_requests.c, memory_changes.c
-_USAGE = (_kept.useful, _kept.missed, _kept.decayed_at)
-_UPDATE = memory_records.update().where(_records.id == sa.bindparam("id_"))
-_LONGEST_CHAIN = 100
+_MAX_CHAIN: Final = 100
+_BY_IDS_IN_SCOPES = f"{BY_IDS} AND {in_scopes(by_id=True)}"
+_LAST_CHANGE = (
+    "SELECT operation, version, before FROM memory_changes WHERE entry_id = :id AND scope = :scope "
+    "ORDER BY version DESC LIMIT 1"
+)
+_PAST_STATES = "SELECT before FROM memory_changes WHERE entry_id = :id AND before IS NOT NULL ORDER BY version DESC"
+_PAST_STATES_IN_SCOPE = (
+    "SELECT before FROM memory_changes WHERE entry_id = :id AND scope = :scope AND before IS NOT NULL"
+)
+_NEXT_SCOPE = "SELECT min(scope) FROM runtime_memories WHERE scope > :after"
+_NEXT_TYPE = "SELECT min(memory_type) FROM runtime_memories WHERE scope = :scope AND memory_type > :after"
+_PAGE = (
+    f"SELECT {', '.join(f'm.{name}' for name in ENTRY_FIELDS)}, r.useful, r.missed, r.decayed_at "
+    "FROM runtime_memories r JOIN memory_records m ON m.id = r.memory_id WHERE r.scope = :scope "
+    "AND r.memory_id > :after AND m.is_active IS NOT {} ORDER BY r.memory_id LIMIT :limit"
+)
+_ACTIVE_PAGE, _INACTIVE_PAGE = _PAGE.format("FALSE"), _PAGE.format("TRUE")
+_SET_DECAYED = "UPDATE runtime_memories SET decayed_at = :decayed_at WHERE memory_id = :id"
+_COUNT_USEFUL = "UPDATE runtime_memories SET useful = useful + 1 WHERE memory_id = :id"
+_COUNT_MISSED = "UPDATE runtime_memories SET missed = missed + 1 WHERE memory_id IN :ids"
+_SUMS = "SELECT sum(useful), sum(missed) FROM runtime_memories WHERE memory_id IN :ids"
+_ANSWERED = "SELECT fingerprint, outcome FROM runtime_requests WHERE scope = :scope AND request_id = :request_id"
+_FORGET_REQUESTS = "DELETE FROM runtime_requests WHERE answered_at < :before"
 
 
 class SqlRuntimeStore:
@@ -72,7 +82,7 @@ class SqlRuntimeStore:
                     "outcome": outcome.to_json(),
                     "answered_at": now,
                 }
-                connection.execute(runtime_requests.insert(), [values])
+                connection.execute(runtime_requests.insert, values)
             return outcome
 
     def _scopes_of(self, order: FeedbackOrder) -> list[str]:
@@ -90,14 +100,15 @@ class SqlRuntimeStore:
             return _fetch(connection, ids, scopes)
 
     def versions(self, scopes: Sequence[str], memory_id: str) -> list[EntryVersion]:
-        """Every version of one memory, oldest first; also of one that is gone."""
+        """Every version of one memory, oldest first; also of a removed one."""
         with self._database.read(scopes) as connection:
             current = _fetch(connection, [memory_id], scopes)
-            return history_of(connection, (_changes.entry_id == memory_id) & _changes.scope.in_(scopes), current)
+            params = {"id": memory_id, "scopes": list(scopes)}
+            return versions_of(connection, "entry_id = :id AND scope IN :scopes", params, current)
 
     def forget(self, scope: str, memory_id: str, *, actor: str, erase: bool) -> bool:
         """Remove a memory; its versions stay readable unless `erase`, which reaches what it was merged from as well."""
-        # Tags that nobody else has go with an erased memory: whether they have is for the whole store to say.
+        # Tags that no other entry has are erased too, and only the whole store can tell which these are.
         with self._database.write(None if erase else (scope,)) as connection:
             entry = _fetch(connection, [memory_id], [scope]).get(memory_id)
             if not erase:
@@ -117,7 +128,7 @@ class SqlRuntimeStore:
             if before is None:
                 return None
             after = replace(before, **values, version=before.version + 1, updated_at=max(now, before.updated_at))
-            _write(connection, before, after, "update", actor)
+            update_and_log(connection, before, after, "update", actor)
             write_tags(connection, [after])
             return after
 
@@ -128,60 +139,42 @@ class SqlRuntimeStore:
             if present is not None:
                 if not present.is_active:
                     back = _restored(present, _before_superseded(connection, present), now)
-                    _write(connection, present, back, "restore", actor)
-                    _reckon_from(connection, back, now)
+                    update_and_log(connection, present, back, "restore", actor)
+                    _restart_decay(connection, back, now)
                     return back
                 return present
-            last = connection.execute(
-                sa.select(_changes.operation, _changes.version, _changes.before)
-                .where(_changes.entry_id == memory_id, _changes.scope == scope)
-                .order_by(_changes.version.desc())
-                .limit(1)
-            ).one_or_none()
-            if last is None or last.operation not in GONE or last.before is None:
+            last = connection.row(_LAST_CHANGE, {"id": memory_id, "scope": scope})
+            if last is None:
                 return None
-            before = _past(last.before)
+            operation, version, text = last
+            if operation not in REMOVED or text is None:
+                return None
+            before = past_entry(text)
             if before.key is not None:
                 return None
-            back = _restored(replace(before, version=last.version), _before_superseded(connection, before), now)
-            insert_entry(connection, [back])
-            log_changes(connection, [change_values(back, "restore", actor, [], None)])
+            back = _restored(replace(before, version=version), _before_superseded(connection, before), now)
+            insert_rows(connection, [back])
+            log_changes(connection, [log_line(back, "restore", actor, [], None)])
             write_tags(connection, [back])
-            _reckon_from(connection, back, now)
+            _restart_decay(connection, back, now)
             return back
 
     def memory_types(self, scopes: Sequence[str]) -> list[str]:
         """The memory types that the runtime has used in these scopes."""
         with self._database.read(scopes) as connection:
-            return sorted({kind for scope in scopes for kind in _types(connection, scope)})
+            return sorted({kind for scope in scopes for kind in skip_scan(connection, _NEXT_TYPE, {"scope": scope})})
 
     def scopes(self) -> list[str]:
         """The scopes that have memories of the runtime."""
-        found: list[str] = []
         with self._database.read() as connection:
-            # From one to the next by the index: a store of millions of memories has few scopes.
-            while True:
-                after = _kept.scope > (found[-1] if found else "")
-                following = connection.execute(sa.select(sa.func.min(_kept.scope)).where(after)).scalar()
-                if following is None:
-                    break
-                found.append(following)
-        return found
+            return list(skip_scan(connection, _NEXT_SCOPE))
 
     def page(self, scope: str, *, active: bool, after_id: str = "", limit: int) -> list[Kept]:
         """The scope's memories in the order of their ids."""
-        statement = (
-            sa.select(*ENTRY_COLUMNS, *_USAGE)
-            .join(runtime_memories, _kept.memory_id == _records.id)
-            .where(_kept.scope == scope, _kept.memory_id > after_id, ACTIVE if active else ~ACTIVE)
-            .order_by(_kept.memory_id)
-            .limit(limit)
-        )
+        sql = _ACTIVE_PAGE if active else _INACTIVE_PAGE
         with self._database.read((scope,)) as connection:
-            return [
-                Kept(entry_of(row), Usage(row.useful, row.missed, row.decayed_at))
-                for row in connection.execute(statement)
-            ]
+            rows = connection.rows(sql, {"scope": scope, "after": after_id, "limit": limit})
+        return [Kept(entry_of(row), Usage(row[-3], row[-2], moment(row[-1]))) for row in rows]
 
     def merge(self, scope: str, groups: Sequence[MergeGroup], *, actor: str, now: datetime) -> list[MergeGroup]:
         """Merge groups of this scope's own active memories; returns those that were merged."""
@@ -190,7 +183,7 @@ class SqlRuntimeStore:
             for group in groups:
                 found = _fetch(connection, group.memory_ids, [scope])
                 entries = [entry for entry in found.values() if entry.is_active]
-                # Whoever changed one of them meanwhile had a reason: the next round looks again.
+                # One of them was changed meanwhile: the next consolidation looks at them again.
                 if len(entries) == len(group.memory_ids) and why_not_merged(entries) is None:
                     _merge(connection, entries, group, actor, now)
                     done.append(group)
@@ -208,9 +201,8 @@ class SqlRuntimeStore:
                     version=entry.version + 1,
                     updated_at=max(now, entry.updated_at),
                 )
-                _write(connection, entry, after, "update", actor)
-                one = runtime_memories.update().where(_kept.memory_id == entry.id)
-                connection.execute(one.values(decayed_at=left.decayed_at))
+                update_and_log(connection, entry, after, "update", actor)
+                connection.execute(_SET_DECAYED, {"decayed_at": left.decayed_at, "id": entry.id})
 
     def archive(self, ids: Sequence[str], *, actor: str, now: datetime) -> None:
         """Take inactive memories out of the records; their versions stay."""
@@ -220,9 +212,9 @@ class SqlRuntimeStore:
                     remove_entry(connection, entry, actor, "archive", now)
 
     def forget_requests(self, before: datetime) -> int:
-        """Drop the answers to requests that are so old that nobody repeats them."""
+        """Delete the answers to requests that are too old to be repeated."""
         with self._database.write() as connection:
-            return connection.execute(runtime_requests.delete().where(_requests.answered_at < before)).rowcount
+            return connection.execute(_FORGET_REQUESTS, {"before": before}).rowcount
 
     @contextmanager
     def sorter(self) -> Iterator[DiskSorter]:
@@ -234,7 +226,7 @@ class SqlRuntimeStore:
 class _Feedback:
     """One order, inside the caller's transaction."""
 
-    def __init__(self, connection: sa.Connection, order: FeedbackOrder, actor: str, now: datetime) -> None:
+    def __init__(self, connection: Connection, order: FeedbackOrder, actor: str, now: datetime) -> None:
         self._connection = connection
         self._order = order
         self._actor = actor
@@ -249,9 +241,8 @@ class _Feedback:
         for entry in useful.values():
             self._strengthen(entry)
         missed = [entry_id for entry_id in recalled if entry_id not in useful]
-        for start in range(0, len(missed), CHUNK):
-            those = runtime_memories.update().where(_kept.memory_id.in_(missed[start : start + CHUNK]))
-            self._connection.execute(those.values(missed=_kept.missed + 1))
+        for chunk in chunks(missed):
+            self._connection.execute(_COUNT_MISSED, {"ids": chunk})
         _insert(self._connection, order.new, self._actor)
         merged: list[tuple[str, tuple[str, ...]]] = []
         refused: list[tuple[tuple[str, ...], str]] = []
@@ -277,7 +268,7 @@ class _Feedback:
         known = _fetch(self._connection, ids, self._order.visible)
         for memory_id in ids:
             entry = known.get(memory_id)
-            for _ in range(_LONGEST_CHAIN):
+            for _ in range(_MAX_CHAIN):
                 if entry is None or entry.is_active or entry.source.kind != SUPERSEDED:
                     break
                 successor = entry.source.references[0]
@@ -297,45 +288,42 @@ class _Feedback:
             updated_at=max(self._now, entry.updated_at),
             version=entry.version + 1,
         )
-        _write(self._connection, entry, after, "update", self._actor)
-        one = runtime_memories.update().where(_kept.memory_id == entry.id)
-        self._connection.execute(one.values(useful=_kept.useful + 1))
+        update_and_log(self._connection, entry, after, "update", self._actor)
+        self._connection.execute(_COUNT_USEFUL, {"id": entry.id})
 
 
-def _answered(connection: sa.Connection, order: FeedbackOrder) -> FeedbackOutcome | None:
-    row = connection.execute(
-        sa.select(_requests.fingerprint, _requests.outcome).where(
-            _requests.scope == order.scope, _requests.request_id == order.request_id
-        )
-    ).one_or_none()
+def _answered(connection: Connection, order: FeedbackOrder) -> FeedbackOutcome | None:
+    row = connection.row(_ANSWERED, {"scope": order.scope, "request_id": order.request_id})
     if row is None:
         return None
-    if row.fingerprint != order.fingerprint:
+    fingerprint, outcome = row
+    if fingerprint != order.fingerprint:
         raise InvalidInputError(
             f"request_id {order.request_id!r} was used for other feedback; give every request an id of its own"
         )
-    return FeedbackOutcome.from_json(row.outcome)
+    return FeedbackOutcome.from_json(outcome)
 
 
-def _fetch(connection: sa.Connection, ids: Sequence[str], scopes: Sequence[str] | None) -> dict[str, MemoryEntry]:
+def _fetch(connection: Connection, ids: Sequence[str], scopes: Sequence[str] | None) -> dict[str, MemoryEntry]:
     """Entries by id in the order of the ids; inside these scopes if any are given."""
     found: dict[str, MemoryEntry] = {}
-    for start in range(0, len(ids), CHUNK):
-        statement = sa.select(*ENTRY_COLUMNS).where(_records.id.in_(ids[start : start + CHUNK]))
-        if scopes is not None:
-            statement = statement.where((_records.scope + sa.literal_column("''")).in_(scopes))
-        found.update({row.id: entry_of(row) for row in connection.execute(statement)})
+    for chunk in chunks(ids):
+        if scopes is None:
+            rows = connection.rows(BY_IDS, {"ids": chunk})
+        else:
+            rows = connection.rows(_BY_IDS_IN_SCOPES, {"ids": chunk, "scopes": list(scopes)})
+        found.update((entry.id, entry) for entry in map(entry_of, rows))
     return {entry_id: found[entry_id] for entry_id in dict.fromkeys(ids) if entry_id in found}
 
 
-def _insert(connection: sa.Connection, entries: Sequence[MemoryEntry], actor: str) -> None:
+def _insert(connection: Connection, entries: Sequence[MemoryEntry], actor: str) -> None:
     if not entries:
         return
-    insert_entry(connection, entries)
-    log_changes(connection, [change_values(entry, "create", actor, [], None) for entry in entries])
+    insert_rows(connection, entries)
+    log_changes(connection, [log_line(entry, "create", actor, [], None) for entry in entries])
     if any(entry.tags for entry in entries):
         write_tags(connection, entries)
-    connection.execute(runtime_memories.insert(), [_usage_values(entry, Usage()) for entry in entries])
+    connection.executemany(runtime_memories.insert, [_usage_values(entry, Usage()) for entry in entries])
 
 
 def _usage_values(entry: MemoryEntry, usage: Usage) -> dict[str, object]:
@@ -349,28 +337,19 @@ def _usage_values(entry: MemoryEntry, usage: Usage) -> dict[str, object]:
     }
 
 
-def _write(connection: sa.Connection, before: MemoryEntry, after: MemoryEntry, operation: str, actor: str) -> None:
-    connection.execute(_UPDATE, {**entry_values(after), "id_": after.id})
-    log_changes(connection, [change_values(after, operation, actor, changed_fields(before, after), before)])
-
-
 def _merge(
-    connection: sa.Connection, entries: Sequence[MemoryEntry], group: MergeGroup, actor: str, now: datetime
+    connection: Connection, entries: Sequence[MemoryEntry], group: MergeGroup, actor: str, now: datetime
 ) -> MemoryEntry:
     one, superseded = merge_entries(entries, group, now=now, form=tag_form)
     before = {entry.id: entry for entry in entries}
     for entry in superseded:
-        _write(connection, before[entry.id], entry, "update", actor)
-    ids = list(before)
-    sums = connection.execute(
-        sa.select(sa.func.sum(_kept.useful), sa.func.sum(_kept.missed)).where(_kept.memory_id.in_(ids))
-    ).one()
-    insert_entry(connection, [one])
-    log_changes(connection, [change_values(one, "create", actor, [], None)])
+        update_and_log(connection, before[entry.id], entry, "update", actor)
+    useful, missed = connection.rows(_SUMS, {"ids": list(before)})[0]
+    insert_rows(connection, [one])
+    log_changes(connection, [log_line(one, "create", actor, [], None)])
     write_tags(connection, [one])
-    connection.execute(
-        runtime_memories.insert(), [_usage_values(one, Usage(int(sums[0] or 0), int(sums[1] or 0), now))]
-    )
+    usage = Usage(int(useful or 0), int(missed or 0), now)
+    connection.execute(runtime_memories.insert, _usage_values(one, usage))
     return one
 
 
@@ -386,27 +365,24 @@ def _restored(entry: MemoryEntry, source: Source, now: datetime) -> MemoryEntry:
     )
 
 
-def _before_superseded(connection: sa.Connection, entry: MemoryEntry) -> Source:
+def _before_superseded(connection: Connection, entry: MemoryEntry) -> Source:
     """Where a memory came from before it was merged away."""
     if entry.source.kind != SUPERSEDED:
         return entry.source
-    statement = sa.select(_changes.before).where(_changes.entry_id == entry.id, _changes.before.is_not(None))
-    for before in connection.execute(statement.order_by(_changes.version.desc())).scalars():
-        source = _past(before).source
+    for before in connection.column(_PAST_STATES, {"id": entry.id}):
+        source = past_entry(before).source
         if source.kind != SUPERSEDED:
             return source
     return Source("runtime", entry.source.trust)
 
 
-def _reckon_from(connection: sa.Connection, entry: MemoryEntry, now: datetime) -> None:
-    """A restored memory fades from now on."""
-    if not connection.execute(
-        runtime_memories.update().where(_kept.memory_id == entry.id).values(decayed_at=now)
-    ).rowcount:
-        connection.execute(runtime_memories.insert(), [_usage_values(entry, Usage(decayed_at=now))])
+def _restart_decay(connection: Connection, entry: MemoryEntry, now: datetime) -> None:
+    """The strength of a restored memory decays from now on."""
+    if not connection.execute(_SET_DECAYED, {"decayed_at": now, "id": entry.id}).rowcount:
+        connection.execute(runtime_memories.insert, _usage_values(entry, Usage(decayed_at=now)))
 
 
-def _merged_from(connection: sa.Connection, scope: str, memory_id: str) -> list[str]:
+def _merged_from(connection: Connection, scope: str, memory_id: str) -> list[str]:
     """The memory and everything of its scope that it was merged from, and that was merged from, and so on."""
     found: dict[str, None] = {}
     waiting = [memory_id]
@@ -416,32 +392,16 @@ def _merged_from(connection: sa.Connection, scope: str, memory_id: str) -> list[
             continue
         found[one] = None
         present = _fetch(connection, [one], [scope]).values()
-        its_log = sa.select(_changes.before).where(_changes.entry_id == one, _changes.scope == scope)
-        states = [*present, *(_past(text) for text in connection.execute(its_log).scalars() if text is not None)]
+        past = connection.column(_PAST_STATES_IN_SCOPE, {"id": one, "scope": scope})
+        states = [*present, *map(past_entry, past)]
         waiting += [each for state in states if state.source.kind == MERGE for each in state.source.references]
     return list(found)
 
 
-def _past(text: str) -> MemoryEntry:
-    return MemoryEntry.from_dict(json.loads(text))
-
-
-def _erase(connection: sa.Connection, scope: str, memory_id: str, actor: str) -> bool:
+def _erase(connection: Connection, scope: str, memory_id: str, actor: str) -> bool:
     """Delete a memory with the texts of all its versions; whether there was anything."""
     entry = _fetch(connection, [memory_id], [scope]).get(memory_id)
     if entry is not None:
         remove_entry(connection, entry, actor, "erase")
-    its_texts = (_changes.entry_id == memory_id) & (_changes.scope == scope) & _changes.before.is_not(None)
-    erased = connection.execute(memory_changes.update().where(its_texts).values(before=None, changed="[]"))
-    return entry is not None or erased.rowcount > 0
-
-
-def _types(connection: sa.Connection, scope: str) -> Iterator[str]:
-    last = ""
-    while True:
-        following = sa.select(sa.func.min(_kept.memory_type)).where(_kept.scope == scope, _kept.memory_type > last)
-        found = connection.execute(following).scalar()
-        if found is None:
-            return
-        yield found
-        last = found
+    erased = erase_texts(connection, "entry_id = :id AND scope = :scope", {"id": memory_id, "scope": scope})
+    return entry is not None or erased > 0

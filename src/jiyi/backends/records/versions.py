@@ -1,17 +1,18 @@
-"""Which version a store has: an old one is brought up to date, a newer one is refused.
+"""Which schema version a store has: an older one is upgraded, a newer one is refused.
 
-Apart from the migrations, which need SQLAlchemy: a store that is up to date is opened without it.
+Apart from the migrations: a store that is up to date is opened without them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from typing import Final
 
 from jiyi.errors import StoreDamagedError, StoreTooNewError
 
-NEWEST = 6
-"""The version of the last migration; the state in which new stores are made."""
-_TABLES = frozenset({"schema_migrations", "store_meta"})
+NEWEST: Final = 8
+"""The version of the last migration; new stores are created in this state."""
+_TABLES: Final = frozenset({"schema_migrations", "store_meta"})
 
 
 def version_of(tables: Collection[str], last_applied: Callable[[], int | None], where: str) -> int:

@@ -1,17 +1,17 @@
-"""Derived files in SQLite: which file is open, and which errors mean that it has to be made anew."""
+"""Derived SQLite files: the identity of a file, and which errors mean that it has to be rebuilt."""
 
 from __future__ import annotations
 
 import os
 import sqlite3
 from pathlib import Path
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 FileIdentity: TypeAlias = tuple[int, int]
-"""Tells a file from another one that has come under the same name."""
+"""Distinguishes a file from one that has replaced it under the same name."""
 
-# The file may be sound: waiting, making room or giving permission helps, and a new file would fail the same way.
-_NOT_THE_FILE = {
+# The file itself may be intact; a new one would fail in the same way.
+_NOT_DAMAGE = {
     sqlite3.SQLITE_BUSY,
     sqlite3.SQLITE_LOCKED,
     sqlite3.SQLITE_NOMEM,
@@ -24,7 +24,7 @@ _NOT_THE_FILE = {
 
 
 def file_identity(path: Path | str) -> FileIdentity | None:
-    """Which file this is; `None` when there is none."""
+    """The identity of a file; `None` if it does not exist."""
     try:
         found = os.stat(path)  # noqa: PTH116 - half the time of the same by pathlib
     except (FileNotFoundError, NotADirectoryError):
@@ -33,11 +33,11 @@ def file_identity(path: Path | str) -> FileIdentity | None:
 
 
 FileVersion: TypeAlias = tuple[int, int, int]
-"""Tells a file from the next one under the same name, where every new version comes by a rename."""
+"""Distinguishes the versions of a file that is replaced by a rename."""
 
 
 def file_version(path: str) -> FileVersion | None:
-    """Which version of a file this is; `None` when there is none. Asked much more often than the file is read."""
+    """The version of a file; `None` if it does not exist."""
     try:
         found = os.stat(path)  # noqa: PTH116 - half the time of the same by pathlib
     except (FileNotFoundError, NotADirectoryError):
@@ -46,7 +46,7 @@ def file_version(path: str) -> FileVersion | None:
 
 
 def tree_bytes(folder: Path) -> int:
-    """How much the files of a folder take, while others may be deleting them."""
+    """The size of all files of a folder. Files may be deleted meanwhile."""
     return sum(_size(file) for file in folder.glob("*"))
 
 
@@ -58,10 +58,32 @@ def _size(file: Path) -> int:
 
 
 FILE_ERRORS = (sqlite3.DatabaseError, UnicodeDecodeError)
-"""What the sqlite3 module raises for a file; the second when a damaged name stands in the message of the first."""
+"""What the sqlite3 module raises for a file; the second if the message of the first is not valid UTF-8."""
 
 
 def means_damage(error: Exception) -> bool:
-    """Whether the file has to be made anew, because it is not what was once written."""
+    """Whether the error means that the file is damaged and has to be rebuilt."""
     code = getattr(error, "sqlite_errorcode", None)
-    return code is None or code & 0xFF not in _NOT_THE_FILE
+    return code is None or code & 0xFF not in _NOT_DAMAGE
+
+
+def open_derived(
+    path: Path, *, synchronous: Literal["FULL", "OFF"], first_read: str, create: str | None = None
+) -> sqlite3.Connection:
+    """Open a derived file; with `create`, make it and run this script for its tables.
+
+    Without `create` the file must exist: an empty file in its place would look like a complete index.
+    """
+    address = f"{path.absolute().as_uri()}?mode={'rw' if create is None else 'rwc'}"
+    connection = sqlite3.connect(address, uri=True, timeout=30, isolation_level=None, check_same_thread=False)
+    try:
+        connection.execute(f"PRAGMA synchronous={synchronous}")
+        if create is not None:
+            connection.execute("PRAGMA journal_mode=WAL")
+            connection.executescript(create)
+        # The first read reveals a damaged file. It also opens the WAL, so both can be read even if they are deleted.
+        connection.execute(first_read).fetchone()
+    except FILE_ERRORS:
+        connection.close()
+        raise
+    return connection

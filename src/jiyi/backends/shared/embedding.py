@@ -1,4 +1,4 @@
-"""From entries to vectors: the part that every vector index has in common, wherever it keeps them."""
+"""From entries to vectors: what all vector indexes have in common."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ if TYPE_CHECKING:
     from jiyi.ports import Embedder, RecordStore, Vectors
 
 CHUNK_COLUMNS = 300
-"""Longer texts are cut: a vector of too many thoughts is near to none of them."""
+"""Longer texts are split into chunks: one vector of many subjects is similar to none of them."""
 
 
 def vector_fingerprint(entry: MemoryEntry) -> str:
-    """What an index keeps to recognise the text it has a vector of."""
+    """The hash by which an index recognises a text."""
     return text_hash(entry.content, clock.to_text(entry.event_time))
 
 
 def embed_entries(embedder: Embedder, entries: Sequence[MemoryEntry]) -> list[Vectors]:
-    """For each entry its vectors, one for each chunk of its text."""
+    """The vectors of each entry, one for each chunk of its text."""
     chunks = [split_chunks(entry.content, CHUNK_COLUMNS) or [entry.content] for entry in entries]
     flat = [chunk for parts in chunks for chunk in parts]
     if not flat:
@@ -37,7 +37,7 @@ def embed_entries(embedder: Embedder, entries: Sequence[MemoryEntry]) -> list[Ve
 
 
 def without_record(store: RecordStore, held: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Of these (scope, entry id) those that no record is found by meaning under any more."""
+    """Those (scope, entry id) that have no active record any more."""
     present = store.fetch([entry_id for _, entry_id in held], None)
     return [
         (scope, entry_id)

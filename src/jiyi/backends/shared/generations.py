@@ -1,4 +1,4 @@
-"""Generations of an index: the next one is built beside the current one and takes its place in one rename."""
+"""Generations of an index: the next one is built beside the current one and replaces it by a rename."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ _UNFINISHED = "-unfinished"
 class Generations:
     """A pointer file `<name>.current` that names the folder in use.
 
-    A folder that was ever in use never comes back under its name, so a process that has one open knows by the name
-    alone whether it is still the current one.
+    Names of folders are never used twice, so a process can tell by the name whether the folder it has open is still the
+    current one.
     """
 
     def __init__(self, root: Path, name: str) -> None:
@@ -24,23 +24,23 @@ class Generations:
         self._name = name
         self._pointer = root / f"{name}.current"
         self._pointer_path = str(self._pointer)
-        # What the pointer said, and which version of it: it is asked for several times in every recall.
+        # The content of the pointer file by its version: every recall reads it several times.
         self._read: tuple[FileVersion, Path | None] | None = None
 
     def current(self) -> Path | None:
-        """The folder in use; `None` when there is none (any more)."""
+        """The folder in use; `None` if there is none."""
         folder = self._named()
         while folder is not None:
             if os.path.isdir(folder):  # noqa: PTH112 - half the time of the same by pathlib
                 return folder
-            # Deleted, or has another process put the next one in its place since?
+            # Either it was deleted, or another process has published the next one since.
             before, folder = folder, self._named()
             if folder == before:
                 break
         return None
 
     def folders(self) -> list[Path]:
-        """Every folder there is, in use or left over: what they hold may save work."""
+        """All folders, in use or left over; a rebuild may reuse their data."""
         return [folder for folder in sorted(self._root.glob(f"{self._name}-*")) if folder.is_dir()]
 
     def create(self) -> Path:
@@ -50,7 +50,7 @@ class Generations:
         return folder
 
     def resumable(self, digest: str) -> Path:
-        """A folder beside the current one in which a run that broke off is continued, for the same digest."""
+        """The folder of an interrupted rebuild with the same digest, or a new one."""
         folder = self._root / f"{self._name}-{digest[:16]}{_UNFINISHED}"
         folder.mkdir(parents=True, exist_ok=True)
         return folder
@@ -77,7 +77,7 @@ class Generations:
             return None
         read = self._read
         if read is None or read[0] != version:
-            # The version was asked before the content: if another one comes in between, the next call sees that.
+            # The version is read before the content: if the file is replaced in between, the next call sees that.
             self._read = read = (version, self._folder_in_pointer())
         return read[1]
 
@@ -86,7 +86,7 @@ class Generations:
             named = self._pointer.read_text("utf-8").strip()
         except (FileNotFoundError, NotADirectoryError, UnicodeDecodeError):
             return None
-        # Only names of our own making count: a damaged pointer must not lead elsewhere.
+        # A damaged pointer must not lead to another place.
         folder = self._root / named
         return folder if named.startswith(f"{self._name}-") and folder.parent == self._root else None
 

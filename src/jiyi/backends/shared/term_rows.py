@@ -1,7 +1,7 @@
-"""What the scorer needs to know of a text, as values: the same for every engine that keeps it.
+"""The rows from which the scorer ranks texts, the same for every engine that stores them.
 
-For each entry its terms with counts, its length, its time and its place in the conversation; and, from entries that go
-and entries that come, the differences of all the numbers that are kept about scopes and conversations.
+For each entry: its terms with counts, its length, its time and its place in the conversation. From the rows that a
+batch removes and adds follow the changes of all statistics about scopes and conversations.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from jiyi.text import Analysis, Analyzer
 
 UNIT = 1 << 32
-"""What lengths are divided into: see `shortness`."""
+"""The numerator of `shortness`."""
 WORDS, BIGRAMS, CONVERSATIONS = 0, 1, 2
-"""What a document frequency is about: texts by words, texts by pairs of characters, conversations by words."""
+"""Kinds of document frequency: of words in texts, of bigrams in texts, of words in conversations."""
 
 _MAX_COUNT = 255
 _NO_POSITION = -1
@@ -34,7 +34,7 @@ _NO_POSITION = -1
 
 @lru_cache(maxsize=1 << 17)
 def term_id(term: str) -> int:
-    """A number for a term. 32 bits: two terms of one question meet once in a few hundred million texts."""
+    """A 32-bit hash of a term. A collision with a term of the question is expected in one of some 10^8 texts."""
     return int.from_bytes(blake2b(term.encode("utf-8", "surrogatepass"), digest_size=4).digest(), "little")
 
 
@@ -45,25 +45,25 @@ class Analysed:
     entry: MemoryEntry
     analysis: Analysis
     labels: tuple[str, ...]
-    """Terms of the key and the tags: they are found like words of the text, and add nothing to its length."""
+    """Terms of the key and the tags. They match like words of the text and do not count for its length."""
     digest: str
 
 
 def analyse(analyzer: Analyzer, entry: MemoryEntry) -> Analysed:
-    """The terms of an entry: those of its text, and those of what it is called."""
+    """The terms of an entry: of its text, and of its key and tags."""
     labels = (word for label in entry.labels for word in analyzer.analyze(label).words)
     return Analysed(entry, analyzer.analyze(entry.content), tuple(labels), entry.index_hash())
 
 
 @dataclass(slots=True)
 class Features:
-    """One text, as it is kept for the scorer."""
+    """One text, as it is stored for the scorer."""
 
     scope: str
     thread: str
-    """What it stands in line with: see `_thread`."""
+    """The entries it is a neighbour of: see `_thread`."""
     position: int
-    """Order in the conversation, -1 where only the time tells."""
+    """Its place in the conversation; -1 if the order follows from the time."""
     event_time: int
     """Microseconds."""
     entry_id: str
@@ -75,20 +75,15 @@ class Features:
     """Term ids, those with statistics first."""
     word_counts: bytes
     bigrams: bytes
-    """Empty where they are the same as the words."""
+    """Empty if they are the same as the words."""
     bigram_counts: bytes
     counted: int
     """How many of the words have statistics."""
     counted_bigrams: int
 
-    @property
-    def in_conversation(self) -> bool:
-        """Whether its thread is a conversation."""
-        return self.thread.startswith(CONVERSATION)
-
 
 def features_of(analysed: Analysed) -> Features:
-    """What is kept of an entry."""
+    """The row of an entry."""
     entry, analysis = analysed.entry, analysed.analysis
     words, word_counts, counted = _packed(
         (*analysis.words[: analysis.length], *analysed.labels), analysis.words[analysis.length :]
@@ -98,7 +93,7 @@ def features_of(analysed: Analysed) -> Features:
             analysis.bigrams[: analysis.bigram_length], analysis.bigrams[analysis.bigram_length :]
         )
     else:
-        # Without Han the pairs are the words: not kept twice.
+        # Without Han characters the bigrams are the words: stored once.
         bigrams, bigram_counts, counted_bigrams = b"", b"", 0
     return Features(
         scope=entry.scope,
@@ -120,57 +115,59 @@ def features_of(analysed: Analysed) -> Features:
 
 
 def shortness(length: int) -> int:
-    """The reciprocal of a length, as a whole number: sums of such can be taken apart again without an error."""
+    """The reciprocal of a length as an integer: a sum of them can be reduced again without rounding errors."""
     return UNIT // max(length, LENGTH_FLOOR)
 
 
 def mean_length(count: int, shortness_sum: int) -> float:
-    """The harmonic mean: a few very long texts say little about what a usual one is like."""
+    """The harmonic mean, which a few very long texts hardly change."""
     return count * UNIT / shortness_sum if shortness_sum else float(LENGTH_FLOOR)
 
 
 @dataclass(slots=True)
-class Differences:
-    """How the numbers change when some texts go and others come."""
+class StatisticsChange:
+    """How the statistics change when some texts are removed and others added."""
 
-    terms: Counter[tuple[str, int, int]] = field(default_factory=Counter)
-    """(scope, which frequency, term) -> change."""
-    totals: defaultdict[str, list[int]] = field(default_factory=lambda: defaultdict(lambda: [0, 0, 0]))
-    """Scope -> entries, shortness, shortness by pairs."""
-    spoken: Counter[tuple[str, str, int]] = field(default_factory=Counter)
+    document_frequencies: Counter[tuple[str, int, int]] = field(default_factory=Counter)
+    """(scope, kind of frequency, term) -> change."""
+    scopes: defaultdict[str, list[int]] = field(default_factory=lambda: defaultdict(lambda: [0, 0, 0]))
+    """Scope -> change of entries, shortness, shortness by bigrams."""
+    conversation_terms: Counter[tuple[str, str, int]] = field(default_factory=Counter)
     """(scope, conversation, term) -> change."""
-    lengths: defaultdict[tuple[str, str], list[int]] = field(default_factory=lambda: defaultdict(lambda: [0, 0]))
-    """(scope, conversation) -> length, entries."""
+    conversation_lengths: defaultdict[tuple[str, str], list[int]] = field(
+        default_factory=lambda: defaultdict(lambda: [0, 0])
+    )
+    """(scope, conversation) -> change of length, entries."""
 
 
-def differences(gone: Sequence[Features], come: Sequence[Features]) -> Differences:
-    """What changes in the numbers of scopes and conversations."""
-    found = Differences()
+def statistics_change(removed: Sequence[Features], added: Sequence[Features]) -> StatisticsChange:
+    """The change of the statistics of scopes and conversations."""
+    found = StatisticsChange()
     counted: defaultdict[tuple[str, int, int], Counter[int]] = defaultdict(Counter)
-    for rows, sign in ((gone, -1), (come, 1)):
+    for rows, sign in ((removed, -1), (added, 1)):
         for row in rows:
             words = array("I", row.words)[: row.counted]
             bigrams = array("I", row.bigrams)[: row.counted_bigrams] if row.bigrams else words
             counted[row.scope, WORDS, sign].update(words)
             counted[row.scope, BIGRAMS, sign].update(bigrams)
-            total = found.totals[row.scope]
+            total = found.scopes[row.scope]
             total[0] += sign
             total[1] += sign * shortness(row.length)
             total[2] += sign * shortness(row.bigram_length)
-            if row.in_conversation:
+            if row.thread.startswith(CONVERSATION):
                 for term, count in zip(words, row.word_counts, strict=False):
-                    found.spoken[row.scope, row.thread, term] += sign * count
-                length = found.lengths[row.scope, row.thread]
+                    found.conversation_terms[row.scope, row.thread, term] += sign * count
+                length = found.conversation_lengths[row.scope, row.thread]
                 length[0] += sign * row.length
                 length[1] += sign
-    for (scope, which, sign), counts in counted.items():
+    for (scope, kind, sign), counts in counted.items():
         for term, count in counts.items():
-            found.terms[scope, which, term] += sign * count
+            found.document_frequencies[scope, kind, term] += sign * count
     return found
 
 
 def changed_only(old: Iterable[Features], new: Iterable[Features]) -> tuple[list[Features], list[Features]]:
-    """(gone, come) without what is the same before and after: that is most of a batch applied for the second time."""
+    """(removed, added) without the rows that do not change, which are most of a batch that is applied twice."""
     before = {row.entry_id: row for row in old}
     after = {row.entry_id: row for row in new}
     same = {entry_id for entry_id, row in after.items() if before.get(entry_id) == row}
@@ -181,10 +178,10 @@ def changed_only(old: Iterable[Features], new: Iterable[Features]) -> tuple[list
 
 
 def _thread(entry: MemoryEntry) -> str:
-    """Entries of one thread are each other's neighbours.
+    """The thread of an entry; entries of one thread are neighbours.
 
-    Those of a conversation; those of which it is known when they happened; and any other entry only with itself,
-    because when it was stored says nothing about what it is about.
+    The entries of a conversation are one thread, and so are all entries of which it is known when they happened. Any
+    other entry is alone, because the time of storing says nothing about its subject.
     """
     if entry.conversation_id is not None:
         return CONVERSATION + entry.conversation_id
@@ -192,7 +189,7 @@ def _thread(entry: MemoryEntry) -> str:
 
 
 def _packed(counting: Sequence[str], others: Sequence[str]) -> tuple[bytes, bytes, int]:
-    """Distinct term ids and their counts; those that count for statistics come first."""
+    """Distinct term ids and their counts; those with statistics come first."""
     counted = Counter(map(term_id, counting))
     rest = Counter(map(term_id, others))
     for term in rest.keys() & counted.keys():
@@ -206,10 +203,7 @@ def _packed(counting: Sequence[str], others: Sequence[str]) -> tuple[bytes, byte
 
 
 def term_row(scope: str, thread: str, event_time: int, entry_id: str, terms: Sequence[Any]) -> TermRow:
-    """What the scorer is shown of a stored text. `terms` are the columns from `length` to `bigram_counts`.
-
-    Where the pairs of characters are the words, they are stored once.
-    """
+    """A stored text for the scorer. `terms` are the columns from `length` to `bigram_counts`."""
     length, bigram_length, question, words, word_counts, bigrams, bigram_counts = terms
     return TermRow(
         scope,

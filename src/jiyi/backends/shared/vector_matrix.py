@@ -1,4 +1,4 @@
-"""ScopeMatrix: the vectors of one scope in memory, scanned exactly."""
+"""`ScopeMatrix`: the vectors of one scope in memory, scanned exactly."""
 
 from __future__ import annotations
 
@@ -14,15 +14,18 @@ from jiyi.model import clock
 Floats = NDArray[np.float32]
 
 _MAX_EXACT = 20_000
-_NOWHERE = -1
+_MISSING = -1
 _BLOCK = 64
+_MIN_COMPACTED = 64
+_MIN_LIVE_SHARE = 0.7
+"""The matrix is compacted when fewer of its entries are live."""
 
 
 class ScopeMatrix:
     """Vectors of the entries of one scope. An entry has one row for each chunk of its text, side by side.
 
-    An update appends the new rows and marks the old ones dead; when too many are dead the matrix is packed anew, so an
-    update costs the same in a large scope as in a small one.
+    An update appends the new rows and marks the old ones as deleted, so it costs the same in a large scope as in a
+    small one. When too many rows are deleted, the matrix is compacted.
     """
 
     def __init__(self, dimension: int) -> None:
@@ -32,24 +35,24 @@ class ScopeMatrix:
         self.ids: list[str] = []
         self.ordinals: dict[str, int] = {}
         self._starts: NDArray[np.int64] = np.empty(0, dtype=np.int64)
-        self._alive: NDArray[np.bool_] = np.empty(0, dtype=np.bool_)
+        self._live: NDArray[np.bool_] = np.empty(0, dtype=np.bool_)
         self.times: NDArray[np.int64] = np.empty(0, dtype=np.int64)
         self._single = True
         self.sequence = 0
-        """The last change that this matrix has taken in."""
+        """The last change that was applied to this matrix."""
         self.log_position: tuple[str | None, ...] = ()
-        """What the file said of itself before the matrix was last compared with it."""
+        """The log position of the file when the matrix was last compared with it."""
 
     @property
     def nbytes(self) -> int:
-        """About how much memory it takes."""
+        """About how much memory the matrix uses."""
         return self._matrix.nbytes + len(self.ids) * 200
 
     def __len__(self) -> int:
         return len(self.ordinals)
 
     def update(self, changes: Iterable[tuple[str, int, int, Floats | None]]) -> None:
-        """Take in (id, sequence, event time, rows or None when it is gone) in any order."""
+        """Apply (id, sequence, event time, rows or `None` if removed) in any order."""
         ids: list[str] = []
         times: list[int] = []
         blocks: list[Floats] = []
@@ -57,26 +60,26 @@ class ScopeMatrix:
             self.sequence = max(self.sequence, sequence)
             old = self.ordinals.pop(entry_id, None)
             if old is not None:
-                self._alive[old] = False
+                self._live[old] = False
             if rows is not None and len(rows):
                 ids.append(entry_id)
                 times.append(event_time)
                 blocks.append(rows)
         if ids:
             self._append(ids, times, [len(block) for block in blocks], np.concatenate(blocks))
-        if len(self.ids) > 64 and len(self.ordinals) < 0.7 * len(self.ids):
-            self._pack()
+        if len(self.ids) > _MIN_COMPACTED and len(self.ordinals) < _MIN_LIVE_SHARE * len(self.ids):
+            self._compact()
 
     def load(
         self, ids: Sequence[str], times: Sequence[int], lengths: Sequence[int], rows: Floats, sequence: int
     ) -> None:
-        """Take in all entries of a scope at once; there is none yet. `lengths` says how many rows each one has."""
+        """Fill an empty matrix with all entries of a scope; `lengths` are their numbers of rows."""
         self.sequence = sequence
         if ids:
             self._append(ids, times, lengths, rows)
 
     def similarities(self, query: Floats) -> Floats:
-        """One similarity for each ordinal: half the best chunk, half the mean of the chunks. Dead ones are -inf."""
+        """One similarity for each ordinal: half the best chunk, half the mean of the chunks; -inf if deleted."""
         if not self.ids:
             return np.empty(0, dtype=np.float32)
         products = self._matrix[: self._rows] @ query
@@ -88,29 +91,29 @@ class ScopeMatrix:
             found = 0.5 * np.maximum.reduceat(products, self._starts) + 0.5 * means
         found = found.astype(np.float32, copy=False)
         if len(self.ordinals) < len(self.ids):
-            found = np.where(self._alive, found, np.float32(-np.inf))
+            found = np.where(self._live, found, np.float32(-np.inf))
         return found
 
     def exact(self, query: Floats) -> Callable[[NDArray[np.int64]], Floats]:
-        """A function from ordinals to similarities as the rows are now.
+        """A function from ordinals to exact similarities of the current rows.
 
-        `similarities` may differ in the last digit between equal rows, depending on where they stand.
+        `similarities` may differ in the last digit between equal rows, depending on their place in the matrix.
         """
-        # An update appends behind these rows or replaces the whole, so what is taken here stays as it is.
+        # An update appends rows or replaces the arrays, so these references stay valid.
         matrix, starts, rows, single = self._matrix, self._starts, self._rows, self._single
         wide = query.astype(np.float64)
 
         def similarities(places: NDArray[np.int64]) -> Floats:
             if single:
-                alone: Floats = np.clip((matrix[places] * wide).sum(axis=1), -1.0, 1.0).astype(np.float32)
-                return alone
+                of_single: Floats = np.clip((matrix[places] * wide).sum(axis=1), -1.0, 1.0).astype(np.float32)
+                return of_single
             ends = np.where(places + 1 < len(starts), starts[np.minimum(places + 1, len(starts) - 1)], rows)
             counts = ends - starts[places]
             firsts = np.cumsum(counts) - counts
             chunks = np.repeat(starts[places] - firsts, counts) + np.arange(counts.sum())
             products = (matrix[chunks] * wide).sum(axis=1)
             found = 0.5 * np.maximum.reduceat(products, firsts) + 0.5 * np.add.reduceat(products, firsts) / counts
-            # Rounded to 16 bits, a vector may be a little longer than 1.
+            # A vector that was rounded to 16 bits may be a little longer than 1.
             return np.clip(found, -1.0, 1.0).astype(np.float32)
 
         return similarities
@@ -130,22 +133,22 @@ class ScopeMatrix:
         self.ordinals.update(zip(ids, range(first, len(self.ids)), strict=True))
         self._starts = np.concatenate((self._starts, starts.astype(np.int64)))
         self.times = np.concatenate((self.times, np.asarray(times, dtype=np.int64)))
-        self._alive = np.concatenate((self._alive, np.ones(len(ids), dtype=np.bool_)))
+        self._live = np.concatenate((self._live, np.ones(len(ids), dtype=np.bool_)))
         self._single = self._single and bool((lengths == 1).all())
 
-    def _pack(self) -> None:
-        keep = np.flatnonzero(self._alive)
+    def _compact(self) -> None:
+        keep = np.flatnonzero(self._live)
         ends = np.append(self._starts[1:], self._rows)
         counts = (ends - self._starts)[keep].tolist()
-        alive = np.repeat(self._alive, ends - self._starts)
-        rows = self._matrix[: self._rows][alive]
+        live = np.repeat(self._live, ends - self._starts)
+        rows = self._matrix[: self._rows][live]
         ids = [self.ids[i] for i in keep]
         times = self.times[keep].tolist()
         self._matrix = np.empty((0, self._dimension), dtype=np.float32)
         self._rows = 0
         self.ids, self.ordinals = [], {}
         self._starts = np.empty(0, dtype=np.int64)
-        self._alive = np.empty(0, dtype=np.bool_)
+        self._live = np.empty(0, dtype=np.bool_)
         self.times = np.empty(0, dtype=np.int64)
         self._single = True
         if ids:
@@ -153,10 +156,10 @@ class ScopeMatrix:
 
 
 class MatrixScan:
-    """The similarities of one question to everything in one or more scopes."""
+    """The similarities of one query to all entries of one or more scopes."""
 
     def __init__(self, parts: Sequence[tuple[ScopeMatrix, Floats]], query: Floats) -> None:
-        # The lists of a matrix are replaced, never reordered, so what is taken here stays true for this scan.
+        # A matrix replaces its lists and never reorders them, so these references stay valid.
         self._parts = [(matrix.ids, matrix.ordinals, matrix.times, similarities) for matrix, similarities in parts]
         self._exact = [matrix.exact(query) for matrix, _ in parts]
         values = [_finite(similarities) for _, similarities in parts]
@@ -193,15 +196,15 @@ class MatrixScan:
         return [entry_id for _, entry_id in found[:limit]]
 
     def of(self, ids: Sequence[str]) -> Floats:
-        """The similarity of each of these, the same for equal texts; NaN where there is no vector."""
+        """The similarity of each id, the same for equal texts; NaN if there is no vector."""
         found = np.full(len(ids), np.nan, dtype=np.float32)
         for (_, ordinals, _, similarities), exact in zip(self._parts, self._exact, strict=True):
-            places = np.asarray([ordinals.get(entry_id, _NOWHERE) for entry_id in ids], dtype=np.int64)
+            places = np.asarray([ordinals.get(entry_id, _MISSING) for entry_id in ids], dtype=np.int64)
             rows = np.flatnonzero((places >= 0) & (places < len(similarities)))
             rows = rows[np.isfinite(similarities[places[rows]])]
             if len(rows):
                 known = places[rows]
-                # So many are not put in order, only their mean is asked.
+                # So many are only averaged, not ranked: the fast similarities are exact enough.
                 found[rows] = exact(known) if len(known) <= _MAX_EXACT else similarities[known]
         return found
 
@@ -211,13 +214,13 @@ def _greatest(values: Floats, limit: int) -> NDArray[np.int64]:
     places = np.arange(len(values))
     blocks = len(values) // _BLOCK
     if blocks >= 2 * limit:
-        # So many blocks hold a value that is at least as great as this one: nothing below it is among the greatest.
+        # At least `limit` blocks have a maximum of this value or more: smaller values cannot be among the greatest.
         greatest = values[: blocks * _BLOCK].reshape(blocks, _BLOCK).max(axis=1)
         places = np.flatnonzero(values >= np.partition(greatest, blocks - limit)[blocks - limit])
     return places[np.argsort(-values[places], kind="stable")[:limit]]
 
 
 def _finite(values: Floats) -> Floats:
-    """Without those of the dead; nearly always there are none."""
+    """The values of live entries."""
     finite = np.isfinite(values)
     return values if finite.all() else values[finite]

@@ -13,7 +13,9 @@ from __future__ import annotations
 from jiyi.errors import MissingDependencyError
 
 try:
+    from jiyi.integrations.llama_index.block import JiyiMemoryBlock
     from jiyi.integrations.llama_index.buffer import ChatMemory, build_chat_memory
+    from jiyi.integrations.llama_index.redis_store import RedisChatStore
     from jiyi.integrations.llama_index.stores import JiyiChatStore, chat_store_from_config
     from jiyi.integrations.llama_index.window import MemoryWindow
 except ModuleNotFoundError as error:
@@ -23,4 +25,12 @@ except ModuleNotFoundError as error:
         "LlamaIndex is not installed; install it with: pip install 'jiyi[llamaindex]'"
     ) from error
 
-__all__ = ["ChatMemory", "JiyiChatStore", "MemoryWindow", "build_chat_memory", "chat_store_from_config"]
+__all__ = [
+    "ChatMemory",
+    "JiyiChatStore",
+    "JiyiMemoryBlock",
+    "MemoryWindow",
+    "RedisChatStore",
+    "build_chat_memory",
+    "chat_store_from_config",
+]

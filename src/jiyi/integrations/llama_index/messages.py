@@ -48,13 +48,6 @@ def to_chat_message(message: Message) -> ChatMessage:
     return ChatMessage(role=role, content=message.content, additional_kwargs=extra)
 
 
-def calls_tools(message: ChatMessage) -> bool:
-    """Whether results of tools belong to it."""
-    return bool(message.additional_kwargs.get("tool_calls")) or any(
-        isinstance(block, ToolCallBlock) for block in message.blocks
-    )
-
-
 def _is_plain(message: ChatMessage) -> bool:
     if not message.blocks:
         return True
@@ -66,7 +59,7 @@ def _role(role: str) -> MessageRole:
     try:
         return MessageRole(role)
     except ValueError:
-        # LlamaIndex knows a closed list; what another program called its role is said by nobody in particular.
+        # LlamaIndex has a closed list of roles; the role of another program becomes the user.
         return MessageRole.USER
 
 

@@ -1,7 +1,7 @@
 """RedisChatStore: conversations in Redis, for programs that keep theirs there already.
 
-A key is a list of messages; its summary, and what was said before each reset, stand beside it. How durable that is
-decides Redis: with `appendonly yes` and `appendfsync always` an acknowledged message survives a crash of the server.
+A key is a list of messages; its summary, and what was said before each reset, are kept beside it. Redis decides how
+durable that is: with `appendonly yes` and `appendfsync always` an acknowledged message survives a crash of the server.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from llama_index.core.storage.chat_store.loading import RECOGNIZED_CHAT_STORES
 
 from jiyi.errors import HistoryUnreadableError, InvalidInputError, MissingDependencyError, StorageError
 from jiyi.integrations.llama_index.messages import to_chat_message, to_message
+from jiyi.integrations.llama_index.stores import refuse_unknown
 from jiyi.model.message import Message, decode_message, encode_message
 from jiyi.model.scope import check_scope
 
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
     import redis
 
-# Each runs as a whole: Redis does nothing else meanwhile.
+# Scripts are atomic: Redis runs nothing else meanwhile.
 _RESET = """
 local said = redis.call('LRANGE', KEYS[1], 0, -1)
 if #said == 0 then return nil end
@@ -82,9 +83,10 @@ class RedisChatStore(BaseChatStore):
     _client: redis.Redis = PrivateAttr()
 
     def __init__(
-        self, connection_string: str, *, scope: str | None = None, prefix: str = "jiyi:chat", **_: Any
+        self, connection_string: str, *, scope: str | None = None, prefix: str = "jiyi:chat", **unknown: Any
     ) -> None:
         """Connect to a server, e.g. redis://localhost:6379/0; nothing is sent before the first use."""
+        refuse_unknown("RedisChatStore", unknown, ("connection_string", "scope", "prefix"))
         try:
             import redis
         except ModuleNotFoundError as error:
@@ -97,7 +99,7 @@ class RedisChatStore(BaseChatStore):
         try:
             self._client = redis.Redis.from_url(connection_string, decode_responses=True, socket_timeout=30)
         except ValueError as error:
-            raise InvalidInputError(f"the connection_string for Redis will not do: {error}") from None
+            raise InvalidInputError(f"the connection_string for Redis is not valid: {error}") from None
 
     @classmethod
     def class_name(cls) -> str:
@@ -120,44 +122,44 @@ class RedisChatStore(BaseChatStore):
         self.__init__(**state)  # type: ignore[misc]
 
     def close(self) -> None:
-        """Let go of the connections."""
+        """Close the connections."""
         self._client.close()
 
     # --- BaseChatStore ----------------------------------------------------------------------------------------------
 
     def set_messages(self, key: str, messages: list[ChatMessage]) -> None:
         """Make these the conversation of the key."""
-        with _spoken():
-            self._run(_SET, [self._name(key), self._keys], key, *map(_written, messages))
+        with _translated_errors():
+            self._run(_SET, [self._name(key), self._keys], key, *map(_encoded, messages))
 
     def get_messages(self, key: str) -> list[ChatMessage]:
         """The conversation of the key; empty when there is none."""
-        with _spoken():
-            return _read(key, self._client.lrange(self._name(key), 0, -1))
+        with _translated_errors():
+            return _decoded(key, self._client.lrange(self._name(key), 0, -1))
 
     def add_message(self, key: str, message: ChatMessage, idx: int | None = None) -> None:
         """Add a message at the end, or before the one at `idx`."""
-        with _spoken():
+        with _translated_errors():
             if idx is not None:
-                self._run(_INSERT, [self._name(key), self._keys], key, idx, _written(message))
+                self._run(_INSERT, [self._name(key), self._keys], key, idx, _encoded(message))
                 return
             with self._client.pipeline(transaction=True) as together:
-                together.rpush(self._name(key), _written(message))
+                together.rpush(self._name(key), _encoded(message))
                 together.sadd(self._keys, key)
                 together.execute()
 
     def delete_messages(self, key: str) -> list[ChatMessage] | None:
-        """Begin the conversation of the key anew; what was said is returned, and kept as an epoch."""
+        """Begin a new conversation of the key; what was said is returned, and kept as an epoch."""
         name = self._name(key)
-        with _spoken():
+        with _translated_errors():
             rows = self._run(_RESET, [name, f"{name}:summary", f"{name}:epochs", self._keys], key)
-        return None if rows is None else _read(key, rows)
+        return None if rows is None else _decoded(key, rows)
 
     def delete_message(self, key: str, idx: int) -> ChatMessage | None:
         """Take one message out of the conversation; `None` when there is no such place."""
-        with _spoken():
+        with _translated_errors():
             row = self._run(_TAKE, [self._name(key), self._keys], key, idx, _TAKEN)
-        return None if row is None else _read(key, [row])[0]
+        return None if row is None else _decoded(key, [row])[0]
 
     def delete_last_message(self, key: str) -> ChatMessage | None:
         """Take the last message out of the conversation; `None` when there is none."""
@@ -165,55 +167,55 @@ class RedisChatStore(BaseChatStore):
 
     def get_keys(self) -> list[str]:
         """The conversations that are not empty."""
-        with _spoken():
+        with _translated_errors():
             return sorted(map(str, self._client.smembers(self._keys)))
 
     # --- what LlamaIndex does not know ------------------------------------------------------------------------------
 
     def epoch(self, key: str, number: int) -> list[ChatMessage]:
         """What was said before the reset with this number, 1 for the first."""
-        with _spoken():
-            return _read(key, self._client.lrange(f"{self._name(key)}:epoch:{number}", 0, -1))
+        with _translated_errors():
+            return _decoded(key, self._client.lrange(f"{self._name(key)}:epoch:{number}", 0, -1))
 
     def delete_epoch(self, key: str, number: int) -> bool:
         """Delete what was said before a reset, for good; whether there was anything."""
-        with _spoken():
+        with _translated_errors():
             return bool(self._client.delete(f"{self._name(key)}:epoch:{number}"))
 
     def load_summary(self, key: str) -> dict[str, Any] | None:
         """How far the conversation is summarised."""
-        with _spoken():
+        with _translated_errors():
             kept = self._client.get(f"{self._name(key)}:summary")
         return None if kept is None else dict(json.loads(kept))
 
     def save_summary(self, key: str, expected: int, state: Mapping[str, Any]) -> bool:
-        """Put it down unless somebody else has done so since it was read."""
-        with _spoken():
+        """Keep it unless another process has changed it since it was read; whether it was kept."""
+        with _translated_errors():
             return bool(self._run(_SAVE_SUMMARY, [f"{self._name(key)}:summary"], expected, json.dumps(dict(state))))
 
     @property
     def _keys(self) -> str:
-        return f"{self.prefix}:{_plain(self.scope)}:keys"
+        return f"{self.prefix}:{_escaped(self.scope)}:keys"
 
     def _name(self, key: str) -> str:
         if not isinstance(key, str) or not key.strip():
             raise InvalidInputError(f"a conversation needs a key, not {key!r}")
-        return f"{self.prefix}:{_plain(self.scope)}:said:{_plain(key)}"
+        return f"{self.prefix}:{_escaped(self.scope)}:said:{_escaped(key)}"
 
     def _run(self, script: str, keys: Sequence[str], *arguments: Any) -> Any:
         return self._client.eval(script, len(keys), *keys, *arguments)
 
 
-def _plain(text: str) -> str:
-    """Two names never make the same Redis key: what separates its parts does not stand in them."""
+def _escaped(text: str) -> str:
+    """The text without the separator of key parts, so that two names never make the same Redis key."""
     return text.replace("%", "%25").replace(":", "%3A")
 
 
-def _written(message: ChatMessage) -> str:
+def _encoded(message: ChatMessage) -> str:
     return encode_message(to_message(message))
 
 
-def _read(key: str, rows: Sequence[str | bytes]) -> list[ChatMessage]:
+def _decoded(key: str, rows: Sequence[str | bytes]) -> list[ChatMessage]:
     readable: list[tuple[int, Message]] = []
     unreadable: list[tuple[int, str]] = []
     for place, row in enumerate(rows):
@@ -232,15 +234,15 @@ def _read(key: str, rows: Sequence[str | bytes]) -> list[ChatMessage]:
 
 
 @contextmanager
-def _spoken() -> Iterator[None]:
-    """Errors of the server in our words, and as one of our errors."""
+def _translated_errors() -> Iterator[None]:
+    """Raises errors of the server as `StorageError`."""
     import redis
 
     try:
         yield
     except redis.exceptions.RedisError as error:
         raise StorageError(
-            f"Redis did not do what was asked ({type(error).__name__}: {error}); try again when the server is in order"
+            f"Redis has failed ({type(error).__name__}: {error}); try again when the server is available"
         ) from error
 
 

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import difflib
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Protocol, Self, runtime_checkable
 
 from llama_index.core.base.llms.types import ChatMessage
 from llama_index.core.bridge.pydantic import Field, PrivateAttr
-from llama_index.core.llms.llm import LLM
 from llama_index.core.storage.chat_store import BaseChatStore
 from llama_index.core.storage.chat_store.loading import RECOGNIZED_CHAT_STORES, load_chat_store
 
+from jiyi.chat.overrides import SummarizeFunction
 from jiyi.errors import ConfigError, InvalidInputError
 from jiyi.integrations.llama_index.messages import to_chat_message, to_message
 from jiyi.integrations.llama_index.window import MemoryWindow
 from jiyi.model.message import Message
 from jiyi.sync import AgentMemory
+
+_PERSISTENCE = ("enabled", "backend", "connection_string")
 
 
 @runtime_checkable
@@ -24,12 +27,22 @@ class KeepsSummaries(Protocol):
     """A chat store that also keeps how far a conversation is summarised, and what was said before a reset."""
 
     def load_summary(self, key: str) -> dict[str, Any] | None:
-        """What `save_summary` put down last."""
+        """What `save_summary` has kept last."""
         ...
 
     def save_summary(self, key: str, expected: int, state: Mapping[str, Any]) -> bool:
-        """Put a state down unless its generation is no longer the expected one; whether it was."""
+        """Keep a state unless the stored generation is no longer the expected one; whether it was kept."""
         ...
+
+
+def refuse_unknown(owner: str, unknown: Collection[str], known: Sequence[str]) -> None:
+    """Refuse arguments that are not read: a misspelt scope would put conversations where others see them."""
+    if not unknown:
+        return
+    name = min(unknown)
+    close = difflib.get_close_matches(name, known, n=1)
+    hint = f"did you mean {close[0]}?" if close else f"it takes {', '.join(known)}"
+    raise InvalidInputError(f"{owner} has no argument {name!r}; {hint}")
 
 
 class JiyiChatStore(BaseChatStore):
@@ -52,9 +65,10 @@ class JiyiChatStore(BaseChatStore):
         *,
         memory: AgentMemory | None = None,
         scope: str | None = None,
-        **_: Any,
+        **unknown: Any,
     ) -> None:
         """Open the memory at `path`, or use a `jiyi.sync.AgentMemory` that is open already."""
+        refuse_unknown("JiyiChatStore", unknown, ("path", "memory", "scope"))
         if memory is not None and path is not None:
             raise InvalidInputError("give JiyiChatStore a path or an open memory, not both")
         if memory is not None and not isinstance(memory, AgentMemory):
@@ -118,13 +132,11 @@ class JiyiChatStore(BaseChatStore):
         return [to_chat_message(message) for message in self._load(key)]
 
     def add_message(self, key: str, message: ChatMessage, idx: int | None = None) -> None:
-        """Add a message at the end, or before the one at `idx`."""
+        """Add a message at the end, or before the one at `idx`, in one transaction."""
         if idx is None:
             self._chat(key).put(to_message(message))
-            return
-        said = self._load(key)
-        said.insert(idx, to_message(message))
-        self._save(key, said)
+        else:
+            self._chat(key).insert_message(idx, to_message(message))
 
     def delete_messages(self, key: str) -> list[ChatMessage] | None:
         """Begin the conversation of the key anew; what was said is returned, and stays in the history."""
@@ -135,13 +147,9 @@ class JiyiChatStore(BaseChatStore):
         return [to_chat_message(message) for message in said]
 
     def delete_message(self, key: str, idx: int) -> ChatMessage | None:
-        """Take one message out of the conversation; `None` when there is no such place."""
-        said = self._load(key)
-        if not -len(said) <= idx < len(said):
-            return None
-        taken = said.pop(idx)
-        self._save(key, said)
-        return to_chat_message(taken)
+        """Take one message out of the conversation, in one transaction; `None` when there is no such place."""
+        taken = self._chat(key).delete_message(idx)
+        return None if taken is None else to_chat_message(taken)
 
     def delete_last_message(self, key: str) -> ChatMessage | None:
         """Take the last message out of the conversation; `None` when there is none."""
@@ -149,7 +157,7 @@ class JiyiChatStore(BaseChatStore):
 
     def get_keys(self) -> list[str]:
         """The conversations that are not empty, the oldest first."""
-        sessions: list[str] = self._memory.list_sessions(scope=self.scope)
+        sessions = self._memory.list_sessions(scope=self.scope)
         return [key for key in reversed(sessions) if not self.is_empty(key)]
 
     # --- for ChatMemory ---------------------------------------------------------------------------------------------
@@ -164,26 +172,14 @@ class JiyiChatStore(BaseChatStore):
         *,
         token_limit: int,
         initial_tokens: int,
-        llm: LLM | None,
-        summarize_prompt: str | None,
-        tokenizer: Callable[[str], Sequence[Any]],
+        summarizer: SummarizeFunction | None,
+        count_tokens: Callable[[str], int],
     ) -> MemoryWindow:
-        """The window of the chat room, with summaries by this model and tokens as its tokenizer counts them."""
+        """The window of the chat room, with this summarizer and this count of tokens."""
         chat = self._memory.chat(
-            key,
-            scope=self.scope,
-            token_limit=token_limit,
-            summarizer=None if llm is None else _Summarizer(llm, summarize_prompt),
-            count_tokens=lambda text: len(tokenizer(text)),
+            key, scope=self.scope, token_limit=token_limit, summarizer=summarizer, count_tokens=count_tokens
         )
-        window = chat.get(initial_tokens=initial_tokens)
-        return MemoryWindow(
-            [to_chat_message(message) for message in window],
-            summary=None if window.summary is None else window.summary.content,
-            left_out=window.left_out,
-            over_limit=window.over_limit,
-            trouble=window.trouble,
-        )
+        return MemoryWindow.of(chat.get(initial_tokens=initial_tokens))
 
     def _chat(self, key: str) -> Any:
         return self._memory.chat(key, scope=self.scope)
@@ -195,25 +191,6 @@ class JiyiChatStore(BaseChatStore):
         self._memory.save_conversation_history(key, messages, scope=self.scope)
 
 
-class _Summarizer:
-    """A model of LlamaIndex that makes the summaries of a chat."""
-
-    def __init__(self, llm: LLM, prompt: str | None) -> None:
-        self._llm = llm
-        self._prompt = prompt
-        metadata = llm.metadata
-        self.name = f"llama-index:{metadata.model_name or type(llm).__name__}"
-
-    def __call__(self, previous: str | None, messages: Sequence[Message], max_tokens: int) -> str:
-        from jiyi.chat.summarizers import readable
-        from jiyi.prompts.chat import summarize_messages
-
-        spoken = "\n\n".join(f"{message.role}: {readable(message)}" for message in messages)
-        asked = summarize_messages(previous, spoken, max_tokens=max_tokens, prompt=self._prompt)
-        reply = self._llm.chat([to_chat_message(message) for message in asked])
-        return reply.message.content or ""
-
-
 def loaded_store(data: BaseChatStore | dict[str, Any]) -> BaseChatStore:
     """A chat store from what `to_dict` of a memory has written."""
     return data if isinstance(data, BaseChatStore) else load_chat_store(data)
@@ -222,6 +199,7 @@ def loaded_store(data: BaseChatStore | dict[str, Any]) -> BaseChatStore:
 def chat_store_from_config(config: Mapping[str, Any], *, scope: str | None = None) -> BaseChatStore | None:
     """The chat store that the `persistence` of a `load_memory_config` names; `None` when it is not enabled."""
     persistence = config.get("persistence") or {}
+    refuse_unknown("persistence", set(persistence).difference(_PERSISTENCE), _PERSISTENCE)
     if not persistence.get("enabled", False):
         return None
     backend = persistence.get("backend", "sqlite")

@@ -1,4 +1,4 @@
-"""Suites that every backend passes, and that a backend of your own runs in a few lines.
+"""Conformance suites: every backend passes them, and a backend of your own runs them in a few lines.
 
 from jiyi.testing.conformance import RecordStoreConformance
 
@@ -17,19 +17,19 @@ class TestMyStore(RecordStoreConformance):
 | `MemoryRuntimeConformance` | `make_runtime(folder)`, `close_runtime()` |
 | `ProfileConformance` | `open(folder, **settings)`: a whole memory of `jiyi.sync` |
 
-Whatever is made for a folder is made again for the same folder to be another handle on the same data, and is empty for
-a folder that is new. They are pytest tests, so pytest has to be installed.
+Each `make_…` is called again with the same folder for a second handle on the same data; for a new folder the data is
+empty. The suites are pytest tests, so pytest has to be installed.
 """
 
 import pytest
 
-# Before they are imported: a failure then shows the values, as in a test file.
+# Before the imports: failed assertions then show their values, as in a test file.
 pytest.register_assert_rewrite(
     *(
         f"{__name__}.{module}"
         for module in (
             *("changes", "chats", "conversations", "indexes", "jobs", "longterm", "notes", "records", "runtime"),
-            *("profile", "text", "vectors"),
+            *("runtime_consolidation", "runtime_feedback", "profile", "text", "vectors"),
         )
     )
 )

@@ -17,7 +17,7 @@ _WRITERS = 4
 
 
 def _together(*calls: Callable[[], Any]) -> list[Any]:
-    """Run calls in threads that begin at the same moment; the first error is raised."""
+    """Run calls concurrently, started at a barrier; the first error is raised."""
     start = threading.Barrier(len(calls))
 
     def run(call: Callable[[], Any]) -> Any:
@@ -29,7 +29,7 @@ def _together(*calls: Callable[[], Any]) -> list[Any]:
 
 
 class ChangeLogConformance(StoreFixtures):
-    """The log from which indexes are fed."""
+    """The change log that indexes follow."""
 
     def test_an_empty_log_is_at_its_start(self, store: RecordStore) -> None:
         assert store.head() == START
@@ -61,14 +61,16 @@ class ChangeLogConformance(StoreFixtures):
         assert read == store.changes_after(0, limit=100)
         assert len(read) == 11
 
-    def test_every_place_of_the_log_has_one_mark(self, store: RecordStore, second_handle: RecordStore) -> None:
+    def test_every_sequence_number_of_the_log_has_one_position(
+        self, store: RecordStore, second_handle: RecordStore
+    ) -> None:
         store.put([draft("a", "1"), draft("b", "1")], actor=ACTOR)
         store.put([draft("a", "2")], actor=ACTOR)
         changes = store.changes_after(0, limit=100)
-        marks = [second_handle.log_position_at(c.sequence) for c in changes]
-        assert [c.log_position for c in changes] == marks
-        assert marks[-1] == store.head()
-        assert len({log_position.fingerprint for log_position in marks if log_position is not None}) == 3
+        positions = [second_handle.log_position_at(c.sequence) for c in changes]
+        assert [c.log_position for c in changes] == positions
+        assert positions[-1] == store.head()
+        assert len({log_position.fingerprint for log_position in positions if log_position is not None}) == 3
         assert store.log_position_at(changes[-1].sequence + 1) is None
 
     def test_what_follows_a_place_can_be_counted_by_scope(self, store: RecordStore) -> None:

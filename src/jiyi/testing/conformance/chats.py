@@ -1,4 +1,4 @@
-"""What every chat store must do: the chat room's promises rest on it."""
+"""The conformance suite of chat stores."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from jiyi.ports import ChatStore, RecordStore
 from jiyi.testing.conformance.examples import ACTOR, LOOK_ALIKE_SCOPES, NOON
 from jiyi.testing.conformance.records import StoreFixtures
 
-TALK = [Message("user" if number % 2 else "assistant", f"turn {number}") for number in range(8)]
+TURNS = [Message("user" if number % 2 else "assistant", f"turn {number}") for number in range(8)]
 PROMPT = Message("system", "be kind")
 PLACE = ("main", "s")
 
 
 def never(_message: StoredMessage) -> bool:
-    """Never enough."""
+    """A stop condition that is never met."""
     return False
 
 
@@ -31,7 +31,7 @@ def add(chats: ChatStore, messages: list[Message], scope: str = "main") -> list[
 
 
 def span_of(chats: ChatStore, first: int, last: int) -> Span:
-    """The stretch between two positions as it is now."""
+    """The current span between two positions."""
     rows, _ = chats.following(*PLACE, after=first - 1, before=last + 1)
     return Span(chats.epochs(*PLACE)[-1].epoch, first, last, len(rows), max((row.row for row in rows), default=0))
 
@@ -87,7 +87,7 @@ class ChatStoreConformance(StoreFixtures):
 
     @pytest.fixture
     def chats(self, store: RecordStore) -> ChatStore:
-        """Its chats."""
+        """The chat store of `store`."""
         return self.make_chats(store)
 
     @pytest.fixture
@@ -97,17 +97,51 @@ class ChatStoreConformance(StoreFixtures):
 
     # --- messages -------------------------------------------------------------------------------------------------
 
+    def test_a_message_is_put_at_an_index_and_taken_out_again(self, store: RecordStore, chats: ChatStore) -> None:
+        """As a list does, and what was derived from the messages behind it is withdrawn."""
+        add(chats, TURNS)
+        assert chats.add_summary(summary_of(chats, 5), span_of(chats, 0, 5), trigger="limit")
+        times = [one.created_at for one in chats.epoch_messages(*PLACE, None)]
+        chats.insert(*PLACE, 2, PROMPT, actor=ACTOR, recallable=True)
+        said = chats.epoch_messages(*PLACE, None)
+        assert [one.message for one in said] == [*TURNS[:2], PROMPT, *TURNS[2:]]
+        assert [one.created_at for one in said if one.message is not said[2].message] == times
+        assert chats.summaries(*PLACE, 1) == []
+        assert chats.remove(*PLACE, 2, actor=ACTOR, recallable=True) == PROMPT
+        assert chats.remove(*PLACE, -1, actor=ACTOR, recallable=True) == TURNS[-1]
+        assert chats.remove(*PLACE, 7, actor=ACTOR, recallable=True) is None
+        assert chats.remove(*PLACE, -8, actor=ACTOR, recallable=True) is None
+        assert store.load_history(*PLACE) == TURNS[:-1]
+        chats.insert(*PLACE, 99, PROMPT, actor=ACTOR, recallable=True)
+        chats.insert(*PLACE, -99, PROMPT, actor=ACTOR, recallable=True)
+        assert store.load_history(*PLACE) == [PROMPT, *TURNS[:-1], PROMPT]
+
+    def test_a_message_keeps_the_time_at_which_it_was_said(self, store: RecordStore, chats: ChatStore) -> None:
+        """The time that was given, the one that it names itself, or now."""
+        dated = Message("user", "long ago", extra={"timestamp": 1_600_000_000})
+        chats.append(*PLACE, [TURNS[0]], actor=ACTOR, recallable=True, said_at=NOON)
+        add(chats, [dated, TURNS[1]])
+        first, second, third = chats.epoch_messages(*PLACE, None)
+        assert first.created_at == NOON
+        assert second.created_at is not None
+        assert second.created_at.timestamp() == 1_600_000_000
+        assert third.created_at is not None
+        assert third.created_at > second.created_at
+        store.save_history(*PLACE, [TURNS[0], Message("user", "reworded"), TURNS[1], dated], actor=ACTOR)
+        times = [one.created_at for one in chats.epoch_messages(*PLACE, None)]
+        assert times == [NOON, second.created_at, third.created_at, second.created_at]
+
     def test_messages_of_two_handles_stand_in_one_line(
         self, store: RecordStore, chats: ChatStore, second: ChatStore
     ) -> None:
-        ids = [add(handle, [message])[0] for message, handle in zip(TALK, [chats, second] * 4, strict=True)]
+        ids = [add(handle, [message])[0] for message, handle in zip(TURNS, [chats, second] * 4, strict=True)]
         found = chats.epoch_messages(*PLACE, None)
-        assert [(one.id, one.position, one.message) for one in found] == list(zip(ids, range(8), TALK, strict=True))
-        assert store.load_history(*PLACE) == TALK
+        assert [(one.id, one.position, one.message) for one in found] == list(zip(ids, range(8), TURNS, strict=True))
+        assert store.load_history(*PLACE) == TURNS
         assert add(chats, []) == []
 
     def test_a_snapshot_reads_backwards_until_there_is_enough(self, chats: ChatStore) -> None:
-        add(chats, [PROMPT, *TALK])
+        add(chats, [PROMPT, *TURNS])
         seen = chats.snapshot(*PLACE, lambda stored: stored.position == 6)
         assert [one.position for one in seen.recent] == [6, 7, 8]
         assert [one.message for one in seen.prompts] == [PROMPT]
@@ -115,7 +149,7 @@ class ChatStoreConformance(StoreFixtures):
         assert (seen.summary, seen.pointer, seen.epoch.epoch) == (None, -1, 1)
         assert chats.snapshot(*PLACE, never).complete
         assert chats.count_between(*PLACE, after=-1, before=6) == 5
-        head, whole = chats.following(*PLACE, after=-1, before=6, enough=lambda stored: stored.position == 2)
+        head, whole = chats.following(*PLACE, after=-1, before=6, stop_at=lambda stored: stored.position == 2)
         assert ([one.position for one in head], whole) == ([0, 1, 2], False)
 
     def test_an_unknown_session_is_empty(self, chats: ChatStore) -> None:
@@ -127,7 +161,7 @@ class ChatStoreConformance(StoreFixtures):
     # --- the pointer ----------------------------------------------------------------------------------------------
 
     def test_a_summary_moves_the_pointer_and_prompts_stay_in_sight(self, chats: ChatStore, second: ChatStore) -> None:
-        add(chats, [TALK[0], PROMPT, *TALK[1:]])
+        add(chats, [TURNS[0], PROMPT, *TURNS[1:]])
         made = summary_of(chats, 3)
         assert chats.add_summary(made, span_of(chats, 0, 3), trigger="limit")
         seen = second.snapshot(*PLACE, never)
@@ -141,7 +175,7 @@ class ChatStoreConformance(StoreFixtures):
         assert (last.state, last.attempt) == ("done", 0)
 
     def test_of_two_summaries_at_once_one_wins(self, chats: ChatStore, second: ChatStore) -> None:
-        add(chats, TALK)
+        add(chats, TURNS)
         mine, theirs = summary_of(chats, 3), summary_of(second, 5)
         spans = span_of(chats, 0, 3), span_of(second, 0, 5)
         assert second.add_summary(theirs, spans[1], trigger="limit")
@@ -153,12 +187,12 @@ class ChatStoreConformance(StoreFixtures):
         assert chats.add_summary(following, span_of(chats, 6, 6), trigger="explicit")
 
     def test_a_summary_of_what_was_rewritten_or_reset_is_refused(self, store: RecordStore, chats: ChatStore) -> None:
-        add(chats, TALK)
+        add(chats, TURNS)
         made, span = summary_of(chats, 3), span_of(chats, 0, 3)
-        store.save_history(*PLACE, [*TALK[:2], Message("user", "reworded"), *TALK[3:]], actor=ACTOR)
+        store.save_history(*PLACE, [*TURNS[:2], Message("user", "reworded"), *TURNS[3:]], actor=ACTOR)
         assert not chats.add_summary(made, span, trigger="limit")
         made, span = summary_of(chats, 3), span_of(chats, 0, 3)
-        store.save_history(*PLACE, TALK[:3], actor=ACTOR)
+        store.save_history(*PLACE, TURNS[:3], actor=ACTOR)
         assert not chats.add_summary(made, span, trigger="limit")
         made, span = summary_of(chats, 1), span_of(chats, 0, 1)
         chats.start_epoch(*PLACE)
@@ -166,7 +200,7 @@ class ChatStoreConformance(StoreFixtures):
         assert chats.summaries(*PLACE, 1) == []
 
     def test_rewriting_retires_what_stands_for_it(self, store: RecordStore, chats: ChatStore) -> None:
-        add(chats, TALK)
+        add(chats, TURNS)
         span = span_of(chats, 0, 5)
         found = [candidate("kept", 1), candidate("withdrawn", 4)]
         assert chats.add_flush(*PLACE, span, found, trigger="soft", made_by="rules")
@@ -174,7 +208,7 @@ class ChatStoreConformance(StoreFixtures):
         assert chats.add_summary(first, span_of(chats, 0, 2), trigger="limit")
         second = summary_of(chats, 5)
         assert chats.add_summary(second, span_of(chats, 3, 5), trigger="limit")
-        store.save_history(*PLACE, [*TALK[:4], Message("user", "reworded")], actor=ACTOR)
+        store.save_history(*PLACE, [*TURNS[:4], Message("user", "reworded")], actor=ACTOR)
         assert chats.summaries(*PLACE, 1) == [first]
         assert chats.flushed_to(*PLACE, chats.epochs(*PLACE)[-1]) == 3
         assert [one.content for one in chats.candidates("main", state="new")] == ["kept"]
@@ -185,7 +219,7 @@ class ChatStoreConformance(StoreFixtures):
     # --- flushes --------------------------------------------------------------------------------------------------
 
     def test_a_stretch_is_looked_through_once(self, chats: ChatStore, second: ChatStore) -> None:
-        add(chats, TALK)
+        add(chats, TURNS)
         epoch = chats.epochs(*PLACE)[-1]
         assert chats.flushed_to(*PLACE, epoch) == -1
         spans = span_of(chats, 0, 2), span_of(second, 0, 4)
@@ -196,7 +230,7 @@ class ChatStoreConformance(StoreFixtures):
         assert [one.content for one in chats.candidates("main")] == ["a", "c"]
 
     def test_a_candidate_is_settled_once(self, chats: ChatStore, second: ChatStore) -> None:
-        add(chats, TALK)
+        add(chats, TURNS)
         found = [candidate("a"), candidate("b")]
         chats.add_flush(*PLACE, span_of(chats, 0, 2), found, trigger="soft", made_by="rules")
         assert second.candidates("main", session_id="s") == found
@@ -210,7 +244,7 @@ class ChatStoreConformance(StoreFixtures):
     # --- epochs ---------------------------------------------------------------------------------------------------
 
     def test_a_new_epoch_hides_the_old_one_and_loses_nothing(self, store: RecordStore, chats: ChatStore) -> None:
-        add(chats, TALK)
+        add(chats, TURNS)
         old = summary_of(chats, 3)
         assert chats.add_summary(old, span_of(chats, 0, 3), trigger="limit")
         assert chats.start_epoch(*PLACE).epoch == 2
@@ -218,21 +252,21 @@ class ChatStoreConformance(StoreFixtures):
         seen = chats.snapshot(*PLACE, never)
         assert (seen.recent, seen.summary, seen.epoch.epoch) == ((), None, 2)
         assert store.load_history(*PLACE) == []
-        add(chats, [TALK[0]])
+        add(chats, [TURNS[0]])
         assert [one.position for one in chats.epoch_messages(*PLACE, None)] == [8]
-        assert [one.message for one in chats.epoch_messages(*PLACE, 1)] == TALK
+        assert [one.message for one in chats.epoch_messages(*PLACE, 1)] == TURNS
         assert chats.summaries(*PLACE, 1) == [old]
         with pytest.raises(InvalidInputError):
             chats.epoch_messages(*PLACE, 3)
 
     def test_deleting_is_complete_and_counted(self, store: RecordStore, chats: ChatStore) -> None:
-        add(chats, TALK)
+        add(chats, TURNS)
         chats.add_flush(*PLACE, span_of(chats, 0, 3), [candidate("a")], trigger="soft", made_by="rules")
         assert chats.add_summary(summary_of(chats, 3), span_of(chats, 0, 3), trigger="limit")
         with pytest.raises(InvalidInputError):
             chats.delete_epoch(*PLACE, 1, actor=ACTOR)
         chats.start_epoch(*PLACE)
-        add(chats, TALK[:2])
+        add(chats, TURNS[:2])
         receipt = chats.delete_epoch(*PLACE, 1, actor=ACTOR)
         assert (receipt.messages, receipt.entries, receipt.summaries, receipt.candidates) == (8, 8, 1, 1)
         assert [epoch.epoch for epoch in chats.epochs(*PLACE)] == [2]
@@ -245,7 +279,7 @@ class ChatStoreConformance(StoreFixtures):
     # --- attempts and scopes --------------------------------------------------------------------------------------
 
     def test_the_last_attempt_is_the_one_that_counts(self, chats: ChatStore) -> None:
-        add(chats, TALK)
+        add(chats, TURNS)
         assert chats.last_attempt(*PLACE, 1) is None
         for number in (1, 2):
             attempt = Attempt(
@@ -265,7 +299,7 @@ class ChatStoreConformance(StoreFixtures):
         assert chats.failing_sessions(NOON) == 0
 
     def test_a_reset_ends_the_trouble(self, chats: ChatStore) -> None:
-        add(chats, TALK)
+        add(chats, TURNS)
         failed = Attempt(
             id=new_id(),
             trigger="limit",

@@ -1,4 +1,4 @@
-"""What every record store must do with conversations, and with export and import."""
+"""The conformance suite of record stores: conversations, export and import, maintenance."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ class TransferConformance(StoreFixtures):
 
 
 class UpkeepConformance(StoreFixtures):
-    """What `doctor` and the indexer ask of a store."""
+    """What `doctor` and the indexer need from a store."""
 
     def test_a_store_in_use_is_sound(self, store: RecordStore) -> None:
         store.put([draft(f"k{i}", "x" * 2_000) for i in range(600)], actor=ACTOR)

@@ -1,4 +1,4 @@
-"""What every derived index must do, whatever it searches by."""
+"""The conformance suite that text and vector indexes share."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _batch(
 
 
 class DerivedIndexConformance(Generic[I]):
-    """Marks, batches, rebuilding and isolation. A subclass makes the index and says how it is asked."""
+    """Log positions, batches, rebuilding and isolation. A subclass defines how the index is made and queried."""
 
     def make_index(self, folder: Path, store: RecordStore) -> I:
         """An index of this store in this folder; the same folder again is another handle on the same index."""
@@ -330,7 +330,7 @@ class DerivedIndexConformance(Generic[I]):
 
 
 class _Refused(Exception):  # noqa: N818 - not an error of anything, only of this suite
-    """Raised where a suite wants something to fail."""
+    """The failure that a suite injects."""
 
 
 class _Breaking(list[MemoryEntry]):

@@ -1,4 +1,4 @@
-"""What every job store must do: work is claimed by one, done in order, tried again, and never lost."""
+"""The conformance suite of job stores: claims, order, retries, leases."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from jiyi.testing.conformance.records import StoreFixtures
 
 LEASE = timedelta(minutes=10)
 LATER = NOON + timedelta(days=36_500)
-"""After anything that a store with a clock of its own has queued now."""
+"""Later than the creation time of any job, also in a store that uses the clock of its server."""
 
 
 def claim(
@@ -45,7 +45,7 @@ class JobStoreConformance(StoreFixtures):
 
     @pytest.fixture
     def jobs(self, store: RecordStore) -> JobStore:
-        """Its jobs."""
+        """The job store of `store`."""
         return self.make_jobs(store)
 
     @pytest.fixture

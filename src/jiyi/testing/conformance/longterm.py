@@ -1,4 +1,4 @@
-"""What every store of the long-term room must do: rounds, corrections, reflections and forgetting."""
+"""The conformance suite of long-term stores: rounds, corrections, reflections and forgetting."""
 
 from __future__ import annotations
 
@@ -49,12 +49,12 @@ class LongtermStoreConformance(StoreFixtures):
 
     @pytest.fixture
     def longterm(self, store: RecordStore) -> LongtermStore:
-        """Its long-term side."""
+        """The long-term store of `store`."""
         return self.make_longterm(store)
 
     @pytest.fixture
     def jobs(self, store: RecordStore) -> JobStore:
-        """Its jobs."""
+        """The job store of `store`."""
         return self.make_jobs(store)
 
     @pytest.fixture

@@ -1,4 +1,4 @@
-"""What every record store must do with the pieces of note files."""
+"""The conformance suite of record stores: note files and their chunks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every text index must do: find by words, and count them for the scorer."""
+"""The conformance suite of text indexes: search, and term statistics for the scorer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every vector index must do: exact similarities inside the visible scopes."""
+"""The conformance suite of vector indexes: exact similarities inside the visible scopes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class VectorIndexConformance(DerivedIndexConformance[VectorIndex]):
     """Everything that jiyi relies on in a vector index. Define `make_vectors(folder, store, embedder)` and run it."""
 
     tolerance = 2e-3
-    """How far a similarity may be off, because vectors are kept in fewer bits."""
+    """The allowed error of a similarity, because vectors may be quantized."""
 
     def make_vectors(self, folder: Path, store: RecordStore, embedder: Embedder) -> VectorIndex:
         """An index of this store in this folder, with vectors by this embedder."""

@@ -1,7 +1,7 @@
 """Dates in questions: "last Tuesday", 去年春节, "between 3 and 5 March".
 
 `find_dates` finds the expressions, `DateSpan` says whether a moment lies in one, and `without_dates` takes them out of
-the text. The rules that a person may want to know:
+the text. The rules:
 
 - A day, month, season or holiday without a year means any year; 去年 or "last" says which.
 - A weekday alone is the nearest in the past, today included; "last Friday" is the nearest before today, 上周五 the
@@ -13,7 +13,7 @@ the text. The rules that a person may want to know:
 - "Before" and "after" a day or a holiday are the ten days next to it; of a known month or year, everything.
 - Seasons are those of the northern hemisphere, from the first of March, June, September and December.
 - Lunar holidays are known from 1970 to 2100.
-- What could be something else ("may", "march", 周杰伦) is not taken for a date.
+- Ambiguous words ("may", "march", 周杰伦) are not dates without further evidence.
 """
 
 from jiyi.text.dates.find import find_dates, without_dates

@@ -1,4 +1,4 @@
-"""Finding the date expressions of a question."""
+"""Finding date expressions in a text."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from datetime import datetime, time, tzinfo
 from typing import TYPE_CHECKING, Final
 
 from jiyi.errors import InvalidInputError
-from jiyi.text.dates.clock import Clock
+from jiyi.text.date_prefilter import CHINESE_STARTS, plain_spelling
 from jiyi.text.dates.periods import Days, Yearly
+from jiyi.text.dates.reference_time import ReferenceTime
 from jiyi.text.dates.span import DateSpan
-from jiyi.text.undated import CHINESE_STARTS, plain_spelling
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -20,28 +20,28 @@ if TYPE_CHECKING:
 _HAN: Final = re.compile("[\u4e00-\u9fff]")
 _LATIN_OR_DIGIT: Final = re.compile("[A-Za-z0-9]")
 _REPORTED: Final = re.compile(r"\b(?:mention|said|say|told|talk|discuss)|提到|提及|说|表示|告诉|抱怨|聊")
-_LOOSE: Final = re.compile(r"周|星期|礼拜|下|(?:[a-z]{3,6}day|weekend|next)\b", re.IGNORECASE)
-# How far apart two expressions of one statement stand.
-_NEARBY: Final = 200
+_AMBIGUOUS_RELATIVE: Final = re.compile(r"周|星期|礼拜|下|(?:[a-z]{3,6}day|weekend|next)\b", re.IGNORECASE)
+# The number of characters between two expressions that are searched for a verb of saying.
+_MAX_GAP: Final = 200
 _SPACES: Final = re.compile(r"\s+")
 
 
 def find_dates(text: str, *, now: datetime, tz: tzinfo) -> list[DateSpan]:
-    """The date expressions of a text in English or Chinese, in the order in which they stand.
+    """Returns the English and Chinese date expressions of a text, in order.
 
-    Relative ones are counted from `now` as it is in `tz`; a weekday alone is the nearest in the past, today
-    included. What could be something else is not taken for a date.
+    Relative expressions are counted from `now` in the zone `tz`. A weekday alone is the nearest in the past, today
+    included. Ambiguous words ("may", "march") are not dates without further evidence.
     """
     if now.tzinfo is None:
         raise InvalidInputError(f"now {now.isoformat()} has no time zone: give it one, such as datetime.now(UTC)")
-    clock = Clock(now.astimezone(tz))
+    reference = ReferenceTime(now.astimezone(tz))
     plain = plain_spelling(text)
-    found = _reported(plain, _longest(_find(plain, clock)), clock)
+    found = _reported(plain, _longest(_find(plain, reference)), reference)
     return [_span(text, item) for item in found]
 
 
 def without_dates(text: str, spans: Iterable[DateSpan]) -> str:
-    """The text without these expressions; a space stands where each was."""
+    """The text with each of these expressions replaced by a space."""
     pieces, position = [], 0
     for span in sorted(spans, key=lambda span: span.begin):
         pieces.append(text[position : span.begin])
@@ -50,22 +50,22 @@ def without_dates(text: str, spans: Iterable[DateSpan]) -> str:
     return _SPACES.sub(" ", " ".join(pieces)).strip()
 
 
-def _find(text: str, clock: Clock) -> list[Found]:
-    # Each grammar compiles many patterns when it is imported: only where there is something to read.
+def _find(text: str, reference: ReferenceTime) -> list[Found]:
+    # Importing a grammar compiles many patterns, so it is imported only for texts that need it.
     found: list[Found] = []
     if _HAN.search(text) and not CHINESE_STARTS.isdisjoint(text):
         from jiyi.text.dates.chinese import find_chinese
 
-        found += find_chinese(text, clock)
+        found += find_chinese(text, reference)
     if _LATIN_OR_DIGIT.search(text):
         from jiyi.text.dates.english import find_english
 
-        found += find_english(text, clock)
+        found += find_english(text, reference)
     return found
 
 
 def _longest(found: list[Found]) -> list[Found]:
-    """Where two expressions overlap, the longer one; in order."""
+    """Keeps the longer of two overlapping expressions; the result is in order."""
     kept: list[Found] = []
     for item in sorted(found, key=lambda item: (item.begin, -item.finish)):
         if kept and item.begin < kept[-1].finish:
@@ -76,37 +76,38 @@ def _longest(found: list[Found]) -> list[Found]:
     return kept
 
 
-def _reported(text: str, found: list[Found], clock: Clock) -> list[Found]:
-    """What somebody said on a day is counted from that day: "last week, as mentioned on 6 November 2023".
+def _reported(text: str, found: list[Found], reference: ReferenceTime) -> list[Found]:
+    """Resolves relative expressions in reported speech: "last week, as mentioned on 6 November 2023".
 
-    Where the day is not known exactly, nothing can be counted from it, and the relative expression is left out. So is
-    a lone weekday, or one that lies ahead, next to any other date: it belongs to that date more often than to today.
+    Such an expression is counted from the reported day. If that is not a single known day, the relative expression is
+    dropped. A lone weekday or a future expression next to an absolute date is dropped too, because it usually belongs
+    to that date and not to today.
     """
     anchors = [item for item in found if not item.when.relative]
     if not anchors or len(anchors) == len(found):
         return found
     kept: list[Found] = []
-    position = 0  # how many anchors stand before
+    position = 0  # the number of anchors before the item
     for item in found:
         if not item.when.relative:
             position += 1
             kept.append(item)
             continue
         anchor = min(anchors[max(position - 1, 0) : position + 1], key=lambda one: abs(one.begin - item.begin))
-        between = text[min(anchor.finish, item.finish) : max(anchor.begin, item.begin)][:_NEARBY]
+        between = text[min(anchor.finish, item.finish) : max(anchor.begin, item.begin)][:_MAX_GAP]
         if between.strip(" ,") in {"on", "of"} or _REPORTED.search(between):
-            kept.extend(_counted_from(text, item, anchor, clock))
-        elif not _LOOSE.match(text, item.begin):
+            kept.extend(_counted_from(text, item, anchor, reference))
+        elif not _AMBIGUOUS_RELATIVE.match(text, item.begin):
             kept.append(item)
     return kept
 
 
-def _counted_from(text: str, item: Found, anchor: Found, clock: Clock) -> list[Found]:
-    """The relative expression read again on the day of the other, if that is a single known day."""
+def _counted_from(text: str, item: Found, anchor: Found, reference: ReferenceTime) -> list[Found]:
+    """Resolves the relative expression again with the day of `anchor` as reference, if that is a single known day."""
     if not isinstance(anchor.when.days, Days) or anchor.when.days.length != 1:
         return []
-    noon = datetime.combine(anchor.when.days.start, time(12), tzinfo=clock.now.tzinfo)
-    return [item._replace(when=again.when) for again in _find(text[item.begin : item.finish], Clock(noon))[:1]]
+    noon = datetime.combine(anchor.when.days.start, time(12), tzinfo=reference.now.tzinfo)
+    return [item._replace(when=again.when) for again in _find(text[item.begin : item.finish], ReferenceTime(noon))[:1]]
 
 
 def _span(text: str, found: Found) -> DateSpan:

@@ -1,4 +1,4 @@
-"""The holidays of both languages as rules of the year."""
+"""The holidays of both languages as yearly rules."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from jiyi.text.dates.periods import (
 def easter(year: int, before: int, after: int) -> Days:
     """The days around Easter Sunday of the western churches, by the Gregorian computus."""
     century, golden = year // 100, year % 19
-    # The age of the moon on 1 January (epact), corrected so that the full moon never comes too late.
+    # The epact (age of the moon on 1 January) with the Gregorian corrections.
     epact = (15 + century - century // 4 - (13 + 8 * century) // 25 + 19 * golden) % 30
     epact -= epact // 28 * (1 - epact // 28 * (29 // (epact + 1)) * ((21 - golden) // 11))
     full_moon = add_days(date(year, 3, 21), epact)

@@ -76,24 +76,24 @@ def new_year_eve(year: int) -> Days | None:
     return None if festival is None else Days(festival.start, festival.start)
 
 
-def _drifting_day(year: int, start: float, drift: float) -> int | None:
-    """The day of the month of a solar term, which slips by `drift` days a year and is set back by leap years."""
+def _solar_term_day(year: int, start: float, drift: float) -> int | None:
+    """The day of the month of a solar term: it moves by `drift` days a year, minus one day for each leap year."""
     if not FIRST_YEAR <= year <= LAST_YEAR:
         return None
     leap_years = sum(map(isleap, range(FIRST_YEAR, year + 1)))
     return int(start + drift * (year - FIRST_YEAR) - leap_years)
 
 
-# The two constants of each were fitted to every year of the table and are exact there.
+# The two constants of each term were fitted to the table and are exact for all its years.
 
 
 def qingming(year: int) -> Days | None:
     """清明, on the 4th or 5th of April."""
-    day = _drifting_day(year, 5.542, 0.2422)
+    day = _solar_term_day(year, 5.542, 0.2422)
     return None if day is None else Days(date(year, 4, day), date(year, 4, day))
 
 
 def winter_solstice(year: int) -> Days | None:
     """冬至, on the 21st or 22nd of December."""
-    day = _drifting_day(year, 22.611, 0.2428)
+    day = _solar_term_day(year, 22.611, 0.2428)
     return None if day is None else Days(date(year, 12, day), date(year, 12, day))

@@ -1,4 +1,4 @@
-"""What a date expression means: days of the calendar, or a rule that names the same days in every year."""
+"""The value of a date expression: calendar days, or a rule that gives the days of every year."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ Unit: TypeAlias = Literal["day", "week", "month", "half", "year"]
 """What durations are counted in; "half" is half a year."""
 
 Hours: TypeAlias = tuple[time, time]
-"""A part of a day, from and to; it ends on the next day where the end does not come after the start."""
+"""A part of a day, from and to. It ends on the next day if the end is not after the start."""
 
-# One year is kept free at both ends, so that no time zone can push a moment over the edge of `datetime`.
+# One year is left free at both ends, so that no zone conversion overflows `datetime`.
 EARLIEST: Final = date(2, 1, 1)
 LATEST: Final = date(9998, 12, 31)
 
@@ -54,7 +54,7 @@ Shape: TypeAlias = Callable[..., Days | None]
 
 @dataclass(frozen=True, slots=True)
 class Yearly:
-    """Days that come back every year: a function of the year, and what else it needs."""
+    """A yearly rule: a function of the year with further arguments."""
 
     rule: Rule
     args: tuple[Hashable, ...] = ()
@@ -93,7 +93,7 @@ class Yearly:
 
 @dataclass(frozen=True, slots=True)
 class When:
-    """The meaning of one expression."""
+    """The value of one expression."""
 
     days: Days | Yearly
     kind: Kind
@@ -102,14 +102,14 @@ class When:
     """Whether it depends on the present."""
 
     def in_year(self, year: int) -> When | None:
-        """The same in one year; None if that year does not have it."""
+        """The same in one year; None if it does not occur in that year."""
         if isinstance(self.days, Days):
             return self
         days = self.days.occurrence(year)
         return None if days is None else replace(self, days=days)
 
     def shaped(self, shape: Shape, *args: Hashable, kind: Kind) -> When | None:
-        """What `shape` makes of the days, in every year if they are yearly."""
+        """The days after applying `shape`, in every year if they are yearly."""
         if isinstance(self.days, Yearly):
             return replace(self, days=Yearly(shaped, (self.days, shape, *args)), kind=kind, hours=None)
         days = shape(self.days, *args)
@@ -195,12 +195,12 @@ def joined(year: int, first: Yearly, last: Yearly) -> Days | None:
 
 
 def shaped(year: int, base: Yearly, shape: Shape, *args: Hashable) -> Days | None:
-    """What `shape` makes of another rule's days."""
+    """The days of another rule after applying `shape`."""
     days = base.occurrence(year)
     return None if days is None else shape(days, *args)
 
 
-# --- shapes: days made of other days ------------------------------------------------------------------------
+# --- shapes: functions from days to days-----------------------------------------------------------------------
 
 
 def third(days: Days, number: int) -> Days:
@@ -275,7 +275,7 @@ def week_of(days: Days) -> Days:
 
 
 def away(days: Days, count: int, unit: Unit) -> Days:
-    """A moment so many units before (negative) or after: the day itself, or half a unit around it."""
+    """The day `count` units before (negative) or after, with half a unit around it if the unit is not a day."""
     day = step(days.start if count < 0 else days.end, count, unit)
     slack = {"day": 0, "week": 3, "month": 15, "half": 45, "year": 182}[unit]
     return Days(add_days(day, -slack), add_days(day, slack))
@@ -314,7 +314,7 @@ def shortly_after(days: Days) -> Days:
 
 
 def widened(days: Days, before: int, after: int) -> Days:
-    """With some days more on either side."""
+    """The days, extended on both sides."""
     return Days(add_days(days.start, -before), add_days(days.end, after))
 
 

@@ -1,4 +1,4 @@
-"""A date expression of a question, and whether a moment lies in it."""
+"""DateSpan: a date expression of a text, and the time that it names."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _YEARS_AROUND: Final = 9
 
 @dataclass(frozen=True, slots=True)
 class DateSpan:
-    """The time that one expression names, as local days of the person who asks.
+    """The time that one expression names, in local days.
 
     A span of a known year has `start` and `end`; "before 2020" starts at `date.min`, "after 2020" ends at
     `date.max`. One without a year ("in March", 春节) has `yearly` instead: it comes back every year.
@@ -37,7 +37,7 @@ class DateSpan:
     """The expression as it was written."""
     begin: int
     finish: int
-    """Where it stands: `question[begin:finish] == text`."""
+    """Its position: `question[begin:finish] == text`."""
     kind: Kind
     """What was named: "hours", "day", "days", "weekend", "week", "month", "part", "quarter", "season", "holiday"
     or "year". A "part" is a piece of something larger (中旬, early March), "days" any other run of days."""
@@ -56,12 +56,12 @@ class DateSpan:
     """Whether it was counted from the present (昨天, "last week")."""
 
     def contains(self, moment: datetime, tz: tzinfo) -> bool:
-        """Whether the moment lies in the span, for somebody who lives in `tz`."""
+        """Whether the moment lies in the span, in the zone `tz`."""
         moment = _aware(moment)
         return any(start <= moment < end for start, end in self._near(moment, tz))
 
     def distance_days(self, moment: datetime, tz: tzinfo) -> float:
-        """How many days lie between the moment and the span: 0 inside, infinite if the span never happens."""
+        """The distance in days between the moment and the span: 0 inside, infinite if the span never occurs."""
         moment = _aware(moment)
         return min((_distance(moment, start, end) for start, end in self._near(moment, tz)), default=inf)
 
@@ -82,11 +82,11 @@ class DateSpan:
         return [(start, end) for start, end in clipped if start < end]
 
     def whole_days(self) -> DateSpan:
-        """The same without the part of the day: what belongs to an evening is often written down at another hour."""
+        """The same span without the time of day: memories of an evening are often stored at another hour."""
         return replace(self, start_time=None, end_time=None)
 
     def _near(self, moment: datetime, tz: tzinfo) -> list[tuple[datetime, datetime]]:
-        """The occurrences among which the nearest is."""
+        """The occurrences around the moment; the nearest is one of them."""
         near = list(self._moments(range(moment.year - 1, moment.year + 2), tz))
         if self.yearly is None or len(near) == 3:
             return near
@@ -109,13 +109,13 @@ class DateSpan:
 
 
 def _aware(moment: datetime) -> datetime:
-    """The moment in UTC, which is compared without regard to clocks being put back."""
+    """The moment in UTC: comparison in local time is ambiguous when clocks are set back."""
     if moment.tzinfo is None:
         raise InvalidInputError(f"moment {moment.isoformat()} has no time zone: give it one, such as datetime.UTC")
     return moment.astimezone(UTC)
 
 
-# Scoring asks for the same few years again for every memory.
+# Cached because scoring asks for the same few years for every memory.
 @lru_cache(maxsize=1024)
 def _occurrence(yearly: Yearly, year: int) -> Days | None:
     return yearly.occurrence(year)
@@ -134,7 +134,7 @@ def _moments(
 
 
 def _instant(day: date, clock: time, tz: tzinfo) -> datetime:
-    """A local time as a moment; what lies outside the years that can be converted is open."""
+    """A local time as a moment in UTC; a date outside the supported years is open-ended."""
     if day < EARLIEST:
         return _BEGINNING
     if day > LATEST:
@@ -149,5 +149,5 @@ def _instant_after(day: date, clock: time, tz: tzinfo) -> datetime:
 def _distance(moment: datetime, start: datetime, end: datetime) -> float:
     if moment < start:
         return (start - moment) / _ONE_DAY
-    # The last moment inside is the one just before the end, so that only what is inside has no distance.
+    # The end is exclusive: the distance is measured from the last moment inside.
     return max((moment - end + _SMALLEST) / _ONE_DAY, 0.0)

@@ -1,4 +1,4 @@
-"""`jiyi demo`: a short story on a temporary directory, of which every step is executed and checked."""
+"""`jiyi demo`: shows what a memory does, on a temporary directory; every step is checked."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def program_as_typed(started_as: str) -> str:
 
 @command("demo", examples=["jiyi demo"])
 def demo(session: Session) -> Code:
-    """Tell a short story in Chinese and English on a temporary directory; every step is checked.
+    """Show what a memory does, in Chinese and English, on a temporary directory; every step is checked.
 
     Exit code 1 when a check fails. Your own memories and settings are not touched.
     """
@@ -56,30 +56,30 @@ def demo(session: Session) -> Code:
     import time
     from pathlib import Path
 
-    from jiyi.apps.cli.demo import show, story
+    from jiyi.apps.cli.demo import scenario, screen
 
-    presenter = show.Presenter(quiet=session.output.json)
+    view = screen.Screen(quiet=session.output.json)
     begun = time.monotonic()
-    told: list[story.Chapter] = []
-    broken: story.StoryBrokenError | None = None
+    passed: list[scenario.Chapter] = []
+    failure: scenario.DemoFailedError | None = None
     scratch = tempfile.TemporaryDirectory(prefix="jiyi-demo-", ignore_cleanup_errors=True)
     with interrupts.stoppable(), scratch as folder:
         try:
-            asyncio.run(story.tell(Path(folder) / "data", told, presenter))
-        except story.StoryBrokenError as error:
-            broken = error
+            asyncio.run(scenario.play(Path(folder) / "data", passed, view))
+        except scenario.DemoFailedError as error:
+            failure = error
     seconds = time.monotonic() - begun
     if session.output.json:
         data = {
-            "came_true": broken is None,
+            "came_true": failure is None,
             "seconds": round(seconds, 3),
-            "chapters": [chapter.to_dict() for chapter in told],
+            "chapters": [chapter.to_dict() for chapter in passed],
             "next": next_commands(),
         }
         session.output.result(data, list)
-    elif broken is None:
-        presenter.end(seconds, next_commands())
-    if broken is not None:
-        session.output.error("StoryBrokenError", str(broken))
+    elif failure is None:
+        view.end(seconds, next_commands())
+    if failure is not None:
+        session.output.error("DemoFailedError", str(failure))
         return Code.NOTHING
     return Code.OK

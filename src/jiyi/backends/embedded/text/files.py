@@ -1,4 +1,4 @@
-"""The files of a tantivy index, looked at from outside."""
+"""Checks the files of a tantivy index against the checksums in their footers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _FOOTER_MAGIC = 1337
 
 
 def _committed_files(folder: Path) -> list[str]:
-    """The files that belong to the last commit; what else lies there is being written or was left by a crash."""
+    """The files of the last commit. Other files are being written, or were left by a crash."""
     names = []
     for segment in json.loads((folder / META).read_text("utf-8"))["segments"]:
         stem = segment["segment_id"].replace("-", "")
@@ -24,11 +24,11 @@ def _committed_files(folder: Path) -> list[str]:
 
 
 def checksum_problems(folder: Path) -> list[str]:
-    """Each data file ends with a JSON footer that holds the CRC-32 of what stands before it."""
+    """The committed files that do not match: each ends with a JSON footer that holds the CRC-32 of its content."""
     try:
         found = {name: _file_problem(folder / name) for name in _committed_files(folder)}
         if any(found.values()):
-            # A merge of another process may have removed the file since: then it is not listed any more.
+            # If a merge of another process has removed the file since, it is no longer listed.
             listed = set(_committed_files(folder))
             found = {name: problem for name, problem in found.items() if name in listed}
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:

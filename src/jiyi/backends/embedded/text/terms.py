@@ -1,8 +1,8 @@
-"""TermStore: what the scorer needs to know of every text, beside the text index and as derived as that.
+"""`TermStore`: the rows and statistics that the scorer needs, in a SQLite file beside the tantivy index.
 
-For each entry its terms with counts, its length, its time and its place in the conversation; for each scope how many
-entries there are and in how many of them a term stands; the same for whole conversations. All of it is kept up to date
-by differences, so adding an entry costs the same in a large scope as in a small one.
+For each entry its terms with counts, its length, its time and its place in the conversation; for each scope the number
+of entries and the document frequency of each term; the same for whole conversations. The statistics are updated by
+differences, so adding an entry costs the same in a large scope as in a small one.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from jiyi.backends.embedded.text.terms_check import row_checksum, wrong_sums
-from jiyi.backends.shared.derived_file import FILE_ERRORS
+from jiyi.backends.shared.derived_file import open_derived
 from jiyi.backends.shared.term_rows import (
     BIGRAMS,
     CONVERSATIONS,
     UNIT,
     WORDS,
     Analysed,
-    Differences,
     Features,
+    StatisticsChange,
     changed_only,
-    differences,
     features_of,
     mean_length,
     shortness,
+    statistics_change,
     term_id,
     term_row,
 )
@@ -37,16 +37,16 @@ from jiyi.ports import ALONE, CONVERSATION, TermRow, TermStatistics
 
 R = TypeVar("R")
 
-# A conversation of at most this many entries is read whole: one question instead of two for each entry in it.
-_SHORT_THREAD = 64
-# Looked up first, to see whether the entries of a scope stand alone or in threads.
+_MAX_WHOLE_THREAD = 64
+"""A conversation of at most this many entries is read as a whole: one query instead of two for each entry."""
 _PROBE = 8
+"""So many entries are looked up first, to see whether the entries of a scope are alone or in threads."""
 
 _CREATE = """
 CREATE TABLE IF NOT EXISTS entry_terms (
     scope TEXT NOT NULL,
-    thread TEXT NOT NULL,            -- what it stands in line with: see `term_rows`
-    position INTEGER NOT NULL,       -- order in the conversation, -1 where only the time tells
+    thread TEXT NOT NULL,            -- the entries it is a neighbour of: see `term_rows`
+    position INTEGER NOT NULL,       -- place in the conversation, -1 if the order follows from the time
     event_time INTEGER NOT NULL,     -- microseconds
     entry_id TEXT NOT NULL,
     hash TEXT NOT NULL,
@@ -55,7 +55,7 @@ CREATE TABLE IF NOT EXISTS entry_terms (
     question_share REAL NOT NULL,
     words BLOB NOT NULL,             -- term ids, counted terms first
     word_counts BLOB NOT NULL,
-    bigrams BLOB NOT NULL,           -- empty where they are the same as the words
+    bigrams BLOB NOT NULL,           -- empty if they are the same as the words
     bigram_counts BLOB NOT NULL,
     counted INTEGER NOT NULL,        -- how many of the words have statistics
     counted_bigrams INTEGER NOT NULL,
@@ -75,7 +75,7 @@ CREATE TABLE IF NOT EXISTS conversation_lengths (
     scope TEXT NOT NULL, thread TEXT NOT NULL, length INTEGER NOT NULL, entries INTEGER NOT NULL,
     PRIMARY KEY (scope, thread)
 ) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS term_mark (id INTEGER PRIMARY KEY, sequence INTEGER NOT NULL);
+CREATE TABLE IF NOT EXISTS log_position (id INTEGER PRIMARY KEY, sequence INTEGER NOT NULL);
 CREATE TABLE IF NOT EXISTS scope_totals (
     scope TEXT PRIMARY KEY, entries INTEGER NOT NULL, shortness INTEGER NOT NULL, bigram_shortness INTEGER NOT NULL,
     conversations INTEGER NOT NULL, conversation_shortness INTEGER NOT NULL
@@ -88,7 +88,9 @@ _COLUMNS = (
 _INSERT = f"INSERT INTO entry_terms ({_COLUMNS}, checksum) VALUES ({','.join('?' * 16)})"
 _SELECT = f"SELECT {_COLUMNS} FROM entry_terms"
 _BY_THREAD = itemgetter(0, 1)
-_LENGTHS = (8, 16, 32, 48, 64, 96, 128, 256, 500)
+_LIST_LENGTHS = (8, 16, 32, 48, 64, 96, 128, 256, 500)
+_CHUNK = 500
+"""How many values one statement takes."""
 
 
 class TermStore:
@@ -96,12 +98,12 @@ class TermStore:
 
     def __init__(self, path: Path, *, create: bool = False) -> None:
         self._path = path
-        # One connection to read and one to write, so that a question does not wait for a batch.
+        # One connection to read and one to write, so that a reader does not wait for a batch.
         self._reader = _connect(path, create=create)
         self._writer: sqlite3.Connection | None = None
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._reader.close()
         if self._writer is not None:
             self._writer.close()
@@ -109,7 +111,7 @@ class TermStore:
     # --- writing --------------------------------------------------------------------------------------------------
 
     def apply(self, upserts: Sequence[Analysed], removals: Sequence[str], sequence: int) -> None:
-        """Take entries in and out, and their statistics with them. Doing it twice changes nothing."""
+        """Add and remove entries and update the statistics. Idempotent."""
         new = [features_of(analysed) for analysed in upserts]
         ids = [row.entry_id for row in new] + list(removals)
         if self._writer is None:
@@ -118,11 +120,11 @@ class TermStore:
         connection.execute("BEGIN IMMEDIATE")
         try:
             old = [Features(*row) for row in _by_ids(connection, ids)]
-            gone, come = changed_only(old, new)
-            connection.executemany("DELETE FROM entry_terms WHERE entry_id = ?", [(row.entry_id,) for row in gone])
-            connection.executemany(_INSERT, [_values(row) for row in come])
-            _count(connection, gone, come)
-            connection.execute("INSERT OR REPLACE INTO term_mark VALUES (1, ?)", (sequence,))
+            removed, added = changed_only(old, new)
+            connection.executemany("DELETE FROM entry_terms WHERE entry_id = ?", [(row.entry_id,) for row in removed])
+            connection.executemany(_INSERT, [_values(row) for row in added])
+            _update_statistics(connection, statistics_change(removed, added))
+            connection.execute("INSERT OR REPLACE INTO log_position VALUES (1, ?)", (sequence,))
             connection.execute("COMMIT")
         except BaseException:
             if connection.in_transaction:
@@ -132,40 +134,40 @@ class TermStore:
     # --- reading --------------------------------------------------------------------------------------------------
 
     def sequence(self) -> int:
-        """The place of the change log up to which changes were taken in."""
-        return int(self._reader.execute("SELECT max(sequence) FROM term_mark").fetchone()[0] or 0)
+        """The last change of the change log that was applied."""
+        return int(self._reader.execute("SELECT max(sequence) FROM log_position").fetchone()[0] or 0)
 
     def statistics(self, scopes: Sequence[str], words: Sequence[str], bigrams: Sequence[str]) -> TermStatistics:
         """Numbers of the visible scopes together."""
         totals = self._reader.execute(
             "SELECT scope, entries, shortness, bigram_shortness, conversations, conversation_shortness "
-            f"FROM scope_totals WHERE scope IN ({_marks(scopes)})",
+            f"FROM scope_totals WHERE scope IN ({_placeholders(scopes)})",
             scopes,
         ).fetchall()
         entries, shortness, bigram_shortness, conversations, conversation_shortness = (
             sum(total[column] for total in totals) for column in range(1, 6)
         )
-        # A scope without texts, or without conversations, has no frequencies either: not asked for.
-        of_texts = [total[0] for total in totals if total[1]]
-        of_conversations = [total[0] for total in totals if total[4]]
+        # A scope without texts, or without conversations, has no frequencies: it is not queried.
+        with_texts = [total[0] for total in totals if total[1]]
+        with_conversations = [total[0] for total in totals if total[4]]
         return TermStatistics(
             entries=entries,
             mean_length=mean_length(entries, shortness),
             mean_bigram_length=mean_length(entries, bigram_shortness),
-            word_df=self._df(of_texts, WORDS, words),
-            bigram_df=self._df(of_texts, BIGRAMS, bigrams),
+            word_df=self._df(with_texts, WORDS, words),
+            bigram_df=self._df(with_texts, BIGRAMS, bigrams),
             conversations=conversations,
             mean_conversation_length=mean_length(conversations, conversation_shortness),
-            conversation_df=self._df(of_conversations, CONVERSATIONS, words),
+            conversation_df=self._df(with_conversations, CONVERSATIONS, words),
         )
 
     def _df(self, scopes: Sequence[str], field: int, terms: Sequence[str]) -> tuple[int, ...]:
         ids = [term_id(term) for term in terms]
         found = dict.fromkeys(ids, 0)
         wanted = list(found)
-        for start in range(0, len(wanted), 500):
-            chunk = _filled_up(wanted[start : start + 500])
-            sql = f"SELECT term, df FROM term_df WHERE scope = ? AND field = ? AND term IN ({_marks(chunk)})"
+        for start in range(0, len(wanted), _CHUNK):
+            chunk = _padded(wanted[start : start + _CHUNK])
+            sql = f"SELECT term, df FROM term_df WHERE scope = ? AND field = ? AND term IN ({_placeholders(chunk)})"
             for scope in scopes:
                 for term, df in self._reader.execute(sql, (scope, field, *chunk)):
                     found[term] += df
@@ -184,20 +186,20 @@ class TermStore:
             else:
                 members[row[0], row[1]].append(row)
         for (scope, thread), rows in sorted(members.items()):
-            if thread.startswith(CONVERSATION) and self._entries(scope, thread) <= _SHORT_THREAD:
+            if thread.startswith(CONVERSATION) and self._entries(scope, thread) <= _MAX_WHOLE_THREAD:
                 found += self._reader.execute(
                     f"{_SELECT} WHERE scope = ? AND thread = ? ORDER BY position, event_time, entry_id", (scope, thread)
                 ).fetchall()
             else:
                 found += self._around(rows, reach)
-        # By scope and thread; what stands in one thread is in order and stays so.
+        # The sort is stable: the rows of a thread stay in their order.
         found.sort(key=_BY_THREAD)
         return [term_row(row[0], row[1], row[3], row[4], row[6:13]) for row in found]
 
     def _rows(self, ids: Sequence[str], scopes: Sequence[str]) -> list[tuple[Any, ...]]:
-        """Entries by id. Those that stand alone are looked up where their scope is, side by side.
+        """Entries by id. Entries without a thread are looked up by the primary key, which begins with the scope.
 
-        By the index of ids they are spread over the whole file, which takes several times as long in a large one.
+        By the index of ids the reads are spread over the whole file, which takes several times as long in a large one.
         """
         found: list[tuple[Any, ...]] = []
         left = list(ids)
@@ -218,12 +220,12 @@ class TermStore:
         return int(row[0]) if row is not None else 0
 
     def _around(self, rows: list[tuple[Any, ...]], reach: int) -> list[tuple[Any, ...]]:
-        """The surroundings of some rows of one thread, in order."""
+        """Some rows of one thread with their neighbours, in order."""
         found: dict[tuple[Any, ...], tuple[Any, ...]] = {}
         for row in sorted(rows):
             scope, thread, *place = row[:5]
             if row[:5] not in found:
-                # Otherwise it stands in the surroundings of the row before it, and so does all that precedes it.
+                # Otherwise it is a neighbour of the row before it, and so are all rows between them.
                 before = self._reader.execute(
                     f"{_SELECT} WHERE scope = ? AND thread = ? AND (position, event_time, entry_id) < (?, ?, ?) "
                     "ORDER BY position DESC, event_time DESC, entry_id DESC LIMIT ?",
@@ -242,7 +244,7 @@ class TermStore:
     def conversations(
         self, threads: Iterable[tuple[str, str]], words: Sequence[str]
     ) -> dict[tuple[str, str], tuple[int, tuple[int, ...]]]:
-        """For each (scope, conversation) its length and how often each word stands in it."""
+        """For each (scope, conversation) its length and how often each word occurs in it."""
         ids = [term_id(word) for word in words]
         found = {}
         for scope, thread in threads:
@@ -252,7 +254,7 @@ class TermStore:
             counts = dict(
                 self._reader.execute(
                     "SELECT term, tf FROM conversation_terms WHERE scope = ? AND thread = ? "
-                    f"AND term IN ({_marks(ids)})",
+                    f"AND term IN ({_placeholders(ids)})",
                     (scope, thread, *ids),
                 ).fetchall()
             )
@@ -260,95 +262,87 @@ class TermStore:
         return found
 
     def contents(self) -> Iterator[tuple[str, str]]:
-        """(id, hash) of every entry; the hash is another where the row is not what was written."""
+        """(id, hash) of every entry; a wrong hash where the row does not match its checksum."""
         for *row, checksum in self._reader.execute(f"SELECT {_COLUMNS}, checksum FROM entry_terms"):
             yield row[4], row[5] if row_checksum(row) == checksum else "damaged"
 
     def check(self) -> list[str]:
-        """SQLite's own opinion of the file, and whether the statistics are those of the entries."""
+        """SQLite's integrity check, and whether the statistics follow from the entries."""
         found = [row[0] for row in self._reader.execute("PRAGMA integrity_check(20)") if row[0] != "ok"]
         return found or wrong_sums(self._reader, length_floor=LENGTH_FLOOR, unit=UNIT, conversation=CONVERSATION)
 
 
 def _connect(path: Path, *, create: bool = False) -> sqlite3.Connection:
-    # A file that is gone must not come back empty: the index would seem whole and find nothing.
-    address = f"{path.absolute().as_uri()}?mode={'rwc' if create else 'rw'}"
-    connection = sqlite3.connect(address, uri=True, timeout=30, isolation_level=None, check_same_thread=False)
-    try:
-        if create:
-            connection.execute("PRAGMA journal_mode=WAL")
-            connection.executescript(_CREATE)
-        # Written before the index commits its mark: what the mark says is here must be on disk.
-        connection.execute("PRAGMA synchronous=FULL")
-        connection.execute("PRAGMA cache_size=-32000")
-        # The first touch of the file: a broken one is noticed here.
-        connection.execute("SELECT max(sequence) FROM term_mark").fetchone()
-    except FILE_ERRORS:
-        connection.close()
-        raise
+    connection = open_derived(
+        path,
+        # The tantivy commit that follows refers to this one, so this one must be on disk first.
+        synchronous="FULL",
+        first_read="SELECT max(sequence) FROM log_position",
+        create=_CREATE if create else None,
+    )
+    connection.execute("PRAGMA cache_size=-32000")
     return connection
 
 
 def _alone(connection: sqlite3.Connection, scope: str, ids: Sequence[str]) -> list[tuple[Any, ...]]:
-    """Those of the entries that stand in this scope and in no thread with others."""
+    """The entries of this scope, among these, that have no thread with others."""
     found: list[tuple[Any, ...]] = []
-    for start in range(0, len(ids), 500):
-        threads = _filled_up([ALONE + entry_id for entry_id in ids[start : start + 500]])
-        sql = f"{_SELECT} WHERE scope = ? AND thread IN ({_marks(threads)})"
+    for start in range(0, len(ids), _CHUNK):
+        threads = _padded([ALONE + entry_id for entry_id in ids[start : start + _CHUNK]])
+        sql = f"{_SELECT} WHERE scope = ? AND thread IN ({_placeholders(threads)})"
         found += connection.execute(sql, (scope, *threads)).fetchall()
     return found
 
 
 def _by_ids(connection: sqlite3.Connection, ids: Sequence[str]) -> list[tuple[Any, ...]]:
     found: list[tuple[Any, ...]] = []
-    for start in range(0, len(ids), 500):
-        chunk = ids[start : start + 500]
-        found += connection.execute(f"{_SELECT} WHERE entry_id IN ({_marks(chunk)})", chunk).fetchall()
+    for start in range(0, len(ids), _CHUNK):
+        chunk = ids[start : start + _CHUNK]
+        found += connection.execute(f"{_SELECT} WHERE entry_id IN ({_placeholders(chunk)})", chunk).fetchall()
     return found
 
 
-def _filled_up(values: list[R]) -> list[R]:
-    """The last one again and again, up to one of a few lengths: then nearly every statement was prepared before."""
-    wanted = next((size for size in _LENGTHS if size >= len(values)), len(values))
+def _padded(values: list[R]) -> list[R]:
+    """Repeat the last value up to one of a few lengths, so that nearly every statement is in the statement cache."""
+    wanted = next((size for size in _LIST_LENGTHS if size >= len(values)), len(values))
     return values + values[-1:] * (wanted - len(values))
 
 
-def _marks(values: Sequence[object]) -> str:
+def _placeholders(values: Sequence[object]) -> str:
     return ",".join("?" * len(values))
 
 
-def _count(connection: sqlite3.Connection, gone: Sequence[Features], come: Sequence[Features]) -> None:
-    changes = differences(gone, come)
-    _count_conversations(connection, changes)
+def _update_statistics(connection: sqlite3.Connection, changes: StatisticsChange) -> None:
+    _update_conversations(connection, changes)
     connection.executemany(
         "INSERT INTO term_df VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET df = df + excluded.df",
-        sorted((*key, change) for key, change in changes.terms.items() if change),
+        sorted((*key, change) for key, change in changes.document_frequencies.items() if change),
     )
     connection.executemany(
         "INSERT INTO scope_totals VALUES (?, ?, ?, ?, 0, 0) ON CONFLICT DO UPDATE SET "
         "entries = entries + excluded.entries, shortness = shortness + excluded.shortness, "
         "bigram_shortness = bigram_shortness + excluded.bigram_shortness",
-        [(scope, *total) for scope, total in changes.totals.items()],
+        [(scope, *total) for scope, total in changes.scopes.items()],
     )
 
 
-def _count_conversations(connection: sqlite3.Connection, changes: Differences) -> None:
-    """Conversations are documents too: their term counts, and in how many of them a term stands."""
-    before_all = _term_counts(connection, [key for key, change in changes.spoken.items() if change])
-    there, gone = [], []
-    for (scope, thread, term), change in changes.spoken.items():
+def _update_conversations(connection: sqlite3.Connection, changes: StatisticsChange) -> None:
+    """Conversations are documents too: update their term counts, lengths and document frequencies."""
+    before_all = _term_counts(connection, [key for key, change in changes.conversation_terms.items() if change])
+    updated, removed = [], []
+    for (scope, thread, term), change in changes.conversation_terms.items():
         if change == 0:
             continue
         before = before_all.get((scope, thread, term), 0)
         after = before + change
         if after > 0:
-            there.append((scope, thread, term, after))
+            updated.append((scope, thread, term, after))
         else:
-            gone.append((scope, thread, term))
-        changes.terms[scope, CONVERSATIONS, term] += (after > 0) - (before > 0)
-    connection.executemany("INSERT OR REPLACE INTO conversation_terms VALUES (?, ?, ?, ?)", sorted(there))
-    connection.executemany("DELETE FROM conversation_terms WHERE scope = ? AND thread = ? AND term = ?", gone)
-    for (scope, thread), (length, entries) in changes.lengths.items():
+            removed.append((scope, thread, term))
+        changes.document_frequencies[scope, CONVERSATIONS, term] += (after > 0) - (before > 0)
+    connection.executemany("INSERT OR REPLACE INTO conversation_terms VALUES (?, ?, ?, ?)", sorted(updated))
+    connection.executemany("DELETE FROM conversation_terms WHERE scope = ? AND thread = ? AND term = ?", removed)
+    for (scope, thread), (length, entries) in changes.conversation_lengths.items():
         row = connection.execute(
             "SELECT length, entries FROM conversation_lengths WHERE scope = ? AND thread = ?", (scope, thread)
         ).fetchone()
@@ -370,16 +364,17 @@ def _count_conversations(connection: sqlite3.Connection, changes: Differences) -
 def _term_counts(
     connection: sqlite3.Connection, keys: Sequence[tuple[str, str, int]]
 ) -> dict[tuple[str, str, int], int]:
-    """How often each (scope, conversation, term) stands now, where it does."""
+    """The current count of each (scope, conversation, term) that occurs."""
     by_thread: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
     for scope, thread, term in keys:
         by_thread[scope, thread].append(term)
     found: dict[tuple[str, str, int], int] = {}
     for (scope, thread), wanted in by_thread.items():
-        for start in range(0, len(wanted), 500):
-            chunk = wanted[start : start + 500]
+        for start in range(0, len(wanted), _CHUNK):
+            chunk = wanted[start : start + _CHUNK]
             rows = connection.execute(
-                f"SELECT term, tf FROM conversation_terms WHERE scope = ? AND thread = ? AND term IN ({_marks(chunk)})",
+                "SELECT term, tf FROM conversation_terms WHERE scope = ? AND thread = ? "
+                f"AND term IN ({_placeholders(chunk)})",
                 (scope, thread, *chunk),
             )
             found.update(((scope, thread, term), tf) for term, tf in rows)

@@ -1,4 +1,4 @@
-"""Whether the statistics of a term store are those of its entries. SQLite notices a broken page, not a wrong number."""
+"""Checks that the statistics of a term store follow from its entries. SQLite detects broken pages, not wrong values."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _Sums = dict[str, tuple[int, ...]]
 
 
 def row_checksum(values: Sequence[Any]) -> int:
-    """A checksum of the values of a row, as they are written and read."""
+    """The checksum that is stored with the values of a row."""
     checksum = 0
     for value in values:
         data = value if isinstance(value, bytes) else str(value).encode("utf-8", "surrogatepass")
@@ -20,7 +20,7 @@ def row_checksum(values: Sequence[Any]) -> int:
 
 
 def wrong_sums(connection: sqlite3.Connection, *, length_floor: int, unit: int, conversation: str) -> list[str]:
-    """The kinds of statistics whose sums are not those of the entries, in words."""
+    """The kinds of statistics that do not follow from the entries, as messages."""
     entries = _sums(
         connection,
         "SELECT scope, count(*), sum(? / max(length, ?)), sum(? / max(bigram_length, ?)) FROM entry_terms "
@@ -32,7 +32,7 @@ def wrong_sums(connection: sqlite3.Connection, *, length_floor: int, unit: int, 
         "SELECT scope, sum(counted), sum(iif(length(bigrams), counted_bigrams, counted)) FROM entry_terms "
         "GROUP BY scope",
     )
-    spoken = _sums(
+    in_conversations = _sums(
         connection,
         "SELECT scope, count(*), sum(length) FROM entry_terms WHERE substr(thread, 1, ?) = ? GROUP BY scope",
         (len(conversation), conversation),
@@ -47,7 +47,7 @@ def wrong_sums(connection: sqlite3.Connection, *, length_floor: int, unit: int, 
             ),
         ),
         "conversations": (
-            spoken,
+            in_conversations,
             _sums(connection, "SELECT scope, sum(entries), sum(length) FROM conversation_lengths GROUP BY scope"),
         ),
         "terms of conversations": (
@@ -68,6 +68,6 @@ def wrong_sums(connection: sqlite3.Connection, *, length_floor: int, unit: int, 
 
 
 def _sums(connection: sqlite3.Connection, statement: str, values: Sequence[Any] = ()) -> _Sums:
-    """Sums by scope; a scope in which there is nothing any more is the same as none."""
+    """Sums by scope, without scopes that are empty."""
     rows = connection.execute(statement, values)
     return {str(scope): tuple(sums) for scope, *sums in rows if any(sums)}

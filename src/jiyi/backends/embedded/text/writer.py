@@ -1,8 +1,8 @@
-"""Commits to a tantivy index, and the merging of its files that goes on after some of them.
+"""Commits to a tantivy index, and waits in the background for the merges that follow some of them.
 
-Every eighth commit or so tantivy merges what the last ones wrote, and in an index of ten thousand texts that is half a
-second of work. Nobody has to wait for it: the commit is on disk and can be read. The writer stays open until the merge
-is over, takes further commits meanwhile, and is let go then, because as long as it is open no other process can write.
+About every eighth commit tantivy merges segments, which takes half a second in an index of ten thousand texts. Callers
+need not wait for that: the commit is on disk and can be read. The writer stays open until the merge is over and takes
+further commits meanwhile. Then it is closed, because no other process can write while it is open.
 """
 
 from __future__ import annotations
@@ -26,20 +26,21 @@ from jiyi.errors import IndexDamagedError, IndexingError, StoreBusyError
 _log = logging.getLogger("jiyi.index")
 
 _HEAP_BYTES: Final = 64_000_000
-_LOOK_SECONDS: Final = 0.02
-_LONGEST_MERGE_SECONDS: Final = 2.0
-"""After that commits wait for the end of the merge, and other processes can write again.
+_POLL_SECONDS: Final = 0.02
+_MAX_MERGE_SECONDS: Final = 2.0
+"""After that, commits wait for the end of the merge, and then other processes can write again.
 
-A merge is given up when a commit deletes all that one of its files holds, and nothing tells that from one that goes on.
+tantivy abandons a merge if a commit deletes every document of one of its segments, and does not report it.
 """
-_NOBODY: Final = ""
+_NO_ENTRY: Final = ""
 """No entry has this id."""
 _BUSY_PAUSE: Final = 0.005
-# The policy by which tantivy merges, of which Python is not told: eight of about the same size become one.
-_MERGED_TOGETHER: Final = 8
-_SMALL: Final = 10_000
-_LEVEL: Final = 0.75
-_NEVER_MERGED: Final = 10_000_000
+# The parameters of tantivy's LogMergePolicy, which its Python package does not show: eight segments of about the same
+# size become one.
+_MIN_NUM_SEGMENTS: Final = 8
+_MIN_LAYER_SIZE: Final = 10_000
+_LEVEL_LOG_SIZE: Final = 0.75
+_MAX_DOCS_BEFORE_MERGE: Final = 10_000_000
 
 
 class IndexWriter:
@@ -50,15 +51,15 @@ class IndexWriter:
         self._meta = folder / META
         self._guard = threading.Lock()
         self._open: tantivy.IndexWriter | None = None
-        """While something is merged."""
-        self._finisher: threading.Thread | None = None
+        """The writer, while a merge goes on."""
+        self._merge_thread: threading.Thread | None = None
         self._closing = threading.Event()
 
     @contextmanager
     def commit(self, deadline: float = inf) -> Iterator[tantivy.IndexWriter]:
-        """What is added and deleted in the block is committed at its end, or nothing of it when the block fails.
+        """Commit what the block adds and deletes, or nothing of it if the block fails.
 
-        `StoreBusyError` when another process merges and does not come to an end before the deadline.
+        `StoreBusyError` if a merge of another process does not end before the deadline.
         """
         with self._guard:
             writer, self._open = self._open or self._opened(deadline), None
@@ -69,29 +70,29 @@ class IndexWriter:
                     self._open = writer
             finally:
                 if self._open is None:
-                    # Gives the lock of the folder back, also when something failed before the commit.
+                    # Releases tantivy's lock, also when something failed before the commit.
                     writer.wait_merging_threads()
-            if self._open is not None and self._finisher is None:
-                self._finisher = threading.Thread(target=self._finish, name="jiyi-merging")
-                self._finisher.start()
+            if self._open is not None and self._merge_thread is None:
+                self._merge_thread = threading.Thread(target=self._wait_for_merge, name="jiyi-merging")
+                self._merge_thread.start()
 
     def close(self, *, wait: bool = True) -> None:
-        """Let go of the index when what is merged now is done; with `wait` that is so when this returns."""
+        """Close the writer when the current merge is done; with `wait`, return only then."""
         self._closing.set()
-        finisher = self._finisher
-        if wait and finisher is not None:
-            finisher.join()
+        merge_thread = self._merge_thread
+        if wait and merge_thread is not None:
+            merge_thread.join()
 
     def _opened(self, deadline: float) -> tantivy.IndexWriter:
         writer = self._locked(deadline)
         try:
-            # A process that was killed in the middle of a commit has left files under the very names that the same
-            # commit takes again, and the engine does not overwrite.
+            # A process that was killed during a commit has left files under the names that the repeated commit uses,
+            # and tantivy does not overwrite files.
             writer.garbage_collect_files()
-            # The engine gives the first operation of a writer the number of the last commit. Where a merge was broken
-            # off it begins again before this commit, takes what has that number for done, and the first deletion may
-            # be lost: let it be one of nothing.
-            writer.delete_documents_by_term("id", _NOBODY)
+            # tantivy gives the first operation of a writer the number of the last commit. If an interrupted merge is
+            # started again, it takes operations with that number for applied, and the first deletion may be lost.
+            # So the first deletion is one that matches nothing.
+            writer.delete_documents_by_term("id", _NO_ENTRY)
         except BaseException:
             writer.wait_merging_threads()
             raise
@@ -108,11 +109,11 @@ class IndexWriter:
                     raise StoreBusyError("another process is merging the text index; try again in a moment") from error
             time.sleep(_BUSY_PAUSE)
 
-    def _finish(self) -> None:
-        """Let the writer go as soon as its merge is over."""
-        deadline = time.monotonic() + _LONGEST_MERGE_SECONDS
+    def _wait_for_merge(self) -> None:
+        """Close the writer as soon as its merge is over."""
+        deadline = time.monotonic() + _MAX_MERGE_SECONDS
         while True:
-            self._closing.wait(_LOOK_SECONDS)
+            self._closing.wait(_POLL_SECONDS)
             with self._guard:
                 late = self._closing.is_set() or time.monotonic() >= deadline
                 if self._open is not None and (late or not merge_is_due(self._meta)):
@@ -121,40 +122,40 @@ class IndexWriter:
                         with guarded("merge"):
                             writer.wait_merging_threads()
                     except IndexingError as error:
-                        # What was committed stands; if a file is broken, who reads it next will find out.
+                        # The commit is not affected. If a file is damaged, the next reader reports it.
                         _log.info("files of the text index were not merged: %s", error)
                 if self._open is None:
-                    self._finisher = None
+                    self._merge_thread = None
                     return
 
 
 def merge_is_due(meta: Path) -> bool:
-    """Whether tantivy merges some of the segments of the last commit, which it lists until that is done."""
+    """Whether tantivy is merging segments of the last commit: it lists them until the merge is done."""
     try:
         segments = json.loads(meta.read_text("utf-8"))["segments"]
     except (OSError, ValueError):
-        # It was deleted, and whoever reads the index will say so.
+        # It was deleted; readers of the index report that.
         return False
-    if len(segments) < _MERGED_TOGETHER:
+    if len(segments) < _MIN_NUM_SEGMENTS:
         return False
     level, together = inf, 0
     for segment in sorted(segments, key=lambda segment: int(segment["max_doc"]), reverse=True):
         deletes = segment["deletes"]
         documents = segment["max_doc"] - (deletes["num_deleted_docs"] if deletes else 0)
-        if documents > _NEVER_MERGED:
+        if documents > _MAX_DOCS_BEFORE_MERGE:
             continue
-        size = log2(max(documents, _SMALL))
-        if size < level - _LEVEL:
+        size = log2(max(documents, _MIN_LAYER_SIZE))
+        if size < level - _LEVEL_LOG_SIZE:
             level, together = size, 0
         together += 1
-        if together == _MERGED_TOGETHER:
+        if together == _MIN_NUM_SEGMENTS:
             return True
     return False
 
 
 @contextmanager
 def guarded(action: str) -> Iterator[None]:
-    """Errors and panics of the engine mean damaged files: the records are safe and the index is rebuilt."""
+    """Translate errors and panics of tantivy: they mean damaged files, and the index is rebuilt from the records."""
     try:
         yield
     except IndexingError:
@@ -165,7 +166,7 @@ def guarded(action: str) -> Iterator[None]:
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise IndexDamagedError(f"the text index failed to {action}: {error}") from error
     except BaseException as error:
-        # A panic in the engine arrives as a BaseException of a type that cannot be imported.
+        # A panic in tantivy arrives as a BaseException of a type that cannot be imported.
         if type(error).__name__ == "PanicException":
-            raise IndexDamagedError(f"the text index broke off to {action}: {error}") from None
+            raise IndexDamagedError(f"the text index failed to {action}: {error}") from None
         raise

@@ -1,9 +1,7 @@
-"""PostgresTextIndex: finds entries by their words, in the tables of the same database as the records.
+"""`PostgresTextIndex`: finds entries by their words, in tables of the same database as the records.
 
-It is written in the transaction that changes an entry (`follow`), so a recall after an acknowledged write finds it
-without any draining; the change log is only needed for what was written while there was no index. The part of a
-transaction that writes the index stands behind a savepoint: if the index cannot take a change, the records are kept
-all the same, the mark stays where it is, and the change is taken in later from the log.
+It is written in the transactions that change the records (`follow`); the change log is only needed for changes that
+were made while there was no index.
 """
 
 from __future__ import annotations
@@ -11,23 +9,23 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, cast
+from typing import Any
 
 import psycopg
-import sqlalchemy as sa
 
 from jiyi.backends.postgres.database import PostgresDatabase
-from jiyi.backends.postgres.errors import meaning
-from jiyi.backends.postgres.session import SCHEMA, Connection, SessionLock, Sessions, wire_of
-from jiyi.backends.postgres.text import reader, tables
+from jiyi.backends.postgres.errors import storage_error
+from jiyi.backends.postgres.session import Connection, IndexConnections
+from jiyi.backends.postgres.text import scorer_queries, tables
 from jiyi.backends.postgres.text.check import table_problems
-from jiyi.backends.postgres.text.proposers import WHOLE_SCOPE, PgSearchProposer, SmallScopes, TsvectorProposer
-from jiyi.backends.postgres.text.rows import COPIED_FROM, TextWriter
-from jiyi.backends.postgres.text.small_batch import SmallBatchWriter
+from jiyi.backends.postgres.text.hooks import CORRUPTED, TransactionHooks, error_reason
+from jiyi.backends.postgres.text.pg_search import PgSearchProposer
+from jiyi.backends.postgres.text.small_scopes import MAX_SMALL_SCOPE, SmallScopeProposer
 from jiyi.backends.postgres.text.tables import NEXT, PG_SEARCH, TEXTS, TSVECTOR, State
+from jiyi.backends.postgres.text.tsvector import TsvectorProposer
+from jiyi.backends.postgres.text.writer import TextWriter, write_current
 from jiyi.backends.records.changelog import fingerprint as line_fingerprint
-from jiyi.backends.records.rows import ENTRY_COLUMNS, entry_of
-from jiyi.backends.shared.term_rows import Features, analyse, term_id
+from jiyi.backends.shared.term_rows import analyse, term_id
 from jiyi.errors import IndexDamagedError
 from jiyi.model.entry import MemoryEntry
 from jiyi.model.filters import Filters
@@ -36,23 +34,14 @@ from jiyi.text import Analyzer, Vocabulary
 
 _log = logging.getLogger("jiyi.index")
 
-LAYOUT = 1
-_ENTRIES = f"SELECT {', '.join(column.name for column in ENTRY_COLUMNS)} FROM memory_records WHERE id = ANY (%s)"
+SCHEMA_VERSION = 2
 _CHANGES = (
     "SELECT sequence, entry_id, version, changed_at FROM memory_changes WHERE sequence > %s ORDER BY sequence LIMIT %s"
 )
 _LINE = "SELECT entry_id, version, changed_at FROM memory_changes WHERE sequence = %s"
-# One worker: pg_search was measured to be many times slower with several on a small machine.
-_ALONE = (("max_parallel_workers_per_gather", "0"),)
-_SEE_ALL = (
-    "SELECT set_config('jiyi.seen_before', current_setting('jiyi.whole_store', true), true), "
-    "set_config('jiyi.whole_store', 'on', true)"
-)
-_SEE_AS_BEFORE = "SELECT set_config('jiyi.whole_store', current_setting('jiyi.seen_before'), true)"
-_TAKEN = "jiyi.text_taken"
-_CATCH_UP = 1_000
-# Broken inside the server, as an index is that a crash has left in pieces.
-_BROKEN = (psycopg.errors.InternalError_, psycopg.errors.DataCorrupted, psycopg.errors.IndexCorrupted)
+_CATCH_UP_BATCH = 1_000
+# pg_search was measured to be many times slower with parallel workers on a small machine.
+_NO_WORKERS = (("max_parallel_workers_per_gather", "0"),)
 
 
 class PostgresTextIndex:
@@ -70,204 +59,124 @@ class PostgresTextIndex:
         lock_timeout: float = 30.0,
         pg_search: bool = True,
         beside: TextProposer | None = None,
-        whole_scope: int = WHOLE_SCOPE,
+        small_scope: int = MAX_SMALL_SCOPE,
     ) -> None:
-        """`pg_search=False` does without the extension. Scopes of up to `whole_scope` texts are read whole.
+        """`pg_search=False` does not use the extension. Scopes of up to `small_scope` texts are read as a whole.
 
-        Where there is no extension, `beside` proposes texts of larger scopes as well: another engine that has BM25.
+        Without the extension, `beside` also proposes texts of larger scopes: another engine that has BM25.
         """
         self._database = database
         self._analyzer = analyzer
         self._store_id = store_id
         self._pg_search = pg_search
-        self._sessions = Sessions(database)
-        self._lock = SessionLock(self._sessions, database.key(SCHEMA, "text"), "text index", timeout=lock_timeout)
-        small = SmallScopes(self._asked, whole_scope)
-        self._bm25 = PgSearchProposer(self._asked_alone, small)
-        self._lesser = TsvectorProposer(self._asked, small, beside)
+        self._connections = IndexConnections(database, self.name, self._translated, lock_timeout=lock_timeout)
+        self._small_scopes = SmallScopeProposer(self._connections.fetch_pipelined, small_scope)
+        self._by_pg_search = PgSearchProposer(self._fetch_without_workers)
+        self._by_tsvector = TsvectorProposer(self._fetch, beside)
+        self._hooks = TransactionHooks(analyzer, self.usable_state)
         self._mode = PG_SEARCH if pg_search else TSVECTOR
         self._obstacle = ""
+        """What prevents the use of pg_search."""
         self._broken = ""
+        """A BM25 index that turned out to be damaged; it is not read again."""
 
     def follow(self) -> None:
-        """From now on take changes in with the transactions that make them."""
-        self._database.before_log(self._before_log)
-        self._database.before_commit(self._before_commit)
+        """Write the index from now on in the transactions that change the records."""
+        self._database.before_log(self._hooks.before_log)
+        self._database.before_commit(self._hooks.before_commit)
 
-    # --- the mark -------------------------------------------------------------------------------------------------
+    # --- log position ---------------------------------------------------------------------------------------------
 
     def log_position(self) -> LogPosition | None:
         """How far the index has come; `None` when it has to be rebuilt."""
-        state = self._known_state()
-        return None if state is None or not self._usable(state) else LogPosition(state.sequence, state.fingerprint)
+        state = self._fetch_state()
+        return state.log_position if state is not None and self._is_usable(state) else None
 
-    def usable_mark(self, rows: Sequence[Sequence[Any]]) -> LogPosition | None:
-        """The mark in what `STATE_QUERY` was answered with; `None` when the index has to be mended or rebuilt."""
-        state = self._own(rows)
-        return None if state is None or not self._usable(state) else LogPosition(state.sequence, state.fingerprint)
+    def usable_state(self, rows: Sequence[Sequence[Any]]) -> State | None:
+        """The state in the rows of `STATE_QUERY`; `None` if the index has to be repaired or rebuilt."""
+        state = self._own_state(rows)
+        return state if state is not None and self._is_usable(state) else None
 
-    def _known_state(self) -> State | None:
+    def _fetch_state(self) -> State | None:
         """The state, in one round trip."""
-        with self._explained():
+        with self._translated():
             try:
-                rows = self._sessions.ask(tables.STATE_QUERY.encode(), ())
+                rows = self._connections.driver.fetch(tables.STATE_QUERY.encode(), ())
             except tables.MISSING:
                 return None
-            return self._own(rows)
+            return self._own_state(rows)
 
-    def _state(self, connection: Connection) -> State | None:
+    def _read_state(self, connection: Connection) -> State | None:
         """The state, on a connection that is in use."""
-        return self._own(connection.execute(tables.STATE_QUERY).fetchall()) if tables.present(connection) else None
-
-    def _own(self, rows: Sequence[Sequence[Any]]) -> State | None:
-        """The state of the tables, if they are those of this store and made by these rules."""
-        state = tables.state_of(rows)
-        if state is None or not self._is_wanted(state):
+        if not tables.present(connection):
             return None
-        # Another process may have taught the segmenter a word: hear of it before thinking the index is foreign.
-        if state.identity != self._identity() and not self._learned(state.identity):
+        return self._own_state(connection.execute(tables.STATE_QUERY).fetchall())
+
+    def _own_state(self, rows: Sequence[Sequence[Any]]) -> State | None:
+        """The state of the tables, if they belong to this store and were made by the same rules."""
+        state = tables.state_of(rows)
+        if state is None or not self._has_best_mode(state):
+            return None
+        # Another process may have added a user word: load it before taking the index for one of other rules.
+        if state.identity != self._identity() and not self._matches_new_words(state.identity):
             return None
         self._mode = state.mode
         return state
 
-    def _is_wanted(self, state: State) -> bool:
-        """Whether proposals are made in the best way there is: an extension may have come or gone since."""
+    def _has_best_mode(self, state: State) -> bool:
+        """Whether the tables were made for the best mode; the extension may have been installed or removed since."""
         return state.mode == (PG_SEARCH if self._pg_search and state.extension else TSVECTOR)
 
-    def _usable(self, state: State) -> bool:
-        return state.trusted and not (state.bm25 and state.bm25 == self._broken)
+    def _is_usable(self, state: State) -> bool:
+        return state.intact and not (state.bm25 and state.bm25 == self._broken)
 
-    def _learned(self, identity: str) -> bool:
+    def _matches_new_words(self, identity: str) -> bool:
         return isinstance(self._analyzer, Vocabulary) and self._analyzer.refresh() and identity == self._identity()
 
     def _identity(self) -> str:
-        return f"{self._store_id}/{LAYOUT}/{self._analyzer.identity}"
-
-    # --- writing with the records ---------------------------------------------------------------------------------
-
-    def _before_log(self, connection: sa.Connection, changed: Sequence[tuple[str, str]]) -> None:
-        """Take the changed entries in, in the transaction that changes them; the mark follows in `_before_commit`.
-
-        The log is not locked yet, so transactions of different scopes do this at the same time.
-        """
-        driver = cast("Connection", connection.connection.driver_connection)
-        connection.info.pop(_TAKEN, None)
-        ids = list(dict.fromkeys(entry_id for _, entry_id in changed))
-        try:
-            if len(ids) < COPIED_FROM:
-                state = self._take_few(SmallBatchWriter(wire_of(driver, connection.info), ids))
-            else:
-                state = self._take_many(driver, ids)
-        except tables.MISSING:
-            return  # There is no index, or only a part of one: it is built from the records when it is needed.
-        except psycopg.OperationalError as error:
-            if not isinstance(error, psycopg.errors.DiskFull):
-                # The connection, a lock or the time ran out: that is for the caller of the transaction to know.
-                raise
-            # No room for the index: the records may have some, and if not they say so themselves.
-            self._condemn(driver, error)
-        except psycopg.Error as error:
-            self._condemn(driver, error)
-        else:
-            if state is not None:
-                connection.info[_TAKEN] = state.identity
-
-    def _take_few(self, few: SmallBatchWriter) -> State | None:
-        """Take entries in; returns the state of the tables, `None` when there are none to be written."""
-        with few.undone_on_error():
-            state = self._own(few.look())
-            if state is None or not self._usable(state):
-                return None
-            few.write(state.mode, lambda entry: analyse(self._analyzer, entry))
-            return state
-
-    def _take_many(self, connection: Connection, ids: Sequence[str]) -> State | None:
-        """The same for more than a few."""
-        with connection.transaction():
-            state = self._own(connection.execute(tables.STATE_QUERY).fetchall())
-            if state is None or not self._usable(state):
-                return None
-            for start in range(0, len(ids), self.batch_size):
-                self._take(connection, state.mode, ids[start : start + self.batch_size])
-            return state
-
-    def _before_commit(self, connection: sa.Connection, changed: Sequence[tuple[str, str]], head: LogPosition) -> None:
-        """Move the mark to the new head of the log, unless something before this transaction is not taken in yet."""
-        identity = connection.info.pop(_TAKEN, None)
-        if identity is None:
-            return
-        driver = cast("Connection", connection.connection.driver_connection)
-        # The log is seen as a whole for a moment: what others have written before is not of these scopes.
-        with driver.pipeline():
-            driver.execute(_SEE_ALL)
-            driver.execute(
-                f"UPDATE {tables.STATE} SET sequence = %s, fingerprint = %s WHERE identity = %s AND sequence >= "
-                "coalesce((SELECT max(sequence) FROM memory_changes WHERE sequence <= %s), 0)",
-                [head.sequence, head.fingerprint, identity, head.sequence - len(changed)],
-            )
-            driver.execute(_SEE_AS_BEFORE)
-
-    def _take(self, connection: Connection, mode: str, ids: Sequence[str], suffix: str = "") -> None:
-        """Bring these entries into the tables in the state that this transaction sees."""
-        wanted = list(dict.fromkeys(ids))
-        writer = TextWriter(connection, mode, suffix)
-        rows = connection.execute(_ENTRIES, [wanted])
-        held = writer.ask_held(wanted)
-        found = [entry_of(row) for row in rows]
-        old = [Features(*row) for row in held]
-        active = {entry.id: analyse(self._analyzer, entry) for entry in found if entry.is_active}
-        writer.change(old, list(active.values()))
-
-    def _condemn(self, connection: Connection, error: psycopg.Error) -> None:
-        """Remember that the index has failed, so that it is made anew; the records go their way."""
-        _log.warning("the text index has not taken a change in and will be mended: %s", _reason(error))
-        if isinstance(error, _BROKEN):
-            # Said in a transaction that is about to be committed: then everybody knows.
-            with connection.transaction():
-                if tables.present(connection):
-                    connection.execute(f"DELETE FROM {tables.ALIVE}")
+        return f"{self._store_id}/{SCHEMA_VERSION}/{self._analyzer.identity}"
 
     # --- writing from the log -------------------------------------------------------------------------------------
 
     @contextmanager
     def exclusive(self, timeout: float | None = None) -> Iterator[None]:
         """Only one process drains or rebuilds at a time."""
-        with self._writing(timeout):
+        with self._connections.locked(timeout):
             yield
 
     def fingerprint(self, entry: MemoryEntry) -> str:
-        """What the index keeps to recognise the state of an entry that it holds."""
+        """The hash by which the index recognises the state of an entry."""
         return entry.index_hash()
 
     def apply(self, batch: IndexBatch) -> None:
-        """Take the batch in with its mark, and what the log has after it: nobody writes meanwhile."""
-        with self._writing():
+        """Write the batch with its log position, and all later changes of the log: nobody writes meanwhile."""
+        with self._connections.locked():
             analysed = [analyse(self._analyzer, entry) for entry in batch.upserts]
             with self._transaction() as connection:
-                state = self._state(connection)
-                if state is None or not self._usable(state):
+                state = self._read_state(connection)
+                if state is None or not self._is_usable(state):
                     raise IndexDamagedError("the text index is missing or made by other rules")
                 writer = TextWriter(connection, state.mode)
                 writer.apply(analysed, [entry_id for _, entry_id in batch.removals])
-                log_position = self._caught_up(connection, state.mode, batch.log_position)
-                tables.set_mark(connection, state.identity, log_position.sequence, log_position.fingerprint)
+                log_position = self._catch_up(connection, state.mode, batch.log_position)
+                tables.set_log_position(connection, state.identity, log_position)
 
     def rebuild(self, store: RecordStore, *, progress: Progress | None = None) -> None:
         """Build a new index beside the old one from all records, then swap.
 
-        Where only the BM25 index is lost, after a crash of the server, it alone is made anew.
+        If only the BM25 index is lost, after a crash of the server, only that is rebuilt.
         """
-        with self._writing() as connection:
+        with self._connections.locked() as connection:
             tables.prepare(connection)
-            state = self._state(connection)
-            if state is not None and not self._usable(state):
-                _log.warning("the BM25 index is made anew: the server has crashed, or the index was found broken")
-                tables.renew_bm25(connection, state.bm25)
+            state = self._read_state(connection)
+            if state is not None and not self._is_usable(state):
+                _log.warning("the BM25 index is rebuilt: the server has crashed, or the index is damaged")
+                tables.rebuild_bm25(connection, state.bm25)
                 return
             self._build(connection, store, progress)
 
     def _build(self, connection: Connection, store: RecordStore, progress: Progress | None) -> None:
-        mode = self._new_mode(connection)
+        mode = self._choose_mode(connection)
         identity = self._identity()
         log_position = store.head()
         tables.create_next(connection, mode)
@@ -275,7 +184,7 @@ class PostgresTextIndex:
         while entries := store.scan(after_id=after, limit=self.batch_size):
             analysed = [analyse(self._analyzer, entry) for entry in entries]
             with connection.transaction():
-                # What a crash takes of it is built again.
+                # Rows that are lost in a crash are built again.
                 connection.execute("SET LOCAL synchronous_commit = off")
                 TextWriter(connection, mode, NEXT).fill(analysed)
             done, after = done + len(entries), entries[-1].id
@@ -283,30 +192,25 @@ class PostgresTextIndex:
                 progress(done, None)
         bm25 = tables.finish_next(connection, mode)
         with self._transaction() as last:
-            log_position = self._caught_up(last, mode, log_position, NEXT)
-            tables.swap(
-                last,
-                State(
-                    identity, mode, log_position.sequence, log_position.fingerprint, bm25, trusted=True, extension=()
-                ),
-            )
+            reached = self._catch_up(last, mode, log_position, NEXT)
+            tables.swap(last, State(identity, mode, reached.sequence, reached.fingerprint, bm25))
         self._mode = mode
 
-    def _new_mode(self, connection: Connection) -> str:
+    def _choose_mode(self, connection: Connection) -> str:
         self._obstacle = tables.need_extension(connection) if self._pg_search else "pg_search is switched off"
         if self._obstacle:
             _log.warning("text is searched without BM25 index: %s", self._obstacle)
             return TSVECTOR
         return PG_SEARCH
 
-    def _caught_up(self, connection: Connection, mode: str, log_position: LogPosition, suffix: str = "") -> LogPosition:
-        """Take in what the log has after this mark, if it is a place of this log; returns the mark then."""
+    def _catch_up(self, connection: Connection, mode: str, log_position: LogPosition, suffix: str = "") -> LogPosition:
+        """Apply the changes after this position, if it is a position of this log; returns the new position."""
         if log_position.sequence:
             line = connection.execute(_LINE, [log_position.sequence]).fetchone()
             if line is None or line_fingerprint(*line) != log_position.fingerprint:
                 return log_position
-        while rows := connection.execute(_CHANGES, [log_position.sequence, _CATCH_UP]).fetchall():
-            self._take(connection, mode, [row[1] for row in rows], suffix)
+        while rows := connection.execute(_CHANGES, [log_position.sequence, _CATCH_UP_BATCH]).fetchall():
+            write_current(connection, self._analyzer, mode, [row[1] for row in rows], suffix)
             log_position = LogPosition(rows[-1][0], line_fingerprint(*rows[-1][1:]))
         return log_position
 
@@ -314,47 +218,48 @@ class PostgresTextIndex:
 
     @property
     def mode(self) -> str:
-        """How proposals are made, in words."""
+        """How proposals are made, for `doctor` and the coverage of an answer."""
         return self._proposer().mode
 
     def propose(
         self, field: str, terms: Sequence[str], filters: Filters, *, limit: int, labels: bool = False
     ) -> list[str]:
-        """Ids of the best matches, filters applied where they are looked for."""
+        """Ids of the best matches, best first."""
         if not terms:
             return []
-        return self._proposer().propose(field, terms, filters, limit=limit, labels=labels)
+        found = self._small_scopes.propose(field, terms, filters, limit=limit, labels=labels)
+        return self._proposer().propose(field, terms, filters, limit=limit, labels=labels) if found is None else found
 
     def _proposer(self) -> TextProposer:
-        return self._bm25 if self._mode == PG_SEARCH else self._lesser
+        return self._by_pg_search if self._mode == PG_SEARCH else self._by_tsvector
 
     def statistics(self, scopes: Sequence[str], words: Sequence[str], bigrams: Sequence[str]) -> TermStatistics:
         """Numbers of these scopes together."""
-        return reader.statistics(self._asked, scopes, words, bigrams)
+        return scorer_queries.statistics(self._fetch, scopes, words, bigrams)
 
     def windows(self, ids: Sequence[str], *, reach: int, scopes: Sequence[str] = ()) -> list[TermRow]:
         """Texts by id with up to `reach` others before and after each in its conversation, in order."""
         del scopes
-        return reader.windows(self._asked, ids, reach) if ids else []
+        return scorer_queries.windows(self._fetch, ids, reach) if ids else []
 
     def conversations(
         self, threads: Iterable[tuple[str, str]], words: Sequence[str]
     ) -> dict[tuple[str, str], tuple[int, tuple[int, ...]]]:
-        """For each (scope, conversation) its length and how often each word stands in it."""
-        return reader.conversations(self._asked, threads, words)
+        """For each (scope, conversation) its length and how often each word occurs in it."""
+        return scorer_queries.conversations(self._fetch, threads, words)
 
     def term_ids(self, terms: Sequence[str]) -> list[int]:
         """The numbers under which `windows` shows these terms."""
         return [term_id(term) for term in terms]
 
     def contents(self) -> Iterator[tuple[str, str]]:
-        """(id, hash) of every text; the hash is another where the BM25 index does not have it."""
-        with self._session() as connection:
-            state = self._state(connection)
+        """(id, hash) of every text; a wrong hash where the BM25 index lacks it."""
+        with self._connections.connection() as connection:
+            state = self._read_state(connection)
             if state is None:
                 return
             found: set[str] | None = None
-            if state.mode == PG_SEARCH and self._usable(state):
+            if state.mode == PG_SEARCH and self._is_usable(state):
                 everything = connection.execute(f"SELECT entry_id FROM {TEXTS} WHERE entry_id @@@ paradedb.all()")
                 found = {row[0] for row in everything}
             with connection.transaction(), connection.cursor("jiyi_text_contents") as cursor:
@@ -364,18 +269,18 @@ class PostgresTextIndex:
                     yield entry_id, digest if found is None or entry_id in found else "not in the BM25 index"
 
     def check(self) -> list[str]:
-        """Whether the tables are there, their numbers add up, and the BM25 index is whole."""
-        with self._session() as connection:
-            state = self._state(connection)
+        """Whether the tables exist, the statistics follow from the texts, and the BM25 index is intact."""
+        with self._connections.connection() as connection:
+            state = self._read_state(connection)
             if state is None:
                 return ["there is no text index; run: jiyi rebuild"]
-            return table_problems(connection, state if self._usable(state) else None)
+            return table_problems(connection, state if self._is_usable(state) else None)
 
     def describe(self) -> dict[str, Any]:
         """Facts for `doctor`."""
         facts: dict[str, Any] = {"engine": "postgresql", "analyzer": self._analyzer.identity}
-        with self._session() as connection:
-            state = self._state(connection)
+        with self._connections.connection() as connection:
+            state = self._read_state(connection)
             facts["mode"] = self.mode
             if state is not None:
                 if state.extension:
@@ -394,54 +299,37 @@ class PostgresTextIndex:
         return facts
 
     def close(self) -> None:
-        """Nothing: the connections are those of the record store."""
+        """Nothing: the connections belong to the record store."""
 
     # --- connections ----------------------------------------------------------------------------------------------
 
-    def _asked(self, statement: str, parameters: dict[str, Any]) -> list[tuple[Any, ...]]:
-        with self._explained():
-            return self._sessions.ask(statement.encode(), parameters)
+    def _fetch(self, statement: str, parameters: dict[str, Any]) -> list[tuple[Any, ...]]:
+        return self._connections.fetch(statement.encode(), parameters)
 
-    def _asked_alone(self, statement: str, parameters: dict[str, Any]) -> list[tuple[Any, ...]]:
-        with self._explained():
-            return self._sessions.ask(statement.encode(), parameters, _ALONE)
-
-    @contextmanager
-    def _session(self) -> Iterator[Connection]:
-        with self._explained(), self._sessions.borrow() as connection:
-            yield connection
-
-    @contextmanager
-    def _writing(self, timeout: float | None = None) -> Iterator[Connection]:
-        with self._explained(), self._lock.hold(timeout) as connection:
-            yield connection
+    def _fetch_without_workers(self, statement: str, parameters: dict[str, Any]) -> list[tuple[Any, ...]]:
+        return self._connections.fetch(statement.encode(), parameters, _NO_WORKERS)
 
     @contextmanager
     def _transaction(self) -> Iterator[Connection]:
-        """A transaction in which nobody else writes to the store, and which sees all of it."""
+        """A transaction that sees the whole store, while nobody else writes to it."""
         with self._database.write() as connection:
-            yield cast("Connection", connection.connection.driver_connection)
+            yield connection.driver
 
     @contextmanager
-    def _explained(self) -> Iterator[None]:
-        """What the server says, in words of this index."""
+    def _translated(self) -> Iterator[None]:
+        """Translate errors of the server."""
         try:
             yield
         except tables.MISSING as error:
-            raise IndexDamagedError(f"the text index was removed or replaced ({_reason(error)})") from error
-        except _BROKEN as error:
-            self._mourn()
-            raise IndexDamagedError(f"the text index is broken ({_reason(error)})") from error
+            raise IndexDamagedError(f"the text index was removed or replaced ({error_reason(error)})") from error
+        except CORRUPTED as error:
+            self._mark_broken()
+            raise IndexDamagedError(f"the text index is damaged ({error_reason(error)})") from error
         except psycopg.Error as error:
-            raise meaning(self._database.where, error) from error
+            raise storage_error(self._database.where, error) from error
 
-    def _mourn(self) -> None:
-        """The BM25 index in use has failed: it is not asked again."""
-        state = self._known_state()
+    def _mark_broken(self) -> None:
+        """Do not read the current BM25 index again."""
+        state = self._fetch_state()
         if state is not None:
             self._broken = state.bm25
-
-
-def _reason(error: psycopg.Error) -> str:
-    """The first line of the server's words: the others can hold values of rows."""
-    return error.diag.message_primary or type(error).__name__

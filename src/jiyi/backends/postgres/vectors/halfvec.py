@@ -1,7 +1,7 @@
-"""Vectors as PostgreSQL sends and takes them, in binary: the package `pgvector` is not needed for these few lines.
+"""The binary formats of pgvector's types, so that the package `pgvector` is not needed.
 
-`halfvec` on the wire is the number of dimensions and an unused number, two bytes each, then one IEEE half for each
-dimension; `vector` has floats of four bytes. All in network order.
+A `halfvec` is the number of dimensions and an unused number, two bytes each, then one IEEE half for each dimension; a
+`vector` has floats of four bytes. All in network byte order.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Reals:
 
 
 class RealsDumper(Dumper):
-    """Sends an array of floats as its type does, without a word of text."""
+    """Sends an array of floats in the binary format."""
 
     oid = _FLOAT4_ARRAY
     format = Format.BINARY
@@ -55,10 +55,10 @@ def halfvec_bytes(vector: Floats) -> bytes:
 
 
 def from_halfvec(data: bytes) -> Floats:
-    """What a binary cursor gives for a `halfvec`."""
+    """The value of a `halfvec` in a binary cursor."""
     return np.frombuffer(data, dtype=">f2", offset=_HEAD.size).astype(np.float32)
 
 
 def from_vector(data: bytes) -> Floats:
-    """What a binary cursor gives for a `vector`."""
+    """The value of a `vector` in a binary cursor."""
     return np.frombuffer(data, dtype=">f4", offset=_HEAD.size).astype(np.float32)

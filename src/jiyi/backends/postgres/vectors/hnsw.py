@@ -1,4 +1,4 @@
-"""Graphs of large scopes, made in the background: it takes minutes, and nobody should wait for it."""
+"""`HnswIndexes`: builds the HNSW indexes of large scopes in the background, which takes minutes."""
 
 from __future__ import annotations
 
@@ -9,66 +9,66 @@ from contextlib import AbstractContextManager
 
 import psycopg
 
-from jiyi.backends.postgres.session import Connection, SessionLock, Sessions
+from jiyi.backends.postgres.session import AdvisoryLock, Connection, DriverConnections
 from jiyi.backends.postgres.vectors.tables import CURRENT, VectorTables, scopes_table
 from jiyi.errors import JiyiError, StoreBusyError
 
 _log = logging.getLogger("jiyi.index")
 
-MAX_GRAPHS = 100
-"""The planner looks at every index of a table for every statement: a few are nothing, thousands would be."""
-_MEMORY = "256MB"
-"""A graph that is built inside of this much memory is built many times faster than one that is not."""
+MAX_INDEXES = 100
+"""The planner considers every index of a table for every statement: thousands would slow down each of them."""
+_MAINTENANCE_MEMORY = "256MB"
+"""The build of an HNSW index is many times faster while the index fits into this memory."""
 
 
 class HnswIndexes:
-    """Makes the graphs that are missing, one process at a time."""
+    """Builds the missing indexes, one process at a time."""
 
-    def __init__(self, sessions: Sessions, key: int, exact_rows: int, lock_timeout: float) -> None:
+    def __init__(self, connections: DriverConnections, key: int, exact_rows: int, lock_timeout: float) -> None:
         self._exact_rows = exact_rows
-        self._lock = SessionLock(sessions, key, "graph of a scope", timeout=lock_timeout)
+        self._lock = AdvisoryLock(connections, key, "HNSW index of a scope", timeout=lock_timeout)
         self._guard = threading.Lock()
         self._thread: threading.Thread | None = None
-        self._working: Connection | None = None
+        self._building: Connection | None = None
         self._closed = False
 
     def build_later(self, tables: Callable[[], VectorTables]) -> None:
-        """Make what is missing, in a thread; if one is at work already, it will see it."""
+        """Build the missing indexes in a thread; a thread that is running already will find them."""
         with self._guard:
             if self._closed or (self._thread is not None and self._thread.is_alive()):
                 return
-            self._thread = threading.Thread(target=self._run, args=(tables,), name="jiyi-graphs", daemon=True)
+            self._thread = threading.Thread(target=self._run, args=(tables,), name="jiyi-hnsw", daemon=True)
             self._thread.start()
 
     def wait(self) -> None:
-        """Until the thread has ended, if there is one."""
+        """Wait for the thread, if there is one."""
         with self._guard:
             thread = self._thread
         if thread is not None:
             thread.join()
 
-    def kept_away(self) -> AbstractContextManager[Connection]:
-        """While this is held, nobody makes a graph of the current vectors."""
+    def paused(self) -> AbstractContextManager[Connection]:
+        """While this is held, nobody builds an index of the current vectors."""
         return self._lock.hold()
 
     def build_all(self, connection: Connection, tables: VectorTables, generation: str) -> None:
-        """Make the graphs of all large scopes, the largest first."""
-        if not tables.graphs:
+        """Build the indexes of all large scopes, the largest first."""
+        if not tables.can_index:
             return
-        connection.execute("SELECT set_config('maintenance_work_mem', %s, false)", [_MEMORY])
+        connection.execute("SELECT set_config('maintenance_work_mem', %s, false)", [_MAINTENANCE_MEMORY])
         try:
             while (scope := self._missing(connection, generation)) is not None:
-                tables.create_graph(connection, scope, generation, beside=generation == CURRENT)
+                tables.create_hnsw(connection, scope, generation, concurrently=generation == CURRENT)
         finally:
             if not connection.broken:
                 connection.execute("RESET maintenance_work_mem")
 
     def close(self) -> None:
-        """Break off what is being made. What is half made is thrown away by whoever makes it the next time."""
+        """Cancel the current build. The next build drops the incomplete index."""
         with self._guard:
             self._closed = True
-            if self._working is not None:
-                self._working.cancel_safe(timeout=5)
+            if self._building is not None:
+                self._building.cancel_safe(timeout=5)
         self.wait()
 
     def _run(self, tables: Callable[[], VectorTables]) -> None:
@@ -78,22 +78,22 @@ class HnswIndexes:
                 with self._guard:
                     if self._closed:
                         return
-                    self._working = connection
+                    self._building = connection
                 try:
                     self.build_all(connection, known, CURRENT)
                 finally:
                     with self._guard:
-                        self._working = None
+                        self._building = None
         except StoreBusyError:
-            _log.debug("another process makes the graphs")
+            _log.debug("another process builds the HNSW indexes")
         except (JiyiError, psycopg.Error) as error:
             if not self._closed:
-                _log.warning("a large scope has no graph yet and is compared vector by vector: %s", error)
+                _log.warning("a large scope has no HNSW index yet and is scanned exactly: %s", error)
 
     def _missing(self, connection: Connection, generation: str) -> str | None:
         row = connection.execute(
-            f"SELECT scope FROM {scopes_table(generation)} WHERE held > %s AND NOT graph "
-            f"AND (SELECT count(*) FROM {scopes_table(generation)} WHERE graph) < %s ORDER BY held DESC LIMIT 1",
-            [self._exact_rows, MAX_GRAPHS],
+            f"SELECT scope FROM {scopes_table(generation)} WHERE held > %s AND NOT has_hnsw "
+            f"AND (SELECT count(*) FROM {scopes_table(generation)} WHERE has_hnsw) < %s ORDER BY held DESC LIMIT 1",
+            [self._exact_rows, MAX_INDEXES],
         ).fetchone()
         return None if row is None else str(row[0])

@@ -1,9 +1,9 @@
-"""PostgresVectors: half-precision vectors beside the records, by pgvector.
+"""`PostgresVectors`: half-precision vectors beside the records, by pgvector.
 
-A graph over all vectors (HNSW) loses most of the right answers for a user who owns a small part of them. So there is no
-such graph: a scope is found by the btree of the primary key and compared as a whole, exactly, and only a scope with
-more than `exact_rows` vectors has a graph of its own, a partial index. A vector of a small scope costs no graph when it
-is written, and the search of a large scope's graph meets no vector of another.
+An HNSW index over all vectors loses most of the right answers for a user who owns a small part of them. So there is no
+such index: a scope is found by the primary key and scanned exactly. Only a scope with more than `exact_rows` vectors
+has an HNSW index, a partial one: vectors of small scopes are written without it, and a search of it meets no vector of
+another scope.
 """
 
 from __future__ import annotations
@@ -16,14 +16,22 @@ from typing import Any
 
 import psycopg
 from psycopg import sql
-from psycopg.abc import Params, QueryNoTemplate
+from psycopg.abc import QueryNoTemplate
 
 from jiyi.backends.postgres.database import PostgresDatabase
-from jiyi.backends.postgres.errors import meaning
-from jiyi.backends.postgres.session import SCHEMA, Connection, SessionLock, Sessions, Settings
+from jiyi.backends.postgres.errors import storage_error
+from jiyi.backends.postgres.session import SCHEMA, Connection, IndexConnections
 from jiyi.backends.postgres.vectors.halfvec import Floats, Reals
 from jiyi.backends.postgres.vectors.hnsw import HnswIndexes
-from jiyi.backends.postgres.vectors.rows import Totals, combined, copy_in, delete, drop_others, fingerprints, take_over
+from jiyi.backends.postgres.vectors.rows import (
+    ScopeTotals,
+    combined,
+    copy_current,
+    copy_in,
+    delete,
+    drop_others,
+    fingerprints,
+)
 from jiyi.backends.postgres.vectors.scan import LargeScope, PostgresScan
 from jiyi.backends.postgres.vectors.tables import (
     CURRENT,
@@ -47,17 +55,17 @@ from jiyi.ports import Embedder, IndexBatch, LogPosition, Progress, RecordStore
 
 _log = logging.getLogger("jiyi.index")
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 EXACT_ROWS = 20_000
-"""Up to so many vectors of a scope are compared one by one: tens of milliseconds, and nothing is missed."""
+"""Up to so many vectors of a scope are scanned exactly, in tens of milliseconds."""
 _MISSING = (
     psycopg.errors.UndefinedTable,
     psycopg.errors.InvalidSchemaName,
     psycopg.errors.UndefinedColumn,
-    # A question of another number of dimensions than the vectors, which were replaced a moment ago.
+    # The vectors were replaced a moment ago by others with another number of dimensions.
     psycopg.errors.DataException,
 )
-_PLACE = sql.SQL(
+_LOG_POSITION = sql.SQL(
     "SELECT sequence, fingerprint FROM {} WHERE generation = %s AND identity = %s "
     "AND to_regclass(%s) IS NOT NULL AND to_regclass(%s) IS NOT NULL"
 ).format(named(META))
@@ -84,78 +92,76 @@ class PostgresVectors:
         self._dimension = embedder.identity.dimension
         self._exact_rows = exact_rows
         self._where = database.where
-        self._sessions = Sessions(database)
-        lock, graphs = (database.key(SCHEMA, name) for name in ("vectors", "graphs"))
-        self._lock = SessionLock(self._sessions, lock, "vector index", timeout=lock_timeout)
-        self._graphs = HnswIndexes(self._sessions, graphs, exact_rows, lock_timeout)
+        self._connections = IndexConnections(database, self.name, self._translated, lock_timeout=lock_timeout)
+        self._hnsw = HnswIndexes(self._connections.driver, database.key(SCHEMA, "hnsw"), exact_rows, lock_timeout)
         self._tables: VectorTables | None = None
         self._guard = threading.Lock()
 
     @property
     def identity(self) -> str:
-        """What the vectors depend on: another store, model or way of cutting means another index."""
+        """What the vectors depend on: another store, model or chunk size means another index."""
         return f"{self._store_id}/{SCHEMA_VERSION}/{CHUNK_COLUMNS}/{self._embedder.identity}"
 
-    # --- the mark -------------------------------------------------------------------------------------------------
+    # --- log position -------------------------------------------------------------------------------------------------
 
     def log_position(self) -> LogPosition | None:
         """How far the index has come; `None` when it has to be rebuilt."""
         try:
-            rows = self._asked((), *self._place())
+            rows = self._connections.fetch(*self._position_query())
         except IndexDamagedError:
             return None
-        return _as_mark(rows)
+        return _position(rows)
 
-    def _mark(self, connection: Connection) -> LogPosition | None:
+    def _read_position(self, connection: Connection) -> LogPosition | None:
         try:
-            return _as_mark(connection.execute(*self._place()).fetchall())
+            return _position(connection.execute(*self._position_query()).fetchall())
         except _MISSING:
             return None
 
-    def _place(self) -> tuple[QueryNoTemplate, Sequence[Any]]:
-        return _PLACE, [CURRENT, self.identity, vectors_table(), scopes_table()]
+    def _position_query(self) -> tuple[QueryNoTemplate, Sequence[Any]]:
+        return _LOG_POSITION, [CURRENT, self.identity, vectors_table(), scopes_table()]
 
     # --- writing --------------------------------------------------------------------------------------------------
 
     @contextmanager
     def exclusive(self, timeout: float | None = None) -> Iterator[None]:
         """Only one process drains or rebuilds at a time."""
-        with self._writing(timeout):
+        with self._connections.locked(timeout):
             yield
 
     def fingerprint(self, entry: MemoryEntry) -> str:
-        """What the index keeps to recognise the text it has a vector of; nothing where a reflection speaks for it."""
+        """The hash by which the index recognises a text."""
         return vector_fingerprint(entry)
 
     def apply(self, batch: IndexBatch) -> None:
-        """Embed what is new and write it with the mark in one transaction."""
-        with self._writing() as connection:
-            if self._mark(connection) is None:
+        """Embed the new texts and write them with the log position in one transaction."""
+        with self._connections.locked() as connection:
+            if self._read_position(connection) is None:
                 raise IndexDamagedError("the vector index is missing or made by other rules")
             known = fingerprints(connection, vectors_table(), batch.upserts)
             fresh = [entry for entry in batch.upserts if known.get((entry.scope, entry.id)) != self.fingerprint(entry)]
             blocks = [combined(block) for block in embed_entries(self._embedder, fresh)]
-            gone = [*batch.removals, *((entry.scope, entry.id) for entry in fresh)]
+            replaced = [*batch.removals, *((entry.scope, entry.id) for entry in fresh)]
             with connection.transaction():
-                # What a crash takes of it is drained again: a derived table need not wait for the disk.
+                # A commit that is lost in a crash is applied again from the change log.
                 connection.execute("SET LOCAL synchronous_commit = off")
-                totals = Totals()
-                totals.take(delete(connection, vectors_table(), gone))
-                totals.give(fresh, blocks)
+                totals = ScopeTotals()
+                totals.remove(delete(connection, vectors_table(), replaced))
+                totals.add(fresh, blocks)
                 copy_in(connection, vectors_table(), fresh, blocks)
-                crowded = totals.write(connection, self._exact_rows)
-                moved = connection.execute(
+                needs_index = totals.write(connection, self._exact_rows)
+                updated = connection.execute(
                     f"UPDATE {META} SET sequence = %s, fingerprint = %s WHERE generation = %s AND identity = %s",
                     [batch.log_position.sequence, batch.log_position.fingerprint, CURRENT, self.identity],
                 )
-                if not moved.rowcount:
+                if not updated.rowcount:
                     raise IndexDamagedError("the vector index was removed while it was written")
-        if crowded:
-            self._graphs.build_later(self._known_tables)
+        if needs_index:
+            self._hnsw.build_later(self._known_tables)
 
     def rebuild(self, store: RecordStore, *, progress: Progress | None = None) -> None:
-        """Build anew beside the old index, then swap. Vectors made before, even by a run that broke off, are used."""
-        with self._writing() as connection:
+        """Build a new index beside the old one, then swap. Existing vectors are reused, also of an interrupted run."""
+        with self._connections.locked() as connection:
             tables = self._new_tables(need_extension(connection))
             prepare(connection)
             head = store.head()
@@ -165,13 +171,13 @@ class PostgresVectors:
                 drop_others(connection, store, self.batch_size)
             connection.execute(f"ANALYZE {vectors_table(NEXT)}")
             tables.fill_scopes(connection)
-            self._graphs.build_all(connection, tables, NEXT)
-            # Whoever makes a graph of the old table holds it for long; readers must not queue up behind the swap.
-            with self._graphs.kept_away():
+            self._hnsw.build_all(connection, tables, NEXT)
+            # The build of an HNSW index locks the old table for long; readers must not queue up behind the swap.
+            with self._hnsw.paused():
                 swap(connection, self.identity, head.sequence, head.fingerprint)
 
     def _begin(self, connection: Connection, tables: VectorTables) -> bool:
-        """Make the next tables, or go on with those of a run that broke off; whether there were any."""
+        """Create the next tables, or continue with those of an interrupted run; returns whether there were any."""
         with connection.transaction():
             row = connection.execute(
                 f"SELECT identity = %s FROM {META} WHERE generation = %s AND to_regclass(%s) IS NOT NULL",
@@ -188,19 +194,20 @@ class PostgresVectors:
         return resumed
 
     def _fill(self, connection: Connection, store: RecordStore, progress: Progress | None) -> None:
-        usable = self._mark(connection) is not None
+        usable = self._read_position(connection) is not None
         done, after = 0, ""
         while page := store.scan(after_id=after, limit=self.batch_size):
-            there = fingerprints(connection, vectors_table(NEXT), page)
-            wanted = [e for e in page if there.get((e.scope, e.id)) != self.fingerprint(e)]
+            done_before = fingerprints(connection, vectors_table(NEXT), page)
+            wanted = [e for e in page if done_before.get((e.scope, e.id)) != self.fingerprint(e)]
             reusable = fingerprints(connection, vectors_table(), wanted) if usable else {}
             reused = [e for e in wanted if reusable.get((e.scope, e.id)) == self.fingerprint(e)]
             fresh = [e for e in wanted if reusable.get((e.scope, e.id)) != self.fingerprint(e)]
             blocks = [combined(block) for block in embed_entries(self._embedder, fresh)]
             with connection.transaction():
                 connection.execute("SET LOCAL synchronous_commit = off")
-                delete(connection, vectors_table(NEXT), [(e.scope, e.id) for e in wanted if (e.scope, e.id) in there])
-                take_over(connection, reused)
+                outdated = [(e.scope, e.id) for e in wanted if (e.scope, e.id) in done_before]
+                delete(connection, vectors_table(NEXT), outdated)
+                copy_current(connection, reused)
                 copy_in(connection, vectors_table(NEXT), fresh, blocks)
             done, after = done + len(page), page[-1].id
             if progress is not None:
@@ -209,7 +216,7 @@ class PostgresVectors:
     # --- reading --------------------------------------------------------------------------------------------------
 
     def scan(self, vector: Floats, scopes: Sequence[str]) -> PostgresScan:
-        """Compare a question with the texts of these scopes: exactly, or by a graph where a scope is very large."""
+        """Compare a query with the texts of these scopes: exactly, or by an HNSW index if a scope is very large."""
         tables = self._known_tables()
         parameters = {
             "vector": Reals(vector),
@@ -217,32 +224,32 @@ class PostgresVectors:
             "exact_rows": self._exact_rows,
             "identity": self.identity,
         }
-        rows = self._asked((), tables.everything, parameters)
+        rows = self._connections.fetch(tables.scopes_and_similarities, parameters)
         if not rows:
             raise IndexDamagedError("the vector index is missing or made by another model")
         small, large = [], []
-        for scope, entries, mean, graph, ids, similarities, times in rows:
+        for scope, entries, mean, has_hnsw, ids, similarities, times in rows:
             if ids is not None:
                 small.append((ids, similarities, times))
             elif scope is not None:
-                large.append(LargeScope(scope, entries, mean, graph))
-        return PostgresScan(self._asked, tables, vector, small, large)
+                large.append(LargeScope(scope, entries, mean, has_hnsw))
+        return PostgresScan(self._connections.fetch, tables, vector, small, large)
 
     def tables(self) -> VectorTables:
-        """The statements for the vectors as they are."""
+        """The statements for the vectors."""
         return self._known_tables()
 
     def scan_of(self, vector: Floats, rows: Sequence[tuple[str, float, int]]) -> PostgresScan:
-        """The answer to a question out of (id, similarity, time) of every vector of its scopes."""
+        """The scan for the (id, similarity, time) of every vector of its scopes."""
         ids, similarities, times = zip(*rows, strict=True) if rows else ((), (), ())
-        return PostgresScan(self._asked, self._known_tables(), vector, [(ids, similarities, times)], ())
+        return PostgresScan(self._connections.fetch, self._known_tables(), vector, [(ids, similarities, times)], ())
 
     def contents(self) -> Iterator[tuple[str, str]]:
         """(id, fingerprint) of every text."""
         if self.log_position() is None:
             return
         with (
-            self._session() as connection,
+            self._connections.connection() as connection,
             connection.transaction(),
             connection.cursor("jiyi_vector_contents") as cursor,
         ):
@@ -251,17 +258,17 @@ class PostgresVectors:
             yield from cursor
 
     def check(self) -> list[str]:
-        """Whether the tables are there, agree with each other, and have no broken graph."""
-        with self._session() as connection:
+        """Whether the tables exist and agree with each other, and all indexes are valid."""
+        with self._connections.connection() as connection:
             if find_extension(connection) is None:
                 return [str(missing_extension(connection, "it is not installed"))]
-            if self._mark(connection) is None:
+            if self._read_position(connection) is None:
                 return ["there is no vector index of this model; run: jiyi rebuild"]
             found = [
                 f"the index {name} of the vectors is not valid; run: jiyi rebuild"
                 for (name,) in connection.execute(
                     "SELECT indexrelid::regclass::text FROM pg_index WHERE indrelid = %s::regclass AND NOT indisvalid "
-                    # One that is being made is not broken.
+                    # An index that is being built is not valid yet.
                     "AND indexrelid NOT IN (SELECT index_relid FROM pg_stat_progress_create_index)",
                     [vectors_table()],
                 )
@@ -276,7 +283,7 @@ class PostgresVectors:
 
     def describe(self) -> dict[str, Any]:
         """Facts for `doctor`."""
-        with self._session() as connection:
+        with self._connections.connection() as connection:
             extension = find_extension(connection)
             facts: dict[str, Any] = {
                 "engine": "postgresql, pgvector" if extension else "postgresql, extension vector is missing",
@@ -286,43 +293,29 @@ class PostgresVectors:
             if extension is not None:
                 facts["extension_version"] = ".".join(map(str, extension.version))
                 facts["iterative_scan"] = extension.iterative
-            if self._mark(connection) is not None:
+            if self._read_position(connection) is not None:
                 ((size,),) = connection.execute("SELECT pg_total_relation_size(%s)", [vectors_table()]).fetchall()
-                ((graphs, without),) = connection.execute(
-                    f"SELECT count(*) FILTER (WHERE graph), count(*) FILTER (WHERE held > %s AND NOT graph) "
+                ((indexes, without),) = connection.execute(
+                    f"SELECT count(*) FILTER (WHERE has_hnsw), count(*) FILTER (WHERE held > %s AND NOT has_hnsw) "
                     f"FROM {scopes_table()}",
                     [self._exact_rows],
                 ).fetchall()
-                facts |= {"bytes": int(size), "graphs": graphs, "large_scopes_without_graph": without}
+                facts |= {"bytes": int(size), "hnsw_indexes": indexes, "large_scopes_without_index": without}
             return facts
 
-    def wait_for_graphs(self) -> None:
-        """Until the graphs that this process makes in the background are there."""
-        self._graphs.wait()
+    def wait_for_hnsw(self) -> None:
+        """Wait until the HNSW indexes that this process builds in the background are complete."""
+        self._hnsw.wait()
 
     def close(self) -> None:
-        """End what is being made in the background; the connections are those of the record store."""
-        self._graphs.close()
+        """Cancel the builds in the background; the connections belong to the record store."""
+        self._hnsw.close()
 
     # --- connections ----------------------------------------------------------------------------------------------
 
-    def _asked(self, settings: Settings, statement: QueryNoTemplate, parameters: Params) -> list[tuple[Any, ...]]:
-        with self._explained():
-            return self._sessions.ask(statement, parameters, settings)
-
     @contextmanager
-    def _session(self) -> Iterator[Connection]:
-        with self._explained(), self._sessions.borrow() as connection:
-            yield connection
-
-    @contextmanager
-    def _writing(self, timeout: float | None = None) -> Iterator[Connection]:
-        with self._explained(), self._lock.hold(timeout) as connection:
-            yield connection
-
-    @contextmanager
-    def _explained(self) -> Iterator[None]:
-        """What the server says, in words of this index."""
+    def _translated(self) -> Iterator[None]:
+        """Translate errors of the server."""
         try:
             yield
         except _MISSING as error:
@@ -332,31 +325,31 @@ class PostgresVectors:
             with self._guard:
                 self._tables = None
             raise IndexingError(
-                f"the extension vector has gone from the database ({error.diag.message_primary}); let a superuser run "
-                "there: CREATE EXTENSION vector; then run: jiyi rebuild"
+                f"the extension vector was removed from the database ({error.diag.message_primary}); let a superuser "
+                "run there: CREATE EXTENSION vector; then run: jiyi rebuild"
             ) from error
         except psycopg.Error as error:
-            raise meaning(self._where, error) from error
+            raise storage_error(self._where, error) from error
 
     def _known_tables(self) -> VectorTables:
         with self._guard:
             if self._tables is not None:
                 return self._tables
-        with self._session() as connection:
+        with self._connections.connection() as connection:
             return self._new_tables(need_extension(connection))
 
     def _new_tables(self, extension: Extension) -> VectorTables:
         tables = VectorTables(extension, self._dimension)
         with self._guard:
-            if self._tables is None and not tables.graphs:
+            if self._tables is None and not tables.can_index:
                 _log.warning(
-                    "the embedder's vectors have %d dimensions, and pgvector makes graphs of up to 4,000: every scope "
-                    "is compared vector by vector, and large ones slowly",
+                    "the embedder's vectors have %d dimensions, and pgvector has HNSW indexes for up to 4,000: every "
+                    "scope is scanned exactly, and large ones slowly",
                     self._dimension,
                 )
             self._tables = tables
         return tables
 
 
-def _as_mark(rows: Sequence[tuple[Any, ...]]) -> LogPosition | None:
+def _position(rows: Sequence[tuple[Any, ...]]) -> LogPosition | None:
     return LogPosition(int(rows[0][0]), str(rows[0][1])) if rows else None

@@ -1,4 +1,4 @@
-"""Writing the rows of `PostgresVectors`, and keeping count of each scope."""
+"""Writes the rows of `PostgresVectors` and the totals of each scope."""
 
 from __future__ import annotations
 
@@ -21,52 +21,52 @@ from jiyi.ports import RecordStore
 Key: TypeAlias = tuple[str, str]
 """Scope and id."""
 
-_LISTED = "unnest(%s::text[], %s::text[]) AS w (scope, entry_id)"
-_SAME = 'v.scope = w.scope COLLATE "C" AND v.entry_id = w.entry_id COLLATE "C"'
+_KEYS = "unnest(%s::text[], %s::text[]) AS w (scope, entry_id)"
+_MATCHES = 'v.scope = w.scope COLLATE "C" AND v.entry_id = w.entry_id COLLATE "C"'
 _FINGERPRINTS = sql.SQL(
-    f"SELECT v.scope, v.entry_id, v.fingerprint FROM {_LISTED} JOIN {{}} v ON {_SAME} WHERE v.chunk = 0"
+    f"SELECT v.scope, v.entry_id, v.fingerprint FROM {_KEYS} JOIN {{}} v ON {_MATCHES} WHERE v.chunk = 0"
 )
-_DELETE = sql.SQL(f"DELETE FROM {{}} v USING {_LISTED} WHERE {_SAME} RETURNING v.scope, v.entry_id, v.embedding")
-_TAKE_OVER = sql.SQL(f"INSERT INTO {{}} SELECT v.* FROM {_LISTED} JOIN {{}} v ON {_SAME}")
+_DELETE = sql.SQL(f"DELETE FROM {{}} v USING {_KEYS} WHERE {_MATCHES} RETURNING v.scope, v.entry_id, v.embedding")
+_COPY_CURRENT = sql.SQL(f"INSERT INTO {{}} SELECT v.* FROM {_KEYS} JOIN {{}} v ON {_MATCHES}")
 _COPY = sql.SQL("COPY {} (scope, entry_id, chunk, event_time, fingerprint, embedding) FROM STDIN (FORMAT BINARY)")
 _COPIED = ("text", "text", "int2", "int8", "text", "bytea")
-"""The last one is written as the type itself sends it."""
+"""The last column is written in the binary format of its own type."""
 _PAGE = sql.SQL(
     "SELECT scope, entry_id FROM {} WHERE (scope, entry_id) > (%s, %s) AND chunk = 0 ORDER BY scope, entry_id LIMIT %s"
 )
 
 
 def combined(block: Floats) -> Floats:
-    """The rows of a text: each chunk together with the mean of all."""
+    """The rows of a text: each chunk averaged with the mean of all chunks."""
     return block if len(block) == 1 else (block + block.mean(axis=0)) / 2
 
 
 def fingerprints(connection: Connection, table: str, entries: Sequence[MemoryEntry]) -> dict[Key, str]:
-    """What a table has of these entries."""
+    """The fingerprints of those entries that the table has."""
     if not entries:
         return {}
     rows = connection.execute(_FINGERPRINTS.format(named(table)), _arrays(_keys(entries)))
     return {(scope, entry_id): fingerprint for scope, entry_id, fingerprint in rows}
 
 
-def delete(connection: Connection, table: str, gone: Sequence[Key]) -> list[tuple[str, str, bytes]]:
-    """Take rows out; returns scope, id and vector of each."""
-    if not gone:
+def delete(connection: Connection, table: str, keys: Sequence[Key]) -> list[tuple[str, str, bytes]]:
+    """Delete rows; returns scope, id and vector of each."""
+    if not keys:
         return []
     with connection.cursor(binary=True) as cursor:
-        cursor.execute(_DELETE.format(named(table)), _arrays(gone))
+        cursor.execute(_DELETE.format(named(table)), _arrays(keys))
         return [(scope, entry_id, embedding) for scope, entry_id, embedding in cursor]
 
 
-def take_over(connection: Connection, entries: Sequence[MemoryEntry]) -> None:
-    """Copy what the current table has of these entries into the next one."""
+def copy_current(connection: Connection, entries: Sequence[MemoryEntry]) -> None:
+    """Copy the rows of these entries from the current table into the next one."""
     if entries:
-        statement = _TAKE_OVER.format(named(vectors_table(NEXT)), named(vectors_table()))
+        statement = _COPY_CURRENT.format(named(vectors_table(NEXT)), named(vectors_table()))
         connection.execute(statement, _arrays(_keys(entries)))
 
 
 def copy_in(connection: Connection, table: str, entries: Sequence[MemoryEntry], blocks: Sequence[Floats]) -> None:
-    """Add the rows of texts that the table does not have."""
+    """Add the rows of entries that the table does not have."""
     if not entries:
         return
     with connection.cursor() as cursor, cursor.copy(_COPY.format(named(table))) as copy:
@@ -78,7 +78,7 @@ def copy_in(connection: Connection, table: str, entries: Sequence[MemoryEntry], 
 
 
 def drop_others(connection: Connection, store: RecordStore, size: int) -> None:
-    """Take out of the next table what a broken-off run left behind and no record has any more."""
+    """Delete rows of the next table that an interrupted rebuild left behind and that no longer have a record."""
     after = ("", "")
     table = vectors_table(NEXT)
     while rows := connection.execute(_PAGE.format(named(table)), (*after, size)).fetchall():
@@ -88,7 +88,7 @@ def drop_others(connection: Connection, store: RecordStore, size: int) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Sum:
-    """Texts, their rows, and the sum of their vectors."""
+    """Numbers of entries and rows, and the sum of the vectors of the entries."""
 
     entries: int
     held: int
@@ -98,39 +98,39 @@ class _Sum:
         return _Sum(self.entries + other.entries, self.held + other.held, self.total + other.total)
 
 
-class Totals:
+class ScopeTotals:
     """How a batch changes the number of vectors of each scope and their center."""
 
     def __init__(self) -> None:
         self._changes: dict[str, _Sum] = {}
 
-    def give(self, entries: Sequence[MemoryEntry], blocks: Sequence[Floats]) -> None:
-        """Texts that come."""
+    def add(self, entries: Sequence[MemoryEntry], blocks: Sequence[Floats]) -> None:
+        """Count entries that are added."""
         for entry, block in zip(entries, blocks, strict=True):
-            # As they are kept, so that what is taken away some day is what was given.
-            kept = block.astype(np.float16).astype(np.float64)
-            self._add(entry.scope, _Sum(1, len(block), kept.mean(axis=0)))
+            # Rounded as they are stored, so that removing them later subtracts the same values.
+            stored = block.astype(np.float16).astype(np.float64)
+            self._change(entry.scope, _Sum(1, len(block), stored.mean(axis=0)))
 
-    def take(self, gone: Sequence[tuple[str, str, bytes]]) -> None:
-        """Rows that go."""
+    def remove(self, rows: Sequence[tuple[str, str, bytes]]) -> None:
+        """Count rows that are removed."""
         texts: dict[Key, list[Floats]] = {}
-        for scope, entry_id, data in gone:
+        for scope, entry_id, data in rows:
             texts.setdefault((scope, entry_id), []).append(from_halfvec(data))
-        for (scope, _), rows in texts.items():
-            self._add(scope, _Sum(-1, -len(rows), -np.stack(rows).astype(np.float64).mean(axis=0)))
+        for (scope, _), block in texts.items():
+            self._change(scope, _Sum(-1, -len(block), -np.stack(block).astype(np.float64).mean(axis=0)))
 
     def write(self, connection: Connection, exact_rows: int) -> bool:
-        """Write the new numbers; whether a scope has become so large that it needs a graph."""
+        """Write the new totals; returns whether a scope has become so large that it needs an HNSW index."""
         if not self._changes:
             return False
         known = self._known(connection)
-        updates, empty, crowded = [], [], False
+        updates, empty, needs_index = [], [], False
         for scope, change in self._changes.items():
-            before, graph = known.get(scope, (None, False))
+            before, has_hnsw = known.get(scope, (None, False))
             now = change if before is None else before + change
             if now.entries > 0:
                 updates.append((scope, now.entries, now.held, Reals((now.total / now.entries).astype(np.float32))))
-                crowded = crowded or (now.held > exact_rows and not graph)
+                needs_index = needs_index or (now.held > exact_rows and not has_hnsw)
             else:
                 empty.append(scope)
         table = named(scopes_table())
@@ -145,18 +145,18 @@ class Totals:
             )
             if empty:
                 cursor.execute(sql.SQL("DELETE FROM {} WHERE scope = ANY (%s)").format(table), [empty])
-        return crowded
+        return needs_index
 
     def _known(self, connection: Connection) -> Mapping[str, tuple[_Sum, bool]]:
-        statement = sql.SQL("SELECT scope, entries, held, center, graph FROM {} WHERE scope = ANY (%s)")
+        statement = sql.SQL("SELECT scope, entries, held, center, has_hnsw FROM {} WHERE scope = ANY (%s)")
         with connection.cursor(binary=True) as cursor:
             cursor.execute(statement.format(named(scopes_table())), [list(self._changes)])
             return {
-                scope: (_Sum(entries, held, entries * from_vector(center).astype(np.float64)), graph)
-                for scope, entries, held, center, graph in cursor
+                scope: (_Sum(entries, held, entries * from_vector(center).astype(np.float64)), has_hnsw)
+                for scope, entries, held, center, has_hnsw in cursor
             }
 
-    def _add(self, scope: str, change: _Sum) -> None:
+    def _change(self, scope: str, change: _Sum) -> None:
         before = self._changes.get(scope)
         self._changes[scope] = change if before is None else before + change
 

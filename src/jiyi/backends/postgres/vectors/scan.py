@@ -1,4 +1,4 @@
-"""One question to the vectors in PostgreSQL: small scopes are compared as a whole at once, large ones when asked."""
+"""`PostgresScan`: one query to the vectors in PostgreSQL."""
 
 from __future__ import annotations
 
@@ -16,42 +16,42 @@ from jiyi.backends.postgres.vectors.halfvec import Floats, Reals
 from jiyi.backends.postgres.vectors.tables import VectorTables
 from jiyi.model import clock
 
-Ask: TypeAlias = Callable[[Settings, QueryNoTemplate, Params], list[tuple[Any, ...]]]
-"""Rows of a statement with parameters, under settings that hold for it alone."""
+Fetch: TypeAlias = Callable[[QueryNoTemplate, Params, Settings], list[tuple[Any, ...]]]
+"""Returns the rows of a statement with parameters, under settings that hold for it alone."""
 
-_MIN_SEARCH, _MAX_SEARCH = 400, 1_000
-"""How many neighbours the search of a graph keeps in sight: more find more and take longer. pgvector takes 1,000."""
-_SEARCH_FACTOR = 8
-_WIDE = 10
-"""To find more than one in so many, a graph has no advantage."""
+_MIN_EF_SEARCH, _MAX_EF_SEARCH = 400, 1_000
+"""`hnsw.ef_search`: a larger value finds more and takes longer; 1,000 is pgvector's maximum."""
+_EF_SEARCH_FACTOR = 8
+_MIN_ENTRIES_FACTOR = 10
+"""An HNSW index is used only if the scope has so many times the entries that are wanted."""
 
 
 @dataclass(frozen=True, slots=True)
 class LargeScope:
-    """A scope that is not compared as a whole before it is asked what for."""
+    """A scope that is queried for each call, instead of scanned once."""
 
     scope: str
     entries: int
     mean: float
-    graph: bool
+    has_hnsw: bool
 
 
 class PostgresScan:
-    """The similarities of one question to everything in one or more scopes.
+    """The similarities of one query to all entries of one or more scopes.
 
-    What is said of small scopes is all from one moment. Large scopes answer each question as they are then, and their
-    mean counts a text of several chunks by the mean of its chunks.
+    Small scopes were scanned at once, in one snapshot. Large scopes are queried by each call; in their mean a text of
+    several chunks counts by the mean of its chunks.
     """
 
     def __init__(
         self,
-        ask: Ask,
+        fetch: Fetch,
         tables: VectorTables,
         vector: Floats,
         small: Iterable[tuple[Sequence[str], Sequence[float], Sequence[int]]],
         large: Sequence[LargeScope],
     ) -> None:
-        self._ask = ask
+        self._fetch = fetch
         self._tables = tables
         self._vector = vector
         self._large = large
@@ -80,24 +80,24 @@ class PostgresScan:
         return [entry_id for _, entry_id in found[:limit]]
 
     def of(self, ids: Sequence[str]) -> Floats:
-        """The similarity of each of these, the same for equal texts; NaN where there is no vector."""
+        """The similarity of each id, the same for equal texts; NaN if there is no vector."""
         found = np.full(len(ids), np.nan, dtype=np.float32)
-        elsewhere: list[int] = []
+        in_large: list[int] = []
         for row, entry_id in enumerate(ids):
             place = self._ordinals.get(entry_id)
             if place is not None:
                 found[row] = self._similarities[place]
             elif self._large:
-                elsewhere.append(row)
-        unknown = list({ids[row] for row in elsewhere if ids[row] not in self._known})
+                in_large.append(row)
+        unknown = list({ids[row] for row in in_large if ids[row] not in self._known})
         if unknown:
             rows = self._exact([part.scope for part in self._large], len(unknown), unknown, ())
             self._known.update((entry_id, similarity) for similarity, entry_id in rows)
-        for row in elsewhere:
+        for row in in_large:
             found[row] = self._known.get(ids[row], np.nan)
         return found
 
-    # --- the scopes that are here ---------------------------------------------------------------------------------
+    # --- small scopes ---------------------------------------------------------------------------------
 
     def _best_small(
         self, limit: int, allowed: Sequence[str] | None, bounds: Sequence[tuple[int, int]]
@@ -109,44 +109,48 @@ class PostgresScan:
             usable = np.fromiter(known, dtype=np.int64, count=len(known))
         if bounds:
             inside = np.zeros(len(usable), dtype=np.bool_)
-            for start, behind in bounds:
-                inside |= (self._times[usable] >= start) & (self._times[usable] < behind)
+            for start, end in bounds:
+                inside |= (self._times[usable] >= start) & (self._times[usable] < end)
             usable = usable[inside]
         if limit <= 0:
             return []
         if limit < len(usable):
             values = self._similarities[usable]
-            # Whatever is as good as the last one stays in: which of them is taken is decided by the ids.
+            # All values equal to the last one are kept: the ids decide between them.
             least = np.partition(values, len(values) - limit)[len(values) - limit]
             usable = usable[values >= least]
         return [(float(self._similarities[place]), self._ids[place]) for place in usable.tolist()]
 
-    # --- the scopes that are asked --------------------------------------------------------------------------------
+    # --- large scopes --------------------------------------------------------------------------------
 
     def _best_large(
         self, limit: int, allowed: Sequence[str] | None, bounds: Sequence[tuple[int, int]]
     ) -> list[tuple[float, str]]:
-        narrowed = allowed is not None or bool(bounds)
-        by_graph = [] if narrowed else [part for part in self._large if part.graph and limit * _WIDE <= part.entries]
+        filtered = allowed is not None or bool(bounds)
+        by_hnsw = [
+            part
+            for part in self._large
+            if part.has_hnsw and not filtered and limit * _MIN_ENTRIES_FACTOR <= part.entries
+        ]
         found: list[tuple[float, str]] = []
-        compared = [part.scope for part in self._large if part not in by_graph]
-        for part in by_graph:
+        scanned = [part.scope for part in self._large if part not in by_hnsw]
+        for part in by_hnsw:
             nearest = self._nearest(part.scope, limit)
             if len(nearest) < limit:
-                # The search came to an end too soon; there are more.
-                compared.append(part.scope)
+                # The index returned too few; the scope has more.
+                scanned.append(part.scope)
             else:
                 found += nearest
-        return found + self._exact(compared, limit, allowed, bounds) if compared else found
+        return found + self._exact(scanned, limit, allowed, bounds) if scanned else found
 
     def _nearest(self, scope: str, limit: int) -> list[tuple[float, str]]:
-        """By the graph. An entry of several chunks may come several times, first with the similarity that counts."""
+        """By the HNSW index. An entry of several chunks may occur several times, first with its greatest similarity."""
         rows = limit
         while True:
-            answered = self._ask(
-                graph_settings(rows, iterative=self._tables.extension.iterative),
+            answered = self._fetch(
                 self._tables.nearest(scope, rows),
                 {"vector": Reals(self._vector)},
+                hnsw_settings(rows, iterative=self._tables.extension.iterative),
             )
             found: dict[str, float] = {}
             for entry_id, similarity in answered:
@@ -168,17 +172,17 @@ class PostgresScan:
             "limit": limit,
             "allowed": None if allowed is None else list(allowed),
             "starts": [start for start, _ in bounds],
-            "ends": [behind for _, behind in bounds],
+            "ends": [end for _, end in bounds],
         }
         statement = self._tables.exact(allowed=allowed is not None, periods=bool(bounds))
-        return [(_clipped(similarity), entry_id) for entry_id, similarity in self._ask((), statement, parameters)]
+        return [(_clipped(similarity), entry_id) for entry_id, similarity in self._fetch(statement, parameters, ())]
 
 
-def graph_settings(rows: int, *, iterative: bool) -> list[tuple[str, str]]:
-    """How a graph is searched for so many rows."""
-    wide = min(max(_MIN_SEARCH, _SEARCH_FACTOR * rows), _MAX_SEARCH)
-    # Sorting all rows of the scope is what the planner would do instead, where it thinks that they are few.
-    settings = [("enable_sort", "off"), ("hnsw.ef_search", str(wide))]
+def hnsw_settings(rows: int, *, iterative: bool) -> list[tuple[str, str]]:
+    """The settings for a search of an HNSW index for so many rows."""
+    ef_search = min(max(_MIN_EF_SEARCH, _EF_SEARCH_FACTOR * rows), _MAX_EF_SEARCH)
+    # If the planner estimates few rows, it would sort all rows of the scope instead.
+    settings = [("enable_sort", "off"), ("hnsw.ef_search", str(ef_search))]
     if iterative:
         settings.append(("hnsw.iterative_scan", "strict_order"))
     return settings
@@ -187,7 +191,7 @@ def graph_settings(rows: int, *, iterative: bool) -> list[tuple[str, str]]:
 def _joined(
     parts: Iterable[tuple[Sequence[str], Sequence[float], Sequence[int]]],
 ) -> tuple[list[str], Floats, NDArray[np.int64]]:
-    """All parts in one, each entry once with its greatest similarity."""
+    """All parts as one, each entry once with its greatest similarity."""
     ids: list[str] = []
     values: list[float] = []
     moments: list[int] = []
@@ -195,7 +199,7 @@ def _joined(
         ids += some_ids
         values += some_values
         moments += some_moments
-    # Rounded to 16 bits, a vector may be a little longer than 1.
+    # A vector that was rounded to 16 bits may be a little longer than 1.
     similarities = np.clip(np.asarray(values, dtype=np.float32), -1.0, 1.0)
     times = np.asarray(moments, dtype=np.int64)
     places = {entry_id: place for place, entry_id in enumerate(ids)}

@@ -26,8 +26,8 @@ from jiyi.text.dates.periods import (
 
 if TYPE_CHECKING:
     from jiyi.text.dates.chinese.reader import Rule
-    from jiyi.text.dates.clock import Clock
     from jiyi.text.dates.periods import Kind
+    from jiyi.text.dates.reference_time import ReferenceTime
 
 _NUMBER_RULES: Final[tuple[Rule, ...]] = (
     absolute.numeric,
@@ -41,7 +41,7 @@ _NUMBER_RULES: Final[tuple[Rule, ...]] = (
 
 
 def _rules() -> dict[str, tuple[Rule, ...]]:
-    """Which rules are tried at which character."""
+    """The rules to try, by the first character."""
     rules: dict[str, tuple[Rule, ...]] = {}
 
     def add(characters: str, *more: Rule) -> None:
@@ -55,7 +55,7 @@ def _rules() -> dict[str, tuple[Rule, ...]]:
     add("上下这本", relative.week, relative.month, relative.quarter)
     add("周星礼", relative.weekday)
     add("半几好数", relative.away)
-    add("最近过未今", relative.stretch)
+    add("最近过未今", relative.units_to_or_from_today)
     add("前这", relative.days_ago)
     add("农阴旧正腊冬大第上下年春夏秋初早仲盛隆晚深暮" + words.HOLIDAY_FIRST, absolute.yearless)
     return rules
@@ -82,9 +82,9 @@ _DURING: Final = re.compile("期间|小长假|长假|假期|假日|放假|黄金
 _BEFORE_OR_AFTER: Final = re.compile(rf"(?:之|以)?(?:({words.BEFORE})|{words.AFTER})")
 
 
-def find_chinese(text: str, clock: Clock) -> list[Found]:
+def find_chinese(text: str, reference: ReferenceTime) -> list[Found]:
     """The Chinese date expressions of a text, in order. Characters must be simplified, digits and signs ASCII."""
-    reader = Reader(text, clock)
+    reader = Reader(text, reference)
     found: list[Found] = []
     position = 0
     while match := _START.search(text, position):
@@ -135,7 +135,7 @@ def _range(reader: Reader, position: int, first: Point) -> tuple[Point, int]:
         _FROM_THEN.match(reader.text, first.finish) if prefix else None
     )
     if now:
-        point = first.of(since(first.when, reader.clock.today), now.end())
+        point = first.of(since(first.when, reader.reference.today), now.end())
         return (first, position) if point is None else (point, begin)
     to = _TO.match(reader.text, first.finish)
     # The month alone: a missing year is the next that fits, which may be the one after.

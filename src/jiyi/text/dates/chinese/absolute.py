@@ -109,8 +109,8 @@ def year_first(reader: Reader, position: int) -> Point | None:
     if match is None or reader.after_number(position) or _other_word(reader, position, match):
         return None
     if match[3]:
-        year = reader.clock.today.year + words.NAMED_YEARS[match[3]]
-        whole = reader.clock.year(words.NAMED_YEARS[match[3]])
+        year = reader.reference.today.year + words.NAMED_YEARS[match[3]]
+        whole = reader.reference.year(words.NAMED_YEARS[match[3]])
     else:
         value = words.year_number(match[1] or match[2])
         if value is None or not 0 < value <= 2100:
@@ -128,7 +128,7 @@ def _other_word(reader: Reader, position: int, match: re.Match[str]) -> bool:
 def in_year(reader: Reader, position: int, year: int, *, relative: bool) -> Point | None:
     """What follows a year."""
     position += reader.text.startswith("的", position)
-    today = reader.clock.today
+    today = reader.reference.today
     if reader.text.startswith(("今天", "今日"), position):
         days = month_day(year, today.month, today.day) if 2 < year < 9998 else None
         return None if days is None else Point(When(days, "day", relative=relative), position + 2, year)

@@ -1,4 +1,4 @@
-"""Reading Chinese text: the position, what is known so far, and the helpers that every rule of the grammar uses."""
+"""Reader: a Chinese text with the helpers that all rules use, and Point: the result of a rule."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from jiyi.text.dates.chinese import words
 from jiyi.text.dates.periods import When
 
 if TYPE_CHECKING:
-    from jiyi.text.dates.clock import Clock
+    from jiyi.text.dates.reference_time import ReferenceTime
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,10 +28,10 @@ class Point:
 
 
 class Reader(NamedTuple):
-    """A text and the present."""
+    """A text and its reference time."""
 
     text: str
-    clock: Clock
+    reference: ReferenceTime
 
     def before(self, position: int, count: int = 1) -> str:
         """The characters before a position, "" at the beginning."""

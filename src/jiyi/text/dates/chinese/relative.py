@@ -11,8 +11,8 @@ from jiyi.text.dates.chinese.reader import Point
 
 if TYPE_CHECKING:
     from jiyi.text.dates.chinese.reader import Reader
-    from jiyi.text.dates.clock import Clock
     from jiyi.text.dates.periods import Unit, When
+    from jiyi.text.dates.reference_time import ReferenceTime
 
 _NAMED_DAY: Final = re.compile("|".join(sorted(words.NAMED_DAYS, key=len, reverse=True)))
 _WHICH: Final = "(上上|上|这|本|下下|下)(一个|一|个)?"
@@ -59,7 +59,7 @@ def named_day(reader: Reader, position: int) -> Point | None:
     if name == "今日" and reader.text.startswith("头条", match.end()):
         return None
     offset, hours = words.NAMED_DAYS[name]
-    return Point(reader.clock.day(offset, hours), match.end())
+    return Point(reader.reference.day(offset, hours), match.end())
 
 
 def _attached(reader: Reader, position: int, match: re.Match[str]) -> bool:
@@ -78,11 +78,11 @@ def week(reader: Reader, position: int) -> Point | None:
     offset = _OFFSETS[match[1]]
     weekday = match[3]
     if weekday:
-        return Point(reader.clock.weekday(words.WEEKDAYS[weekday], offset), match.end())
+        return Point(reader.reference.weekday(words.WEEKDAYS[weekday], offset), match.end())
     if match.group().endswith("末"):
-        return Point(reader.clock.weekend(offset), match.end())
+        return Point(reader.reference.weekend(offset), match.end())
     other = _NOT_A_WEEK.match(reader.text, match.end() - 1)
-    return None if other else Point(reader.clock.week(offset), match.end())
+    return None if other else Point(reader.reference.week(offset), match.end())
 
 
 def weekday(reader: Reader, position: int) -> Point | None:
@@ -94,12 +94,12 @@ def weekday(reader: Reader, position: int) -> Point | None:
         return None
     match = _WEEKDAY.match(reader.text, position)
     if match is not None:
-        return Point(reader.clock.recent_weekday(words.WEEKDAYS[match.group()[-1]]), match.end())
+        return Point(reader.reference.recent_weekday(words.WEEKDAYS[match.group()[-1]]), match.end())
     match = _WEEKEND.match(reader.text, position)
     if match is None or not reader.begins_clause(position) or reader.text[match.end() : match.end() + 2] in _HABITS:
         return None
     after = reader.text[match.end() : match.end() + 1]
-    return Point(reader.clock.recent_weekend(), match.end()) if after in _AFTER_WEEKEND else None
+    return Point(reader.reference.recent_weekend(), match.end()) if after in _AFTER_WEEKEND else None
 
 
 _HABIT: Final = re.compile("每|通常|一般|经常|习惯|固定|总是|往往")
@@ -112,14 +112,14 @@ def month(reader: Reader, position: int) -> Point | None:
     match = _MONTH.match(reader.text, position)
     if match is None or _attached(reader, position, match):
         return None
-    when = reader.clock.month(_OFFSETS[match[1]])
+    when = reader.reference.month(_OFFSETS[match[1]])
     return in_month(reader, Point(when, match.end()))
 
 
 def quarter(reader: Reader, position: int) -> Point | None:
     """上个季度, 本季度."""
     match = _QUARTER.match(reader.text, position)
-    return None if match is None else Point(reader.clock.quarter(_OFFSETS[match[1]]), match.end())
+    return None if match is None else Point(reader.reference.quarter(_OFFSETS[match[1]]), match.end())
 
 
 def away(reader: Reader, position: int) -> Point | None:
@@ -130,66 +130,66 @@ def away(reader: Reader, position: int) -> Point | None:
     ahead = match[6] is not None
     if ahead and (not reader.begins_clause(position) or reader.text.startswith("的", match.end())):
         return None
-    when = _away(reader.clock, match[1], match, 1 if ahead else -1)
+    when = _away(reader.reference, match[1], match, 1 if ahead else -1)
     if when is None:
         return None
     count = words.number(match[1])
     if match[3] == "年" and count and not match[4]:
         # 两年前的夏天
-        year = reader.clock.today.year + (count if ahead else -count)
+        year = reader.reference.today.year + (count if ahead else -count)
         within = in_year(reader, match.end(), year, relative=True)
         if within is not None:
             return within
     return Point(when, match.end())
 
 
-def _away(clock: Clock, count: str, match: re.Match[str], direction: int) -> When | None:
+def _away(reference: ReferenceTime, count: str, match: re.Match[str], direction: int) -> When | None:
     what = match[3]
     if what in {"小时", "钟头", "分钟"}:
-        return _hours_ago(clock, count, what) if direction < 0 else None
+        return _hours_ago(reference, count, what) if direction < 0 else None
     unit = words.UNITS[what]
     # 3月前 is before March; months are counted with 个, which weeks may have and days and years have not.
     if (unit == "month") != (match[2] is not None) and what not in {"星期", "礼拜"}:
         return None
     number = words.number(count)
     if number is None:
-        return _vaguely_away(clock, count, unit, direction)
+        return _vaguely_away(reference, count, unit, direction)
     if match[4] is not None:
-        return clock.away(direction * (number * 12 + 6), "month") if unit == "year" else None
-    return clock.away(direction * number, unit) if number else None
+        return reference.away(direction * (number * 12 + 6), "month") if unit == "year" else None
+    return reference.away(direction * number, unit) if number else None
 
 
-def _vaguely_away(clock: Clock, count: str, unit: Unit, direction: int) -> When | None:
+def _vaguely_away(reference: ReferenceTime, count: str, unit: Unit, direction: int) -> When | None:
     if count == "半":
         size, smaller = _HALF.get(unit, (0, unit))
-        return clock.away(direction * size, smaller) if size else None
+        return reference.away(direction * size, smaller) if size else None
     if direction > 0:
         return None
     if count == "十几":
-        return clock.between(19, 11, unit)
+        return reference.between(19, 11, unit)
     if count.endswith("几") or count == "数":
         far, near = _FEW[unit]
-        return clock.between(far, near, unit)
-    return _about(clock, count, unit)
+        return reference.between(far, near, unit)
+    return _about(reference, count, unit)
 
 
-def _about(clock: Clock, count: str, unit: Unit) -> When | None:
+def _about(reference: ReferenceTime, count: str, unit: Unit) -> When | None:
     """两三天前: two numbers, one after the other."""
     near, far = words.number(count[:1]), words.number(count[1:])
     if near is None or far is None or not near < far:
         return None
-    return clock.between(far, near, unit)
+    return reference.between(far, near, unit)
 
 
-def _hours_ago(clock: Clock, count: str, what: str) -> When | None:
+def _hours_ago(reference: ReferenceTime, count: str, what: str) -> When | None:
     number = 0.5 if count == "半" else words.number(count)
     if number is None:
         return None
     hours = number / (60 if what == "分钟" else 1)
-    return clock.hours_ago(hours) if hours <= 96 else None
+    return reference.hours_ago(hours) if hours <= 96 else None
 
 
-def stretch(reader: Reader, position: int) -> Point | None:
+def units_to_or_from_today(reader: Reader, position: int) -> Point | None:
     """最近三天, 过去一周, 近半年, 未来两周: up to today, or from today."""
     match = _STRETCH.match(reader.text, position)
     if match is None or (match[1] == "近" and reader.before(position) in {*"附接靠将临邻远新亲贴逼最"}):
@@ -203,7 +203,7 @@ def stretch(reader: Reader, position: int) -> Point | None:
         number, unit = _HALF.get(unit, (0, unit))
     else:
         number = 5 if count.endswith("几") or count == "数" else words.number(count) or words.number(count[1:]) or 0
-    return None if not number else Point(reader.clock.stretch(direction * number, unit), match.end())
+    return None if not number else Point(reader.reference.units_to_or_from_today(direction * number, unit), match.end())
 
 
 def days_ago(reader: Reader, position: int) -> Point | None:
@@ -212,7 +212,7 @@ def days_ago(reader: Reader, position: int) -> Point | None:
     if match is None or not reader.begins_clause(position):
         return None
     far, near = {"前两天": (3, 1), "前阵子": (60, 7), "这几天": (4, 0), "这两天": (2, 0)}.get(match.group(), (7, 1))
-    return Point(reader.clock.between(far, near, "day"), match.end())
+    return Point(reader.reference.between(far, near, "day"), match.end())
 
 
 def day_number(reader: Reader, position: int) -> Point | None:
@@ -221,5 +221,5 @@ def day_number(reader: Reader, position: int) -> Point | None:
     number = words.number(match[1]) if match and not reader.after_number(position) else None
     if match is None or number is None or not 1 <= number <= 31:
         return None
-    when = reader.clock.recent_day_of_month(number)
+    when = reader.reference.recent_day_of_month(number)
     return None if when is None else Point(when, match.end())

@@ -11,8 +11,8 @@ from jiyi.text.dates.periods import Found, When, Yearly, any_day, before_or_afte
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from jiyi.text.dates.clock import Clock
     from jiyi.text.dates.english.reader import Hit, Rule
+    from jiyi.text.dates.reference_time import ReferenceTime
 
 _DIGIT_RULES: Final[tuple[Rule, ...]] = (
     absolute.digits,
@@ -25,7 +25,7 @@ _DIGIT_RULES: Final[tuple[Rule, ...]] = (
 
 
 def _rules() -> dict[str, tuple[Rule, ...]]:
-    """Which rules are tried at which word."""
+    """The rules to try, by the first word."""
     rules: dict[str, tuple[Rule, ...]] = {}
 
     def add(names: Iterable[str], *more: Rule) -> None:
@@ -57,13 +57,12 @@ def _rules() -> dict[str, tuple[Rule, ...]]:
 
 _RULES: Final = _rules()
 _PREFIXES: Final = frozenset({"from", "between", "since", "before", "after"})
-_THROUGH: Final = frozenset({"to", "through", "thru", "until", "till", "-", "~"})
 _AND: Final = frozenset({",", "and", "or", "&"})
 
 
-def find_english(text: str, clock: Clock) -> list[Found]:
+def find_english(text: str, reference: ReferenceTime) -> list[Found]:
     """The English date expressions of a text, in order. Quotes must be straight and digits ASCII."""
-    reader = Reader(text, clock, _RULES, _DIGIT_RULES)
+    reader = Reader(text, reference, _RULES, _DIGIT_RULES)
     found: list[Found] = []
     index = 0
     while index < len(reader.tokens):
@@ -77,7 +76,7 @@ def find_english(text: str, clock: Clock) -> list[Found]:
 
 
 def _expression(reader: Reader, index: int) -> tuple[list[Found], int]:
-    """What stands at a token, and the index after it (0 if nothing does)."""
+    """The expressions that start at a token, and the index after them (0 if there are none)."""
     prefixed = _prefixed(reader, index)
     if prefixed is not None:
         return [_found(reader, index, prefixed)], prefixed[1]
@@ -90,7 +89,7 @@ def _expression(reader: Reader, index: int) -> tuple[list[Found], int]:
     more = _more_days(reader, index, hit)
     if more is not None:
         return more
-    hit = _until(reader, hit, _THROUGH) or hit
+    hit = _until(reader, hit, words.THROUGH) or hit
     return [_found(reader, index, hit)], hit[1]
 
 
@@ -105,14 +104,14 @@ def _prefixed(reader: Reader, index: int) -> Hit | None:
         return None
     if word in {"from", "between"}:
         first = reader.after_the(index + 1)
-        connectors = _THROUGH if word == "from" else _THROUGH | {"and"}
+        connectors = words.THROUGH if word == "from" else words.THROUGH | {"and"}
         return None if first is None else _until(reader, first, connectors)
     # A name needs more than "before" to be a month: "after June left".
     hit = reader.atom(index + 1 + (reader.word(index + 1) == "the"), sure=word == "since")
     if hit is None:
         return None
     if word == "since":
-        when = since(hit[0], reader.clock.today)
+        when = since(hit[0], reader.reference.today)
     else:
         when = before_or_after(hit[0], -1 if word == "before" else 1)
     return None if when is None else (when, hit[1])
@@ -152,7 +151,7 @@ def _days_of_month(reader: Reader, index: int) -> tuple[list[Found], int] | None
     if not reader.tokens[index].raw[0].isdigit() or reader.word(index - 1) == "between":
         return None
     places, days, after = [], [], index
-    # As many as anybody lists; a text of nothing but numbers must not be read again from each of them.
+    # The limit keeps a text of many numbers linear.
     for _ in range(8):
         day = reader.ordinal(after) or reader.number(after)
         if day is None or not 1 <= day[0] <= 31:

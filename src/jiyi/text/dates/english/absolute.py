@@ -1,4 +1,4 @@
-"""English expressions that do not depend on the present: days, months, seasons, quarters, holidays, years."""
+"""Rules for English expressions that do not depend on the present: days, months, seasons, holidays, years."""
 
 from __future__ import annotations
 
@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 
     from jiyi.text.dates.english.reader import Hit, Reader
 
-_THROUGH: Final = frozenset({"-", "~", "to", "through", "thru", "until", "till"})
-_OFFSETS: Final = {"last": -1, "this": 0, "next": 1}
 _DECADE: Final = re.compile(r"((?:19|20)?)(\d0)s")
 _STRICT_PREPOSITIONS: Final = words.TIME_PREPOSITIONS - {"last", "next", "past", "each"}
 _POSSESSIVES: Final = frozenset({"the", "my", "our", "your", "his", "her", "their"})
@@ -102,7 +100,7 @@ def day_month(reader: Reader, index: int) -> Hit | None:
         return None
     first = last = day[0]
     after = day[1]
-    joins = _THROUGH | {"and"} if reader.word(index - 1) == "between" else _THROUGH
+    joins = words.THROUGH | {"and"} if reader.word(index - 1) == "between" else words.THROUGH
     if reader.word(after) in joins:
         other = reader.ordinal(after + 1) or reader.number(after + 1)
         if other is None or not first < other[0] <= 31:
@@ -115,8 +113,8 @@ def _of_month(reader: Reader, index: int, after: int, first: int, last: int) -> 
     """The days `first` to `last`, read from `index` on, of the month that comes next."""
     of = reader.word(after) == "of"
     after += of
-    if of and reader.word(after) in _OFFSETS and reader.word(after + 1) == "month":
-        found = reader.clock.month(_OFFSETS[reader.word(after)]).shaped(nth_day, first, kind="day")
+    if of and reader.word(after) in words.OFFSETS and reader.word(after + 1) == "month":
+        found = reader.reference.month(words.OFFSETS[reader.word(after)]).shaped(nth_day, first, kind="day")
         return None if found is None or first != last else (found, after + 2)
     month = month_name(reader, after)
     if month is None or not (reader.sure or of or _certain(reader, after, index, month[1])):
@@ -154,7 +152,7 @@ def _month_and_day(reader: Reader, number: int, day: int, after: int) -> Hit | N
     when = any_day(number, day)
     if when is None:
         return None
-    if reader.word(after) in _THROUGH:
+    if reader.word(after) in words.THROUGH:
         last = day_number(reader, after + 1)
         # Not where the second number belongs to another month ("May 30 - 2 June") or is a year.
         days = any_days(number, day, last[0]) if last and last[0] > day else None
@@ -182,7 +180,7 @@ def _month_is_meant(reader: Reader, index: int, after: int) -> bool:
 
 def _joins_months(reader: Reader, after: int) -> bool:
     """May-June."""
-    return reader.word(after) in _THROUGH and month_name(reader, after + 1) is not None
+    return reader.word(after) in words.THROUGH and month_name(reader, after + 1) is not None
 
 
 def _describes(reader: Reader, index: int, after: int) -> bool:
@@ -308,9 +306,9 @@ def edges(reader: Reader, index: int) -> Hit | None:
     """The beginning of May, the end of last year."""
     number = words.EDGES[reader.word(index)]
     if reader.phrase(index + 1, "of", "the", "month"):
-        return _part((reader.clock.month(0), index + 4), edge, number)
+        return _part((reader.reference.month(0), index + 4), edge, number)
     if reader.phrase(index + 1, "of", "the", "week"):
-        return _part((reader.clock.week(0), index + 4), edge, number)
+        return _part((reader.reference.week(0), index + 4), edge, number)
     hit = reader.after_the(index + 2) if reader.word(index + 1) == "of" else None
     return None if hit is None else _part(hit, edge, number)
 
@@ -375,5 +373,5 @@ def ordinal_day(reader: Reader, index: int) -> Hit | None:
         return None
     if (reader.word(index - 2), reader.word(index - 1)) != ("on", "the") or token.number > 31:
         return None
-    when = reader.clock.recent_day_of_month(token.number)
+    when = reader.reference.recent_day_of_month(token.number)
     return None if when is None else (when, index + 1)

@@ -1,4 +1,4 @@
-"""Reading English tokens: the helpers that every rule of the grammar uses."""
+"""Reader: the token stream of an English text, with the helpers that all rules use."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from jiyi.text.dates.periods import When
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from jiyi.text.dates.clock import Clock
+    from jiyi.text.dates.reference_time import ReferenceTime
 
 Hit: TypeAlias = tuple[When, int]
 """What was read, and the index of the token after it."""
@@ -19,25 +19,27 @@ Hit: TypeAlias = tuple[When, int]
 Rule: TypeAlias = Callable[["Reader", int], Hit | None]
 """Reads an expression at a token."""
 
-# "The day before the day before the day before …": deeper than anybody asks, shallow enough to stay linear.
-_DEEPEST = 4
+# The limit on nesting ("the day before the day before …") keeps parsing linear.
+_MAX_DEPTH = 4
 
 
 class Reader:
     """The tokens of a text, with the rules to read dates from them."""
 
-    def __init__(self, text: str, clock: Clock, rules: Mapping[str, Sequence[Rule]], digits: Sequence[Rule]) -> None:
+    def __init__(
+        self, text: str, reference: ReferenceTime, rules: Mapping[str, Sequence[Rule]], digits: Sequence[Rule]
+    ) -> None:
         self.tokens = words.tokenize(text)
-        self.clock = clock
+        self.reference = reference
         self._rules = rules
         self._digits = digits
         self._depth = 0
         self.sure = False
-        """Whether the words before promise a time, so that a rule needs no other sign of it."""
+        """Whether the context requires a date, so that a rule needs no further evidence."""
 
     def atom(self, index: int, *, sure: bool = False) -> Hit | None:
-        """One expression at a token; `sure` where the words before it promise one."""
-        if not 0 <= index < len(self.tokens) or self._depth >= _DEEPEST:
+        """One expression at a token. `sure`: the context requires a date."""
+        if not 0 <= index < len(self.tokens) or self._depth >= _MAX_DEPTH:
             return None
         token = self.tokens[index]
         rules = self._digits if token.raw[0].isdigit() else self._rules.get(token.base, ())
@@ -112,8 +114,8 @@ class Reader:
             return None
         if token.raw == "'" and following.number is not None and len(following.raw) == 2:
             return (2000 if following.number < 50 else 1900) + following.number, index + 2
-        if following.base == "year" and token.base in {"last", "this", "next"}:
-            return self.clock.today.year + {"last": -1, "this": 0, "next": 1}[token.base], index + 2
+        if following.base == "year" and token.base in words.OFFSETS:
+            return self.reference.today.year + words.OFFSETS[token.base], index + 2
         return None
 
     def dated(self, when: When, index: int) -> Hit | None:

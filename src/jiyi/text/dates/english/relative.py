@@ -1,4 +1,4 @@
-"""English expressions that are counted from the present, or from another date."""
+"""Rules for English expressions that are counted from the present, or from another date."""
 
 from __future__ import annotations
 
@@ -31,7 +31,6 @@ _WHICH: Final[dict[str, Literal["last", "this", "next"]]] = {
     "coming": "next",
     "upcoming": "next",
 }
-_OFFSETS: Final = {"last": -1, "this": 0, "next": 1}
 # How far back "a few" reaches, in units.
 _FEW: Final[dict[Unit, tuple[int, int]]] = {"day": (7, 2), "week": (5, 2), "month": (6, 2), "year": (6, 2)}
 _SMALLER: Final[dict[Unit, tuple[int, Unit]]] = {"year": (12, "month"), "month": (30, "day"), "week": (7, "day")}
@@ -42,8 +41,8 @@ def named_day(reader: Reader, index: int) -> Hit | None:
     """Yesterday, today, tomorrow, tonight."""
     word = reader.word(index)
     if word == "tonight":
-        return reader.clock.day(0, periods.NIGHT), index + 1
-    return reader.clock.day(_DAYS[word]), index + 1
+        return reader.reference.day(0, periods.NIGHT), index + 1
+    return reader.reference.day(_DAYS[word]), index + 1
 
 
 def earlier(reader: Reader, index: int) -> Hit | None:
@@ -53,7 +52,7 @@ def earlier(reader: Reader, index: int) -> Hit | None:
     hit = reader.atom(index + 1)
     if hit is None or not isinstance(hit[0].days, Days) or hit[0].kind in {"day", "hours"}:
         return hit
-    today = reader.clock.today
+    today = reader.reference.today
     if reader.word(index) == "earlier":
         days = Days(hit[0].days.start, min(hit[0].days.end, today))
     else:
@@ -73,16 +72,16 @@ def which(reader: Reader, index: int) -> Hit | None:
     if word == "last" and reader.word(index - 1) == "the" and reader.word(index + 1) == "march":
         return None
     hit = reader.atom(index + 1, sure=True)
-    found = reader.clock.which(hit[0], word) if hit else None
+    found = reader.reference.which(hit[0], word) if hit else None
     return None if hit is None or found is None else (found, hit[1])
 
 
 def _which_part_of_day(reader: Reader, index: int, word: str) -> Hit | None:
     part = reader.word(index + 1)
     if word == "this" and part in {"morning", "noon", "afternoon", "evening"}:
-        return reader.clock.day(0, words.PARTS_OF_DAY[part]), index + 2
+        return reader.reference.day(0, words.PARTS_OF_DAY[part]), index + 2
     if word == "last" and part in {"night", "evening"}:
-        return reader.clock.day(-1, words.PARTS_OF_DAY[part]), index + 2
+        return reader.reference.day(-1, words.PARTS_OF_DAY[part]), index + 2
     return None
 
 
@@ -100,20 +99,20 @@ def _which_count(reader: Reader, index: int, word: str) -> Hit | None:
     unit = words.UNITS.get(reader.word(number[1]))
     if unit is None:
         return None
-    return reader.clock.stretch(number[0] * unit[0] * _OFFSETS[word], unit[1]), number[1] + 1
+    return reader.reference.units_to_or_from_today(number[0] * unit[0] * words.OFFSETS[word], unit[1]), number[1] + 1
 
 
 def _which_unit(reader: Reader, index: int, word: str) -> Hit | None:
     """Last week, this month, next year; "the last week" is the seven days up to today."""
     what = reader.word(index + 1)
-    offset = _OFFSETS[word]
-    clock = reader.clock
+    offset = words.OFFSETS[word]
+    reference = reader.reference
     found = {
-        "week": clock.week,
-        "weekend": clock.weekend,
-        "month": clock.month,
-        "quarter": clock.quarter,
-        "year": clock.year,
+        "week": reference.week,
+        "weekend": reference.weekend,
+        "month": reference.month,
+        "quarter": reference.quarter,
+        "year": reference.year,
     }.get(what)
     if found is None:
         return None
@@ -124,11 +123,11 @@ def _which_unit(reader: Reader, index: int, word: str) -> Hit | None:
             return anchored
     unit = words.UNITS.get(what)
     if unit and (reader.word(index) == "past" or (offset and reader.word(index - 1) == "the")):
-        return clock.stretch(offset, unit[1]), after
+        return reference.units_to_or_from_today(offset, unit[1]), after
     if what == "week" and reader.word(after) in words.WEEKDAYS:
-        return clock.weekday(words.WEEKDAYS[reader.word(after)], offset), after + 1
+        return reference.weekday(words.WEEKDAYS[reader.word(after)], offset), after + 1
     if what == "year":
-        return _within_year(reader, after, clock.today.year + offset) or (found(offset), after)
+        return _within_year(reader, after, reference.today.year + offset) or (found(offset), after)
     return found(offset), after
 
 
@@ -149,10 +148,10 @@ def _which_weekday(reader: Reader, index: int, word: str) -> Hit | None:
         return None
     if word == "last":
         anchored = _beside(reader, index + 2, reader.word(index + 1))
-        return anchored or (reader.clock.weekday_before(weekday), index + 2)
+        return anchored or (reader.reference.weekday_before(weekday), index + 2)
     if word == "this":
-        return reader.clock.weekday(weekday, 0), index + 2
-    return reader.clock.weekday_after(weekday), index + 2
+        return reader.reference.weekday(weekday, 0), index + 2
+    return reader.reference.weekday_after(weekday), index + 2
 
 
 def weekday(reader: Reader, index: int) -> Hit | None:
@@ -172,9 +171,9 @@ def weekday(reader: Reader, index: int) -> Hit | None:
     if beside is not None:
         return beside
     week = after + (reader.word(after) == "of")
-    if reader.word(week) in _OFFSETS and reader.word(week + 1) == "week":
-        return reader.clock.weekday(number, _OFFSETS[reader.word(week)]), week + 2
-    return reader.clock.recent_weekday(number), after
+    if reader.word(week) in words.OFFSETS and reader.word(week + 1) == "week":
+        return reader.reference.weekday(number, words.OFFSETS[reader.word(week)]), week + 2
+    return reader.reference.recent_weekday(number), after
 
 
 def unit_first(reader: Reader, index: int) -> Hit | None:
@@ -187,7 +186,7 @@ def unit_first(reader: Reader, index: int) -> Hit | None:
         return _unit_of(reader, index, what)
     lately = reader.word(index - 1) == "the" and reader.word(index - 2) in {"over", "on", "during", "at"}
     if what == "weekend" and lately and reader.closed(index + 1):
-        return reader.clock.recent_weekend(), index + 1
+        return reader.reference.recent_weekend(), index + 1
     return None
 
 
@@ -207,13 +206,12 @@ def _unit_of(reader: Reader, index: int, what: str) -> Hit | None:
 def _beside(reader: Reader, index: int, what: str) -> Hit | None:
     """The unit or weekday `what` before or after the date that comes next."""
     word = reader.word(index)
-    prior = word == "prior" and reader.word(index + 1) == "to"
-    direction = -1 if prior else _BEFORE_OR_AFTER.get(word)
+    direction, index = _direction(reader, index)
     if direction is None:
         return None
-    index += 1 + prior
-    if (word, reader.word(index)) in {("before", "last"), ("after", "next")}:
-        double = _two_away(reader, what, 2 * direction) if not _starts_date(reader, index) else None
+    # "Last" may also belong to what follows: "before last Christmas".
+    if (word, reader.word(index)) in {("before", "last"), ("after", "next")} and reader.atom(index) is None:
+        double = _two_away(reader, what, 2 * direction)
         if double is not None:
             return double, index + 1
     hit = reader.after_the(index)
@@ -223,20 +221,21 @@ def _beside(reader: Reader, index: int, what: str) -> Hit | None:
     return None if when is None else (when, hit[1])
 
 
-def _starts_date(reader: Reader, index: int) -> bool:
-    """Whether "last" belongs to what follows it ("before last Christmas") and does not stand alone."""
-    return reader.atom(index) is not None
+def _direction(reader: Reader, index: int) -> tuple[int | None, int]:
+    """-1 for "before" or "prior to", 1 for "after", else None; and the index after the words."""
+    prior = reader.phrase(index, "prior", "to")
+    return -1 if prior else _BEFORE_OR_AFTER.get(reader.word(index)), index + 1 + prior
 
 
 def _two_away(reader: Reader, what: str, offset: int) -> When | None:
-    clock = reader.clock
+    reference = reader.reference
     if what in words.WEEKDAYS:
         weekday = words.WEEKDAYS[what]
-        nearest = clock.weekday_before(weekday) if offset < 0 else clock.weekday_after(weekday)
+        nearest = reference.weekday_before(weekday) if offset < 0 else reference.weekday_after(weekday)
         return nearest.shaped(away, offset // 2, "week", kind="day")
     if what == "night":
-        return clock.day(offset, periods.NIGHT)
-    units = {"week": clock.week, "weekend": clock.weekend, "month": clock.month, "year": clock.year}
+        return reference.day(offset, periods.NIGHT)
+    units = {"week": reference.week, "weekend": reference.weekend, "month": reference.month, "year": reference.year}
     return units[what](offset) if what in units else None
 
 
@@ -266,7 +265,7 @@ def amount(reader: Reader, index: int) -> Hit | None:
     finish = after + (3 if tail == "before" else 2)
     if what in {"hour", "hours", "minute", "minutes"} and count is not None:
         hours = count / (60 if what.startswith("minute") else 1)
-        return (reader.clock.hours_ago(hours), finish) if ago and hours <= 96 else None
+        return (reader.reference.hours_ago(hours), finish) if ago and hours <= 96 else None
     if what not in words.UNITS:
         return None
     size, unit = words.UNITS[what]
@@ -278,22 +277,21 @@ def amount(reader: Reader, index: int) -> Hit | None:
 def _ago(reader: Reader, count: float | None, size: int, unit: Unit) -> When:
     if count is None:
         far, near = _FEW[unit]
-        return reader.clock.between(far * size, near * size, unit)
+        return reader.reference.between(far * size, near * size, unit)
     if count == 0.5 and unit == "year" and size == 1:
-        return reader.clock.away(-1, "half")
+        return reader.reference.away(-1, "half")
     if count != int(count):
         factor, unit = _SMALLER.get(unit, (1, unit))
-        return reader.clock.away(-round(count * size * factor), unit)
-    return reader.clock.away(-int(count * size), unit)
+        return reader.reference.away(-round(count * size * factor), unit)
+    return reader.reference.away(-int(count * size), unit)
 
 
 def _away(reader: Reader, index: int, count: int, unit: Unit) -> Hit | None:
-    """So many units before or after a date."""
+    """`count` units before or after a date."""
     if (reader.word(index), reader.word(index + 1)) == ("from", "now"):
-        return reader.clock.away(count, unit), index + 2
-    prior = reader.word(index) == "prior" and reader.word(index + 1) == "to"
-    direction = -1 if prior else _BEFORE_OR_AFTER.get(reader.word(index))
-    hit = reader.after_the(index + 1 + prior) if direction else None
+        return reader.reference.away(count, unit), index + 2
+    direction, index = _direction(reader, index)
+    hit = reader.after_the(index) if direction else None
     if hit is None or direction is None or count == 0:
         return None
     when = hit[0].shaped(away, direction * count, unit, kind="day" if unit == "day" else "days")
@@ -329,11 +327,11 @@ def in_amount(reader: Reader, index: int) -> Hit | None:
     past = any(token.base in _PAST_AUXILIARIES for token in reader.tokens[max(index - 12, 0) : index])
     if unit is None or past or not reader.closed(number[1] + 1) or reader.word(number[1] + 1) == "of":
         return None
-    return reader.clock.away(int(number[0]) * unit[0], unit[1]), number[1] + 1
+    return reader.reference.away(int(number[0]) * unit[0], unit[1]), number[1] + 1
 
 
 def other_day(reader: Reader, index: int) -> Hit | None:
     """The other day."""
     if reader.word(index - 1) != "the" or reader.word(index + 1) != "day":
         return None
-    return reader.clock.between(10, 1, "day"), index + 2
+    return reader.reference.between(10, 1, "day"), index + 2

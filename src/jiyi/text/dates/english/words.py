@@ -1,4 +1,4 @@
-"""The English words that dates are made of, and those around them that tell a date from something else."""
+"""The tokenizer and the word lists of the English date grammar."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ MONTHS: Final = {
     for name in names
 }
 
-# Also people, verbs or other words: a month only where something next to it says so.
+# Also names, verbs or other words: a month only with further evidence next to it.
 DOUBTFUL_MONTHS: Final = frozenset({"march", "april", "may", "june", "august"} | {n for n in MONTHS if len(n) < 5})
 
-# In lower case these are something else much more often.
+# In lower case these are rarely months.
 VERBS_LIKE_MONTHS: Final = frozenset({"march", "may", "mar"})
 
 WEEKDAYS: Final = {
@@ -127,10 +127,12 @@ PARTS_OF_DAY: Final[dict[str, Hours]] = {
     "night": periods.NIGHT,
 }
 
+THROUGH: Final = frozenset({"to", "through", "thru", "until", "till", "-", "~"})
+OFFSETS: Final = {"last": -1, "this": 0, "next": 1}
 THIRDS: Final = {"early": 1, "mid": 2, "late": 3}
 EDGES: Final = {"beginning": 1, "start": 1, "middle": 2, "end": 3}
 
-# "In" and the like: what follows is a time. After the second group it may also be a person ("before June left").
+# After these a time follows. After the loose ones it may also be a person ("before June left").
 TIME_PREPOSITIONS: Final = _set(
     "in during since until till throughout around early mid late last next past every each between month"
 )
@@ -141,7 +143,7 @@ YEAR_PREPOSITIONS: Final = _set(
 SEASON_PREPOSITIONS: Final = _set("in during over since until till throughout around before after")
 DETERMINERS: Final = _set("the my our his her their your this that whole entire")
 
-# What may follow a season or a year that stands for a time: "in spring we …", not "in spring water".
+# A season or year followed by one of these is a time: "in spring we …", not "in spring water".
 FUNCTION_WORDS: Final = _set(
     "a about after all also an and any are as at because been before being both but by can could did "
     "do does during for from had has have he her his how i if in into is it its me my near no not of "
@@ -150,13 +152,13 @@ FUNCTION_WORDS: Final = _set(
     "your"
 )
 
-# Numbers before these are counts.
+# A number before one of these is a count.
 COUNTED: Final = _set("people percent men women children kids km kg mg ml am pm usd eur rmb yuan x")
-# After "May" these make it a verb.
+# "May" before one of these is a verb.
 AFTER_MODAL: Final = _set("be have not also seem sound help take cause look well i we you he she they it the")
 NOT_PLURAL: Final = _set("was is has does this us as his its yes across always sometimes besides")
 
-# Things that carry the name of a holiday and are found all year.
+# A holiday before one of these is not a date: "Christmas tree".
 HOLIDAY_THINGS: Final = _set(
     "tree trees carol carols song songs movie movies film films card cards light lights decoration "
     "decorations ornament ornaments sweater sweaters jumper stocking stockings gift gifts present "
@@ -165,7 +167,8 @@ HOLIDAY_THINGS: Final = _set(
     "resolution resolutions"
 )
 
-_SUFFIXED: Final = {
+# `(s)` and `( -)` are optional.
+_PHRASES: Final = {
     "christmas": "christmas",
     "xmas": "christmas",
     "thanksgiving": "thanksgiving",
@@ -175,15 +178,9 @@ _SUFFIXED: Final = {
     "qingming": "qingming",
     "qixi": "qixi",
     "chongyang": "double ninth festival",
-}
-
-_PHRASES: Final = {
-    "new year": "new year",
-    "new years": "new year",
-    "new year day": "new year's day",
-    "new years day": "new year's day",
-    "new year eve": "new year's eve",
-    "new years eve": "new year's eve",
+    "new year(s)": "new year",
+    "new year(s) day": "new year's day",
+    "new year(s) eve": "new year's eve",
     "christmas day": "christmas",
     "christmas eve": "christmas eve",
     "xmas eve": "christmas eve",
@@ -191,8 +188,7 @@ _PHRASES: Final = {
     "thanksgiving day": "thanksgiving",
     "black friday": "black friday",
     "cyber monday": "cyber monday",
-    "valentine day": "valentine's day",
-    "valentines day": "valentine's day",
+    "valentine(s) day": "valentine's day",
     "st patrick day": "st patrick's day",
     "st . patrick day": "st patrick's day",
     "saint patrick day": "st patrick's day",
@@ -203,10 +199,8 @@ _PHRASES: Final = {
     "easter sunday": "easter",
     "easter monday": "easter monday",
     "easter weekend": "easter weekend",
-    "mother day": "mother's day",
-    "mothers day": "mother's day",
-    "father day": "father's day",
-    "fathers day": "father's day",
+    "mother(s) day": "mother's day",
+    "father(s) day": "father's day",
     "memorial day": "memorial day",
     "labor day": "labor day",
     "labour day": "may day",
@@ -215,25 +209,20 @@ _PHRASES: Final = {
     "independence day": "independence day",
     "martin luther king day": "martin luther king day",
     "mlk day": "martin luther king day",
-    "president day": "presidents' day",
-    "presidents day": "presidents' day",
-    "veteran day": "veterans day",
-    "veterans day": "veterans day",
+    "president(s) day": "presidents' day",
+    "veteran(s) day": "veterans day",
     "columbus day": "columbus day",
     "groundhog day": "groundhog day",
-    "april fool day": "april fools' day",
-    "april fools day": "april fools' day",
+    "april fool(s) day": "april fools' day",
     "april fools": "april fools' day",
     "earth day": "earth day",
     "cinco de mayo": "cinco de mayo",
     "canada day": "canada day",
     "bastille day": "bastille day",
     "bonfire night": "bonfire night",
-    "women day": "women's day",
-    "womens day": "women's day",
+    "women(s) day": "women's day",
     "children day": "children's day",
-    "teacher day": "teachers' day",
-    "teachers day": "teachers' day",
+    "teacher(s) day": "teachers' day",
     "singles day": "singles' day",
     "double eleven": "singles' day",
     "national day": "national day",
@@ -245,24 +234,29 @@ _PHRASES: Final = {
     "spring festival": "spring festival",
     "lantern festival": "lantern festival",
     "qingming festival": "qingming",
-    "tomb sweeping day": "qingming",
-    "tomb - sweeping day": "qingming",
+    "tomb( -) sweeping day": "qingming",
     "dragon boat festival": "dragon boat festival",
     "qixi festival": "qixi",
-    "mid autumn festival": "mid-autumn festival",
-    "mid - autumn festival": "mid-autumn festival",
-    "mid autumn day": "mid-autumn festival",
-    "mid - autumn day": "mid-autumn festival",
+    "mid( -) autumn festival": "mid-autumn festival",
+    "mid( -) autumn day": "mid-autumn festival",
     "moon festival": "mid-autumn festival",
     "double ninth festival": "double ninth festival",
     "chongyang festival": "double ninth festival",
     "winter solstice": "winter solstice",
 }
 
-# By first word, the longest phrase first.
+
+def _spellings(phrase: str) -> set[str]:
+    without = phrase.replace("(s)", "").replace("( -)", "")
+    return {without, phrase.replace("(s)", "s").replace("( -)", " -")}
+
+
+# The phrases by their first word, the longest first.
 HOLIDAY_PHRASES: Final[dict[str, list[tuple[tuple[str, ...], When]]]] = {}
-for _phrase, _name in sorted((_PHRASES | _SUFFIXED).items(), key=lambda item: -len(item[0].split())):
-    _words = tuple(_phrase.split())
+for _words, _name in sorted(
+    ((tuple(spelling.split()), name) for phrase, name in _PHRASES.items() for spelling in sorted(_spellings(phrase))),
+    key=lambda item: -len(item[0]),
+):
     HOLIDAY_PHRASES.setdefault(_words[0], []).append((_words, When(HOLIDAYS[_name], "holiday")))
 
 

@@ -1,0 +1,313 @@
+"""Whether recall knows what it knows: facts asked for in other words, by keyword, off topic and in no words, and chats.
+
+    python -m bench.knowing                          (the questions for development)
+    python -m bench.knowing --held-out               (the questions that no rule was tuned on)
+    python -m bench.knowing --fit                    (also fits the calibration and prints its constants)
+
+The sets in bench/sets/recall were written before any rule was tuned, by people who did not see the rules: 200 facts a
+language, questions that share no content word with their answer, keyword questions, questions about things that are not
+stored (near the topics, and far from them), letters that are no words, and conversations in which a question gets its
+answer late. Each answerable question is asked a second time with its answers taken out of the store.
+
+AUC is the chance that the best hit of an answerable question has a higher relevance than that of an unanswerable one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+
+from bench.recall import RememberingEmbedder
+from jiyi.providers.bundled import BundledEmbedder
+from jiyi.sync import AgentMemory
+
+SETS = Path(__file__).parent / "sets" / "recall"
+MODES = ("hybrid", "keyword", "semantic")
+NOW = datetime(2026, 11, 15, 12, tzinfo=UTC)
+LIMIT = 10
+
+
+@dataclass(frozen=True)
+class Asked:
+    text: str
+    gold: frozenset[str]
+    kind: str
+    distractors: frozenset[str] = frozenset()
+
+
+@dataclass
+class Store:
+    name: str
+    memories: dict[str, dict[str, Any]]
+    questions: list[Asked]
+
+
+@dataclass
+class Hit:
+    key: str
+    right: bool
+    relevance: float
+    parts: dict[str, float]
+    similarity: float | None
+
+
+@dataclass
+class Found:
+    """What one kind of questions got."""
+
+    hits: dict[str, list[tuple[Asked, list[Hit]]]] = field(default_factory=lambda: defaultdict(list))
+    """By mode, with the answers in the store."""
+    removed: dict[str, list[tuple[Asked, list[Hit]]]] = field(default_factory=lambda: defaultdict(list))
+    """By mode, without them."""
+
+
+def read(name: str) -> list[dict[str, Any]]:
+    """One of the sets."""
+    return [json.loads(line) for line in (SETS / name).read_text("utf-8").splitlines() if line.strip()]
+
+
+def stores(*, held_out: bool = False) -> Iterator[Store]:
+    """Facts and chats in both languages, with their questions."""
+    for language in ("en", "zh"):
+        facts = read(f"facts.{language}.jsonl")
+        key = {fact["id"]: fact["key"] for fact in facts}
+        memories = {fact["key"]: {"key": fact["key"], "content": fact["content"]} for fact in facts}
+        part = "held_out" if held_out else "dev"
+        kinds = {"paraphrase": f"questions.{language}.{part}.jsonl"}
+        if not held_out:
+            kinds |= {"keyword": f"keyword.{language}.jsonl", "off": f"offtopic.{language}.jsonl"}
+            kinds |= {"nonsense": "nonsense.jsonl"}
+        asked = [
+            Asked(
+                line["question"],
+                frozenset(key[each] for each in line.get("gold", ())),
+                f"off topic ({line['kind']})" if kind == "off" else kind,
+            )
+            for kind, name in kinds.items()
+            for line in read(name)
+        ]
+        yield Store(f"facts {language}", memories, asked)
+        if not held_out:
+            yield _chat(language)
+
+
+def _chat(language: str) -> Store:
+    turns = {
+        turn["id"]: {
+            "key": turn["id"],
+            "content": turn["text"],
+            "category": "conversation",
+            "conversation_id": conversation["conversation"],
+            "position": position,
+        }
+        for conversation in read(f"chat.{language}.jsonl")
+        for position, turn in enumerate(conversation["turns"])
+    }
+    asked = [
+        Asked(line["question"], frozenset(line["gold"]), "chat", frozenset(line["distractors"]))
+        for line in read(f"chat_questions.{language}.jsonl")
+    ]
+    asked += [Asked(line["question"], frozenset(), "off topic (chat)") for line in read(f"offtopic.{language}.jsonl")]
+    return Store(f"chat {language}", turns, asked)
+
+
+def ask(store: Store, folder: Path, embedder: Any, modes: Sequence[str] = MODES) -> dict[str, Found]:
+    """Every question, with its answers and without them."""
+    found: dict[str, Found] = defaultdict(Found)
+    with AgentMemory.open(folder, embedder=embedder, time_zone="UTC", background_indexing=False) as memory:
+        memory.store_many(list(store.memories.values()))
+        for asked in store.questions:
+            for mode in modes:
+                found[asked.kind].hits[mode].append((asked, hits(memory, asked, mode)))
+            if asked.gold:
+                for key in asked.gold:
+                    memory.forget(key)
+                for mode in modes:
+                    found[asked.kind].removed[mode].append((asked, hits(memory, asked, mode)))
+                memory.store_many([store.memories[key] for key in asked.gold])
+    return found
+
+
+def hits(memory: AgentMemory, asked: Asked, mode: str) -> list[Hit]:
+    """The first hits of a question."""
+    return [
+        Hit(
+            str(hit.key),
+            hit.key in asked.gold,
+            float(hit.relevance_score or 0.0),
+            dict(hit.score_parts),
+            getattr(hit, "similarity", None),
+        )
+        for hit in memory.recall(asked.text, LIMIT, mode=mode, now=NOW)
+    ]
+
+
+def recall_at(found: Sequence[tuple[Asked, list[Hit]]], cut: int) -> float:
+    """The mean share of the answers among the first `cut` hits, in percent."""
+    shares = [sum(hit.right for hit in hits[:cut]) / len(asked.gold) for asked, hits in found]
+    return 100 * sum(shares) / max(1, len(shares))
+
+
+def auc(right: Sequence[float], wrong: Sequence[float]) -> float:
+    """The chance that one of the first is above one of the second."""
+    above, below = np.asarray(right)[:, None], np.asarray(wrong)[None]
+    return float((above > below).mean() + 0.5 * (above == below).mean())
+
+
+def best(found: Sequence[tuple[Asked, list[Hit]]]) -> list[float]:
+    """The relevance of the first hit of each question; 0 where there is none."""
+    return [hits[0].relevance if hits else 0.0 for _, hits in found]
+
+
+def reliability(found: Sequence[list[Hit]], bins: int = 10) -> list[tuple[float, float, int]]:
+    """(mean relevance, share of right hits, count) of the hits by tenths of relevance."""
+    hits = [hit for each in found for hit in each]
+    rows = []
+    for number in range(bins):
+        inside = [hit for hit in hits if min(bins - 1, int(hit.relevance * bins)) == number]
+        if inside:
+            mean = sum(hit.relevance for hit in inside) / len(inside)
+            rows.append((mean, sum(hit.right for hit in inside) / len(inside), len(inside)))
+    return rows
+
+
+def report(results: dict[str, dict[str, Found]]) -> list[str]:
+    """Tables in Markdown."""
+    return [*_right(results), *_unanswerable(results), *_questions_first(results), *_reliable(results)]
+
+
+def _right(results: dict[str, dict[str, Found]]) -> Iterator[str]:
+    yield from ("## Right answers by mode (R@1 / R@5 / R@10, percent)", "", "| set | " + " | ".join(MODES) + " |")
+    yield "|---|" + "---|" * len(MODES)
+    for store, kinds in results.items():
+        for kind, found in kinds.items():
+            if found.removed:
+                cells = [" / ".join(f"{recall_at(found.hits[mode], cut):.1f}" for cut in (1, 5, 10)) for mode in MODES]
+                yield f"| {store}, {kind} ({len(found.hits['hybrid'])}) | " + " | ".join(cells) + " |"
+
+
+def _unanswerable(results: dict[str, dict[str, Found]]) -> Iterator[str]:
+    yield from ("", "## Knowing when there is no answer (AUC)", "")
+    yield "| answerable | against | " + " | ".join(MODES) + " |"
+    yield "|---|---|" + "---|" * len(MODES)
+    for store, kinds in results.items():
+        off = {f"{name} questions": found.hits for name, found in kinds.items() if not found.removed}
+        for kind, found in kinds.items():
+            for other, wrong in ({"the same, answer removed": found.removed} | off).items() if found.removed else ():
+                cells = [f"{auc(best(found.hits[mode]), best(wrong[mode])):.3f}" for mode in MODES]
+                yield f"| {store}, {kind} | {other} | " + " | ".join(cells) + " |"
+
+
+def _questions_first(results: dict[str, dict[str, Found]]) -> Iterator[str]:
+    yield from ("", "## Earlier questions, and letters that are no words", "")
+    for store, kinds in results.items():
+        for kind, found in kinds.items():
+            asked = [(each, hits) for each, hits in found.hits["hybrid"] if each.distractors]
+            if asked:
+                before = sum(_distracted(each, hits) for each, hits in asked)
+                yield f"- {store}: an earlier question stands before its answer in {before} of {len(asked)}"
+            if kind == "nonsense":
+                asked = found.hits["hybrid"]
+                answered = sum(bool(hits) for _, hits in asked)
+                yield f"- {store}: {answered} of {len(asked)} questions in letters that are no words got a hit"
+
+
+def _reliable(results: dict[str, dict[str, Found]]) -> Iterator[str]:
+    yield from ("", "## Reliability of `relevance_score` (hybrid, first ten hits)", "")
+    yield from ("| relevance | right | hits | |", "|---:|---:|---:|---|")
+    answers = [
+        hits
+        for kinds in results.values()
+        for found in kinds.values()
+        for part in (found.hits, found.removed)
+        for _, hits in part["hybrid"]
+    ]
+    for mean, share, count in reliability(answers):
+        yield f"| {mean:.2f} | {share:.2f} | {count} | {'█' * round(20 * share)} |"
+
+
+def _distracted(asked: Asked, hits: Sequence[Hit]) -> bool:
+    order = [hit.key for hit in hits]
+    places = [order.index(key) for key in asked.gold if key in order]
+    return any(key in order and order.index(key) < min(places, default=len(order)) for key in asked.distractors)
+
+
+def fit(results: dict[str, dict[str, Found]], mode: str) -> list[float]:
+    """The constants of the logistic curve: information, similarity above the mean, distance to the best, constant.
+
+    The mean cosine is not part of a hit; the score parts give it back only for what stands alone. So the fit uses the
+    cosine itself minus the mean of the returned ones' floor, which differs by a constant that the last number takes.
+    """
+    rows, right, weights = [], [], []
+    for kinds in results.values():
+        for found in kinds.values():
+            answers = [hits for part in (found.hits, found.removed) for _, hits in part[mode] if hits]
+            count = sum(map(len, answers))
+            for hits in answers:
+                top = hits[0].parts["score"]
+                for hit in hits:
+                    behind = min(0.0, max(-1.0, hit.parts["score"] / top - 1.0)) if top > 1e-9 else 0.0
+                    rows.append([hit.parts["information"], hit.similarity or 0.0, behind, 1.0])
+                    right.append(float(hit.right))
+                    weights.append(1.0 / count)
+    x, y, w = np.asarray(rows), np.asarray(right), np.asarray(weights)
+    w *= len(w) / w.sum()
+    constants = np.zeros(x.shape[1])
+    for _ in range(50):
+        p = 1.0 / (1.0 + np.exp(-x @ constants))
+        gradient = x.T @ (w * (y - p)) - 1e-3 * constants
+        curvature = (x * (w * p * (1 - p))[:, None]).T @ x + 1e-3 * np.eye(x.shape[1])
+        constants += np.linalg.solve(curvature, gradient)
+    return [round(float(each), 2) for each in constants]
+
+
+def measure(*, held_out: bool = False) -> dict[str, dict[str, Found]]:
+    """Every store and every question."""
+    embedder = RememberingEmbedder(BundledEmbedder())
+    results = {}
+    for store in stores(held_out=held_out):
+        with tempfile.TemporaryDirectory() as folder:
+            results[store.name] = ask(store, Path(folder), embedder)
+    return results
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Measure and keep the tables."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--held-out", action="store_true")
+    parser.add_argument("--fit", action="store_true")
+    parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results")
+    options = parser.parse_args(arguments)
+    console = Console(width=150)
+    results = measure(held_out=options.held_out)
+    suffix = " --held-out" if options.held_out else ""
+    lines = [
+        f"# Recall that knows what it knows{', held-out questions' if options.held_out else ''}",
+        "",
+        f"{datetime.now(UTC):%Y-%m-%d}, `python -m bench.knowing{suffix}`; bundled embedder, sets of bench/sets/recall",
+        "",
+        *report(results),
+    ]
+    if options.fit:
+        for mode in ("hybrid", "keyword"):
+            console.print(f"constants for {mode}: {fit(results, mode)}")
+    console.print("\n".join(lines), markup=False)
+    options.out.mkdir(parents=True, exist_ok=True)
+    name = "knowing-held-out.md" if options.held_out else "knowing.md"
+    (options.out / name).write_text("\n".join(lines) + "\n", "utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

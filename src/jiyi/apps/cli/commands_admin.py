@@ -1,0 +1,187 @@
+"""Commands that move memories, and that look after records and indexes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from jiyi.apps.cli import views
+from jiyi.apps.cli.exit_codes import Code
+from jiyi.apps.cli.framework import command
+from jiyi.apps.cli.progress import progress
+from jiyi.apps.cli.renderables import text
+from jiyi.apps.cli.session import Session
+from jiyi.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from jiyi.indexing import IndexReport
+
+_STORE_HELP = "A data directory, or a postgresql:// address."
+FileArgument = Annotated[Path, typer.Argument(metavar="FILE", help="A JSON Lines file.", show_default=False)]
+
+
+@command("export", examples=["jiyi export memories.jsonl", "jiyi export mine.jsonl --scope main"])
+def export(session: Session, file: FileArgument) -> Code:
+    """Write everything to FILE: memories, every version, tags, conversations. With --scope, only that scope."""
+    _named(file)
+    with progress(session.output, "exporting") as advance:
+        lines = session.run_without_embedder(
+            lambda memory: memory.export_jsonl(file, scope=session.options.scope, progress=advance)
+        )
+    session.output.result(
+        {"file": str(file), "lines": lines, "scope": session.options.scope},
+        lambda: [text(f"wrote {lines:,} lines to {file}", "good")],
+    )
+    return Code.OK
+
+
+@command("import", examples=["jiyi import memories.jsonl"])
+def import_(session: Session, file: FileArgument) -> Code:
+    """Take in a FILE written by export, all or nothing. What is there already is left alone."""
+    _named(file)
+    with progress(session.output, "importing", total=_lines(file)) as advance:
+        counts = session.run_without_embedder(lambda memory: memory.import_jsonl(file, progress=advance))
+    data = {
+        "file": str(file),
+        "entries": counts.entries,
+        "versions": counts.versions,
+        "messages": counts.messages,
+        "chat": counts.chat,
+        "unchanged": counts.unchanged,
+    }
+    said = (
+        f"took in {counts.entries:,} memories, {counts.versions:,} versions and {counts.messages:,} messages; "
+        f"{counts.unchanged:,} lines were here already"
+    )
+    session.output.result(data, lambda: [text(said, "good")])
+    return Code.OK
+
+
+@command("migrate", examples=["jiyi migrate ~/.jiyi/data postgresql://ada@db.example.org/jiyi"])
+def migrate(
+    session: Session,
+    source: Annotated[str, typer.Argument(metavar="SOURCE", help=_STORE_HELP, show_default=False)],
+    target: Annotated[str, typer.Argument(metavar="TARGET", help=_STORE_HELP, show_default=False)],
+) -> Code:
+    """Copy everything from SOURCE to an empty TARGET, without loss, and compare both row by row.
+
+    If it breaks off, run it again: it goes on where it stopped. Until it is complete nobody can open the target.
+    """
+    from jiyi.sync import migrate_store
+
+    with progress(session.output, "copying") as advance:
+        report = migrate_store(source, target, config=session.options.config, progress=advance)
+    session.output.result(report.to_dict(), lambda: views.migrated(report))
+    return Code.OK
+
+
+@command("verify", examples=["jiyi verify", "jiyi verify --json"])
+def verify(session: Session) -> Code:
+    """Compare every record with every index, and change nothing.
+
+    Exit code 4 when they differ; an index that is only behind does not count, the next recall takes that in.
+    """
+    with progress(session.output, "comparing") as advance:
+        found = session.run(lambda memory: memory.verify(progress=advance))
+    return _reported(session, found, done="records and indexes agree")
+
+
+@command("repair", examples=["jiyi repair"])
+def repair(session: Session) -> Code:
+    """Bring the indexes up to date, and rebuild those that differ from the records."""
+    with progress(session.output, "repairing") as advance:
+        found = session.run(lambda memory: memory.repair(progress=advance))
+    return _reported(session, found, done="repaired: records and indexes agree")
+
+
+@command("rebuild", examples=["jiyi rebuild"])
+def rebuild(session: Session) -> Code:
+    """Build every index anew from the records, beside the old one, and swap."""
+    with progress(session.output, "rebuilding") as advance:
+        session.run(lambda memory: memory.rebuild(progress=advance))
+    session.output.result({"rebuilt": True}, lambda: [text("every index was built anew from the records", "good")])
+    return Code.OK
+
+
+@command("doctor", examples=["jiyi doctor", "jiyi doctor --json"])
+def doctor(session: Session) -> Code:
+    """Report versions, sizes, index lag, dead jobs, and what to do. Exit code 3 or 4 when something is wrong."""
+    facts: dict[str, Any] = session.run(lambda memory: memory.doctor())
+    session.output.result(facts, lambda: views.diagnosis(facts))
+    if facts["healthy"]:
+        return Code.OK
+    return Code.STORAGE if facts["store_problems"] else Code.INDEX
+
+
+@command("maintain", examples=["jiyi maintain --dry-run", "jiyi maintain", "jiyi maintain --scope alice --json"])
+def maintain(
+    session: Session,
+    *,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what would be forgotten, and change nothing.")
+    ] = False,
+) -> Code:
+    """Do the regular upkeep, for cron: background work that is due, forgetting, unused tags, the dead-letter list.
+
+    Exit code 3 when there is background work that could not be done.
+    """
+    report: dict[str, Any] = session.run(lambda memory: memory.maintain(scope=session.options.scope, dry_run=dry_run))
+    session.output.result(report, lambda: views.upkeep(report))
+    return Code.STORAGE if report["dead_jobs"] else Code.OK
+
+
+@command("jobs", examples=["jiyi jobs", "jiyi jobs --state queued --state dead --json"])
+def jobs(
+    session: Session,
+    *,
+    state: Annotated[
+        list[str] | None,
+        typer.Option("--state", metavar="WORD", help="queued, running, done or dead (the default); may be repeated."),
+    ] = None,
+    retry: Annotated[
+        str | None, typer.Option("--retry", metavar="ID", help="Queue this dead job again.", show_default=False)
+    ] = None,
+) -> Code:
+    """Show the background work of the scope that could not be done, and why; or queue it again.
+
+    Exit code 1 when there is no such dead job to retry.
+    """
+    if retry is not None:
+        revived = session.run_without_embedder(lambda memory: memory.retry_job(retry))
+        said = text(f"queued {retry} again", "good") if revived else text(f"there is no dead job {retry}", "warn")
+        session.output.result({"id": retry, "queued": revived}, lambda: [said])
+        return Code.OK if revived else Code.NOTHING
+    found = session.run_without_embedder(lambda memory: memory.jobs(states=tuple(state or ("dead",)), limit=1_000))
+    session.output.result({"jobs": [job.to_dict() for job in found]}, lambda: views.jobs(found))
+    return Code.OK
+
+
+def _reported(session: Session, found: Sequence[IndexReport], *, done: str) -> Code:
+    agree = all(report.agrees for report in found)
+    data = {
+        "agrees": agree,
+        "sound": all(report.sound for report in found),
+        "indexes": [report.to_dict() for report in found],
+    }
+    session.output.result(data, lambda: views.reports(found, done=done))
+    return Code.OK if agree else Code.INDEX
+
+
+def _named(file: Path) -> None:
+    if str(file) == "-":
+        raise InvalidInputError("FILE '-' is not a file: an export is written whole or not at all; name a file")
+
+
+def _lines(file: Path) -> int | None:
+    """How many lines the bar has to go. A pipe is left alone, and what cannot be read the import itself reports."""
+    if not file.is_file():
+        return None
+    try:
+        with file.open("rb") as stream:
+            return sum(block.count(b"\n") for block in iter(lambda: stream.read(1 << 20), b""))
+    except OSError:
+        return None

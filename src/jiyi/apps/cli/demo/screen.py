@@ -1,0 +1,51 @@
+"""Shows the demo on a terminal: one panel for each chapter, in both languages."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+from rich.console import Group
+from rich.panel import Panel
+from rich.table import Table
+from rich.text import Text
+
+from jiyi.apps.cli import interrupts
+from jiyi.apps.cli.demo.scenario import Chapter
+from jiyi.apps.cli.render_terminal import make_console
+
+
+class Screen:
+    """Draws each chapter as soon as it has passed; a quiet screen draws nothing."""
+
+    def __init__(self, *, quiet: bool) -> None:
+        self._quiet = quiet
+        self._console = make_console(sys.stdout)
+
+    def chapter(self, number: int, chapter: Chapter) -> None:
+        """Draw one chapter."""
+        interrupts.check()
+        if self._quiet:
+            return
+        rows = Table.grid(padding=(0, 2))
+        rows.add_column(style="cyan", overflow="fold")
+        rows.add_column(overflow="fold")
+        for row in chapter.rows:
+            rows.add_row(*(Text(cell) for cell in row))
+        facts = Table.grid(padding=(0, 1))
+        facts.add_column(style="bold green")
+        facts.add_column(overflow="fold")
+        for chinese, english in chapter.facts:
+            facts.add_row("✓", Text.assemble(chinese, "\n", (english, "dim")))
+        title = Text.assemble((f"{number} · {chapter.chinese}", "bold"), f"  {chapter.english}")
+        self._console.print(Panel(Group(rows, facts), title=title, title_align="left", border_style="blue"))
+
+    def end(self, seconds: float, commands: Sequence[str]) -> None:
+        """Draw the end: how long it took, and what to try next."""
+        lines = [Text(f"  {command}", "bold cyan") for command in commands]
+        took = Text.assemble(
+            (f"以上每一步都真实执行并检查过，用时 {seconds:.1f} 秒。\n", ""),
+            (f"Every step above was really done and checked, in {seconds:.1f} s.\n", "dim"),
+            ("接下来试试 / Try next:", "bold"),
+        )
+        self._console.print(Panel(Group(took, *lines), border_style="green"))

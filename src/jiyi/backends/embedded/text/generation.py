@@ -1,0 +1,96 @@
+"""One generation of the text index: a folder with a tantivy index and a `TermStore`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import tantivy
+
+from jiyi.backends.embedded.text.documents import IndexState, build_schema
+from jiyi.backends.embedded.text.files import META, checksum_problems
+from jiyi.backends.embedded.text.terms import TermStore
+from jiyi.backends.embedded.text.writer import IndexWriter
+from jiyi.backends.shared.derived_file import FileIdentity, FileVersion, file_identity, file_version, tree_bytes
+from jiyi.errors import IndexDamagedError
+
+_TANTIVY = "tantivy"
+_TERMS = "terms.db"
+_MAX_CHECKED_BYTES = 64 << 20
+"""An index up to this size is checked against its checksums when it is opened; a larger one only by `verify`."""
+
+
+@dataclass(slots=True)
+class Generation:
+    """A generation that is open."""
+
+    folder: Path
+    index: tantivy.Index
+    writer: IndexWriter
+    terms: TermStore
+    _terms_path: str
+    _terms_file: FileIdentity
+    _meta_path: str
+    _loaded: FileVersion | None = None
+    """The commit that searchers show."""
+    _state: tuple[FileVersion, IndexState] | None = None
+    """The state as of a commit."""
+
+    @classmethod
+    def open(cls, folder: Path) -> Generation:
+        """Open a folder; `IndexDamagedError` if a file is missing or broken."""
+        data = folder / _TANTIVY
+        if tree_bytes(data) <= _MAX_CHECKED_BYTES and (problems := checksum_problems(data)):
+            raise IndexDamagedError("; ".join(problems))
+        terms, meta = folder / _TERMS, data / META
+        terms_file = file_identity(terms)
+        if terms_file is None or not meta.is_file():
+            raise IndexDamagedError(f"{_TERMS if terms_file is None else META} is missing")
+        index = _configured(tantivy.Index(build_schema(), path=str(data), reuse=True))
+        return cls(folder, index, IndexWriter(index, data), TermStore(terms), str(terms), terms_file, str(meta))
+
+    def is_in(self, folder: Path) -> bool:
+        """Whether this generation is in the folder, and the folder still has the same files."""
+        return self.folder == folder and self._terms_file == file_identity(self._terms_path)
+
+    def searcher(self) -> tantivy.Searcher:
+        """A view of the last commit. Each commit replaces `meta.json`, and only then the index is reloaded."""
+        version = file_version(self._meta_path)
+        if version is None or version != self._loaded:
+            self.index.reload()
+            self._loaded = version
+        return self.index.searcher()
+
+    def state(self) -> IndexState | None:
+        """The state as of the last commit."""
+        searcher = self.searcher()
+        version, known = self._loaded, self._state
+        if known is not None and known[0] == version:
+            return known[1]
+        found = IndexState.read(searcher, self.index.schema)
+        self._state = None if version is None or found is None else (version, found)
+        return found
+
+
+def create_generation(folder: Path) -> tuple[IndexWriter, TermStore]:
+    """An empty tantivy index and an empty term store in a new folder."""
+    data = folder / _TANTIVY
+    data.mkdir()
+    index = _configured(tantivy.Index(build_schema(), path=str(data)))
+    return IndexWriter(index, data), TermStore(folder / _TERMS, create=True)
+
+
+def generation_problems(folder: Path) -> list[str]:
+    """The files of tantivy that do not match their checksums."""
+    return checksum_problems(folder / _TANTIVY)
+
+
+def generation_bytes(folder: Path) -> int:
+    """The size of all files."""
+    return tree_bytes(folder) + tree_bytes(folder / _TANTIVY)
+
+
+def _configured(index: tantivy.Index) -> tantivy.Index:
+    index.register_tokenizer("terms", tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.whitespace()).build())
+    index.config_reader("manual", 0)
+    return index

@@ -1,0 +1,121 @@
+"""`Filters` as conditions on `memory_records`, in the SQL that every engine of the record store runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any, Final, TypeAlias, assert_never
+
+from jiyi.backends.records.schema import ACTIVE
+from jiyi.backends.records.sql import Dialect
+from jiyi.backends.shared.filters import AnyDomain, AnyOf, Condition, EveryTag, InPeriods, NoneOf, conditions
+from jiyi.model import clock
+from jiyi.model.filters import Filters
+from jiyi.model.namespace import AFTER_END, END, namespace_text
+
+_COLUMNS: Final = {"category": "category", "memory_type": "memory_type", "conversation": "conversation_id"}
+_TAGGED: Final = (
+    "EXISTS (SELECT 1 FROM memory_tag_rel r JOIN memory_tags t ON t.id = r.tag_id "
+    "WHERE r.memory_id = memory_records.id AND t.name = :{})"
+)
+_ALIVE: Final = "(expires_at IS NULL OR expires_at > :alive_at)"
+_LAST_CHARACTER: Final = "\U0010ffff"
+_SURROGATES: Final = range(0xD800, 0xE000)
+Period: TypeAlias = tuple[datetime | None, datetime | None]
+
+
+def where(filters: Filters, dialect: Dialect, *, by_id: bool = False) -> tuple[str, dict[str, Any]]:
+    """The filters as a condition with its parameters; the same meaning as `Filters.admits`.
+
+    `by_id` is for entries that are looked up by id, see `in_scopes`.
+    """
+    rendered = _Rendered()
+    # Rows of one scope come in the order of an index.
+    fence = "scope = :scope" if len(filters.scopes) == 1 and not by_id else in_scopes(by_id=by_id)
+    parts = [ACTIVE, fence, *map(rendered.condition, conditions(filters)), _ALIVE]
+    if filters.of_records:
+        parts += rendered.of_records(filters, dialect)
+    params = {"scope": filters.scopes[0], "scopes": filters.scopes, "alive_at": moment_of(filters)}
+    return " AND ".join(parts), {**params, **rendered.params}
+
+
+def moment_of(filters: Filters) -> datetime:
+    """The value of the parameter `alive_at`."""
+    return filters.alive_at or clock.utc_now()
+
+
+def after_prefix(prefix: str) -> str | None:
+    """The least text that is greater than every text with this prefix; `None` if there is none."""
+    prefix = prefix.rstrip(_LAST_CHARACTER)
+    if not prefix:
+        return None
+    following = ord(prefix[-1]) + 1
+    return prefix[:-1] + chr(_SURROGATES.stop if following in _SURROGATES else following)
+
+
+def in_scopes(*, by_id: bool = False) -> str:
+    """The condition on the parameter `scopes`.
+
+    By id the scope is compared as an expression: by the index of scopes SQLite would walk through the whole scope
+    instead of looking up a few ids.
+    """
+    return "scope || '' IN :scopes" if by_id else "scope IN :scopes"
+
+
+class _Rendered:
+    """Renders conditions and collects their parameters."""
+
+    def __init__(self) -> None:
+        self.params: dict[str, Any] = {}
+
+    def condition(self, condition: Condition) -> str:
+        match condition:
+            case AnyOf(word, values):
+                return f"{_COLUMNS[word]} IN :{self._add(values)}"
+            case NoneOf(word, values):
+                return f"{_COLUMNS[word]} NOT IN :{self._add(values)}"
+            case AnyDomain(domains):
+                return self._domains(domains)
+            case EveryTag(tags):
+                return " AND ".join(_TAGGED.format(self._add(tag)) for tag in tags)
+            case InPeriods(periods):
+                return f"({' OR '.join(map(self._period, periods))})"
+            case _:
+                assert_never(condition)
+
+    def of_records(self, filters: Filters, dialect: Dialect) -> list[str]:
+        """The conditions that no index can check."""
+        parts = []
+        if filters.key_prefix:
+            # As a range, which the index of keys can answer; NULL is in none.
+            parts.append(f"key >= :{self._add(filters.key_prefix)}")
+            end = after_prefix(filters.key_prefix)
+            parts += [f"key < :{self._add(end)}"] if end is not None else []
+        if filters.namespace:
+            first = namespace_text(filters.namespace)
+            end = first.removesuffix(END) + AFTER_END
+            # The index holds only entries with a namespace.
+            parts.append(f"namespace != '' AND namespace >= :{self._add(first)} AND namespace < :{self._add(end)}")
+        if filters.where:
+            # Only who asks for metadata needs to know how.
+            from jiyi.backends.records.where import comparison_sql
+
+            parts += [comparison_sql(each, dialect, self._add) for each in filters.where]
+        return parts
+
+    def _domains(self, domains: Sequence[str]) -> str:
+        # Not LIKE, which does not tell capitals from small letters in SQLite.
+        more = (f"replace(more_domains, :{self._add(f'|{each}|')}, '') != more_domains" for each in domains)
+        return f"(domain IN :{self._add(domains)} OR (more_domains != '' AND ({' OR '.join(more)})))"
+
+    def _period(self, period: Period) -> str:
+        start, end = period
+        parts = [f"event_time >= :{self._add(start)}"] if start is not None else []
+        parts += [f"event_time < :{self._add(end)}"] if end is not None else []
+        return f"({' AND '.join(parts)})"
+
+    def _add(self, value: Any) -> str:
+        """The name of a new parameter."""
+        name = f"filter_{len(self.params)}"
+        self.params[name] = value
+        return name

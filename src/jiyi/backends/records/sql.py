@@ -1,0 +1,252 @@
+"""One way to run SQL: the same statement text for SQLite and PostgreSQL, with parameters named `:name`.
+
+A statement is a constant of its module, written in the SQL that both engines know. Each engine gets it in its own
+notation, translated once for each text. Two notations are added, because the engines differ where a list is compared:
+
+- `column IN :values` and `column NOT IN :values` compare with a list that is one parameter, however long it is.
+- `(a, b) IN PAIRS :pairs` compares with a list of pairs, given as JSON text.
+
+Values have one form in Python: times are aware `datetime` values (text of fixed width in SQLite, `timestamptz` in
+PostgreSQL), truth values are `bool`, lists are `list` or `tuple`. Rows are tuples as the driver gives them; `moment`
+and `Table.values` turn their values into that form.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from datetime import datetime
+from functools import lru_cache
+from types import MappingProxyType
+from typing import Any, Final, Literal, Protocol, TypeAlias
+
+from jiyi.model import clock
+
+Row: TypeAlias = tuple[Any, ...]
+Params: TypeAlias = Mapping[str, Any]
+Dialect: TypeAlias = Literal["sqlite", "postgresql"]
+
+NO_PARAMS: Final[Params] = MappingProxyType({})
+CHUNK: Final = 500
+"""How many rows one statement of a long list writes or looks up."""
+
+_IN: Final = r"\b(NOT )?IN (PAIRS )?:(\w+)"
+_PARAMETER: Final = r"'(?:[^']|'')*'|(?<![:\w]):([a-z_]\w*)"
+"""A literal, which stays as it is, or a parameter."""
+_PLAIN = frozenset({str, int, float, bool, type(None), bytes})
+
+
+class Cursor(Protocol):
+    """The answer to a statement."""
+
+    @property
+    def rowcount(self) -> int:
+        """How many rows the statement has changed."""
+        ...
+
+    def fetchone(self) -> Any:
+        """The next row, or `None`."""
+        ...
+
+    def fetchall(self) -> list[Any]:
+        """All rows that are left."""
+        ...
+
+
+class PendingLog(Protocol):
+    """Lines of the change log that a transaction writes at its end."""
+
+    waiting: list[Mapping[str, Any]]
+
+    def add(self, lines: Sequence[Mapping[str, Any]]) -> None:
+        """Add lines."""
+        ...
+
+    def lock_tags(self) -> bool:
+        """Take the lock of the set of tags; whether others may have added some before."""
+        ...
+
+
+class Connection(ABC):
+    """A connection inside a transaction of a `Database`."""
+
+    dialect: Dialect
+    pending_log: PendingLog | None = None
+    """Where lines of the change log wait; `None` when they are written at once."""
+
+    @abstractmethod
+    def execute(self, sql: str, params: Params = NO_PARAMS) -> Cursor:
+        """Run a statement."""
+
+    @abstractmethod
+    def executemany(self, sql: str, rows: Sequence[Params]) -> None:
+        """Run a statement once for each of these parameters."""
+
+    @abstractmethod
+    def stream(
+        self, sql: str, params: Params = NO_PARAMS, *, batch: int = CHUNK
+    ) -> AbstractContextManager[Iterator[Row]]:
+        """Rows that are fetched as they are read, about `batch` at once.
+
+        For answers that do not fit in memory, or that are not read to the end.
+        """
+
+    def rows(self, sql: str, params: Params = NO_PARAMS) -> list[Row]:
+        """All rows of the answer."""
+        return self.execute(sql, params).fetchall()
+
+    def row(self, sql: str, params: Params = NO_PARAMS) -> Row | None:
+        """The first row of the answer."""
+        found: Row | None = self.execute(sql, params).fetchone()
+        return found
+
+    def scalar(self, sql: str, params: Params = NO_PARAMS) -> Any:
+        """The first value of the first row; `None` when there is no row."""
+        row = self.execute(sql, params).fetchone()
+        return None if row is None else row[0]
+
+    def column(self, sql: str, params: Params = NO_PARAMS) -> list[Any]:
+        """The first value of every row."""
+        return [row[0] for row in self.execute(sql, params).fetchall()]
+
+
+class Database(Protocol):
+    """What the stores need of an engine."""
+
+    @property
+    def dialect(self) -> Dialect:
+        """The engine's SQL."""
+        ...
+
+    def read(self, scopes: Sequence[str] | None = None) -> AbstractContextManager[Connection]:
+        """One consistent snapshot; `scopes` are those that it may see beside `public`, `None` means all."""
+        ...
+
+    def write(self, scopes: Sequence[str] | None = None, *, durable: bool = True) -> AbstractContextManager[Connection]:
+        """One transaction, durable when it has ended; `scopes` are those that it changes, `None` means all.
+
+        No other transaction changes these scopes meanwhile. Without `durable` a crash may lose it.
+        """
+        ...
+
+    def query(
+        self, sql: str, params: Params = NO_PARAMS, scopes: Sequence[str] | None = None, *, prepare: bool = True
+    ) -> list[Row]:
+        """The rows of one statement, in the shortest way; one statement is one snapshot.
+
+        `prepare=False` is for statements whose text depends on the question: the engine plans them each time.
+        """
+        ...
+
+    def maintain(self) -> None:
+        """Small regular upkeep, such as a checkpoint."""
+        ...
+
+    def describe(self) -> dict[str, Any]:
+        """Facts for `doctor`."""
+        ...
+
+    def check(self) -> list[str]:
+        """Problems of the database as messages."""
+        ...
+
+    def close(self) -> None:
+        """Close the connections."""
+        ...
+
+
+def moment(value: datetime | str | None) -> datetime | None:
+    """A time as a driver gives it, in UTC; `None` stays `None`."""
+    return None if value is None else clock.of_driver(value)
+
+
+def chunks(values: Sequence[Any]) -> Iterator[Sequence[Any]]:
+    """A long list in parts of at most `CHUNK` values."""
+    for start in range(0, len(values), CHUNK):
+        yield values[start : start + CHUNK]
+
+
+def skip_scan(connection: Connection, sql: str, params: Params = NO_PARAMS) -> Iterator[str]:
+    """The different texts of a column in order; `sql` selects the least of them that is greater than `:after`.
+
+    One step of an index for each, however many rows it has.
+    """
+    last = ""
+    while (found := connection.scalar(sql, {**params, "after": last})) is not None:
+        yield found
+        last = found
+
+
+# --- SQLite ---------------------------------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=1_024)
+def sqlite_text(sql: str) -> str:
+    """A statement for the driver of SQLite, which knows named parameters itself."""
+
+    def listed(found: re.Match[str]) -> str:
+        negated, pairs, name = found.groups()
+        columns = "value ->> 0, value ->> 1" if pairs else "value"
+        return f"{negated or ''}IN (SELECT {columns} FROM json_each(:{name}))"
+
+    return re.sub(_IN, listed, sql)
+
+
+def sqlite_params(params: Params) -> Params:
+    """Values as the driver of SQLite takes them."""
+    return {name: value if type(value) in _PLAIN else _sqlite_value(value) for name, value in params.items()}
+
+
+def _sqlite_value(value: Any) -> Any:
+    if isinstance(value, datetime):
+        return clock.to_text(value)
+    if isinstance(value, list | tuple):
+        text = json.dumps(value)
+        # SQLite before 3.45 ends a text of JSON at a NUL: it would match another value. No stored value has one.
+        return text if "\\u0000" not in text else json.dumps([each for each in value if "\x00" not in str(each)])
+    if isinstance(value, str):
+        return str(value)
+    raise TypeError(f"a {type(value).__name__} cannot be a value of a statement")
+
+
+# --- PostgreSQL -----------------------------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=1_024)
+def postgres_text(sql: str) -> str:
+    """A statement for psycopg, with parameters `%(name)s`."""
+    return _numbered(_listed(sql).replace("%", "%%"), lambda name: f"%({name})s")
+
+
+@lru_cache(maxsize=1_024)
+def postgres_numbered(sql: str) -> tuple[str, tuple[str, ...]]:
+    """A statement for the server itself, with parameters `$1`, `$2`, …, and their names in this order."""
+    names: dict[str, int] = {}
+    text = _numbered(_listed(sql), lambda name: f"${names.setdefault(name, len(names) + 1)}")
+    return text, tuple(names)
+
+
+def postgres_params(params: Params) -> Params:
+    """Values as psycopg takes them: a tuple would be a composite value."""
+    return {name: list(value) if type(value) is tuple else value for name, value in params.items()}
+
+
+def _listed(sql: str) -> str:
+    def listed(found: re.Match[str]) -> str:
+        negated, pairs, name = found.groups()
+        if pairs:
+            return f"{negated or ''}IN (SELECT p ->> 0, p ->> 1 FROM jsonb_array_elements(CAST(:{name} AS jsonb)) p)"
+        return f"<> ALL (:{name})" if negated else f"= ANY (:{name})"
+
+    return re.sub(_IN, listed, sql)
+
+
+def _numbered(sql: str, rendered: Callable[[str], str]) -> str:
+    def parameter(found: re.Match[str]) -> str:
+        name = found[1]
+        return found[0] if name is None else rendered(name)
+
+    return re.sub(_PARAMETER, parameter, sql)

@@ -1,0 +1,69 @@
+"""Components: everything that an `AgentMemory` is built from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from jiyi.execution import Lazy, Run
+from jiyi.ports import ChatModel, ChatStore, DerivedIndex, RecordStore
+from jiyi.recall.request import Request
+
+if TYPE_CHECKING:
+    from jiyi.config import Settings
+    from jiyi.indexing import BackgroundIndexer, Drainer
+    from jiyi.jobs import JobWorker
+    from jiyi.longterm.dependencies import LongtermDeps
+    from jiyi.model.entry import MemoryEntry
+    from jiyi.notes.service import NotesService
+    from jiyi.runtime import MemoryRuntime
+    from jiyi.text import Vocabulary
+
+
+class Recaller(Protocol):
+    """Answers recall requests: the hybrid engine, or recall by tags alone."""
+
+    def answer(self, request: Request) -> list[MemoryEntry]:
+        """Returns the best entries for the request, best first."""
+        ...
+
+    def close(self) -> None:
+        """Stops the threads of the engine."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Components:
+    """What `jiyi.wiring` builds for one memory. Rooms are made when they are first used."""
+
+    settings: Settings
+    store: RecordStore
+    indexes: tuple[DerivedIndex, ...]
+    drainer: Drainer
+    indexer: BackgroundIndexer | None
+    """`None` when background indexing is off."""
+    engine: Recaller
+    vocabulary: Vocabulary
+    make_runtime: Callable[[Run, Callable[[], None]], MemoryRuntime]
+    """Called with the way to run blocking work, and what to call after each write."""
+    make_notes: Callable[[Callable[[], None]], NotesService]
+    """Called with what to call after each write. Raises `ConfigError` when no workspace is set."""
+    make_chats: Lazy[ChatStore]
+    make_longterm: Lazy[LongtermDeps]
+    model: ChatModel | None
+    """The chat model; without one, rules take its place."""
+    worker: JobWorker | None = None
+    """`None` when background jobs are off."""
+    connected: tuple[object, ...] = ()
+    """Models and embedders that the wiring made. Those with a `close` are closed together with the memory."""
+
+    @property
+    def chats(self) -> ChatStore:
+        """The store of conversations."""
+        return self.make_chats()
+
+    @property
+    def longterm(self) -> LongtermDeps:
+        """The dependencies of the long-term room."""
+        return self.make_longterm()

@@ -1,0 +1,174 @@
+"""Administration: background jobs, maintenance, user words, indexes, diagnosis, export and import."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from jiyi.errors import InvalidInputError
+from jiyi.memory.base import MemoryBase
+from jiyi.model.scope import check_scope
+from jiyi.ports import ImportCounts, Progress
+
+if TYPE_CHECKING:
+    from jiyi.indexing import IndexReport
+    from jiyi.model.job import Job
+
+_ARCHIVE_AT_ONCE = 500
+
+
+class Administration(MemoryBase):
+    """The methods for those who operate a memory."""
+
+    async def jobs(
+        self, *, scope: str | None = None, states: str | Iterable[str] = "dead", limit: int = 100
+    ) -> Sequence[Job]:
+        """The background jobs of the scope in these states (`queued`, `running`, `done`, `dead`), newest first."""
+        from jiyi.model.job import JOB_STATES
+
+        wanted = (states,) if isinstance(states, str) or not isinstance(states, Iterable) else tuple(states)
+        if not wanted or not all(state in JOB_STATES for state in wanted):
+            raise InvalidInputError(f"states {ascii(states)[:80]} must be some of {', '.join(JOB_STATES)}")
+        most = self._limits.check_limit(limit)
+        return await self._run(self._lt.jobs.list, states=wanted, scopes=(self._scope(scope),), limit=most)
+
+    async def retry_job(self, job_id: str, *, scope: str | None = None) -> bool:
+        """Queue a dead job of the scope again; `False` when the scope has no such dead job."""
+        checked = self._limits.check_session_id(job_id, "job_id")
+        requeued = await self._run(self._lt.jobs.requeue, checked, (self._scope(scope),), now=self._lt.now())
+        self._queued()
+        return requeued
+
+    async def run_jobs(self, limit: int = 1_000) -> int:
+        """Run at most `limit` background jobs of any scope that are due; returns how many were started."""
+        return await self._run(self._lt.runner.run_due, self._limits.check_limit(limit))
+
+    async def maintain(self, *, scope: str | None = None, dry_run: bool = False) -> dict[str, Any]:
+        """The regular maintenance, for cron: what has expired, due background jobs, forgetting, unused tags, dead jobs.
+
+        `None` as scope means every scope. A dry run changes nothing and reports how much would be forgotten.
+        """
+        from jiyi.longterm.maintenance import maintain
+
+        scopes = None if scope is None else (check_scope(scope),)
+        expired = await self._expire(scopes, dry_run=bool(dry_run))
+        report = await self._run(maintain, self._lt, scopes, dry_run=bool(dry_run))
+        self._written()
+        consolidated = await self.runtime.consolidate_memories(memory_scope=scope, dry_run=bool(dry_run))
+        return {**report, "expired": expired, "consolidated": consolidated.to_dict()}
+
+    async def _expire(self, scopes: tuple[str, ...] | None, *, dry_run: bool) -> int:
+        """Archive the entries whose `expires_at` has passed; returns how many there were."""
+        now = self._lt.now()
+        if dry_run:
+            return await self._run(self._store.count_expired, scopes, now)
+        archived = 0
+        while True:
+            some = await self._run(
+                self._store.archive_expired, scopes, now, actor=self._settings.actor, limit=_ARCHIVE_AT_ONCE
+            )
+            archived += some
+            if some < _ARCHIVE_AT_ONCE:
+                return archived
+
+    async def add_word(self, word: str) -> bool:
+        """Add a word to the segmenter of the whole store; `False` if it is known. The text index is rebuilt with it."""
+        checked = self._limits.check_user_word(word)
+        added = await self._run(self._add_word, checked)
+        self._written()
+        return added
+
+    def _add_word(self, word: str) -> bool:
+        from jiyi.text import Analyzer
+
+        # Raises for a word that cannot be indexed, before anything is written.
+        Analyzer([word])
+        added = self._store.add_user_word(word)
+        self._components.vocabulary.refresh()
+        return added
+
+    async def drain(self, *, progress: Progress | None = None) -> int:
+        """Bring every index up to date now; returns how many changes were indexed."""
+        drain = self._components.drainer.drain
+        if progress is None:
+            # The text and the vector index use different libraries: in parallel they use two processors.
+            return sum(await asyncio.gather(*(self._run(drain, index) for index in self._components.indexes)))
+        return sum([await self._run(drain, index, progress=progress) for index in self._components.indexes])
+
+    async def verify(self, *, progress: Progress | None = None) -> Sequence[IndexReport]:
+        """Compare the ids and hashes of records and indexes. Changes nothing."""
+        from jiyi.indexing import verify
+
+        return [
+            await self._run(verify, self._store, self._components.drainer, index, progress=progress)
+            for index in self._components.indexes
+        ]
+
+    async def repair(self, *, progress: Progress | None = None) -> Sequence[IndexReport]:
+        """Bring the indexes up to date and rebuild those that differ from the records."""
+        from jiyi.indexing import repair
+
+        return await self._run(
+            repair, self._store, self._components.drainer, self._components.indexes, progress=progress
+        )
+
+    async def rebuild(self, *, progress: Progress | None = None) -> None:
+        """Build every index again from the records, beside the old one, and swap."""
+        for index in self._components.indexes:
+            await self._run(index.rebuild, self._store, progress=progress)
+
+    def _reranker_usage(self) -> dict[str, Any]:
+        """What the reranker was asked so far, if there is one."""
+        reranker = getattr(self._components.engine, "reranker", None)
+        return {} if reranker is None else {"reranker": reranker.usage.to_dict()}
+
+    async def doctor(self) -> dict[str, Any]:
+        """Versions, sizes, index lag, problems and what to do about them."""
+        from jiyi.indexing.doctor import examine
+
+        components = self._components
+        facts = await self._run(
+            examine,
+            self._store,
+            components.drainer,
+            components.indexes,
+            components.indexer,
+            components.chats,
+            jobs=self._lt.jobs,
+            worker=components.worker,
+            usage=self._lt.models.usage() | self._reranker_usage(),
+        )
+        facts["note_problems"] = []
+        if self._settings.enable_simple_memory:
+            facts["notes"].append("simple mode (enable_simple_memory) has no indexes: recall is by tags alone")
+            if self._settings.workspace is not None:
+                facts["notes"].append("the workspace of notes is not read: notes are off in simple mode")
+        elif self._settings.workspace is not None:
+            problems = await self._run(self._notes_service().problems)
+            facts["note_problems"] = [problem.to_dict() for problem in problems]
+            if problems:
+                facts["healthy"] = False
+                first = f"{problems[0].path}: {problems[0].reason}"
+                facts["advice"].append(f"{len(problems)} note(s) cannot be searched: see note_problems, e.g. {first}")
+        return {**facts, "runtime": self._make_runtime().name}
+
+    async def export_jsonl(
+        self, path: str | os.PathLike[str], *, scope: str | None = None, progress: Progress | None = None
+    ) -> int:
+        """Write everything (or one scope) to a JSON Lines file; returns how many lines. Nothing is left out."""
+        from jiyi.transfer import export_file
+
+        own = check_scope(scope) if scope is not None else None
+        return await self._run(export_file, self._store, path, own, progress)
+
+    async def import_jsonl(self, path: str | os.PathLike[str], *, progress: Progress | None = None) -> ImportCounts:
+        """Import a file written by `export_jsonl`, all or nothing. Entries that exist are not changed."""
+        from jiyi.transfer import import_file
+
+        counts = await self._run(import_file, self._store, path, self._settings.actor, progress)
+        if counts.words:
+            await self._run(self._components.vocabulary.refresh)
+        self._written()
+        return counts

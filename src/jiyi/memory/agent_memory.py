@@ -1,0 +1,126 @@
+"""AgentMemory: the memory of one data directory, with all its rooms."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from typing import TYPE_CHECKING, Any, Self
+
+from jiyi.memory.administration import Administration
+from jiyi.memory.conversations import Conversations
+from jiyi.memory.keyed import KeyedMemory
+from jiyi.memory.listing import Listing
+from jiyi.opening import Opening
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from jiyi.config import Settings
+    from jiyi.longterm.api import Longterm
+    from jiyi.notes import Notes
+    from jiyi.runtime import MemoryRuntime
+    from jiyi.tools import Toolbox
+
+
+class AgentMemory(KeyedMemory, Listing, Conversations, Administration):
+    """A memory in one data directory. One instance may be shared by any number of tasks and threads.
+
+    Get one with `await create_memory(path)` or `async with AgentMemory.open(path) as memory`. Methods take `scope`;
+    `None` means the scope the memory was opened with. A scope reads itself and `public`, and writes only to itself.
+    """
+
+    @classmethod
+    def open(
+        cls,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        config: str | os.PathLike[str] | None = None,
+        **settings: Any,
+    ) -> Opening:
+        """Open (and create) a data directory: `async with AgentMemory.open("./data") as memory`, or `await` it."""
+        return Opening(cls, path, config, settings)
+
+    @property
+    def settings(self) -> Settings:
+        """The settings in force."""
+        return self._settings
+
+    # --- rooms ----------------------------------------------------------------------------------------------------
+
+    @property
+    def runtime(self) -> MemoryRuntime:
+        """The runtime room: `remember`, `recall`, `feedback`, `consolidate_memories`. The settings say which one."""
+        return self._make_runtime()
+
+    @property
+    def notes(self) -> Notes:
+        """The notes of the workspace: Markdown files that people read and edit."""
+        from jiyi.notes import Notes
+
+        return Notes(
+            self._run,
+            self._run_short_note,
+            self._calls.run_model,
+            self._notes_service,
+            off=self._settings.enable_simple_memory,
+        )
+
+    @property
+    def longterm(self) -> Longterm:
+        """The long-term room: facts extracted from conversations, recalled, reflected on, forgotten over time."""
+        return self._make_longterm()
+
+    def tools(self, *, scope: str | None = None, kind: str = "main") -> Toolbox:
+        """The tools that a model may call: those of the runtime, and those of the notes if there is a workspace.
+
+        The notes belong to the scope that the memory was opened with; another scope gets no tools for them. `kind` is
+        the kind of session that asks: a `group` sees shared notes only.
+        """
+        from jiyi.notes.visibility import check_kind
+        from jiyi.tools import notes_tools, runtime_tools
+
+        own, settings = self._scope(scope), self._settings
+        tools = runtime_tools(self.runtime, own)
+        if settings.workspace is None or settings.enable_simple_memory or own != settings.scope:
+            return tools
+        return notes_tools(self.notes, check_kind(kind)) + tools
+
+    # --- closing --------------------------------------------------------------------------------------------------
+
+    async def close(self) -> None:
+        """Release files and threads. Acknowledged writes are on disk; indexes catch up at the next opening."""
+        if self._calls.closed:
+            return
+        await self._calls.finish_deferred()
+        self._calls.closed = True
+        await asyncio.get_running_loop().run_in_executor(None, self._close)
+
+    def _close(self) -> None:
+        components = self._components
+        if components.worker is not None:
+            components.worker.stop()
+        if components.indexer is not None:
+            components.indexer.stop()
+        self._calls.close()
+        if self._make_notes.made:
+            self._make_notes().close()
+        components.engine.close()
+        for index in components.indexes:
+            index.close()
+        for each in components.connected:
+            close = getattr(each, "close", None)
+            if callable(close):
+                close()
+        self._store.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    def __repr__(self) -> str:
+        state = "closed" if self._calls.closed else "open"
+        return f"<AgentMemory {self._settings.place} scope={self._settings.scope!r} {state}>"

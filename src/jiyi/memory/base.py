@@ -1,0 +1,117 @@
+"""What all groups of methods of a memory share: its components, its threads, and its defaults."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
+
+from jiyi.errors import JiyiError, SimpleModeError
+from jiyi.execution import BlockingCalls, Lazy, Pace
+from jiyi.model import clock
+from jiyi.model.address import EMBEDDED
+from jiyi.model.scope import check_scope
+
+if TYPE_CHECKING:
+    from jiyi.chat import ChatDeps
+    from jiyi.components import Components
+    from jiyi.longterm.api import Longterm
+    from jiyi.longterm.dependencies import LongtermDeps
+    from jiyi.notes.service import NotesService
+    from jiyi.runtime import MemoryRuntime
+
+_log = logging.getLogger("jiyi.notes")
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class MemoryBase:
+    """Components, threads and rooms of one memory. Rooms are made when they are first used."""
+
+    def __init__(self, components: Components) -> None:
+        settings = components.settings
+        self._components = components
+        self._settings = settings
+        self._limits = settings.limits
+        self._store = components.store
+        self._calls = BlockingCalls()
+        self._run = self._calls.run
+        # A database behind a network may be slow at any time: its writes never run on the event loop.
+        record_pace = Pace(settings.loop_seconds if settings.storage == EMBEDDED else 0.0)
+        self._run_short = self._calls.short(record_pace)
+        self._run_short_note = self._calls.short(Pace(settings.loop_seconds))
+        self._make_runtime: Lazy[MemoryRuntime] = Lazy(lambda: components.make_runtime(self._run, self._written))
+        self._make_notes: Lazy[NotesService] = Lazy(lambda: components.make_notes(self._written))
+        self._make_longterm: Lazy[Longterm] = Lazy(self._new_longterm)
+        self._chat_deps: Lazy[ChatDeps] = Lazy(self._new_chat_deps)
+        if components.worker is not None:
+            self._lt.runner.learn = self._make_longterm
+            if settings.workspace is not None and settings.note_candidates and not settings.enable_simple_memory:
+                components.worker.when_idle = self._take_candidates
+            components.worker.start()
+
+    def _notes_service(self) -> NotesService:
+        if self._settings.enable_simple_memory:
+            raise SimpleModeError.notes()
+        return self._make_notes()
+
+    @property
+    def _lt(self) -> LongtermDeps:
+        deps = self._components.longterm
+        # A job of an earlier process may come up before the room is used: the runner then makes the room itself.
+        deps.runner.learn = self._make_longterm
+        return deps
+
+    def _new_longterm(self) -> Longterm:
+        from jiyi.longterm.api import Longterm
+
+        return Longterm(
+            self._lt,
+            self._run,
+            later=self._calls.defer,
+            written=self._written,
+            queued=self._queued,
+            zone=self._settings.zone,
+        )
+
+    def _new_chat_deps(self) -> ChatDeps:
+        from jiyi.chat.dependencies import chat_deps
+
+        return chat_deps(
+            self._components.chats,
+            self._components.model,
+            actor=self._settings.actor,
+            recallable=self._settings.recall_messages,
+        )
+
+    def _written(self) -> None:
+        """Tell the background indexer that there are new changes."""
+        if self._components.indexer is not None:
+            self._components.indexer.notify()
+
+    def _take_candidates(self) -> None:
+        """Write what chats propose to keep into the notes; called by the job worker."""
+        try:
+            self._notes_service().keep_up()
+        except JiyiError as error:
+            _log.warning("candidates of chats were not written into notes: %s", error)
+
+    async def _run_compaction(self, function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
+        """Call what may compact a chat, and wake the worker: there may be candidates for the notes."""
+        try:
+            return await self._calls.run_model(function, *args, **kwargs)
+        finally:
+            self._queued()
+
+    def _queued(self) -> None:
+        """Tell the job worker that there are new jobs."""
+        if self._components.worker is not None:
+            self._components.worker.notify()
+
+    def _scope(self, scope: str | None) -> str:
+        return self._settings.scope if scope is None else check_scope(scope)
+
+    def _session(self, session_id: str | None) -> str:
+        if session_id is None:
+            return clock.utc_now().astimezone(self._settings.zone).date().isoformat()
+        return self._limits.check_session_id(session_id)

@@ -1,0 +1,164 @@
+"""Drafts: the arguments of `store` and `store_many`, checked and made into entries to be written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from inspect import signature
+from typing import Any
+
+from jiyi.errors import InvalidInputError
+from jiyi.model import clock
+from jiyi.model.category import MemoryCategory, check_word
+from jiyi.model.entry import MemoryEntry
+from jiyi.model.identity import new_id
+from jiyi.model.limits import Limits, check_importance, check_whole
+from jiyi.model.metadata import check_metadata
+from jiyi.model.namespace import check_namespace
+from jiyi.ports import Draft
+
+
+def make_drafts(limits: Limits, scope_of: Callable[[Any], str], entries: Iterable[Mapping[str, Any]]) -> list[Draft]:
+    """The drafts of mappings with the argument names of `store`; `scope_of` checks a scope and knows the default."""
+    if isinstance(entries, str | bytes | Mapping) or not isinstance(entries, Iterable):
+        raise InvalidInputError(f"entries must be a list of mappings, not {type(entries).__name__}")
+    drafts = []
+    for index, entry in enumerate(entries):
+        if not isinstance(entry, Mapping):
+            raise InvalidInputError(
+                f"entries[{index}] is a {type(entry).__name__}; pass a mapping with key and content"
+            )
+        unknown = [str(name) for name in entry if name not in STORE_ARGUMENTS]
+        missing = [name for name in ("key", "content") if name not in entry]
+        if unknown or missing:
+            what = f"unknown {', '.join(unknown)}" if unknown else f"without {', '.join(missing)}"
+            raise InvalidInputError(f"entries[{index}] is {what}; known names are {', '.join(STORE_ARGUMENTS)}")
+        try:
+            given = dict(entry)
+            drafts.append(make_draft(limits, scope_of(given.pop("scope", None)), **given))
+        except InvalidInputError as error:
+            raise type(error)(f"entries[{index}]: {error}") from None
+    return drafts
+
+
+def make_draft(
+    limits: Limits,
+    scope: str,
+    *,
+    key: object,
+    content: object,
+    category: object = None,
+    tags: object = None,
+    importance: object = None,
+    memory_type: object = None,
+    domain: object = None,
+    conversation_id: object = None,
+    occurred_at: object = None,
+    position: object = None,
+    metadata: object = None,
+    namespace: object = None,
+    expires_at: object = None,
+) -> Draft:
+    """A new entry with checked values, and the names of the fields that an existing entry keeps."""
+    checked = limits.check_key(key)
+    given = checked_fields(
+        limits,
+        content=content,
+        category=category,
+        tags=tags,
+        importance=importance,
+        memory_type=memory_type,
+        domain=domain,
+        conversation_id=conversation_id,
+        occurred_at=occurred_at,
+        position=position,
+        metadata=metadata,
+        namespace=namespace,
+        expires_at=expires_at,
+    )
+    return new_draft(limits, scope, checked, given)
+
+
+def new_draft(limits: Limits, scope: str, key: str | None, given: Mapping[str, Any]) -> Draft:
+    """A draft with these fields, which are checked; without a key it is always a new entry."""
+    if "content" not in given:
+        limits.check_content(None)
+    now = clock.utc_now()
+    entry = MemoryEntry(
+        id=new_id(), scope=scope, key=key, created_at=now, updated_at=now, last_accessed_at=now, **given
+    )
+    return Draft(entry, _PATCHED - given.keys())
+
+
+def checked_fields(
+    limits: Limits,
+    *,
+    content: object,
+    category: object,
+    tags: object,
+    importance: object,
+    memory_type: object,
+    domain: object,
+    conversation_id: object,
+    occurred_at: object,
+    position: object,
+    metadata: object,
+    namespace: object,
+    expires_at: object,
+) -> dict[str, Any]:
+    """The fields of an entry that were given, checked. `None` means not given."""
+    checks: dict[str, tuple[object, Callable[[Any], Any]]] = {
+        "content": (content, limits.check_content),
+        "category": (category, check_category),
+        "tags": (tags, limits.check_tags),
+        "importance_score": (importance, check_importance),
+        "memory_type": (memory_type, lambda value: check_word(value, "memory_type")),
+        "domain": (domain, lambda value: check_word(value, "domain")),
+        "conversation_id": (conversation_id, lambda value: limits.check_session_id(value, "conversation_id")),
+        "occurred_at": (occurred_at, lambda value: clock.require_aware(value, "occurred_at")),
+        "position": (position, lambda value: check_whole(value, "position", 0, 2**31 - 1)),
+        "metadata": (metadata, check_metadata),
+        "namespace": (namespace, check_namespace),
+        "expires_at": (expires_at, lambda value: clock.require_aware(value, "expires_at")),
+    }
+    return {name: check(value) for name, (value, check) in checks.items() if value is not None}
+
+
+_PATCHED = frozenset(
+    {"category", "tags", "importance_score", "memory_type", "domain", "conversation_id"}
+    | {"occurred_at", "position", "metadata", "namespace", "expires_at"}
+)
+"""What an existing entry keeps where nothing is said about it."""
+_CLEARABLE: dict[str, Any] = {
+    "tags": (),
+    "domain": None,
+    "conversation_id": None,
+    "occurred_at": None,
+    "position": None,
+    "metadata": {},
+    "namespace": (),
+    "expires_at": None,
+}
+
+
+def cleared_fields(clear: object, changes: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields that a caller wants to be empty, with their empty values."""
+    if isinstance(clear, str | bytes) or not isinstance(clear, Iterable):
+        raise InvalidInputError(f"clear must be a list of names, not {type(clear).__name__}: {ascii(clear)[:80]}")
+    names = list(clear)
+    for name in names:
+        if not isinstance(name, str) or name not in _CLEARABLE:
+            raise InvalidInputError(f"clear has {ascii(name)[:80]}; known names are {', '.join(_CLEARABLE)}")
+        if name in changes:
+            raise InvalidInputError(f"clear has {name}, which is given as well; pass one of them")
+    return {name: _CLEARABLE[name] for name in names}
+
+
+def check_category(category: object) -> MemoryCategory:
+    """A category: one word."""
+    if not isinstance(category, str):
+        raise InvalidInputError(f"category must be a word, not {type(category).__name__}: {category!r}")
+    return MemoryCategory(category)
+
+
+# In the order of the parameters of `store`.
+STORE_ARGUMENTS = ("key", "content", "category", "scope", *list(signature(make_draft).parameters)[5:])

@@ -1,0 +1,20 @@
+"""What a `relevance_score` is good for. It is the probability that a hit answers the question."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Final
+
+from jiyi.errors import InvalidInputError
+
+CONFIDENT: Final = 0.2
+"""Hits from this relevance on are marked `confident`."""
+MIN_RELEVANCE: Final = 0.035
+"""What is less relevant goes neither into a prompt nor before a person, unless they ask for it."""
+
+
+def check_min_relevance(value: Any) -> float:
+    """The value, if it is a probability."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or not 0 <= value <= 1:
+        raise InvalidInputError(f"min_relevance {value!r} must be a number from 0 to 1")
+    return float(value)

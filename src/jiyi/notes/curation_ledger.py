@@ -1,0 +1,76 @@
+"""What became of things that were to go into MEMORY.md, so that nothing is proposed again that a person does not want.
+
+The ledger holds digests, no texts. It lies in the data directory and can be deleted: things may then be proposed again.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from jiyi.errors import NotesError
+from jiyi.model.identity import text_hash
+from jiyi.notes.longterm_file import comparable
+
+
+@dataclass(slots=True)
+class CurationLedger:
+    """The ledger of one workspace. Changes are written with `save`, under the lock of the notes."""
+
+    path: Path
+    present: set[str] = field(default_factory=set)
+    """Items of MEMORY.md when it was last read."""
+    unwanted: set[str] = field(default_factory=set)
+    """Items that a person rejected, or deleted from MEMORY.md."""
+    promoted: set[str] = field(default_factory=set)
+    """Ids of entries that were put into MEMORY.md."""
+
+    @classmethod
+    def load(cls, path: Path) -> CurationLedger:
+        """Read the ledger; empty when there is none."""
+        try:
+            data = json.loads(path.read_text("utf-8"))
+            return cls(path, set(data["present"]), set(data["unwanted"]), set(data["promoted"]))
+        except FileNotFoundError:
+            return cls(path)
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise NotesError(
+                f"{path} cannot be read: {error}; delete it, and rejected items may be proposed again"
+            ) from None
+
+    def save(self) -> None:
+        """Write the ledger, whole or not at all."""
+        names = ("present", "unwanted", "promoted")
+        temporary = self.path.with_suffix(f".{os.getpid()}.tmp")
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            temporary.touch(0o600)
+            temporary.write_text(json.dumps({name: sorted(getattr(self, name)) for name in names}), "utf-8")
+            temporary.replace(self.path)
+        except OSError as error:
+            raise NotesError(f"{self.path} cannot be written: {error.strerror}") from error
+
+    def observe(self, items: Iterable[str]) -> None:
+        """Take note of what MEMORY.md holds now: what it held before and lacks now, a person has deleted."""
+        now = {_digest(item) for item in items}
+        self.unwanted = (self.unwanted | (self.present - now)) - now
+        self.present = now
+
+    def removed(self, items: Iterable[str]) -> None:
+        """Items that were taken out by an accepted proposal are not deleted by a person."""
+        self.present -= {_digest(item) for item in items}
+
+    def reject(self, items: Iterable[str]) -> None:
+        """A person does not want these."""
+        self.unwanted |= {_digest(item) for item in items}
+
+    def is_unwanted(self, item: str) -> bool:
+        """Whether a person has rejected or deleted it."""
+        return _digest(item) in self.unwanted
+
+
+def _digest(text: str) -> str:
+    return text_hash(comparable(text))[:16]

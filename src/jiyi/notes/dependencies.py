@@ -1,0 +1,62 @@
+"""What the notes room is made of: its settings, and what it needs of the rest of the memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import tzinfo
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from jiyi.model.entry import MemoryEntry
+    from jiyi.model.limits import Limits
+    from jiyi.ports import ChatModel, ChatStore, RecordStore, TokenCounter
+    from jiyi.recall.request import Request
+
+
+@dataclass(frozen=True, slots=True)
+class AppendLimits:
+    """The greatest sizes that are accepted."""
+
+    entry_bytes: int = 64 * 1024
+    day_bytes: int = 1 << 20
+    file_bytes: int = 4 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class NotesSettings:
+    """The settings of the notes room, as plain values."""
+
+    workspace: Path
+    data: Path
+    """The data directory of the memory."""
+    scope: str
+    actor: str
+    zone: Callable[[], tzinfo]
+    """Called each time: without a named zone it is the offset of the machine, which summer time changes."""
+    limits: Limits
+    append: AppendLimits
+    lock_timeout: float = 30.0
+    """Seconds to wait for another process that changes files."""
+    context_file_tokens: int = 2_000
+    long_term_tokens: int = 4_000
+    daily_tokens: int = 4_000
+    model: ChatModel | None = None
+    """Curates; without a model, rules do."""
+    take_candidates: bool = True
+    """Whether candidates of chats are written into notes without being asked for."""
+    counter: TokenCounter | None = None
+    """Counts tokens; without a counter they are estimated from above."""
+
+
+@dataclass(frozen=True, slots=True)
+class NotesDeps:
+    """The stores and functions that the notes room works with."""
+
+    records: RecordStore
+    chats: ChatStore
+    """Where conversations leave candidates to keep."""
+    recall: Callable[[Request], list[MemoryEntry]]
+    written: Callable[[], None]
+    """Called after rows have changed, so that the indexes follow."""

@@ -1,0 +1,56 @@
+"""Which sessions are group sessions: their candidates go into shared notes, and never into private ones."""
+
+from __future__ import annotations
+
+import json
+import os
+from contextlib import suppress
+from pathlib import Path
+
+from jiyi.errors import NotesError
+from jiyi.notes.visibility import check_kind
+
+
+class SessionKinds:
+    """A small file that every process of the data directory appends to; the last line about a session counts."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def set(self, session_id: str, kind: str) -> None:
+        """Record the kind of a session, if it is not recorded yet."""
+        check_kind(kind)
+        if self.get(session_id) == kind:
+            return
+        line = json.dumps({"session": session_id, "kind": kind}, ensure_ascii=False) + "\n"
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            descriptor = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+            try:
+                os.write(descriptor, line.encode("utf-8"))
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
+        except OSError as error:
+            raise NotesError(f"the kind of session {session_id!a} cannot be recorded: {error.strerror}") from error
+
+    def get(self, session_id: str) -> str:
+        """The kind of a session; `main` when nothing was recorded."""
+        return self.all().get(session_id, "main")
+
+    def all(self) -> dict[str, str]:
+        """The recorded kinds, by session."""
+        try:
+            lines = self._path.read_bytes().split(b"\n")
+        except FileNotFoundError:
+            return {}
+        except OSError as error:
+            # Without it a candidate of a group could go into private notes, or the other way round.
+            raise NotesError(f"the kinds of sessions cannot be read: {error.strerror}") from error
+        found: dict[str, str] = {}
+        for line in lines:
+            # The last line of a process that was killed may be incomplete.
+            with suppress(ValueError, KeyError, TypeError):
+                data = json.loads(line)
+                found[data["session"]] = data["kind"]
+        return found

@@ -1,0 +1,77 @@
+"""Which workspaces the database holds notes of: what is left of one that was moved or deleted is removed."""
+
+from __future__ import annotations
+
+import json
+import os
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from jiyi.errors import NotesError
+from jiyi.model.note import NoteUpdate
+from jiyi.notes.files import Files
+
+if TYPE_CHECKING:
+    from jiyi.notes.visibility import WorkspaceIdentity
+    from jiyi.ports import RecordStore
+
+
+class WorkspaceRegistry:
+    """The roots of the workspaces that were opened with one data directory, by scope and id."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def register(self, identity: WorkspaceIdentity, root: Path) -> list[str]:
+        """Record a workspace; returns the ids of those of its scope that are not where they were any more."""
+        known = self._read()
+        own = known.setdefault(identity.scope, {})
+        gone = [key for key, path in own.items() if key != identity.workspace and not _has_notes(Path(path))]
+        if gone or own.get(identity.workspace) != str(root):
+            own[identity.workspace] = str(root)
+            self._write(known)
+        return gone
+
+    def forget(self, identity: WorkspaceIdentity, workspace: str) -> None:
+        """Nothing of this workspace is in the database any more."""
+        known = self._read()
+        known.get(identity.scope, {}).pop(workspace, None)
+        self._write(known)
+
+    def _read(self) -> dict[str, dict[str, str]]:
+        try:
+            data = json.loads(self._path.read_text("utf-8"))
+        except (FileNotFoundError, ValueError):
+            return {}
+        except OSError as error:
+            raise NotesError(f"{self._path} cannot be read: {error.strerror}") from error
+        return data if isinstance(data, dict) else {}
+
+    def _write(self, known: dict[str, dict[str, str]]) -> None:
+        temporary = self._path.with_suffix(f".{os.getpid()}.tmp")
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            temporary.touch(0o600)
+            temporary.write_text(json.dumps(known, ensure_ascii=False, indent=1), "utf-8")
+            temporary.replace(self._path)
+        except OSError as error:
+            raise NotesError(f"{self._path} cannot be written: {error.strerror}") from error
+
+
+def remove_pieces(store: RecordStore, identity: WorkspaceIdentity, workspace: str) -> int:
+    """Delete what the database holds of the notes of a workspace; returns of how many files."""
+    files = store.note_files(workspace, identity.scope)
+    if files:
+        updates = [NoteUpdate(path, None) for path in files]
+        store.save_notes(workspace, identity.scope, updates, actor=identity.actor)
+    return len(files)
+
+
+def _has_notes(root: Path) -> bool:
+    if not root.is_dir():
+        return False
+    with suppress(NotesError):
+        return bool(Files(root).listing().files)
+    # It is there and cannot be read: it may be readable again later.
+    return True

@@ -1,0 +1,77 @@
+"""One thing once: a fact and the message it was made of, or two texts with the same words, are one hit."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from typing import TYPE_CHECKING, Final
+
+from jiyi.model.entry import MESSAGE_TYPE
+from jiyi.text.stopwords import CHINESE, ENGLISH
+
+if TYPE_CHECKING:
+    from jiyi.model.entry import MemoryEntry
+
+_MADE_OF_OTHERS: Final = frozenset({"reflection", "merge"})
+"""Kinds of sources whose references are not the same thing as the entry."""
+_NEGATING: Final = """
+    no not never none nobody nothing neither nor without cannot cant dont doesnt didnt isnt arent wasnt werent wont
+    wouldnt couldnt shouldnt hasnt havent hadnt aint 不 没 没有 不是 别 未 无 否
+"""
+_NEGATIONS: Final = frozenset(_NEGATING.split())
+_MIN_TERMS: Final = 2
+
+
+@dataclass(slots=True)
+class Folding:
+    """Decides for hits, best first, which of them say what a better one says."""
+
+    term_ids: Callable[[Sequence[str]], list[int]]
+    matched: Callable[[int], Sequence[str]]
+    """The question's words that a candidate has, by its place."""
+    terms: Sequence[bytes]
+    """The term ids of each candidate's text."""
+    _kept: list[tuple[MemoryEntry, int]] = field(default_factory=list)
+    _empty: frozenset[int] | None = None
+
+    def better(self, entry: MemoryEntry, place: int) -> str | None:
+        """The id of the better hit that says the same; `None` when there is none, and the entry is kept."""
+        for other, other_place in self._kept:
+            same = _is_made_of(entry, other) or self._same(entry, place, other, other_place)
+            # Folding never hides a word of the question.
+            if same and set(self.matched(place)) <= set(self.matched(other_place)):
+                return other.id
+        self._kept.append((entry, place))
+        return None
+
+    def _same(self, entry: MemoryEntry, place: int, other: MemoryEntry, other_place: int) -> bool:
+        """Whether two texts have the same words, but for words that say nothing. "Not" says something.
+
+        Keys and days tell things apart: the same text under two keys is two things, and on two days two events.
+        """
+        if (entry.key is not None and other.key is not None) or _day(entry) != _day(other):
+            return False
+        if entry.content.casefold() == other.content.casefold():
+            return True
+        own, others = frozenset(array("I", self.terms[place])), frozenset(array("I", self.terms[other_place]))
+        return len(own & others) >= _MIN_TERMS and (own ^ others) <= self._says_nothing()
+
+    def _says_nothing(self) -> frozenset[int]:
+        if self._empty is None:
+            self._empty = frozenset(self.term_ids(sorted((ENGLISH | CHINESE) - _NEGATIONS)))
+        return self._empty
+
+
+def _is_made_of(one: MemoryEntry, other: MemoryEntry) -> bool:
+    """Whether one is a message and the other a fact that was made of it."""
+    if (one.memory_type == MESSAGE_TYPE) == (other.memory_type == MESSAGE_TYPE):
+        return False
+    if one.source.kind in _MADE_OF_OTHERS or other.source.kind in _MADE_OF_OTHERS:
+        return False
+    return one.scope == other.scope and not set(one.source.references).isdisjoint(other.source.references)
+
+
+def _day(entry: MemoryEntry) -> date | None:
+    return None if entry.occurred_at is None else entry.occurred_at.date()

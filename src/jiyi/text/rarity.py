@@ -1,0 +1,78 @@
+"""How rare a word is in general language, and how telling it is as evidence.
+
+In a small store every word is rare, so document frequencies say nothing about "use" and "kayak". The table says: -ln p
+of stems in Latin letters and of Chinese words. `bench/make_word_rarity.py` makes it. It depends on no stored text.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from array import array
+from bisect import bisect_left
+from collections.abc import Iterable
+from functools import cache, lru_cache
+from hashlib import blake2b
+from importlib.resources import files
+from typing import Final
+
+__all__ = ["is_known", "rarity", "specificity"]
+
+STEPS: Final = 12
+"""Steps of a unit in the table: one byte a word."""
+MAX_RARITY: Final = 21.0
+_COMMON: Final = 8.0
+_SPREAD: Final = 5.0
+_LEAST: Final = 0.05
+_JUDGED: Final = re.compile(r"[a-z]+|[\u4e00-\u9fff]+")
+_MIN_STEM: Final = 5
+
+
+def word_hash(word: str) -> int:
+    """The number under which the table has a word."""
+    return int.from_bytes(blake2b(word.encode("utf-8", "surrogatepass"), digest_size=4).digest(), "little")
+
+
+@cache
+def _table() -> tuple[array[int], bytes]:
+    data = (files("jiyi.text") / "data" / "rarity.bin").read_bytes()
+    count = len(data) // 5
+    hashes = array("I", data[: 4 * count])
+    if sys.byteorder != "little":
+        hashes.byteswap()
+    return hashes, data[4 * count :]
+
+
+@lru_cache(maxsize=1 << 15)
+def rarity(word: str) -> float | None:
+    """-ln of the word's probability in general language; `None` when the table does not have it."""
+    hashes, steps = _table()
+    wanted = word_hash(word)
+    place = bisect_left(hashes, wanted)
+    return steps[place] / STEPS if place < len(hashes) and hashes[place] == wanted else None
+
+
+def specificity(word: str) -> float:
+    """From 0.05 for everyday words to 1 for telling ones. A word that the table does not have is telling."""
+    known = rarity(word)
+    return 1.0 if known is None else min(1.0, max(_LEAST, (known - _COMMON) / _SPREAD))
+
+
+def is_known(word: str) -> bool:
+    """Whether a folded and stemmed term may be a word.
+
+    A word in Latin letters is one if the table has it, or has a beginning of it that is long enough (electric-ian); a
+    Chinese one if the table has it or one of its characters. Other scripts are not judged.
+    """
+    if not _JUDGED.fullmatch(word) or rarity(word) is not None:
+        return True
+    if not word[0].isascii():
+        return any(rarity(character) is not None for character in word)
+    shortest = max(_MIN_STEM, (len(word) + 1) // 2)
+    return any(rarity(word[:end]) is not None for end in range(shortest, len(word)))
+
+
+def share_unknown(words: Iterable[str]) -> float:
+    """Which share of the terms are no words."""
+    judged = [is_known(word) for word in words]
+    return judged.count(False) / len(judged) if judged else 0.0

@@ -1,0 +1,119 @@
+"""Tool: a function that a model may call, with one schema for every model API and one check of its arguments.
+
+The schema that a model is shown is the schema that its arguments are checked against. Scope, user and session are never
+arguments: they come from the program that runs the model.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from jiyi.errors import InvalidInputError
+from jiyi.model.json_schema import schema_problem
+
+# Keywords that OpenAI's strict mode refuses; the check of the arguments still applies them.
+_NOT_IN_STRICT: Final = frozenset({"default", "minLength", "maxLength"})
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """Name, description and parameters of a function, in JSON Schema."""
+
+    name: str
+    description: str
+    properties: Mapping[str, Mapping[str, Any]]
+    required: tuple[str, ...] = ()
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The JSON Schema of the arguments."""
+        return {
+            "type": "object",
+            "properties": {name: dict(schema) for name, schema in self.properties.items()},
+            "required": list(self.required),
+            "additionalProperties": False,
+        }
+
+    # --- the forms of model APIs ------------------------------------------------------------------------------------
+
+    def openai(self) -> dict[str, Any]:
+        """For `tools=` of OpenAI-style chat completions."""
+        function = {"name": self.name, "description": self.description, "parameters": self.parameters}
+        return {"type": "function", "function": function}
+
+    def openai_responses(self) -> dict[str, Any]:
+        """For `tools=` of OpenAI's Responses API, in strict mode.
+
+        Strict mode requires all arguments, so optional ones may be null.
+        """
+        strict = {
+            **self.parameters,
+            "properties": {
+                name: _strict(schema, optional=name not in self.required) for name, schema in self.properties.items()
+            },
+            "required": list(self.properties),
+        }
+        return {
+            "type": "function",
+            "name": self.name,
+            "description": self.description,
+            "parameters": strict,
+            "strict": True,
+        }
+
+    def anthropic(self) -> dict[str, Any]:
+        """For `tools=` of Anthropic's Messages API."""
+        return {"name": self.name, "description": self.description, "input_schema": self.parameters}
+
+    def mcp(self) -> dict[str, Any]:
+        """For the answer to `tools/list` of an MCP server."""
+        return {"name": self.name, "description": self.description, "inputSchema": self.parameters}
+
+    # --- arguments ----------------------------------------------------------------------------------------------------
+
+    def check(self, arguments: object) -> dict[str, Any]:
+        """Returns the arguments of a call, given as a mapping or as JSON text; raises `InvalidInputError`.
+
+        `null` counts as left out: models write it for optional arguments, and strict mode demands it.
+        """
+        given = self._read(arguments)
+        unknown = sorted(str(name) for name in given if name not in self.properties)
+        if unknown:
+            raise InvalidInputError(
+                f"{self.name} has no argument {', '.join(unknown)[:200]!a}; it takes {', '.join(self.properties)}"
+            )
+        checked = {name: value for name, value in given.items() if value is not None}
+        missing = [name for name in self.required if name not in checked]
+        if missing:
+            raise InvalidInputError(f"{self.name} needs {', '.join(missing)}")
+        for name, value in checked.items():
+            problem = schema_problem(value, self.properties[name], f"{name} of {self.name}")
+            if problem is not None:
+                raise InvalidInputError(problem)
+        return checked
+
+    def _read(self, arguments: object) -> Mapping[str, Any]:
+        value = arguments
+        if isinstance(value, str):
+            try:
+                value = json.loads(value) if value.strip() else {}
+            except (ValueError, RecursionError) as error:
+                raise InvalidInputError(f"the arguments of {self.name} are not JSON: {error}") from None
+        if not isinstance(value, Mapping):
+            raise InvalidInputError(f"the arguments of {self.name} must be an object, not {type(value).__name__}")
+        return value
+
+
+def _strict(schema: Mapping[str, Any], *, optional: bool) -> dict[str, Any]:
+    """A property as strict mode takes it."""
+    kept = {keyword: value for keyword, value in schema.items() if keyword not in _NOT_IN_STRICT}
+    if "items" in kept:
+        kept["items"] = _strict(kept["items"], optional=False)
+    if optional:
+        kept["type"] = [kept["type"], "null"]
+        if "enum" in kept:
+            kept["enum"] = [*kept["enum"], None]
+    return kept

@@ -1,0 +1,133 @@
+"""Build the components of a memory from settings."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import replace
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from jiyi.config import Settings, load_settings
+from jiyi.execution import Lazy
+from jiyi.ports import ChatModel, Embedder
+from jiyi.wiring.models import chat_model, embedder_of
+from jiyi.wiring.profiles import open_database, record_store
+from jiyi.wiring.recall import tags_only, with_indexes
+from jiyi.wiring.rooms import longterm_deps, notes_service, runtime_deps
+
+if TYPE_CHECKING:
+    from jiyi.components import Components
+    from jiyi.ports import ChatStore
+
+
+def build(
+    path: str | os.PathLike[str] | None = None,
+    *,
+    config: str | os.PathLike[str] | None = None,
+    embedder: str | Embedder | None = None,
+    llm: str | ChatModel | None = None,
+    clock: Callable[[], datetime] | None = None,
+    **settings: Any,
+) -> Components:
+    """Read the settings and open everything they name. Opening twice, in one process or several, is fine.
+
+    `embedder` and `llm` are the settings of that name, or an embedder and a chat model object. `clock` replaces the
+    system clock for forgetting and for jobs: for tests, and to see what will be forgotten later.
+    """
+    own_embedder = embedder if isinstance(embedder, Embedder) else None
+    own_model = llm if isinstance(llm, ChatModel) else None
+    if embedder is not None and own_embedder is None:
+        settings["embedder"] = embedder
+    if llm is not None:
+        settings["llm"] = "none" if own_model is not None else llm
+    return assemble(load_settings(path, config=config, **settings), embedder=own_embedder, model=own_model, now=clock)
+
+
+def assemble(
+    settings: Settings,
+    *,
+    embedder: Embedder | None = None,
+    model: ChatModel | None = None,
+    now: Callable[[], datetime] | None = None,
+) -> Components:
+    """Open everything for settings that are already read; `embedder` and `model` replace those of the settings.
+
+    In simple mode there is neither an embedder nor an index, and their modules are not imported.
+    """
+    from jiyi.components import Components
+    from jiyi.indexing import Drainer
+    from jiyi.recall.tags import TagMirror
+    from jiyi.text import Vocabulary
+
+    own_embedder = embedder is not None
+    if settings.enable_simple_memory:
+        embedder = None
+    elif embedder is not None:
+        from jiyi.providers.checked import CheckedEmbedder
+
+        settings = replace(settings, embedder=str(embedder.identity))
+        embedder = CheckedEmbedder(embedder)
+    else:
+        embedder = embedder_of(settings)
+    own_model = model
+    if model is not None:
+        settings = replace(settings, llm=model.name)
+    else:
+        model = chat_model(settings, settings.summarizer_model)
+    with ExitStack() as undo:
+        database = open_database(settings)
+        # If anything below fails, the connection is closed.
+        undo.callback(database.close)
+        store = record_store(database)
+        vocabulary = Vocabulary(lambda: [*settings.user_words(), *store.user_words()])
+        tags = TagMirror(store)
+        drainer = Drainer(store)
+
+        if settings.enable_simple_memory:
+            recall = tags_only(settings, store, tags, runtime_deps(settings, database, store, vocabulary))
+        else:
+            # Lazy: a program that does not use the runtime does not load it.
+            deps = Lazy(lambda: runtime_deps(settings, database, store, vocabulary))
+            recall = with_indexes(settings, database, store, vocabulary, tags, drainer, deps, embedder)
+
+        def make_chats() -> ChatStore:
+            from jiyi.backends.records.chat import SqlChatStore
+
+            return SqlChatStore(database)
+
+        chats = Lazy(make_chats)
+        longterm = Lazy(
+            lambda: longterm_deps(
+                settings, database, store, chats(), recall.hybrid, vocabulary, embedder, own_model, now
+            )
+        )
+        worker = None
+        if settings.background_jobs:
+            from jiyi.jobs import JobWorker
+
+            worker = JobWorker(longterm().jobs, longterm().runner)
+        # An embedder or a model of the caller is closed by the caller.
+        connected: tuple[object, ...] = () if own_embedder else (embedder,)
+        if model is not None and own_model is None:
+            models = longterm().models
+            connected = (model, models.scorer, models.router, models.reflection, models.compression, *connected)
+        components = Components(
+            settings=settings,
+            store=store,
+            indexes=recall.indexes,
+            drainer=drainer,
+            indexer=recall.indexer,
+            engine=recall.engine,
+            vocabulary=vocabulary,
+            make_runtime=recall.make_runtime,
+            make_notes=lambda written: notes_service(settings, store, chats(), recall.engine, model, written),
+            make_chats=chats,
+            make_longterm=longterm,
+            model=model,
+            worker=worker,
+            connected=connected,
+        )
+        undo.pop_all()
+    return components
