@@ -26,7 +26,7 @@ from jiyi.model.message import Message, MessageLike
 from jiyi.model.note import AppendedNote, NotesContext, NoteText, ScanReport
 from jiyi.ports import ImportCounts
 from jiyi.runtime.api import MemoryRuntime
-from jiyi.runtime.values import ConsolidationReport, FeedbackResult, MergeLike, NewMemory
+from jiyi.runtime.values import ConsolidationReport, FeedbackResult, MergeLike, NewMemory, RecalledMemories
 from jiyi.tools import Toolbox
 
 if TYPE_CHECKING:
@@ -331,9 +331,9 @@ class NoopRuntime:
         return ConsolidationReport(dry_run=dry_run, examples={"merged": (), "faded": (), "archived": ()})
 
     remember = _returns(MemoryRuntime.remember, new_id)
-    recall = _returns(MemoryRuntime.recall, list)
-    comprehensive_recall = _returns(MemoryRuntime.comprehensive_recall, list)
-    chained_recall = _returns(MemoryRuntime.chained_recall, list)
+    recall = _returns(MemoryRuntime.recall, RecalledMemories)
+    comprehensive_recall = _returns(MemoryRuntime.comprehensive_recall, RecalledMemories)
+    chained_recall = _returns(MemoryRuntime.chained_recall, RecalledMemories)
     get = _returns(MemoryRuntime.get, _none)
     update = _returns(MemoryRuntime.update, _none)
     history = _returns(MemoryRuntime.history, list)

@@ -81,7 +81,7 @@ class LongtermInterface(Protocol):
         """
         ...
 
-    async def feedback(self, user_id: str, useful: str | Iterable[Any]) -> list[str]:
+    async def feedback(self, user_id: str, useful: MemoryEntry | str | Iterable[Any]) -> list[str]:
         """Count memories as used: cited in an answer, or confirmed; by id, key or entry. Returns the ids counted.
 
         Each use makes the curve of forgetting flatter. Memories of other scopes, the public one included, are left.

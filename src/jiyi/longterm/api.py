@@ -149,7 +149,7 @@ class Longterm:
             self._later(self._service.retriever.note_shown, check_scope(user_id), query, list(hits))
         return hits
 
-    async def feedback(self, user_id: str, useful: str | Iterable[Any]) -> list[str]:
+    async def feedback(self, user_id: str, useful: MemoryEntry | str | Iterable[Any]) -> list[str]:
         """Count memories as used: cited in an answer, or confirmed; by id, key or entry. Returns the ids counted.
 
         Each use makes the curve of forgetting flatter. Memories of other scopes, the public one included, are left.
@@ -259,8 +259,8 @@ class Longterm:
 
         The other one is superseded: `superseded` lists it and `restore` brings it back.
         """
-        names = _names([newer, older])
-        done = await self._run(self._service.settle_conflict, check_scope(user_id), *names, keep)
+        newer_name, older_name = _names([newer, older])
+        done = await self._run(self._service.settle_conflict, check_scope(user_id), newer_name, older_name, keep)
         self._written()
         return done
 
@@ -322,7 +322,7 @@ def _check_round(
     return scope, session, messages
 
 
-def _names(memories: str | MemoryEntry | Iterable[Any]) -> list[str]:
+def _names(memories: MemoryEntry | str | Iterable[Any]) -> list[str]:
     """Ids or keys of memories that were given as such or as entries."""
     given = [memories] if isinstance(memories, str | MemoryEntry) else memories
     if not isinstance(given, Iterable):

@@ -135,7 +135,7 @@ def tagged(
 def _ranking(filters: Filters, dialect: Dialect, each_type: bool) -> tuple[str, dict[str, Any]]:  # noqa: FBT001
     """A statement for the ids in order, each with its hits and with how many candidates there are."""
     condition, params = where(filters, dialect, by_id=True)
-    order = _ORDER.format(day=_DAY[dialect.name])
+    order = _ORDER.format(day=_DAY[dialect])
     if not each_type:
         shown = f"SELECT memory_records.id, matched.hits, {_CANDIDATES}"
         return f"{_MATCHED}{shown} {_FOUND} WHERE {condition} ORDER BY {order} LIMIT :limit", params
