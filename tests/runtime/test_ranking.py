@@ -18,7 +18,7 @@ from jiyi.model.filters import Filters, make_filters
 from jiyi.model.identity import new_id
 from jiyi.model.scope import visible_scopes
 from jiyi.ports import Draft
-from jiyi.recall.tags import TagMirror, recall_by_tags
+from jiyi.recall.tags import TagMirror, recall_by_tags, stands_in
 from jiyi.sync import AgentMemory
 from jiyi.text import fold, tag_form
 from jiyi.text import substrings as substrings_module
@@ -61,7 +61,7 @@ class Ranking:
         folded = fold(query)
 
         def hits(entry: MemoryEntry) -> int:
-            return sum(1 for tag in entry.tags if tag_form(tag) and tag_form(tag) in folded)
+            return sum(1 for tag in entry.tags if tag_form(tag) and stands_in(tag_form(tag), folded))
 
         found = [entry for entry in self.entries if filters.admits(entry) and hits(entry)]
         found.sort(key=lambda e: (hits(e), e.created_at.date(), e.strength, e.created_at, e.id), reverse=True)
@@ -136,7 +136,8 @@ def test_the_ranking_in_sql_is_the_one_of_the_design(
                 tagged = [
                     entry
                     for entry in found
-                    if entry.scope in filters.scopes and any(tag_form(t) and tag_form(t) in folded for t in entry.tags)
+                    if entry.scope in filters.scopes
+                    and any(tag_form(t) and stands_in(tag_form(t), folded) for t in entry.tags)
                 ]
                 assert answer.candidates == (len(tagged) if answer.hits else 0)
                 each = recall_by_tags(store, mirror, query, filters, limit, each_type=True)

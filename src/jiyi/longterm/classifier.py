@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 import numpy as np
 
-from jiyi.longterm.feature_classifier import domain_row, worth_row
+from jiyi.errors import ModelError
+from jiyi.longterm.feature_classifier import FeatureClassifier, domain_row, worth_row
 from jiyi.text.claims import ClaimText, split_claims
 from jiyi.text.cue_rules import Domain
 from jiyi.text.statement_features import WORTH_KEEPING
@@ -66,6 +67,7 @@ class StatementClassifier:
         self._embedder = embedder
         self._learning = threading.Lock()
         self._learned_lines: _Learned | None = None
+        self._without_embedder = FeatureClassifier()
 
     @property
     def accuracy(self) -> float:
@@ -76,16 +78,25 @@ class StatementClassifier:
         """How much each text is like what is worth keeping; from `WORTH_KEEPING` on it is kept."""
         if not texts:
             return []
-        learned = self._learned()
-        rows = _worth_rows(texts, self._vectors(texts) if learned.with_vectors else None)
+        try:
+            learned = self._learned()
+            rows = _worth_rows(texts, self._vectors(texts) if learned.with_vectors else None)
+        except ModelError as error:
+            # A fact must not be lost because it cannot be embedded just now.
+            _log.warning("what is worth keeping is judged without the embedder: %s", type(error).__name__)
+            return self._without_embedder.worth(texts)
         return [float(value) for value in learned.worth.of(rows)]
 
     def domains(self, claims: Sequence[ClaimText]) -> list[Domain]:
         """The domain of each claim."""
         if not claims:
             return []
-        learned = self._learned()
-        rows = _domain_rows(claims, self._vectors([c.text for c in claims]) if learned.with_vectors else None)
+        try:
+            learned = self._learned()
+            rows = _domain_rows(claims, self._vectors([c.text for c in claims]) if learned.with_vectors else None)
+        except ModelError as error:
+            _log.warning("domains are judged without the embedder: %s", type(error).__name__)
+            return self._without_embedder.domains(claims)
         likeness = np.stack([line.of(rows) for line in learned.domains.values()], axis=1)
         names = list(learned.domains)
         return [names[int(place)] for place in np.argmax(likeness, axis=1)]

@@ -201,7 +201,9 @@ def _read_one(model: ChatModel, item: Any, known: int) -> Proposal:
     if not isinstance(text, str):
         raise wrong(model, f"extracted_fact {shown(text)}, which is no text")
     if domain not in DOMAINS:
-        mended = next((each for each in route_by_rules(text) if each in SUBSTANTIAL), None)
+        # Where the words of the fact name a domain, that is taken; a guess is not.
+        told = route_by_rules(text)
+        mended = next((each for each in told if each in SUBSTANTIAL), None) if told != DOMAINS else None
         if mended is None or not isinstance(domain, str):
             raise wrong(model, f"domain {shown(domain)}, which is none of the six")
         _log.warning("%s named the domain %s, which is none of the six: %s is taken", model.name, shown(domain), mended)
