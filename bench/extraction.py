@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from bench.support import Report, console, parser
+from jiyi.longterm.classifier import StatementClassifier
 from jiyi.longterm.extraction import Proposal, Round, propose
-from jiyi.longterm.prototypes import Prototypes
 from jiyi.providers.bundled import BundledEmbedder
 
 ROUNDS = Path(__file__).parent / "rounds.jsonl"
@@ -55,14 +55,14 @@ def load() -> list[dict[str, Any]]:
     return [json.loads(line) for line in ROUNDS.read_text("utf-8").splitlines()]
 
 
-def kept(row: dict[str, Any], prototypes: Prototypes | None = None) -> list[Proposal]:
+def kept(row: dict[str, Any], classifier: StatementClassifier | None = None) -> list[Proposal]:
     """What is kept of a round without a model: by rules, and by prototypes if there are any."""
-    return propose(None, Round.of(row["user"], row["assistant"]), (), prototypes)
+    return propose(None, Round.of(row["user"], row["assistant"]), (), classifier)
 
 
-def score(rows: Sequence[dict[str, Any]], prototypes: Prototypes | None = None) -> Scores:
+def score(rows: Sequence[dict[str, Any]], classifier: StatementClassifier | None = None) -> Scores:
     """Count what was kept of these rounds."""
-    results = [(row, kept(row, prototypes)) for row in rows]
+    results = [(row, kept(row, classifier)) for row in rows]
     right = [(row, found) for row, found in results if row["keep"] and found]
     return Scores(
         rounds=len(rows),
@@ -91,11 +91,11 @@ def main() -> None:
     if options.show:
         show([row for row in rows if row["split"] == options.show])
     report = Report("extraction", "Keeping what matters without a model")
-    prototypes = Prototypes(BundledEmbedder())
-    ways: list[tuple[str, str, Prototypes | None]] = [
-        ("dev", "rules alone", None),
-        ("held_out", "rules alone", None),
-        ("held_out", "rules and prototypes", prototypes),
+    classifier = StatementClassifier(BundledEmbedder())
+    ways: list[tuple[str, str, StatementClassifier | None]] = [
+        ("dev", "features alone", None),
+        ("held_out", "features alone", None),
+        ("held_out", "features and embedder", classifier),
     ]
     for split, way, judges in ways:
         for language in ("zh", "en"):

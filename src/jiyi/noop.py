@@ -291,6 +291,10 @@ class NoopLongterm:
     pin = _returns(LongtermInterface.pin, bool)
     try_generate_reflection = _returns(LongtermInterface.try_generate_reflection, _none)
     explain = _returns(LongtermInterface.explain, _none)
+    feedback = _returns(LongtermInterface.feedback, list)
+    conflicts = _returns(LongtermInterface.conflicts, list)
+    settle_conflict = _returns(LongtermInterface.settle_conflict, bool)
+    superseded = _returns(LongtermInterface.superseded, list)
 
 
 class NoopRuntime:
@@ -330,6 +334,7 @@ class NoopRuntime:
     recall = _returns(MemoryRuntime.recall, list)
     comprehensive_recall = _returns(MemoryRuntime.comprehensive_recall, list)
     chained_recall = _returns(MemoryRuntime.chained_recall, list)
+    update = _returns(MemoryRuntime.update, _none)
     get = _returns(MemoryRuntime.get, _none)
     history = _returns(MemoryRuntime.history, list)
     forget = _returns(MemoryRuntime.forget, bool)

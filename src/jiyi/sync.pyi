@@ -15,6 +15,7 @@ from jiyi.chat.service import ChatStatus
 from jiyi.chat.window import ChatWindow
 from jiyi.config import Settings
 from jiyi.indexing import IndexReport
+from jiyi.longterm.conflicts import Conflict, Replaced, Winner
 from jiyi.longterm.forgetting import ForgettingPlan
 from jiyi.longterm.retrieval import Recollections
 from jiyi.model.chat import Candidate, Epoch, Erased, StoredMessage, Summary
@@ -677,13 +678,22 @@ class Longterm:
         domains: Iterable[str] | None = None,
         as_of: datetime | None = None,
         fused: bool = False,
+        touch: bool = True,
     ) -> Recollections:
         """The memories that answer best, by α·relevance + β·decay + γ·importance, from all conversations of the user.
 
         Relevance is the cosine of question and memory in [0, 1], and `top_k_semantic` is how many the vector search
         returns; with `fused` it is the relevance of `recall`, by words, meaning and neighbours. Each memory has
-        `content`, `importance_score`, `similarity`, `final_score` and `score_parts`, and is touched. Without `domains`
-        the router says where to look. With `as_of` the answer is what stood at that time, and nothing is touched.
+        `content`, `importance_score`, `similarity`, `final_score` and `score_parts`. Without `domains` the router says
+        where to look. The time of access of those that the question is about is noted; what was really used is told
+        with `feedback`. With `as_of` the answer is what stood at that time. Then, and without `touch`, nothing is
+        noted.
+        """
+
+    def feedback(self, user_id: str, useful: str | MemoryEntry | Iterable[Any]) -> list[str]:
+        """Count memories as used: cited in an answer, or confirmed; by id, key or entry. Returns the ids counted.
+
+        Each use makes the curve of forgetting flatter. Memories of other scopes, the public one included, are left.
         """
 
     def get_memory_context_for_prompt(
@@ -723,6 +733,18 @@ class Longterm:
 
     def pin(self, user_id: str, memory: Any, pinned: bool = True) -> bool:
         """Keep a memory from being forgotten, corrected or summarised (or let go of it); `False` if there is none."""
+
+    def conflicts(self, user_id: str, *, limit: int = 100) -> list[Conflict]:
+        """Pairs of current facts that may contradict each other, the newest first."""
+
+    def settle_conflict(self, user_id: str, newer: Any, older: Any, *, keep: Winner = "newer") -> bool:
+        """Say which of two facts holds: `newer`, `older`, or `both`; `False` when there is no such conflict.
+
+        The other one is superseded: `superseded` lists it and `restore` brings it back.
+        """
+
+    def superseded(self, user_id: str, *, limit: int = 100) -> list[Replaced]:
+        """Facts that were replaced, the last first, each with the one that took its place."""
 
     def try_generate_reflection(
         self,
@@ -817,6 +839,18 @@ class MemoryRuntime:
 
     def get(self, memory_id: str, *, memory_scope: str | None = None) -> BaseMemory | None:
         """One memory by its id, active or not; `None` when the scope sees none."""
+
+    def update(
+        self,
+        memory_id: str,
+        *,
+        judgment: str | None = None,
+        reasoning: str | None = None,
+        tags: Iterable[str] | None = None,
+        strength: int | None = None,
+        memory_scope: str | None = None,
+    ) -> BaseMemory | None:
+        """Change one of the scope's own memories; what is not given stays. `None` when there is no such one."""
 
     def history(self, memory_id: str, *, memory_scope: str | None = None) -> Sequence[EntryVersion]:
         """Every version of one memory, oldest first; also of one that was merged, archived or forgotten."""

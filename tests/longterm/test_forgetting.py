@@ -62,6 +62,7 @@ def test_recalled_memories_last_longer(room: AgentMemory, clock: FakeClock) -> N
     for _ in range(3):
         (hit, *_) = room.longterm.retrieve_relevant_memories("alice", "green tea", top_k_final=1)
         assert hit.key == "used"
+        room.longterm.feedback("alice", hit)
     entry = room.get("used", scope="alice")
     assert entry.access_count == 3
     assert entry.last_accessed_at == clock.time
@@ -166,3 +167,19 @@ def test_maintain_does_what_is_due(open_room: OpenMemory, clock: FakeClock) -> N
     assert report["dead_jobs"] == []
     clock.advance(days=8)
     assert memory.maintain()["jobs_purged"] == 1
+
+
+def test_health_and_identity_are_not_forgotten_unless_the_settings_say_so(
+    open_room: OpenMemory, clock: FakeClock
+) -> None:
+    for exempt, left in ((("health", "identity"), 1), ((), 0)):
+        memory = open_room(f"exempt-{left}", forgetting_exempt=exempt)
+        said = "I am allergic to penicillin. I play the cello every week."
+        memory.longterm.extract_and_store_memories_for_round("alice", "c", said, "")
+        clock.advance(days=400)
+        plan = memory.longterm.cleanup_forgotten_memories("alice", dry_run=True)
+        assert (plan.count, dict(plan.exempt)) == (2 - left, {"health": 1} if left else {})
+        assert all("not used for 400 days" in each.reason for each in plan.memories)
+        memory.longterm.cleanup_forgotten_memories("alice")
+        kept = [entry.content for entry in memory.list(scope="alice", memory_types="fact")]
+        assert kept == (["I am allergic to penicillin."] if left else [])

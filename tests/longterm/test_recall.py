@@ -16,6 +16,7 @@ from jiyi.model import clock as clocks
 from jiyi.model.domain import DOMAINS
 from jiyi.model.entry import MemoryEntry, Source
 from jiyi.model.identity import new_id
+from jiyi.ports import Embedder
 from jiyi.sync import AgentMemory, NoopMemory
 from jiyi.text.token_count import EstimatedTokens
 from tests.longterm.answers import model
@@ -63,8 +64,42 @@ def test_selected_entries_are_touched_and_no_others(room: AgentMemory, clock: Fa
     hits = room.longterm.retrieve_relevant_memories("alice", "青霉素", top_k_final=1)
     assert keys(hits) == ["allergy"]
     counts = {entry.key: entry.access_count for entry in room.list(scope="alice")}
-    assert counts == {"allergy": 1, "stack": 0, "daughter": 0, "violin": 0}
-    assert room.get("allergy", scope="alice").last_accessed_at == clock.time
+    assert set(counts.values()) == {0}, "to be shown is not to be used"
+    shown = {entry.key for entry in room.list(scope="alice") if entry.last_accessed_at == clock.time}
+    assert shown == {"allergy"}
+
+
+def test_looking_without_touch_changes_nothing(room: AgentMemory, clock: FakeClock) -> None:
+    fill(room)
+    before = {entry.key: entry.last_accessed_at for entry in room.list(scope="alice")}
+    clock.advance(hours=1)
+    assert room.longterm.retrieve_relevant_memories("alice", "青霉素", touch=False)
+    assert {entry.key: entry.last_accessed_at for entry in room.list(scope="alice")} == before
+
+
+def test_what_is_cited_or_confirmed_counts_as_used(room: AgentMemory, clock: FakeClock) -> None:
+    fill(room)
+    room.store("shared", "青霉素", scope="public", domain="lifestyle_and_interests")
+    entry = room.get("allergy", scope="alice")
+    assert room.longterm.feedback("alice", [entry, "stack", "nothing", "shared"]) == [
+        entry.id,
+        room.get("stack", scope="alice").id,
+    ]
+    assert room.get("allergy", scope="alice").access_count == 1
+    assert room.get("shared", scope="public").access_count == 0
+
+
+def test_unrelated_questions_do_not_keep_a_memory(
+    open_room: OpenMemory, clock: FakeClock, bundled_embedder: Embedder
+) -> None:
+    memory = open_room(embedder=bundled_embedder)
+    memory.store("tea", "drinks green tea", scope="alice", domain="user_preferences")
+    before = memory.get("tea", scope="alice").last_accessed_at
+    clock.advance(days=1)
+    for question in ("who won the cup", "the weather in Lima", "sort a list in Rust"):
+        memory.longterm.retrieve_relevant_memories("alice", question)
+    entry = memory.get("tea", scope="alice")
+    assert (entry.access_count, entry.last_accessed_at) == (0, before)
 
 
 def test_only_as_many_candidates_are_weighed_as_asked_for(room: AgentMemory) -> None:
@@ -187,6 +222,7 @@ def block(hits: list[MemoryEntry], query: str = "什么", budget: int = 10_000) 
     return build_context(
         hits,
         query,
+        scope="a",
         budget=budget,
         counter=EstimatedTokens(),
         compress=lambda texts, most: (compress(None, list(texts), most), ""),

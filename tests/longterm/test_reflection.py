@@ -60,18 +60,18 @@ def test_facts_are_reflected_on_once(room: AgentMemory, clock: FakeClock) -> Non
     assert sorted(sources, key=min) == [set(first), set(second)]
 
 
-def test_summarised_facts_leave_the_vectors_and_stay_reachable_otherwise(room: AgentMemory) -> None:
+def test_summarised_facts_are_found_as_before(room: AgentMemory) -> None:
     tell(room, "nuts", "milk")
     facts = room.list(scope="alice", memory_types="fact")
     reflection = room.longterm.try_generate_reflection("alice", "c", 1.0, 0)
     room.drain()
     assert all(report.sound for report in room.verify())
     meaning = room.recall("allergic to nuts", scope="alice", mode="semantic")
-    assert {hit.id for hit in meaning if hit.memory_type != "message"} == {reflection.id}
+    assert {hit.id for hit in meaning if hit.memory_type != "message"} == {reflection.id, *(fact.id for fact in facts)}
     by_words = room.recall("allergic to nuts", scope="alice", mode="keyword", memory_types="fact")
     assert {hit.content for hit in by_words} >= {"I am allergic to nuts"}
     hybrid = room.longterm.retrieve_relevant_memories("alice", "allergic to nuts")
-    assert {hit.memory_type for hit in hybrid} == {"fact", "reflection"}
+    assert {hit.content for hit in hybrid} == {fact.content for fact in facts}, "and nothing is said twice"
     for fact in facts:
         assert room.get(fact.key, scope="alice").summarized_by == reflection.id
         explained = room.longterm.explain("alice", fact.id)
@@ -95,8 +95,8 @@ def test_a_reflection_is_found_in_every_domain_of_its_facts(open_room: OpenMemor
             assert [hit.id for hit in hits] == [reflection.id], (mode, domain)
         assert memory.recall("fact number", scope="alice", mode=mode, domains="social_and_relationships") == []
     for domain in domains:
-        hits = memory.longterm.retrieve_relevant_memories("alice", "fact number", domains=[domain])
-        assert reflection.id in [hit.id for hit in hits]
+        (hit,) = memory.longterm.retrieve_relevant_memories("alice", "fact number", domains=[domain])
+        assert hit.domain == domain, "the reflection stands in only where all of its facts would be shown"
 
 
 @pytest.mark.parametrize("erase", [False, True])
@@ -142,3 +142,42 @@ def test_with_a_model_the_reflection_says_who_made_it(open_room: OpenMemory) -> 
     assert reflection.source.kind == "model:thinker"
     assert reflection.conversation_id == "c"
     assert reflection.content.startswith("总结")
+
+
+def test_a_reflection_by_a_model_stands_in_where_all_of_its_facts_would_be_shown(open_room: OpenMemory) -> None:
+    memory = open_room(llm=model())
+    for number in range(3):
+        memory.store(f"k{number}", f"tea number {number}", scope="alice", domain="user_preferences", importance=0.9)
+    reflection = memory.longterm.try_generate_reflection("alice", "c", 1.0, 0)
+    (hit,) = memory.longterm.retrieve_relevant_memories("alice", "tea number", domains=["user_preferences"])
+    assert hit.id == reflection.id
+    assert {fact.key for fact in hit.context} == {"k0", "k1", "k2"}
+    few = memory.longterm.retrieve_relevant_memories("alice", "tea number", domains=["user_preferences"], top_k_final=2)
+    assert {hit.memory_type for hit in few} == {"fact"}
+
+
+def test_no_question_that_found_a_fact_misses_it_after_a_reflection(room: AgentMemory) -> None:
+    subjects = ["nuts", "milk", "pollen", "wasps", "penicillin", "gluten"]
+    tell(room, *subjects)
+
+    def found() -> dict[str, set[str]]:
+        questions = [*(f"am I allergic to {subject}" for subject in subjects), "which allergies do I have", "food"]
+        return {
+            question: {
+                hit.content for hit in room.longterm.retrieve_relevant_memories("alice", question, top_k_final=3)
+            }
+            for question in questions
+        }
+
+    before = found()
+    assert room.longterm.try_generate_reflection("alice", "c", 1.0, 0) is not None
+    room.drain()
+    after = found()
+    assert all(before[question] <= after[question] for question in before)
+
+
+def test_without_a_model_a_reflection_is_a_profile_of_the_facts_word_for_word(room: AgentMemory) -> None:
+    room.store("a", "我对花生过敏", scope="alice", domain="lifestyle_and_interests", importance=0.9)
+    room.store("b", "我在银行工作", scope="alice", domain="professional_and_academic", importance=0.9)
+    reflection = room.longterm.try_generate_reflection("alice", "c", 1.0, 0)
+    assert reflection.content == "生活与兴趣：我对花生过敏\n工作与学习：我在银行工作"

@@ -78,9 +78,9 @@ def test_asking_is_refused_clearly_before_a_model_is_asked(open_room: OpenMemory
 
 
 def test_background_work_reflection_forgetting_and_upkeep_go_on(simple: AgentMemory, clock: FakeClock) -> None:
-    simple.longterm.schedule_round("alice", "c", "I am allergic to nuts", "noted")
+    simple.longterm.schedule_round("alice", "c", "I play the cello every week", "noted")
     assert simple.run_jobs() == 1
-    tell(simple, "I am allergic to milk")
+    tell(simple, "I work at a bank")
     assert simple.longterm.try_generate_reflection("alice", None, 1.0, 0) is not None
     assert simple.longterm.get_intent_domains("which food is safe for me?")
     assert simple.longterm.compress_memories(["I am allergic to nuts"]) != ""

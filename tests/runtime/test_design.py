@@ -187,7 +187,7 @@ def test_each_request_logs_runtime_candidates_returned_and_time(
         caplog.clear()
         with caplog.at_level(logging.INFO):
             ask("tea", 2)
-        [line] = [r.getMessage() for r in caplog.records if r.name == "jiyi.runtime"]
+        [line] = [r.getMessage() for r in caplog.records if r.name == "jiyi.runtime" and r.levelno == logging.INFO]
         for part in (f"runtime={NAMES[simple]}", "candidates=3", "returned=2", "query_ms="):
             assert part in line or (not simple and part == "candidates=3" and "candidates=" in line)
         assert "tea" not in line

@@ -24,6 +24,7 @@ CopyStore: TypeAlias = Callable[[Path, Path], None]
 ON_BOTH = (
     "tests/test_conversation_history.py",
     "tests/isolation/test_longterm_isolation.py",
+    "tests/longterm/test_claims.py",
     "tests/longterm/test_full_story.py",
     "tests/longterm/test_forgetting.py",
     "tests/notes/test_acceptance.py",

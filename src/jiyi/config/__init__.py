@@ -149,6 +149,14 @@ class Settings:
     loop_seconds: float = setting(
         0.002, parse.number(0, 1), "while writes take less than this, they are made on the event loop itself; 0: never"
     )
+    forgetting_exempt: tuple[str, ...] = setting(
+        ("health", "identity", "safety", "pinned"),
+        parse.some_of("health", "identity", "safety", "pinned"),
+        "kinds of facts that are not forgotten: some of health, identity, safety, pinned; or none",
+    )
+    strict_scope: bool = setting(
+        False, parse.flag, "the runtime refuses calls that name no memory_scope: for hosts with many chats"
+    )
     freshness_seconds: float = setting(10.0, parse.number(0, 3600), "how long a recall waits for the indexes")
     recall_messages: bool = setting(True, parse.flag, "what is said in conversations can be recalled")
     token_limit: int = setting(64_000, parse.whole(1, 1 << 40), "how many tokens a chat's window has at most")

@@ -93,6 +93,20 @@ def choice(*allowed: str) -> Parse:
     return parse
 
 
+def some_of(*allowed: str) -> Parse:
+    """A parser of a list of some of these words, also as one text with commas; "none" for none of them."""
+
+    def parse(value: Any) -> tuple[str, ...]:
+        given = [word.strip() for word in value.split(",")] if isinstance(value, str) else value
+        if given in (["none"], [""]):
+            return ()
+        if not isinstance(given, list | tuple) or any(word not in allowed for word in given):
+            raise ValueError(f"some of {', '.join(allowed)} are needed, or none")
+        return tuple(dict.fromkeys(given))
+
+    return parse
+
+
 def path(value: Any) -> Path:
     """A path of this machine."""
     if not isinstance(value, str | os.PathLike) or not os.fspath(value):

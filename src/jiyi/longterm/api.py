@@ -8,6 +8,7 @@ from typing import Any, Literal, overload
 
 from jiyi.errors import InvalidInputError
 from jiyi.execution import Run
+from jiyi.longterm.conflicts import Conflict, Replaced, Winner
 from jiyi.longterm.context import build_context
 from jiyi.longterm.dependencies import LongtermDeps
 from jiyi.longterm.forgetting import ForgettingPlan
@@ -121,13 +122,16 @@ class Longterm:
         domains: Iterable[str] | None = None,
         as_of: datetime | None = None,
         fused: bool = False,
+        touch: bool = True,
     ) -> Recollections:
         """The memories that answer best, by α·relevance + β·decay + γ·importance, from all conversations of the user.
 
         Relevance is the cosine of question and memory in [0, 1], and `top_k_semantic` is how many the vector search
         returns; with `fused` it is the relevance of `recall`, by words, meaning and neighbours. Each memory has
-        `content`, `importance_score`, `similarity`, `final_score` and `score_parts`, and is touched. Without `domains`
-        the router says where to look. With `as_of` the answer is what stood at that time, and nothing is touched.
+        `content`, `importance_score`, `similarity`, `final_score` and `score_parts`. Without `domains` the router says
+        where to look. The time of access of those that the question is about is noted; what was really used is told
+        with `feedback`. With `as_of` the answer is what stood at that time. Then, and without `touch`, nothing is
+        noted.
         """
         limits = self._limits
         hits = await self._run(
@@ -141,10 +145,17 @@ class Longterm:
             as_of=None if as_of is None else clock.require_aware(as_of, "as_of"),
             fused=bool(fused),
         )
-        if hits and as_of is None:
+        if hits and as_of is None and touch:
             # The answer does not wait for the disk; whatever is asked next does.
-            self._later(self._service.retriever.touch, [hit.id for hit in hits])
+            self._later(self._service.retriever.note_shown, check_scope(user_id), query, list(hits))
         return hits
+
+    async def feedback(self, user_id: str, useful: str | MemoryEntry | Iterable[Any]) -> list[str]:
+        """Count memories as used: cited in an answer, or confirmed; by id, key or entry. Returns the ids counted.
+
+        Each use makes the curve of forgetting flatter. Memories of other scopes, the public one included, are left.
+        """
+        return await self._run(self._service.retriever.note_used, check_scope(user_id), _names(useful))
 
     async def get_memory_context_for_prompt(
         self, user_id: str, query: str, *, token_budget: int = CONTEXT_TOKENS, top_k_final: int = 10
@@ -157,6 +168,7 @@ class Longterm:
             build_context,
             hits,
             query,
+            scope=check_scope(user_id),
             budget=budget,
             counter=self._service.counter,
             compress=self._service.compress_for_prompt,
@@ -235,6 +247,28 @@ class Longterm:
         done = await self._run(self._service.pin, check_scope(user_id), _names([memory])[0], pinned=bool(pinned))
         self._written()
         return done
+
+    # --- corrections --------------------------------------------------------------------------------------------------
+
+    async def conflicts(self, user_id: str, *, limit: int = 100) -> list[Conflict]:
+        """Pairs of current facts that may contradict each other, the newest first."""
+        most = check_whole(limit, "limit", 1, 1_000_000)
+        return await self._run(self._service.conflicts.open_ones, check_scope(user_id), most)
+
+    async def settle_conflict(self, user_id: str, newer: Any, older: Any, *, keep: Winner = "newer") -> bool:
+        """Say which of two facts holds: `newer`, `older`, or `both`; `False` when there is no such conflict.
+
+        The other one is superseded: `superseded` lists it and `restore` brings it back.
+        """
+        first, second = _names([newer, older])
+        done = await self._run(self._service.settle_conflict, check_scope(user_id), first, second, keep)
+        self._written()
+        return done
+
+    async def superseded(self, user_id: str, *, limit: int = 100) -> list[Replaced]:
+        """Facts that were replaced, the last first, each with the one that took its place."""
+        most = check_whole(limit, "limit", 1, 1_000_000)
+        return await self._run(self._service.conflicts.replaced, check_scope(user_id), most)
 
     # --- reflection ---------------------------------------------------------------------------------------------------
 

@@ -9,10 +9,12 @@ from typing import Final, Literal
 
 from jiyi.longterm.compression import fitted
 from jiyi.longterm.untrusted import readable
+from jiyi.model.claim import USER
 from jiyi.model.entry import MemoryEntry
 from jiyi.model.identity import text_hash
 from jiyi.ports import TokenCounter
 from jiyi.text import detect_language
+from jiyi.text.subjects import relation_in
 
 Language = Literal["zh", "en"]
 
@@ -28,6 +30,10 @@ _ORIGIN: Final = {
     "zh": {"user": "用户所说", "agent": "助手所述", "tool": "工具结果", "import": "导入"},
     "en": {"user": "said by the user", "agent": "said by the assistant", "tool": "from a tool", "import": "imported"},
 }
+# A public memory was said by somebody, not by this user.
+_PUBLIC: Final = {"zh": "公共资料", "en": "public"}
+_QUOTED: Final = {"zh": "用户转述{who}的话", "en": "told by the user in the words of: {who}"}
+_ABOUT_SOMEBODY: Final = {"zh": "关于{who}", "en": "about: {who}"}
 _REFLECTION: Final = {"zh": "由多条记忆归纳", "en": "drawn from several memories"}
 _SUMMARY: Final = {"zh": "另外 {count} 条记忆的摘要", "en": "summary of {count} more"}
 # What would look like the end of the fence or a second heading.
@@ -46,6 +52,7 @@ def build_context(
     hits: Sequence[MemoryEntry],
     query: str,
     *,
+    scope: str,
     budget: int,
     counter: TokenCounter,
     compress: Callable[[Sequence[str], int], tuple[str, str]],
@@ -59,7 +66,7 @@ def build_context(
     if not hits:
         return ""
     language = detect_language(query)
-    lines = [_line(hit, language, zone) for hit in hits]
+    lines = [_line(hit, language, zone, scope) for hit in hits]
     whole = _block(lines, language)
     if counter.count(whole) <= budget:
         return whole
@@ -87,14 +94,27 @@ def _block(lines: Sequence[str], language: Language) -> str:
     return "\n".join([HEADING[language], _ABOUT[language], f"<{fence}>", *lines, f"</{fence}>"])
 
 
-def _line(hit: MemoryEntry, language: Language, zone: tzinfo) -> str:
+def _line(hit: MemoryEntry, language: Language, zone: tzinfo, scope: str) -> str:
     day = hit.event_time.astimezone(zone).date().isoformat()
-    origin = (
-        _REFLECTION[language]
-        if hit.memory_type == "reflection"
-        else _ORIGIN[language].get(hit.source.trust, hit.source.trust)
-    )
-    return f"- [{day} · {origin}] {_one_line(hit.content)}"
+    return f"- [{day} · {_origin(hit, language, scope)}] {_one_line(hit.content)}"
+
+
+def _origin(hit: MemoryEntry, language: Language, scope: str) -> str:
+    """Who said it, and whom it is about where that is not the user."""
+    if hit.memory_type == "reflection":
+        return _REFLECTION[language]
+    if hit.scope != scope:
+        return _PUBLIC[language]
+    origin = _ORIGIN[language].get(hit.source.trust, hit.source.trust)
+    claim = hit.source.claim
+    if claim is None or hit.source.trust != USER:
+        return origin
+    if claim.said_by not in {USER, "assistant"}:
+        return _QUOTED[language].format(who=_one_line(relation_in(claim.said_by, language)))
+    if claim.subject != USER:
+        about = _ABOUT_SOMEBODY[language].format(who=_one_line(relation_in(claim.subject, language)))
+        return f"{origin} · {about}"
+    return origin
 
 
 def _one_line(text: str) -> str:

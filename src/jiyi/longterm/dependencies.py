@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Protocol
 
 from jiyi.model import clock
+from jiyi.model.forgetting_curve import DEFAULT_EXEMPT
 
 if TYPE_CHECKING:
     from jiyi.jobs import JobRunner
@@ -65,6 +66,8 @@ class LongtermDeps:
     actor: str
     recallable: bool
     """Whether what is said can be recalled as well."""
+    exempt: tuple[str, ...] = DEFAULT_EXEMPT
+    """The kinds of facts that are not forgotten."""
     now: Callable[[], datetime] = clock.utc_now
 
 

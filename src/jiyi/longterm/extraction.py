@@ -2,27 +2,49 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, Final
 
-from jiyi.errors import ContextOverflowError
+from jiyi.errors import ContextOverflowError, ModelReplyError
+from jiyi.longterm.feature_classifier import Classifier, FeatureClassifier
+from jiyi.longterm.rule_router import route_by_rules
 from jiyi.longterm.structured_output import ask_json, shown, wrong
 from jiyi.longterm.untrusted import is_steering, looked_at, readable
-from jiyi.model.domain import DOMAINS
+from jiyi.model.domain import DOMAINS, SUBSTANTIAL
 from jiyi.ports import ChatModel
 from jiyi.prompts.longterm import LONGEST_FACT, MAX_FACTS, SCORE_ACCEPTED, SCORE_SCHEMA, score_messages
-from jiyi.text.cues import find_statements, unjudged_sentences
+from jiyi.text import fold, sentences
+from jiyi.text.claims import ClaimText, split_claims
+from jiyi.text.cues import find_statements, gives_orders, strip_code
+from jiyi.text.non_statements import LEAD_IN
+from jiyi.text.smalltalk import is_small_talk
+from jiyi.text.statement_features import WORTH_KEEPING
+from jiyi.text.topics import topics_of
 
-if TYPE_CHECKING:
-    from jiyi.longterm.prototypes import Prototypes
-
+_log = logging.getLogger("jiyi.longterm")
 MIN_SCORE = 0.7
 _MAX_BY_RULES = 20
 _REPLY_TOKENS = 2_000
 _SHORT = 1_000
+_LONGEST_BY_RULES = 40_000
+_LONGEST_SENTENCE = 400  # what is longer was pasted, not said
+# So many sentences are judged together, as people say one thing in several.
+_WINDOW = 6
+_NOT_PLAINLY_NOTHING = -0.35
+_SURE = 0.45
+_MIN_WITHOUT_TOPIC = 5
+_IMPORTANCE: Final = {
+    "allergy": 0.95,
+    "medication": 0.9,
+    "health": 0.85,
+    "name": 0.9,
+    "contact": 0.85,
+    "appointment": 0.75,
+}
 # That it was asked to be remembered is not part of what is remembered.
 _ASKED_TO = re.compile(
     r"[，,。.;；\s]+(?:请|麻烦)?(?:你|您)?(?:一定要?|帮我)?(?:记住|记一下|记得)[。.!！]*$"
@@ -58,6 +80,8 @@ class Proposal:
     domain: str
     corrects: int | None = None
     """The place, among the known facts that were shown, of the one that it corrects."""
+    claim: ClaimText | None = None
+    """The parts of the fact, where rules have read them."""
 
     @property
     def worth_keeping(self) -> bool:
@@ -66,27 +90,66 @@ class Proposal:
 
 
 def propose(
-    model: ChatModel | None, said: Round, known: Sequence[str], prototypes: Prototypes | None = None
+    model: ChatModel | None, said: Round, known: Sequence[str], classifier: Classifier | None = None
 ) -> list[Proposal]:
     """The facts of a round that are worth keeping. A model that fails is an error.
 
-    Without a model rules look for them, and `prototypes` judge what no rule knows.
+    Without a model the classifier looks for them, and the message is split into claims.
     """
     if not (said.user or said.assistant):
         return []
-    found = _by_rules(said, prototypes) if model is None else _by_model(model, said, known)
+    found = _by_model(model, said, known) if model is not None else _by_rules(said, classifier or FeatureClassifier())
     return [proposal for proposal in found if proposal.worth_keeping and not is_steering(proposal.text)]
 
 
-def _by_rules(said: Round, prototypes: Prototypes | None) -> list[Proposal]:
+def _by_rules(said: Round, classifier: Classifier) -> list[Proposal]:
     # Only what the user says about things: a reply is made of what the memory and the model already know.
-    statements = find_statements(said.user, speaker="user")[:_MAX_BY_RULES]
-    found = [Proposal(_fact(statement.content), statement.importance, statement.domain) for statement in statements]
-    if prototypes is not None:
-        others = unjudged_sentences(said.user)[: _MAX_BY_RULES - len(found)]
-        # Just worth keeping, however alike: a rule is surer.
-        found += [Proposal(_fact(text), MIN_SCORE, domain) for text, domain in prototypes.worth_keeping(others)]
+    text = said.user[:_LONGEST_BY_RULES]
+    if gives_orders(text):
+        return []
+    kept = _kept_sentences(text, classifier)
+    claims = [claim for claim in split_claims("\n".join(kept)) if _says_something(claim)][:_MAX_BY_RULES]
+    domains = classifier.domains(claims)
+    return [
+        Proposal(
+            _fact(LEAD_IN.sub("", claim.text).strip() or claim.text), importance_of(claim.text), domain, claim=claim
+        )
+        for claim, domain in zip(claims, domains, strict=True)
+    ]
+
+
+def _kept_sentences(text: str, classifier: Classifier) -> list[str]:
+    """The sentences that are worth keeping: of a message that is, those that are not plainly something else."""
+    parts = [part for part in sentences(strip_code(text)) if not is_small_talk(part) and len(part) <= _LONGEST_SENTENCE]
+    if not parts:
+        return []
+    windows = ["".join(_joined(parts[start : start + _WINDOW])) for start in range(0, len(parts), _WINDOW)]
+    worth = classifier.worth([*windows, *parts])
+    found: list[str] = []
+    for place, part in enumerate(parts):
+        whole, own = worth[place // _WINDOW], worth[len(windows) + place]
+        alone = len(parts) == 1
+        if (whole >= WORTH_KEEPING and (alone or own >= _NOT_PLAINLY_NOTHING)) or (
+            whole < WORTH_KEEPING and own >= _SURE
+        ):
+            found.append(part)
     return found
+
+
+def _joined(parts: Sequence[str]) -> list[str]:
+    return [part if not part.isascii() else f"{part} " for part in parts]
+
+
+def _says_something(claim: ClaimText) -> bool:
+    return not is_small_talk(claim.text) and (bool(claim.topic) or len(claim.text) >= _MIN_WITHOUT_TOPIC)
+
+
+def importance_of(text: str) -> float:
+    """How much a statement matters: what its cue phrase says, or its topic, or just enough to be kept."""
+    found = [statement.importance for statement in find_statements(text)]
+    topics = topics_of(fold(text))
+    by_topic = [value for name, value in _IMPORTANCE.items() if name in topics]
+    return max([MIN_SCORE, *found, *by_topic])
 
 
 def _by_model(model: ChatModel, said: Round, known: Sequence[str]) -> list[Proposal]:
@@ -106,13 +169,27 @@ def _by_model(model: ChatModel, said: Round, known: Sequence[str]) -> list[Propo
 
 
 def _read(model: ChatModel, reply: Any, known: int) -> list[Proposal]:
-    """Check every value: a model can be wrong, or have been talked into something."""
+    """Check every value: a model can be wrong, or have been talked into something.
+
+    A flawed item loses only itself; a reply of nothing but flawed items is an error, and is asked for again.
+    """
     items = reply.get("memories", [reply]) if isinstance(reply, dict) else None
     if not isinstance(items, list):
         raise wrong(model, "no list of memories")
     if len(items) > MAX_FACTS:
         raise wrong(model, f"{len(items)} memories for one round, more than {MAX_FACTS}")
-    return [_read_one(model, item, known) for item in items]
+    found: list[Proposal] = []
+    flaws: list[ModelReplyError] = []
+    for item in items:
+        try:
+            found.append(_read_one(model, item, known))
+        except ModelReplyError as error:
+            flaws.append(error)
+    if flaws and not found:
+        raise flaws[0]
+    for flaw in flaws:
+        _log.warning("one of %d proposals is left out: %s", len(items), flaw)
+    return found
 
 
 def _read_one(model: ChatModel, item: Any, known: int) -> Proposal:
@@ -124,7 +201,11 @@ def _read_one(model: ChatModel, item: Any, known: int) -> Proposal:
     if not isinstance(text, str):
         raise wrong(model, f"extracted_fact {shown(text)}, which is no text")
     if domain not in DOMAINS:
-        raise wrong(model, f"domain {shown(domain)}, which is none of the six")
+        mended = next((each for each in route_by_rules(text) if each in SUBSTANTIAL), None)
+        if mended is None or not isinstance(domain, str):
+            raise wrong(model, f"domain {shown(domain)}, which is none of the six")
+        _log.warning("%s named the domain %s, which is none of the six: %s is taken", model.name, shown(domain), mended)
+        domain = mended
     corrects = item.get("corrects")
     place = corrects - 1 if isinstance(corrects, int) and not isinstance(corrects, bool) else None
     return Proposal(_fact(text), float(score), domain, place if place is not None and 0 <= place < known else None)

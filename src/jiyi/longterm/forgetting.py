@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import heapq
 import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final
 
 from jiyi.longterm.dependencies import LongtermDeps
 from jiyi.model import clock
 from jiyi.model.entry import MemoryEntry
-from jiyi.model.forgetting_curve import EbbinghausForgetting
+from jiyi.model.forgetting_curve import EbbinghausForgetting, exempt_kind
 from jiyi.ports import Amendment, Fading
 
 PAGE: Final = 1_000
@@ -36,6 +37,8 @@ class FadingMemory:
     """When it falls, or fell, below the threshold if nobody recalls it; `None` if never."""
     goes: bool
     """Whether a clean-up would forget it now."""
+    reason: str = ""
+    """Why it goes or stays."""
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON-ready mapping."""
@@ -44,6 +47,7 @@ class FadingMemory:
             "retention": self.retention,
             "falls_below_at": None if self.falls_below_at is None else clock.to_text(self.falls_below_at),
             "goes": self.goes,
+            "reason": self.reason,
         }
 
 
@@ -54,9 +58,11 @@ class ForgettingPlan:
     count: int
     """How many would be forgotten now."""
     considered: int
-    """How many were looked at: long-term memories that are neither pinned nor of an excluded type."""
+    """How many were looked at: long-term memories that are neither pinned, exempt nor of an excluded type."""
     memories: tuple[FadingMemory, ...]
     """Those nearest to being forgotten, at most 1,000."""
+    exempt: Mapping[str, int] = field(default_factory=dict)
+    """How many are kept whatever the curve says, by kind: health, identity, safety."""
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON-ready mapping."""
@@ -64,6 +70,7 @@ class ForgettingPlan:
             "count": self.count,
             "considered": self.considered,
             "memories": [memory.to_dict() for memory in self.memories],
+            "exempt": dict(self.exempt),
         }
 
 
@@ -80,7 +87,11 @@ class Forgetter:
         size = _FIRST_BATCH
         for page in self._pages(scope, excluded):
             now = self._deps.now()
-            faded = [each for each in page if self._retention(curve, each, now) < threshold]
+            faded = [
+                each
+                for each in page
+                if not exempt_kind(each.attribute, self._deps.exempt) and self._retention(curve, each, now) < threshold
+            ]
             while faded:
                 batch, faded = faded[:size], faded[size:]
                 begun = self._timer()
@@ -94,11 +105,16 @@ class Forgetter:
         """What a clean-up would do; changes nothing."""
         now = self._deps.now()
         count = considered = 0
+        exempt: Counter[str] = Counter()
         # The largest of the nearest is on top, so that the next nearer one can push it out.
         nearest: list[tuple[float, str, float]] = []
         for page in self._pages(scope, excluded):
-            considered += len(page)
             for each in page:
+                kind = exempt_kind(each.attribute, self._deps.exempt)
+                if kind:
+                    exempt[kind] += 1
+                    continue
+                considered += 1
                 left = self._retention(curve, each, now)
                 count += left < threshold
                 hours = curve.hours_until(threshold, each.access_count, each.importance_score)
@@ -111,7 +127,7 @@ class Forgetter:
         memories = tuple(
             self.on_curve(entries[entry_id], curve, threshold, now) for _, entry_id, _ in order if entry_id in entries
         )
-        return ForgettingPlan(count, considered, memories)
+        return ForgettingPlan(count, considered, memories, dict(exempt))
 
     @staticmethod
     def on_curve(entry: MemoryEntry, curve: EbbinghausForgetting, threshold: float, now: datetime) -> FadingMemory:
@@ -120,7 +136,12 @@ class Forgetter:
             _hours(entry.last_accessed_at, now), entry.access_count, entry.importance_score
         )
         falls = curve.falls_below_at(threshold, entry.last_accessed_at, entry.access_count, entry.importance_score)
-        return FadingMemory(entry, left, falls, goes=left < threshold)
+        days = _hours(entry.last_accessed_at, now) / 24
+        reason = (
+            f"not used for {days:.0f} days, used {entry.access_count} times, importance {entry.importance_score:.2f}: "
+            f"{left:.2f} is left of it, {'below' if left < threshold else 'not below'} {threshold:g}"
+        )
+        return FadingMemory(entry, left, falls, goes=left < threshold, reason=reason)
 
     def restore(self, scope: str, names: Sequence[str] | None) -> list[MemoryEntry]:
         """Bring forgotten memories back, by id or key; `None` means all that the curve has taken.

@@ -1,26 +1,27 @@
-"""From proposals to entries: what is known is not stored twice, what corrects an older fact takes its place.
+"""From proposals to entries: what is known is not stored twice, and a correction replaces one claim and nothing else.
 
-A model proposes, the code here decides: corrections reach only facts of the same user that are about the same thing.
+A model proposes, the code here decides: corrections reach only facts of the same user, subject and attribute.
 """
 
 from __future__ import annotations
 
 import logging
 import re
-import threading
-from collections import OrderedDict, deque
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from jiyi.errors import ModelError
+from jiyi.longterm.corrections import REPLACES, Finding, Known, judge, residue_without_attribute, supports
 from jiyi.longterm.dependencies import LongtermDeps, made_by
-from jiyi.longterm.duplicates import Gist, fact_key, gist, is_known, related, support
+from jiyi.longterm.duplicates import Gist, fact_key, gist, is_known, support
 from jiyi.longterm.extraction import Proposal, Round, propose
+from jiyi.longterm.feature_classifier import FeatureClassifier
 from jiyi.longterm.rule_router import route_by_rules
 from jiyi.longterm.untrusted import is_steering
 from jiyi.model.category import MemoryCategory
+from jiyi.model.claim import USER, Claim
 from jiyi.model.domain import SUBSTANTIAL
 from jiyi.model.entry import MemoryEntry, Source
 from jiyi.model.filters import Filters
@@ -28,22 +29,27 @@ from jiyi.model.identity import new_id
 from jiyi.model.message import Message
 from jiyi.ports import Amendment
 from jiyi.recall.request import Request
-from jiyi.text import fold
+from jiyi.text import detect_language, fold
 from jiyi.text.attributes import read_attribute
+from jiyi.text.change_words import is_temporary
+from jiyi.text.claims import split_claims
+from jiyi.text.subjects import subject_words
 
 if TYPE_CHECKING:
-    from jiyi.longterm.prototypes import Prototypes
+    from jiyi.longterm.feature_classifier import Classifier
+    from jiyi.longterm.recently_recalled import RecentlyRecalled
     from jiyi.model.chat import Candidate
     from jiyi.model.job import Job
 
 _log = logging.getLogger("jiyi.longterm")
 _CANDIDATES = 12
-_DOMAIN = SUBSTANTIAL[0]
+_DEFAULT_DOMAIN = SUBSTANTIAL[0]
 _SHOWN_TO_MODEL = 8
 _QUERY_CHARACTERS = 2_000
 _LATE = timedelta(minutes=1)
-_RECENT_ENTRIES = 200
-_RECENT_SCOPES = 1_000
+# Facts that a message may be about without sharing a word with them: so many of the newest are compared.
+_NEWEST_COMPARED = 60
+_ANTECEDENTS = 5
 # Shares of the words of a fact: from when on the user said it, and from when on a reply only repeats a memory.
 _SAID = 0.75
 _REPEATED = 0.4
@@ -71,34 +77,24 @@ _IN_THE_FIRST_PERSON = (
 )
 
 
-class RecentlyRecalled:
-    """Texts that were put into prompts lately, by scope: what a reply repeats of them is nothing new."""
-
-    def __init__(self) -> None:
-        self._guard = threading.Lock()
-        self._texts: OrderedDict[str, deque[str]] = OrderedDict()
-
-    def note(self, scope: str, texts: Sequence[str]) -> None:
-        """These were recalled for the scope."""
-        with self._guard:
-            kept = self._texts.setdefault(scope, deque(maxlen=_RECENT_ENTRIES))
-            kept.extend(text for text in texts if text not in kept)
-            self._texts.move_to_end(scope)
-            while len(self._texts) > _RECENT_SCOPES:
-                self._texts.popitem(last=False)
-
-    def of(self, scope: str) -> list[str]:
-        """What was recalled for the scope."""
-        with self._guard:
-            return list(self._texts.get(scope, ()))
-
-
 @dataclass(slots=True)
 class _Decision:
     """What is to be stored and changed for one round."""
 
     entries: list[MemoryEntry] = field(default_factory=list)
     amendments: list[Amendment] = field(default_factory=list)
+    replaced: set[str] = field(default_factory=set)
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """One round that is being decided about."""
+
+    scope: str
+    conversation_id: str
+    said: Round
+    messages: Sequence[tuple[str, Message, datetime]]
+    maker: str
 
 
 class FactIngestor:
@@ -107,7 +103,7 @@ class FactIngestor:
     def __init__(self, deps: LongtermDeps, recalled: RecentlyRecalled) -> None:
         self._deps = deps
         self._recalled = recalled
-        self._prototypes: Prototypes | None = None
+        self._classifier: Classifier | None = None
 
     def keep_round(
         self, scope: str, conversation_id: str, messages: Sequence[tuple[str, Message, datetime]], job: Job
@@ -116,9 +112,13 @@ class FactIngestor:
         said = Round.of(_of(messages, "user"), _of(messages, "assistant"))
         model = self._deps.models.scorer
         shown = self._similar(scope, said.user or said.assistant, _SHOWN_TO_MODEL) if model is not None else []
-        prototypes = self._judge() if model is None else None
-        proposals = propose(model, said, [entry.content for entry in shown], prototypes)
-        decision = self._decide(scope, conversation_id, said, messages, proposals, shown, made_by(model))
+        classifier = self._made_classifier() if model is None else None
+        proposals = propose(model, said, [entry.content for entry in shown], classifier)
+        work = _Work(scope, conversation_id, said, messages, made_by(model))
+        proposals = [self._with_antecedent(scope, proposal) for proposal in proposals]
+        decision = self._decide(work, proposals, shown)
+        if model is None and said.user:
+            self._apply_changes(work, decision)
         return self._deps.store.commit(
             scope, decision.entries, decision.amendments, actor=self._deps.actor, finished=job
         )
@@ -129,7 +129,9 @@ class FactIngestor:
         It is stored first and marked after: a crash in between means that it is known when it comes again.
         """
         scope = candidate.scope
-        domain = candidate.domain or next((d for d in route_by_rules(candidate.content) if d in SUBSTANTIAL), _DOMAIN)
+        domain = candidate.domain or next(
+            (d for d in route_by_rules(candidate.content) if d in SUBSTANTIAL), _DEFAULT_DOMAIN
+        )
         importance = candidate.confidence if candidate.importance is None else candidate.importance
         proposal = Proposal(candidate.content, importance, domain)
         if not proposal.worth_keeping or is_steering(proposal.text):
@@ -137,33 +139,42 @@ class FactIngestor:
         ends = dict.fromkeys((candidate.first_message_id, candidate.last_message_id))
         messages = self._deps.store.messages(scope, list(ends))
         said = Round.of(_of(messages, "user"), _of(messages, "assistant"))
-        decision = self._decide(scope, candidate.session_id, said, messages, [proposal], (), candidate.made_by)
+        work = _Work(scope, candidate.session_id, said, messages, candidate.made_by)
+        decision = self._decide(work, [proposal], ())
         return self._deps.store.commit(scope, decision.entries, decision.amendments, actor=self._deps.actor)
 
-    def _judge(self) -> Prototypes | None:
-        """Judges what no rule knows, where there is an embedder; made when the first round is looked at."""
-        if self._prototypes is None and self._deps.embedder is not None:
-            from jiyi.longterm.prototypes import Prototypes
+    def _made_classifier(self) -> Classifier:
+        """Judges what is worth keeping without a model; made when the first round is looked at."""
+        if self._classifier is None:
+            if self._deps.embedder is None:
+                self._classifier = FeatureClassifier()
+            else:
+                # Who has no embedder need not load what its vectors are compared with.
+                from jiyi.longterm.classifier import StatementClassifier
 
-            self._prototypes = Prototypes(self._deps.embedder)
-        return self._prototypes
+                self._classifier = StatementClassifier(self._deps.embedder)
+        return self._classifier
+
+    def _with_antecedent(self, scope: str, proposal: Proposal) -> Proposal:
+        """A claim that begins with a pronoun gets the person or animal that the user spoke of last."""
+        if proposal.claim is None or not proposal.claim.pronoun:
+            return proposal
+        for fact in self._deps.store.facts(scope, limit=_ANTECEDENTS):
+            who = subject_words(fact.content)
+            claim = fact.source.claim
+            if who and claim is not None and claim.subject != USER:
+                sign = "：" if detect_language(proposal.text) == "zh" else ": "
+                return replace(proposal, text=f"{who}{sign}{proposal.text}")
+        return proposal
 
     # --- deciding ---------------------------------------------------------------------------------------------------
 
-    def _decide(
-        self,
-        scope: str,
-        conversation_id: str,
-        said: Round,
-        messages: Sequence[tuple[str, Message, datetime]],
-        proposals: Sequence[Proposal],
-        shown: Sequence[MemoryEntry],
-        maker: str,
-    ) -> _Decision:
+    def _decide(self, work: _Work, proposals: Sequence[Proposal], shown: Sequence[MemoryEntry]) -> _Decision:
         decision = _Decision()
         analyzer = self._deps.analyzer
+        said = work.said
         user_terms, reply_terms = (frozenset(analyzer.analyze(fold(t)).words) for t in (said.user, said.assistant))
-        repeated = [gist(text, analyzer) for text in self._recalled.of(scope)] if said.assistant else []
+        repeated = [gist(text, analyzer) for text in self._recalled.of(work.scope)] if said.assistant else []
         for proposal in proposals:
             new = gist(proposal.text, analyzer)
             # What the user did not say comes from the reply, and so perhaps from memory.
@@ -172,50 +183,115 @@ class FactIngestor:
                 continue
             if any(is_known(new, gist(entry.content, analyzer)) for entry in decision.entries):
                 continue
-            old = self._similar(scope, proposal.text, _CANDIDATES)
+            old = self._similar(work.scope, proposal.text, _CANDIDATES)
             likeness = self._likeness(proposal.text, [entry.content for entry in old])
-            gists = [gist(entry.content, analyzer) for entry in old]
-            pairs = list(zip(old, gists, likeness, strict=True))
-            if any(is_known(new, one, like) for _, one, like in pairs):
+            pairs = [
+                Known(entry, gist(entry.content, analyzer), like) for entry, like in zip(old, likeness, strict=True)
+            ]
+            if any(is_known(new, each.gist, each.likeness) for each in pairs):
                 continue
-            if not by_user and any(_repeats(new, one, user_terms) for one in [*gists, *self._gone(scope)]):
+            gists = [each.gist for each in pairs]
+            if not by_user and any(_repeats(new, one, user_terms) for one in [*gists, *self._gone(work.scope)]):
                 continue
-            entry = self._entry(scope, conversation_id, proposal, messages, maker, by_user=by_user)
+            entry = self._entry(work, proposal, by_user=by_user)
             if entry is None:
                 continue
             decision.entries.append(entry)
-            proposed = shown[proposal.corrects] if proposal.corrects is not None else None
-            for target in self._corrected(entry, new, pairs, proposed):
-                decision.amendments += self._supersede(target, entry)
+            if is_temporary(fold(said.user or proposal.text)):
+                continue
+            for finding in self._same_attribute(entry, pairs):
+                self._apply(decision, finding, entry)
+            if proposal.corrects is not None:
+                self._apply_proposed(decision, shown[proposal.corrects], entry)
         return decision
 
-    def _corrected(
-        self,
-        entry: MemoryEntry,
-        new: Gist,
-        pairs: Sequence[tuple[MemoryEntry, Gist, float | None]],
-        proposed: MemoryEntry | None,
-    ) -> list[MemoryEntry]:
-        """The facts that this one takes the place of: by the same attribute, or proposed by a model and about it."""
-        found: list[MemoryEntry] = []
+    def _apply_proposed(self, decision: _Decision, proposed: MemoryEntry, entry: MemoryEntry) -> None:
+        """A model has proposed a correction: it is carried out only if subject and attribute agree."""
+        like = self._likeness(entry.content, [proposed.content])[0]
+        known = Known(proposed, gist(proposed.content, self._deps.analyzer), like)
+        finding = supports(_spoken(entry.content), known, self._deps.analyzer)
+        if finding is not None:
+            self._apply(decision, finding, entry)
+
+    def _apply_changes(self, work: _Work, decision: _Decision) -> None:
+        """What the user's message replaces of older facts, by the words for change in it."""
+        analyzer = self._deps.analyzer
+        own = {entry.id for entry in decision.entries}
+        facts = [fact for fact in self._deps.store.facts(work.scope, limit=_NEWEST_COMPARED) if fact.id not in own]
+        found = {fact.id for fact in facts}
+        facts += [fact for fact in self._similar(work.scope, work.said.user, _CANDIDATES) if fact.id not in found]
+        if not facts:
+            return
+        likeness = self._likeness(work.said.user[:_QUERY_CHARACTERS], [fact.content for fact in facts])
+        olds = [Known(fact, gist(fact.content, analyzer), like) for fact, like in zip(facts, likeness, strict=True)]
+        for finding in judge(work.said.user, olds, analyzer):
+            if finding.known.entry.id in decision.replaced:
+                continue
+            entry = self._nearest(decision.entries, finding) or self._stating_the_change(work, decision, finding)
+            if entry is not None:
+                self._apply(decision, finding, entry)
+
+    def _nearest(self, entries: Sequence[MemoryEntry], finding: Finding) -> MemoryEntry | None:
+        """The new fact that is most like the one that it replaces."""
+        if not entries:
+            return None
+        likeness = self._likeness(finding.known.entry.content, [entry.content for entry in entries])
+        best = max(range(len(entries)), key=lambda place: likeness[place] or 0.0)
+        return entries[best]
+
+    def _stating_the_change(self, work: _Work, decision: _Decision, finding: Finding) -> MemoryEntry | None:
+        """The message itself as a fact, where nothing else was kept of it: an end must not be forgotten either."""
+        old = finding.known.entry
+        text = " ".join(work.said.user.split())[:500]
+        entry = self._entry(work, Proposal(text, old.importance_score, old.domain or _DEFAULT_DOMAIN), by_user=True)
+        if entry is not None:
+            decision.entries.append(entry)
+        return entry
+
+    def _same_attribute(self, entry: MemoryEntry, pairs: Sequence[Known]) -> list[Finding]:
+        """The facts that set the same attribute of the same subject, in forms that leave no doubt."""
         attribute = _attribute(entry.content)
-        if attribute is not None:
-            near = {old.id: old for old, _, _ in pairs}
-            near.update((old.id, old) for old in self._by_attribute(entry.scope, *attribute))
-            found = [old for old in near.values() if _attribute(old.content) == attribute]
-        if proposed is not None and proposed.id not in {old.id for old in found}:
-            like = self._likeness(entry.content, [proposed.content])[0]
-            if related(new, gist(proposed.content, self._deps.analyzer), like):
-                found.append(proposed)
+        if attribute is None:
+            return []
+        near = {old.entry.id: old for old in pairs}
+        for fact in self._by_attribute(entry.scope, *attribute):
+            near.setdefault(fact.id, Known(fact, gist(fact.content, self._deps.analyzer)))
         return [
-            old
-            for old in found
-            if old.scope == entry.scope
+            Finding(old, REPLACES, 2.0, residue_without_attribute(old.entry.content, _attribute), "the same attribute")
+            for old in near.values()
+            if _attribute(old.entry.content) == attribute
+        ]
+
+    def _apply(self, decision: _Decision, finding: Finding, entry: MemoryEntry) -> None:
+        old = finding.known.entry
+        replaceable = (
+            old.scope == entry.scope
             and old.memory_type == "fact"
             and old.domain is not None
-            and not old.pinned
             and old.event_time <= entry.event_time
-        ]
+            and old.id != entry.id
+            and old.id not in decision.replaced
+        )
+        if not replaceable:
+            return
+        if finding.verdict != REPLACES or old.pinned:
+            self._link(decision, entry, old)
+            return
+        decision.replaced.add(old.id)
+        decision.amendments += self._supersede(old, entry)
+        if finding.residue and finding.residue != old.content:
+            rest = self._residue(old, finding.residue, entry)
+            if rest is not None:
+                decision.entries.append(rest)
+
+    @staticmethod
+    def _link(decision: _Decision, entry: MemoryEntry, old: MemoryEntry) -> None:
+        """Both stay; the newer one names the older one as a possible conflict."""
+        claim = entry.source.claim or Claim()
+        if old.id not in claim.conflicts_with:
+            linked = replace(claim, conflicts_with=(*claim.conflicts_with, old.id))
+            place = decision.entries.index(entry)
+            decision.entries[place] = replace(entry, source=replace(entry.source, claim=linked))
 
     def _supersede(self, old: MemoryEntry, new: MemoryEntry) -> list[Amendment]:
         changes = [
@@ -230,39 +306,55 @@ class FactIngestor:
                 changes += [Amendment(fact_id, {"summarized_by": None}, because=new.id) for fact_id in others]
         return changes
 
-    def _entry(
-        self,
-        scope: str,
-        conversation_id: str,
-        proposal: Proposal,
-        messages: Sequence[tuple[str, Message, datetime]],
-        maker: str,
-        *,
-        by_user: bool,
-    ) -> MemoryEntry | None:
-        key = fact_key(proposal.text)
+    def _residue(self, old: MemoryEntry, text: str, new: MemoryEntry) -> MemoryEntry | None:
+        """What an older fact says besides the replaced claim, as a fact of its own, as old as the older one."""
+        key = self._free_key(old.scope, text)
+        if key is None:
+            return None
+        return replace(
+            old.as_record(),
+            id=new_id(),
+            key=key,
+            content=text,
+            source=replace(old.source, claim=_read_claim(text, old.source.trust)),
+            occurred_at=old.event_time,
+            updated_at=new.updated_at,
+            superseded_by=None,
+            summarized_by=None,
+            version=1,
+        )
+
+    def _free_key(self, scope: str, text: str) -> str | None:
+        """A key for a fact; `None` when it is known under its key and active."""
+        key = fact_key(text)
         taken = self._deps.store.by_keys(scope, [key, *(f"{key}x{number}" for number in range(2, 50))])
         if any(entry.is_active for entry in taken.values()):
             return None
-        if taken:
-            # It was known, corrected or forgotten, and is said again: a new memory, the old one stays history.
-            key = f"{key}x{len(taken) + 1}"
+        # It was known, corrected or forgotten, and is said again: a new memory, the old one stays history.
+        return f"{key}x{len(taken) + 1}" if taken else key
+
+    def _entry(self, work: _Work, proposal: Proposal, *, by_user: bool) -> MemoryEntry | None:
+        key = self._free_key(work.scope, proposal.text)
+        if key is None:
+            return None
         now = self._deps.now()
-        said_at = max((moment for _, _, moment in messages), default=now)
+        said_at = max((moment for _, _, moment in work.messages), default=now)
+        trust = "user" if by_user else "agent"
         return MemoryEntry(
             id=new_id(),
-            scope=scope,
+            scope=work.scope,
             key=key,
             content=proposal.text,
             category=MemoryCategory.CORE,
             memory_type="fact",
             domain=proposal.domain,
             importance_score=proposal.importance,
-            conversation_id=conversation_id,
+            conversation_id=work.conversation_id,
             source=Source(
-                maker,
-                "user" if by_user else "agent",
-                tuple(message_id for message_id, _, _ in messages),
+                work.maker,
+                trust,
+                tuple(message_id for message_id, _, _ in work.messages),
+                _read_claim(proposal.text, trust),
             ),
             # Work that was done late is still about when it was said.
             occurred_at=said_at if now - said_at > _LATE else None,
@@ -314,13 +406,37 @@ def _repeats(new: Gist, old: Gist, asked: frozenset[str]) -> bool:
     )
 
 
+def _read_claim(text: str, trust: str) -> Claim:
+    """The parts of a fact, as far as its words tell them."""
+    spoken = _spoken(text)
+    claims = split_claims(spoken)
+    setting = read_attribute(spoken)
+    if not claims:
+        return Claim(said_by=USER if trust == "user" else "assistant")
+    first = claims[0]
+    return Claim(
+        subject=setting[0] if setting is not None else first.subject,
+        attribute=setting[1] if setting is not None else first.topic,
+        value=setting[2] if setting is not None else "",
+        negated=first.negated,
+        when=first.when,
+        said_by=(first.said_by or USER) if trust == "user" else "assistant",
+        single=first.single or setting is not None,
+    )
+
+
 def _attribute(text: str) -> tuple[str, str] | None:
-    """(subject, attribute) that a fact surely sets; models write of the user where the user says I."""
+    """(subject, attribute) that a fact surely sets."""
+    found = read_attribute(_spoken(text))
+    return None if found is None else found[:2]
+
+
+def _spoken(text: str) -> str:
+    """A fact in the first person: models write of the user where the user says I."""
     spoken = text
     for pattern, words in _IN_THE_FIRST_PERSON:
         spoken = pattern.sub(words, spoken)
-    found = read_attribute(spoken)
-    return None if found is None else found[:2]
+    return spoken
 
 
 def _of(messages: Sequence[tuple[str, Message, datetime]], role: str) -> str:

@@ -1,14 +1,15 @@
-"""Reflection: several facts become one thought on a higher level, which speaks for them from then on."""
+"""Reflection: several facts together, one level higher. It adds a way to find them and takes none away."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from jiyi.longterm.compression import fitted
-from jiyi.longterm.dependencies import LongtermDeps, made_by
+from jiyi.longterm.dependencies import RULES, LongtermDeps, made_by
 from jiyi.longterm.structured_output import ask_json, wrong
 from jiyi.longterm.untrusted import readable
 from jiyi.model.category import MemoryCategory
@@ -18,11 +19,12 @@ from jiyi.model.identity import new_id, text_hash
 from jiyi.model.job import JobDraft
 from jiyi.ports import Amendment
 from jiyi.prompts.longterm import LONGEST_REFLECTION, REFLECT_SCHEMA, reflect_messages
-from jiyi.text.extractive import summarize
+from jiyi.text import detect_language
 
 if TYPE_CHECKING:
     from jiyi.model.job import Job
 
+REFLECTION: Final = "reflection"
 REFLECTION_JOB: Final = "longterm.reflection"
 IMPORTANCE: Final = 0.9
 THRESHOLD: Final = 4.0
@@ -30,7 +32,24 @@ COOLDOWN_HOURS: Final = 1.0
 MIN_FACTS: Final = 2
 MAX_FACTS: Final = 50
 _ASKED_CHARACTERS: Final = 600
-_RULES_TOKENS: Final = 400
+_HEADINGS: Final = {
+    "zh": {
+        "user_preferences": "偏好",
+        "professional_and_academic": "工作与学习",
+        "lifestyle_and_interests": "生活与兴趣",
+        "social_and_relationships": "家人与朋友",
+        "tasks_and_schedules": "安排",
+        GENERAL_CHAT: "其他",
+    },
+    "en": {
+        "user_preferences": "Preferences",
+        "professional_and_academic": "Work and study",
+        "lifestyle_and_interests": "Life and interests",
+        "social_and_relationships": "Family and friends",
+        "tasks_and_schedules": "Schedule",
+        GENERAL_CHAT: "Other",
+    },
+}
 
 
 class Reflector:
@@ -71,7 +90,7 @@ class Reflector:
         facts = self.due(scope, threshold, cooldown_hours)
         if not facts:
             return None
-        text = self._text([fact.content for fact in facts])
+        text = self._text(facts)
         entry = self._entry(scope, conversation_id, text, facts)
         amendments = [
             Amendment(fact.id, {"summarized_by": entry.id}, version=fact.version, because=entry.id) for fact in facts
@@ -79,10 +98,10 @@ class Reflector:
         stored = self._deps.store.commit(scope, [entry], amendments, actor=self._deps.actor, finished=job)
         return stored[0] if stored else None
 
-    def _text(self, facts: Sequence[str]) -> str:
+    def _text(self, facts: Sequence[MemoryEntry]) -> str:
         model = self._deps.models.reflection
         if model is None:
-            return summarize(facts, max_tokens=_RULES_TOKENS, counter=self._deps.counter) or "\n".join(facts)
+            return profile(facts)
 
         def read(reply: Any) -> str:
             text = reply.get("reflection") if isinstance(reply, dict) else None
@@ -90,7 +109,7 @@ class Reflector:
                 raise wrong(model, "no reflection")
             return fitted(readable(text), LONGEST_REFLECTION)
 
-        messages = reflect_messages(facts, _ASKED_CHARACTERS)
+        messages = reflect_messages([fact.content for fact in facts], _ASKED_CHARACTERS)
         return ask_json(model, messages, REFLECT_SCHEMA, read, max_tokens=2 * LONGEST_REFLECTION)
 
     def _entry(self, scope: str, conversation_id: str | None, text: str, facts: Sequence[MemoryEntry]) -> MemoryEntry:
@@ -104,7 +123,7 @@ class Reflector:
             key=f"ltr{text_hash(*sorted(ids))[:20]}",
             content=text,
             category=MemoryCategory.CORE,
-            memory_type="reflection",
+            memory_type=REFLECTION,
             domain=domains[0],
             more_domains=tuple(domains[1:]),
             importance_score=IMPORTANCE,
@@ -114,6 +133,36 @@ class Reflector:
             updated_at=now,
             last_accessed_at=now,
         )
+
+
+def profile(facts: Sequence[MemoryEntry]) -> str:
+    """The facts word for word, by domain and in their order: all that can be said honestly without a model."""
+    language = detect_language("\n".join(fact.content for fact in facts))
+    by_domain: dict[str, list[str]] = {}
+    for fact in facts:
+        by_domain.setdefault(fact.domain or GENERAL_CHAT, []).append(fact.content)
+    colon, joiner = ("：", "；") if language == "zh" else (": ", "; ")
+    headings = _HEADINGS[language]
+    return "\n".join(f"{headings.get(domain, domain)}{colon}{joiner.join(said)}" for domain, said in by_domain.items())
+
+
+def without_repetition(hits: Sequence[MemoryEntry], limit: int) -> list[MemoryEntry]:
+    """At most `limit` hits in which nothing is said twice, and no reflection takes the place of a fact.
+
+    The best facts are chosen first, as if there were no reflection. A reflection by a model then stands in for its
+    facts only if all of them were chosen (they are its `context`). One of which no fact was chosen fills a free place.
+    """
+    chosen = [hit for hit in hits if hit.memory_type != REFLECTION][:limit]
+    for reflection in (hit for hit in hits if hit.memory_type == REFLECTION):
+        facts = set(reflection.source.references)
+        shown = [hit for hit in chosen if hit.id in facts]
+        if not shown and len(chosen) < limit:
+            chosen.append(reflection)
+        elif shown and len(shown) == len(facts) and reflection.source.kind != RULES:
+            chosen = [hit for hit in chosen if hit.id not in facts]
+            chosen.append(replace(reflection, context=tuple(shown)))
+    order = {hit.id: place for place, hit in enumerate(hits)}
+    return sorted(chosen, key=lambda hit: order[hit.id])
 
 
 def _domains(facts: Sequence[MemoryEntry]) -> list[str]:

@@ -1,4 +1,4 @@
-"""Hybrid recall of the long-term design: candidates, metadata, decay, weighing, touch."""
+"""Hybrid recall of the long-term design: candidates, metadata, decay, weighing, and what counts as use."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from jiyi.errors import SimpleModeError, StorageError
 from jiyi.longterm.dependencies import LongtermDeps
+from jiyi.longterm.reflection import without_repetition
 from jiyi.longterm.router import Route, route
 from jiyi.model.entry import MESSAGE_TYPE, Explanation, MemoryEntry
 from jiyi.model.filters import Filters
@@ -19,11 +20,15 @@ from jiyi.recall.request import Request
 from jiyi.text import fold
 
 if TYPE_CHECKING:
-    from jiyi.longterm.ingest import RecentlyRecalled
+    from jiyi.longterm.recently_recalled import RecentlyRecalled
     from jiyi.recall import RecallEngine
 
 _log = logging.getLogger("jiyi.longterm")
 _MAX_SUPERSEDED = 1_000
+_MAX_REFLECTIONS = 5
+# From these on a question was about a memory that it brought.
+_MIN_SIMILARITY = 0.4
+_MIN_COVERAGE = 0.34
 _SKIPPED = "small talk: nothing was searched"
 _WIDENED = "nothing was found in {}: all domains were searched"
 
@@ -107,19 +112,47 @@ class Retriever:
         request = Request(
             query=query,
             filters=filters,
-            limit=limit if as_of is None else max(candidates, limit),
+            # More than asked for: a reflection must not push a fact out.
+            limit=limit + _MAX_REFLECTIONS if as_of is None else max(candidates, limit),
             weights=weights,
             candidates=candidates,
             now=as_of or self._deps.now(),
             by_similarity=not fused,
         )
         hits = engine.answer(request)
-        return hits if as_of is None else self._as_of(query, hits, filters, weights, limit, as_of)
+        return (
+            without_repetition(hits, limit)
+            if as_of is None
+            else self._as_of(query, hits, filters, weights, limit, as_of)
+        )
 
-    def touch(self, ids: Sequence[str]) -> None:
-        """Count that these were recalled, in one short transaction."""
+    def note_shown(self, scope: str, query: str, hits: Sequence[MemoryEntry]) -> None:
+        """Note that memories were shown: the time of access moves, and that counts little.
+
+        Only for the user's own memories that the question was about: what is shown beside them was of no use.
+        """
+        own = [hit for hit in hits if hit.scope == scope]
+        relevances = self._relevance(query, [hit.content for hit in own])
+        ids = [
+            hit.id
+            for hit, (similarity, coverage) in zip(own, relevances, strict=True)
+            if similarity >= _MIN_SIMILARITY or coverage >= _MIN_COVERAGE
+        ]
+        self._touch(ids, used=False)
+
+    def note_used(self, scope: str, names: Sequence[str]) -> list[str]:
+        """Count that the user's own memories were used, by id or key: cited in an answer, or confirmed. Returns ids."""
+        store = self._deps.store
+        found = [*store.by_ids(scope, names), *store.by_keys(scope, names).values()]
+        ids = list(dict.fromkeys(entry.id for entry in found if entry.is_active))
+        self._touch(ids, used=True)
+        return ids
+
+    def _touch(self, ids: Sequence[str], *, used: bool) -> None:
+        if not ids:
+            return
         try:
-            self._deps.records.touch(ids, self._deps.now())
+            self._deps.records.touch(ids, self._deps.now(), used=used)
         except StorageError as error:
             # The answer is there. That it was given could not be noted, which only makes it fade a little sooner.
             _log.warning("recalled memories could not be touched: %s", type(error).__name__)

@@ -8,14 +8,16 @@ from typing import Any
 
 from jiyi.errors import ModelError
 from jiyi.longterm.compression import compress, compress_by_rules
+from jiyi.longterm.conflicts import Conflicts
 from jiyi.longterm.dependencies import LongtermDeps
 from jiyi.longterm.forgetting import Forgetter
-from jiyi.longterm.ingest import FactIngestor, RecentlyRecalled
+from jiyi.longterm.ingest import FactIngestor
+from jiyi.longterm.recently_recalled import RecentlyRecalled
 from jiyi.longterm.reflection import REFLECTION_JOB, Reflector
 from jiyi.longterm.retrieval import Retriever
 from jiyi.model import clock
 from jiyi.model.entry import MemoryEntry
-from jiyi.model.forgetting_curve import DEFAULT_THRESHOLD, EbbinghausForgetting
+from jiyi.model.forgetting_curve import DEFAULT_THRESHOLD, EbbinghausForgetting, exempt_kind
 from jiyi.model.job import Job, JobDraft
 from jiyi.model.message import Message
 from jiyi.ports import Amendment, TokenCounter
@@ -37,6 +39,7 @@ class LongtermService:
         self.retriever = Retriever(deps, recalled)
         self.reflector = Reflector(deps)
         self.forgetter = Forgetter(deps)
+        self.conflicts = Conflicts(deps)
         deps.runner.handle({ROUND_JOB: self._do_round, REFLECTION_JOB: self._do_reflection})
 
     @property
@@ -126,6 +129,13 @@ class LongtermService:
         found = self._deps.store.by_ids(scope, [name]) or list(self._deps.store.by_keys(scope, [name]).values())
         return found[0] if found else None
 
+    def settle_conflict(self, scope: str, newer: str, older: str, keep: str) -> bool:
+        """Settle a conflict between two entries named by id or key; whether there was one."""
+        first, second = self._find(scope, newer), self._find(scope, older)
+        if first is None or second is None:
+            return False
+        return bool(self.conflicts.settle(scope, first, second, keep))
+
     def pin(self, scope: str, name: str, *, pinned: bool) -> bool:
         """Pin or unpin an entry; `False` when the scope has none by this id or key."""
         entry = self._find(scope, name)
@@ -145,7 +155,9 @@ class LongtermService:
         ]
         curve = EbbinghausForgetting()
         fading = self.forgetter.on_curve(entry, curve, DEFAULT_THRESHOLD, self._deps.now())
-        exempt = entry.pinned or entry.memory_type in REFLECTION_TYPES or entry.domain is None
+        claim = entry.source.claim
+        kind = "" if claim is None else exempt_kind(claim.attribute, self._deps.exempt)
+        exempt = bool(kind) or entry.pinned or entry.memory_type in REFLECTION_TYPES or entry.domain is None
         versions = self._deps.records.versions(scope, entry.key) if entry.key is not None else []
 
         def linked(ids: Iterable[str | None]) -> list[dict[str, Any]]:
@@ -155,6 +167,10 @@ class LongtermService:
         return {
             "entry": entry.to_dict(),
             "made_by": entry.source.kind,
+            "claim": None if claim is None else claim.to_dict(),
+            "conflicts_with": [] if claim is None else linked(claim.conflicts_with),
+            "replaces": [each.entry.to_dict() for each in self.conflicts.replaced(scope, 1_000) if each.by == entry],
+            "exempt": kind or ("pinned" if entry.pinned else None),
             "said": said,
             "facts": linked(entry.source.references) if entry.memory_type == "reflection" else [],
             "superseded_by": linked([entry.superseded_by]),

@@ -56,7 +56,8 @@ class Administration(MemoryBase):
         expired = await self._expire(scopes, dry_run=bool(dry_run))
         report = await self._run(maintain, self._lt, scopes, dry_run=bool(dry_run))
         self._written()
-        return {**report, "expired": expired}
+        consolidated = await self._make_runtime().consolidate_memories(memory_scope=scope, dry_run=bool(dry_run))
+        return {**report, "expired": expired, "consolidated": consolidated.to_dict()}
 
     async def _expire(self, scopes: tuple[str, ...] | None, *, dry_run: bool) -> int:
         """Archive the entries whose `expires_at` has passed; returns how many there were."""

@@ -9,6 +9,7 @@ from typing import Any, Self
 
 from jiyi.model import clock
 from jiyi.model.category import MemoryCategory
+from jiyi.model.claim import Claim
 from jiyi.model.identity import text_hash
 
 DEFAULT_MEMORY_TYPE = "fact"
@@ -32,15 +33,24 @@ class Source:
     """`user`, `agent`, `tool` or `import`."""
     references: tuple[str, ...] = ()
     """Message ids, `path:line-line`, or the ids of the entries it was made from."""
+    claim: Claim | None = None
+    """Of a fact of the long-term room: subject, attribute, value and so on."""
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON-ready mapping."""
-        return {"kind": self.kind, "trust": self.trust, "references": list(self.references)}
+        data: dict[str, Any] = {"kind": self.kind, "trust": self.trust, "references": list(self.references)}
+        return data if self.claim is None else {**data, "claim": self.claim.to_dict()}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
         """The inverse of `to_dict`."""
-        return cls(kind=data["kind"], trust=data["trust"], references=tuple(data["references"]))
+        claim = data.get("claim")
+        return cls(
+            kind=data["kind"],
+            trust=data["trust"],
+            references=tuple(data["references"]),
+            claim=None if claim is None else Claim.from_dict(claim),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +125,7 @@ class MemoryEntry:
     superseded_by: str | None = None
     """The id of the entry that replaced it, if it was corrected."""
     summarized_by: str | None = None
-    """The id of the reflection that summarizes it. It is then found by words and by key, but not by vector."""
+    """The id of the reflection that was made from it; it is found as before."""
     version: int = 1
 
     relevance_score: float | None = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
@@ -12,6 +13,14 @@ BASE_RETENTION = 0.9
 """What is left after a day of a memory that was never used."""
 STRENGTHENING_FACTOR = 1.5
 """How much flatter each use makes the curve."""
+EXEMPT_KINDS = {
+    "health": frozenset({"allergy", "health", "medication", "doctor"}),
+    "identity": frozenset({"name", "age", "birthday", "contact", "phone", "email", "origin", "belief and identity"}),
+    "safety": frozenset({"allergy", "medication", "emergency contact"}),
+    "pinned": frozenset[str](),
+}
+"""Kinds of facts that can be kept from being forgotten, each with its attributes; what is pinned never is."""
+DEFAULT_EXEMPT = tuple(EXEMPT_KINDS)
 DEFAULT_THRESHOLD = 0.1
 """A memory with less than this left is forgotten."""
 _LAST = datetime.max.replace(tzinfo=UTC)
@@ -88,3 +97,16 @@ def _check(access_count: object, importance: object) -> None:
         raise InvalidInputError(f"access_count {access_count!r} must be a whole number from 0 on")
     if not _is_number(importance) or not isinstance(importance, int | float) or not 0.0 <= importance <= 1.0:
         raise InvalidInputError(f"importance {importance!r} must be a number from 0 to 1")
+
+
+def exempt_kind(attribute: str, kinds: Sequence[str]) -> str:
+    """The first of the kinds that an attribute belongs to; empty when it may be forgotten."""
+    return next((kind for kind in kinds if attribute in EXEMPT_KINDS.get(kind, ())), "")
+
+
+def check_exempt(kinds: object) -> tuple[str, ...]:
+    """Some of the kinds that can be exempt from forgetting."""
+    given = (kinds,) if isinstance(kinds, str) else tuple(kinds) if isinstance(kinds, list | tuple) else None
+    if given is None or any(kind not in EXEMPT_KINDS for kind in given):
+        raise InvalidInputError(f"exempt {kinds!r} must be some of {', '.join(EXEMPT_KINDS)}")
+    return tuple(dict.fromkeys(given))

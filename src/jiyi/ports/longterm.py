@@ -39,6 +39,8 @@ class Fading:
     last_accessed_at: datetime
     access_count: int
     importance_score: float
+    attribute: str = ""
+    """What the fact is about, if that is known: some attributes are not forgotten."""
 
     @property
     def place(self) -> FadingPlace:
@@ -93,6 +95,10 @@ class LongtermStore(Protocol):
 
     def by_keys(self, scope: str, keys: Sequence[str]) -> dict[str, MemoryEntry]:
         """Entries of a scope by key, active or not."""
+        ...
+
+    def facts(self, scope: str, *, limit: int) -> list[MemoryEntry]:
+        """The newest active facts of a scope, newest first."""
         ...
 
     def unsummarized(self, scope: str, *, limit: int) -> list[MemoryEntry]:

@@ -105,8 +105,8 @@ class EntryStore(Protocol):
         """When the first and the last of these scopes' entries happened; `None` when there are none."""
         ...
 
-    def touch(self, ids: Sequence[str], at: datetime) -> None:
-        """Count an access to each of these entries."""
+    def touch(self, ids: Sequence[str], at: datetime, *, used: bool = True) -> None:
+        """Note the time of access to each of these entries, and with `used` count it."""
         ...
 
     def scan(self, *, after_id: str = "", limit: int) -> list[MemoryEntry]:

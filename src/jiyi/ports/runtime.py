@@ -6,7 +6,7 @@ Everything here is synchronous and safe to call from several threads.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -58,6 +58,12 @@ class RuntimeStore(Protocol):
 
     def forget(self, scope: str, memory_id: str, *, actor: str, erase: bool) -> bool:
         """Remove a memory; its versions stay readable unless `erase`."""
+        ...
+
+    def update(
+        self, scope: str, memory_id: str, values: Mapping[str, Any], *, actor: str, now: datetime
+    ) -> MemoryEntry | None:
+        """Change fields of an own memory: `content`, `reasoning`, `tags`, `strength`; a new version."""
         ...
 
     def restore(self, scope: str, memory_id: str, *, actor: str, now: datetime) -> MemoryEntry | None:

@@ -47,7 +47,15 @@ class TagStore(Protocol):
         """Tags that were added after this state; all of them when it is none or some were removed since."""
         ...
 
-    def tagged(self, tag_ids: Iterable[int], filters: Filters, *, limit: int, each_type: bool = False) -> Tagged:
+    def tagged(
+        self,
+        tag_ids: Iterable[int],
+        filters: Filters,
+        *,
+        limit: int,
+        each_type: bool = False,
+        day_shift: int = 0,
+    ) -> Tagged:
         """Entries with any of these tags: most tags first, then newer day, strength, newest.
 
         With `each_type` the limit holds for every memory type by itself.

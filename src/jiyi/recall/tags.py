@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from jiyi.model.entry import Explanation, IndexCoverage, MemoryEntry
 from jiyi.model.filters import Filters
@@ -42,7 +44,10 @@ class TagMirror:
     def matches(self, text: str) -> list[int]:
         """Ids of the tags that stand in the text."""
         state = self._current()
-        return [tag_id for form in state.forms.found_in(fold(text)) for tag_id in state.ids[form]]
+        folded = fold(text)
+        return [
+            tag_id for form in state.forms.found_in(folded) if stands_in(form, folded) for tag_id in state.ids[form]
+        ]
 
     def ids_of(self, tags: Collection[str]) -> list[int]:
         """Ids of the tags that are spelled like one of these but for case and width."""
@@ -58,6 +63,21 @@ class TagMirror:
                 self._state.add(page.tags)
             self._position = page.log_position
             return self._state
+
+
+_LATIN: Final = r"[a-z0-9À-ɏ]"
+
+
+def stands_in(form: str, folded: str) -> bool:
+    """Whether a tag stands in a text: one that begins or ends with a Latin letter only as a whole word.
+
+    "ai" is not in "said"; it is in "学ai" and in "ai工具", where no blank divides words.
+    """
+    before = rf"(?<!{_LATIN})" if re.match(_LATIN, form) else ""
+    after = rf"(?!{_LATIN})" if re.search(rf"{_LATIN}$", form) else ""
+    if not before and not after:
+        return form in folded
+    return re.search(f"{before}{re.escape(form)}{after}", folded) is not None
 
 
 class _State:
@@ -83,19 +103,20 @@ def recall_by_tags(
     limit: int,
     *,
     each_type: bool = False,
+    day_shift: int = 0,
     coverage: tuple[IndexCoverage, ...] = (),
 ) -> TagHits:
     """Most tags first; then the newer day, the greater strength, the newer entry. Case and width do not matter."""
     tag_ids = mirror.matches(query)
     if not tag_ids:
         return TagHits([], 0)
-    answer = store.tagged(tag_ids, filters, limit=limit, each_type=each_type)
+    answer = store.tagged(tag_ids, filters, limit=limit, each_type=each_type, day_shift=day_shift)
     folded = fold(query)
     # Against the best of the answer, and not against all tags that matched: those of other scopes are no one's affair.
     most = max((hits for _, hits in answer.found), default=1)
     found = []
     for entry, hits in answer.found:
-        matched = tuple(tag for tag in entry.tags if (form := tag_form(tag)) and form in folded)
+        matched = tuple(tag for tag in entry.tags if (form := tag_form(tag)) and stands_in(form, folded))
         parts = {"tags": hits / most}
         found.append(entry.as_hit(parts["tags"], Explanation(parts, matched_terms=matched, coverage=coverage)))
     return TagHits(found, answer.candidates)

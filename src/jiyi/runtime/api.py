@@ -104,6 +104,19 @@ class MemoryRuntime(Protocol):
         """One memory by its id, active or not; `None` when the scope sees none."""
         ...
 
+    async def update(
+        self,
+        memory_id: str,
+        *,
+        judgment: str | None = None,
+        reasoning: str | None = None,
+        tags: Iterable[str] | None = None,
+        strength: int | None = None,
+        memory_scope: str | None = None,
+    ) -> BaseMemory | None:
+        """Change one of the scope's own memories; what is not given stays. `None` when there is no such one."""
+        ...
+
     async def history(self, memory_id: str, *, memory_scope: str | None = None) -> Sequence[EntryVersion]:
         """Every version of one memory, oldest first; also of one that was merged, archived or forgotten."""
         ...
@@ -254,6 +267,26 @@ class Runtime:
             self._service.get, self._service.scope(memory_scope), self._checked(memory_id)
         )
         return found
+
+    async def update(
+        self,
+        memory_id: str,
+        *,
+        judgment: str | None = None,
+        reasoning: str | None = None,
+        tags: Iterable[str] | None = None,
+        strength: int | None = None,
+        memory_scope: str | None = None,
+    ) -> BaseMemory | None:
+        """Change one of the scope's own memories; what is not given stays. `None` when there is no such one."""
+        values = checks.changed_values(
+            self._service.deps.limits, judgment=judgment, reasoning=reasoning, tags=tags, strength=strength
+        )
+        changed: BaseMemory | None = await self._run(
+            self._service.update, self._service.scope(memory_scope), self._checked(memory_id), values
+        )
+        self._written()
+        return changed
 
     async def history(self, memory_id: str, *, memory_scope: str | None = None) -> Sequence[EntryVersion]:
         """Every version of one memory, oldest first; also of one that was merged, archived or forgotten."""

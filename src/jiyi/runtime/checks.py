@@ -42,10 +42,6 @@ def new_memory(
             f"memory_type {MESSAGE_TYPE!r} is for what was said in conversations; "
             "save those with save_conversation_history"
         )
-    checked = limits.check_tags(tags)
-    for tag in checked:
-        if not tag_form(tag):
-            raise InvalidInputError(f"tag {tag!a} has nothing visible in it; leave it out")
     now = clock.utc_now()
     return MemoryEntry(
         id=new_id(),
@@ -54,7 +50,7 @@ def new_memory(
         content=limits.check_content(judgment, "judgment"),
         reasoning="" if reasoning in {"", None} else limits.check_content(reasoning, "reasoning"),
         memory_type=kind,
-        tags=united_tags(checked, tag_form),
+        tags=_tags(limits, tags),
         strength=check_whole(strength, "strength", 0, MAX_STRENGTH),
         is_active=is_active,
         source=Source("runtime", "agent"),
@@ -62,6 +58,32 @@ def new_memory(
         updated_at=now,
         last_accessed_at=now,
     )
+
+
+def changed_values(
+    limits: Limits, *, judgment: object, reasoning: object, tags: object, strength: object
+) -> dict[str, Any]:
+    """The fields of a memory that an update changes; at least one."""
+    values: dict[str, Any] = {}
+    if judgment is not None:
+        values["content"] = limits.check_content(judgment, "judgment")
+    if reasoning is not None:
+        values["reasoning"] = "" if reasoning == "" else limits.check_content(reasoning, "reasoning")
+    if tags is not None:
+        values["tags"] = _tags(limits, tags)
+    if strength is not None:
+        values["strength"] = check_whole(strength, "strength", 0, MAX_STRENGTH)
+    if not values:
+        raise InvalidInputError("an update needs judgment, reasoning, tags or strength")
+    return values
+
+
+def _tags(limits: Limits, tags: object) -> tuple[str, ...]:
+    checked = limits.check_tags(tags)
+    for tag in checked:
+        if not tag_form(tag):
+            raise InvalidInputError(f"tag {tag!a} has nothing visible in it; leave it out")
+    return united_tags(checked, tag_form)
 
 
 def feedback_order(

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import UTC, tzinfo
 from typing import TYPE_CHECKING
+
+from jiyi.model import clock
 
 if TYPE_CHECKING:
     from jiyi.model.limits import Limits
@@ -23,3 +26,12 @@ class RuntimeDeps:
     scope: str
     """The scope that is meant when a call names none."""
     actor: str
+    zone: tzinfo = UTC
+    """The user's time zone: of two memories that were found by as many tags the one of the newer day comes first."""
+    strict_scope: bool = False
+    """Whether a call must name its scope: a host with many chats must not mix them by forgetting it."""
+
+    def day_shift(self) -> int:
+        """By how many minutes the user's day is ahead of that of UTC now."""
+        offset = clock.utc_now().astimezone(self.zone).utcoffset()
+        return 0 if offset is None else int(offset.total_seconds() // 60)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import logging
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
+from jiyi.errors import InvalidScopeError, StorageError
 from jiyi.model import clock
 from jiyi.model.entry import MESSAGE_TYPE, EntryVersion, MemoryEntry
 from jiyi.model.feedback import FeedbackOrder
@@ -19,10 +20,11 @@ from jiyi.model.strength_decay import FadingRules
 from jiyi.runtime.consolidation import consolidate
 from jiyi.runtime.dependencies import RuntimeDeps
 from jiyi.runtime.text_rules import chained_shares, fair_shares
-from jiyi.runtime.values import BaseMemory, ConsolidationReport, FeedbackResult, MemoryLink
+from jiyi.runtime.values import BaseMemory, ConsolidationReport, FeedbackResult, MemoryLink, RecalledMemories
 
 log = logging.getLogger("jiyi.runtime")
 
+_NOTED_EVERY = timedelta(hours=1)
 MAX_FOLLOWED = 5
 """So many of the direct answers are followed one step further."""
 
@@ -76,8 +78,13 @@ class RuntimeService(ABC):
     # --- remembering and recalling --------------------------------------------------------------------------------
 
     def scope(self, scope: str | None) -> str:
-        """The scope of a call: the one it names, else the configured one."""
-        return self.deps.scope if scope is None else check_scope(scope)
+        """The scope of a call: the one it names, else the configured one, which strict mode refuses."""
+        if scope is not None:
+            return check_scope(scope)
+        if self.deps.strict_scope:
+            log.error("runtime=%s refused a call without memory_scope", self.name)
+            raise InvalidScopeError("memory_scope is missing, and strict_scope is on: name the scope of the chat")
+        return self.deps.scope
 
     def question(self, query: str, limit: int, scope: str | None, memory_types: str | Iterable[str] | None) -> Question:
         """The arguments of a recall, checked. Messages of conversations are left out unless they are asked for."""
@@ -93,21 +100,55 @@ class RuntimeService(ABC):
         self.warn_unfindable(entries)
         self.deps.store.add(entries, actor=self.deps.actor)
 
-    def recall(self, question: Question) -> list[BaseMemory]:
+    def recall(self, question: Question) -> RecalledMemories:
         """The best answers."""
         found = self._timed("recall", self.find, question.text, question.filters, question.limit)
-        return [BaseMemory.of(hit) for hit in found.hits]
+        return self._told(question, found, {})
 
-    def comprehensive_recall(self, question: Question) -> list[BaseMemory]:
+    def comprehensive_recall(self, question: Question) -> RecalledMemories:
         """The best answers with a fair share for every memory type."""
-        found = self._timed("comprehensive_recall", self._find_fairly, question)
-        return [BaseMemory.of(hit) for hit in found.hits]
+        return self._told(question, self._timed("comprehensive_recall", self._find_fairly, question), {})
 
-    def chained_recall(self, question: Question) -> list[BaseMemory]:
+    def chained_recall(self, question: Question) -> RecalledMemories:
         """The best answers, then those one step further on."""
         links: dict[str, MemoryLink] = {}
         found = self._timed("chained_recall", self._find_chained, question, links)
-        return [BaseMemory.of(hit, links.get(hit.id)) for hit in found.hits]
+        return self._told(question, found, links)
+
+    def shortcomings(self) -> tuple[str, ...]:
+        """What every answer of this runtime lacks, in words; nothing as a rule."""
+        return ()
+
+    def _told(self, question: Question, found: Found, links: Mapping[str, MemoryLink]) -> RecalledMemories:
+        self._note_recalled(question, found.hits)
+        notes = dict.fromkeys(
+            (
+                *self.shortcomings(),
+                *(
+                    f"{index.index} did not answer: {index.note}"
+                    for hit in found.hits
+                    if hit.explanation is not None
+                    for index in hit.explanation.coverage
+                    if not index.answered and index.note
+                ),
+            )
+        )
+        for note in notes:
+            log.warning("runtime=%s %s", self.name, note)
+        return RecalledMemories([BaseMemory.of(hit, links.get(hit.id)) for hit in found.hits], notes=tuple(notes))
+
+    def _note_recalled(self, question: Question, hits: Sequence[MemoryEntry]) -> None:
+        """What is recalled again and again does not fade: note when, at most once an hour for each."""
+        now = clock.utc_now()
+        own = question.filters.scopes[0]
+        stale = [hit.id for hit in hits if hit.scope == own and now - hit.last_accessed_at > _NOTED_EVERY]
+        if not stale:
+            return
+        try:
+            self.deps.records.touch(stale, now, used=False)
+        except StorageError as error:
+            # The answer is there; that it was given only delays fading.
+            log.warning("runtime=%s recalled memories could not be touched: %s", self.name, type(error).__name__)
 
     def _find_fairly(self, question: Question) -> Found:
         found = self.find_each_type(question.text, question.filters, question.limit)
@@ -178,6 +219,11 @@ class RuntimeService(ABC):
             *(self.name, report.dry_run, report.merged, report.faded, report.archived),
         )
         return report
+
+    def update(self, scope: str, memory_id: str, values: Mapping[str, Any]) -> BaseMemory | None:
+        """Change one of the scope's own memories: a new version; `None` when the scope has none by this id."""
+        changed = self.deps.store.update(scope, memory_id, values, actor=self.deps.actor, now=clock.utc_now())
+        return None if changed is None else BaseMemory.of(changed)
 
     # --- single memories ------------------------------------------------------------------------------------------
 

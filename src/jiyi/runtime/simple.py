@@ -39,12 +39,14 @@ class SimpleRuntimeService(RuntimeService):
 
     def find(self, query: str, filters: Filters, limit: int) -> Found:
         """The best ones for the query."""
-        found = recall_by_tags(self.deps.records, self._mirror, query, filters, limit)
+        found = recall_by_tags(self.deps.records, self._mirror, query, filters, limit, day_shift=self.deps.day_shift())
         return Found(found.hits, found.candidates)
 
     def find_each_type(self, query: str, filters: Filters, limit: int) -> Found:
         """The best ones of every memory type."""
-        found = recall_by_tags(self.deps.records, self._mirror, query, filters, limit, each_type=True)
+        found = recall_by_tags(
+            self.deps.records, self._mirror, query, filters, limit, each_type=True, day_shift=self.deps.day_shift()
+        )
         return Found(found.hits, found.candidates)
 
     def find_linked(

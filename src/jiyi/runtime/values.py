@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
-from typing import Any, TypeAlias, overload
+from typing import Any, TypeAlias
 
 from jiyi.model import clock
 from jiyi.model.entry import MemoryEntry
@@ -98,37 +98,45 @@ MergeLike: TypeAlias = Sequence[str] | Mapping[str, Any]
 """Ids to be merged, or a mapping with `memory_ids` and the `judgment` and `reasoning` of the merged memory."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FeedbackResult(Sequence[BaseMemory]):
-    """What came of feedback. As a sequence it holds the memories that are new: the added and the merged ones."""
+class RecalledMemories(list[BaseMemory]):
+    """Recalled memories, best first. `notes` says what the answer lacks, such as that meanings were not compared."""
 
-    memories: tuple[BaseMemory, ...] = ()
-    strengthened: tuple[str, ...] = ()
-    """Ids of the useful memories, each one stronger now."""
-    created: tuple[str, ...] = ()
-    merged: Mapping[str, tuple[str, ...]]
-    """Id of each merged memory with the ids of its sources."""
-    unknown_ids: tuple[str, ...] = ()
-    """Ids that no active memory visible to the scope has; everything else was done."""
-    refused: tuple[tuple[tuple[str, ...], str], ...] = ()
-    """Groups that were not merged, each with the reason."""
-    repeated: bool = False
-    """The request id had been answered before: the same answer again, and nothing was changed."""
+    def __init__(self, memories: Iterable[BaseMemory] = (), *, notes: tuple[str, ...] = ()) -> None:
+        super().__init__(memories)
+        self.notes = notes
 
-    @overload
-    def __getitem__(self, place: int) -> BaseMemory: ...
 
-    @overload
-    def __getitem__(self, place: slice) -> tuple[BaseMemory, ...]: ...
+class FeedbackResult(list[BaseMemory]):
+    """What came of feedback: a list of the memories that are new, the added and the merged ones."""
 
-    def __getitem__(self, place: int | slice) -> BaseMemory | tuple[BaseMemory, ...]:
-        return self.memories[place]
+    def __init__(
+        self,
+        memories: Iterable[BaseMemory] = (),
+        *,
+        strengthened: tuple[str, ...] = (),
+        created: tuple[str, ...] = (),
+        merged: Mapping[str, tuple[str, ...]] | None = None,
+        unknown_ids: tuple[str, ...] = (),
+        refused: tuple[tuple[tuple[str, ...], str], ...] = (),
+        repeated: bool = False,
+    ) -> None:
+        super().__init__(memories)
+        self.strengthened = strengthened
+        """Ids of the useful memories, each one stronger now."""
+        self.created = created
+        self.merged = dict(merged or {})
+        """Id of each merged memory with the ids of its sources."""
+        self.unknown_ids = unknown_ids
+        """Ids that no active memory visible to the scope has; everything else was done."""
+        self.refused = refused
+        """Groups that were not merged, each with the reason."""
+        self.repeated = repeated
+        """The request id had been answered before: the same answer again, and nothing was changed."""
 
-    def __len__(self) -> int:
-        return len(self.memories)
-
-    def __iter__(self) -> Iterator[BaseMemory]:
-        return iter(self.memories)
+    @property
+    def memories(self) -> tuple[BaseMemory, ...]:
+        """The memories that are new."""
+        return tuple(self)
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON-ready mapping."""

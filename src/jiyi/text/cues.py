@@ -20,7 +20,7 @@ from jiyi.text.normalize import fold
 from jiyi.text.sentences import sentences
 from jiyi.text.smalltalk import is_small_talk
 
-__all__ = ["DOMAINS", "Domain", "Kind", "Statement", "attribute_of", "find_statements", "unjudged_sentences"]
+__all__ = ["DOMAINS", "Domain", "Kind", "Statement", "attribute_of", "find_statements", "gives_orders", "strip_code"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,20 +74,14 @@ def find_statements(text: str, *, speaker: str = "user") -> list[Statement]:
     return list(found.values())[:_MOST]
 
 
-def unjudged_sentences(text: str) -> list[str]:
-    """Sentences of a user that could state something, but no rule knows how they state it."""
-    text = text[:_LONGEST_TEXT]
-    if OVERREACHING.search(fold(text)):
-        return []
-    found: list[str] = []
-    for sentence in sentences(_CODE.sub(" ", text)):
-        if len(sentence) > _LONGEST_SENTENCE or is_small_talk(sentence):
-            continue
-        if _could_state(fold(_without_quotes(sentence))) and next(_statements(sentence), None) is None:
-            found.append(sentence)
-        if len(found) >= _MOST:
-            break
-    return found
+def gives_orders(text: str) -> bool:
+    """Whether a text gives orders to the memory itself."""
+    return OVERREACHING.search(fold(text)) is not None
+
+
+def strip_code(text: str) -> str:
+    """A text without code."""
+    return _CODE.sub(" ", text)
 
 
 def attribute_of(statement: Statement) -> tuple[str, str, str] | None:
@@ -141,12 +135,6 @@ def _rule_for(plain: str) -> Rule | None:
     if PASSING.search(folded) and not (rule.lasting and rule.kind in _STANDING):
         return None
     return rule
-
-
-def _could_state(folded: str) -> bool:
-    return not (
-        HYPOTHETICAL.search(folded) or QUESTION.search(folded) or TASK_FOR_NOW.search(folded) or PASSING.search(folded)
-    )
 
 
 _WISH: Final = re.compile(r"^(?:please |could you |can you |would you )|能不能|可不可以|可以.{0,20}[吗么]")

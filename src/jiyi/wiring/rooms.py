@@ -26,7 +26,16 @@ def runtime_deps(settings: Settings, database: Database, store: RecordStore, voc
     from jiyi.backends.records.runtime import SqlRuntimeStore
     from jiyi.runtime.dependencies import RuntimeDeps
 
-    return RuntimeDeps(store, SqlRuntimeStore(database), vocabulary, settings.limits, settings.scope, settings.actor)
+    return RuntimeDeps(
+        store,
+        SqlRuntimeStore(database),
+        vocabulary,
+        settings.limits,
+        settings.scope,
+        settings.actor,
+        zone=settings.zone,
+        strict_scope=settings.strict_scope,
+    )
 
 
 def notes_service(
@@ -107,5 +116,6 @@ def longterm_deps(
         limits=settings.limits,
         actor=settings.actor,
         recallable=settings.recall_messages,
+        exempt=settings.forgetting_exempt,
         now=now or utc_now,
     )

@@ -23,7 +23,7 @@ from jiyi.backends.milvus.schema import SCHEMA_VERSION, index_kind
 from jiyi.backends.milvus.scope_cache import ScopeCache
 from jiyi.backends.milvus.state import State, StateCollection
 from jiyi.backends.milvus.writer import RowWriter, Written, is_current
-from jiyi.backends.shared.embedding import CHUNK_COLUMNS, split_summarized
+from jiyi.backends.shared.embedding import CHUNK_COLUMNS
 from jiyi.backends.shared.vector_matrix import Floats, MatrixScan
 from jiyi.errors import IndexDamagedError, IndexingError
 from jiyi.model import clock
@@ -169,11 +169,10 @@ class MilvusVectors:
                 self._apply(state, batch)
 
     def _apply(self, state: State, batch: IndexBatch) -> None:
-        indexed, summarized = split_summarized(batch.upserts)
-        removed = [*(entry_id for _, entry_id in batch.removals), *(entry.id for entry in summarized)]
+        removed = [entry_id for _, entry_id in batch.removals]
         generation, position = state.generation, batch.log_position
-        known = self._writer.known(generation, [*(entry.id for entry in indexed), *removed], state.reading)
-        outdated = [entry for entry in indexed if not is_current(known.get(entry.id), entry)]
+        known = self._writer.known(generation, [*(entry.id for entry in batch.upserts), *removed], state.reading)
+        outdated = [entry for entry in batch.upserts if not is_current(known.get(entry.id), entry)]
         written = self._writer.put(generation, outdated, known, position.sequence, [generation], state)
         deleted_at = self._writer.delete(generation, removed, known)
         after = replace(
@@ -244,9 +243,8 @@ class MilvusVectors:
         sources = [target, state.generation] if reusable else [target]
         done, after, timestamp = 0, "", 0
         while page := store.scan(after_id=after, limit=self.batch_size):
-            entries, _ = split_summarized(page)
-            known = {} if empty else self._writer.known(target, [entry.id for entry in entries], STRONG)
-            outdated = [entry for entry in entries if not is_current(known.get(entry.id), entry)]
+            known = {} if empty else self._writer.known(target, [entry.id for entry in page], STRONG)
+            outdated = [entry for entry in page if not is_current(known.get(entry.id), entry)]
             written = self._writer.put(target, outdated, known, head.sequence, sources, state)
             timestamp = max(timestamp, written.timestamp)
             done, after = done + len(page), page[-1].id

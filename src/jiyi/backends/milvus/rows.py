@@ -30,9 +30,7 @@ def bucket(entry_id: str) -> int:
 
 
 def row_fingerprint(entry: MemoryEntry) -> str:
-    """A hash of all fields of the rows of an entry; empty for an entry that a reflection replaces."""
-    if entry.summarized_by is not None:
-        return ""
+    """A hash of all fields of the rows of an entry."""
     return text_hash(
         entry.content,
         clock.to_text(entry.event_time),

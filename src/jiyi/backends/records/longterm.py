@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -26,6 +27,10 @@ _BY_ID_IN_SCOPE = f"{_BY_ID} AND scope = :scope"
 # The scope as an expression: the rows are looked up by id.
 _BY_IDS_IN_SCOPE = f"{BY_IDS} AND scope || '' = :scope"
 _BY_KEYS = f"{SELECT_ENTRY} WHERE scope = :scope AND key IN :keys"
+_FACTS = (
+    f"{SELECT_ENTRY} WHERE {ACTIVE} AND {_LONGTERM} AND scope = :scope AND memory_type = 'fact' "
+    "ORDER BY created_at DESC, id DESC LIMIT :limit"
+)
 _UNSUMMARIZED = (
     f"{SELECT_ENTRY} WHERE {ACTIVE} AND {_LONGTERM} AND scope = :scope AND memory_type = 'fact' "
     "AND summarized_by IS NULL AND pinned IS NOT TRUE ORDER BY created_at DESC, id DESC LIMIT :limit"
@@ -44,7 +49,7 @@ _SUPERSEDED = (
 _INACTIVE = f"{SELECT_ENTRY} WHERE scope = :scope AND {INACTIVE} AND {_LONGTERM} ORDER BY updated_at DESC LIMIT :limit"
 _NEXT_SCOPE = "SELECT min(scope) FROM memory_records WHERE scope > :after"
 _FADING = (
-    "SELECT id, created_at, last_accessed_at, access_count, importance_score FROM memory_records "
+    "SELECT id, created_at, last_accessed_at, access_count, importance_score, source FROM memory_records "
     f"WHERE {ACTIVE} AND {_LONGTERM} AND scope = :scope AND pinned IS NOT TRUE AND memory_type NOT IN :without_types"
 )
 _FADING_AFTER = " AND created_at >= :moment AND (created_at > :moment OR (created_at = :moment AND id > :after_id))"
@@ -52,7 +57,7 @@ _FADING_ORDER = " ORDER BY created_at, id LIMIT :limit"
 _OF_REFLECTION = f"{SELECT_ENTRY} WHERE scope = :scope AND summarized_by = :reflection"
 _TAKEN_KEYS = "SELECT key FROM memory_records WHERE scope = :scope AND key IN :keys"
 _AMENDABLE: Final = (
-    *("is_active", "pinned", "superseded_by", "summarized_by"),
+    *("is_active", "pinned", "superseded_by", "summarized_by", "source"),
     *("last_accessed_at", "version", "updated_at"),
 )
 _AMEND = f"{memory_records.update_of(_AMENDABLE)} WHERE id = :id"
@@ -148,6 +153,10 @@ class SqlLongtermStore:
         with self._database.read((scope,)) as connection:
             rows = connection.rows(_BY_KEYS, {"scope": scope, "keys": list(keys)})
         return {str(entry.key): entry for entry in map(entry_of, rows)}
+
+    def facts(self, scope: str, *, limit: int) -> list[MemoryEntry]:
+        """The newest active facts of a scope, newest first."""
+        return self._entries(_FACTS, scope, limit)
 
     def unsummarized(self, scope: str, *, limit: int) -> list[MemoryEntry]:
         """The newest facts that no reflection summarizes yet and that are not pinned, newest first."""
@@ -278,5 +287,17 @@ def _write_versions(
 
 
 def _fading(row: Row) -> Fading:
-    entry_id, created_at, last_accessed_at, access_count, importance = row
-    return Fading(entry_id, clock.of_driver(created_at), clock.of_driver(last_accessed_at), access_count, importance)
+    entry_id, created_at, last_accessed_at, access_count, importance, source = row
+    return Fading(
+        entry_id,
+        clock.of_driver(created_at),
+        clock.of_driver(last_accessed_at),
+        access_count,
+        importance,
+        _attribute(source),
+    )
+
+
+def _attribute(source: str) -> str:
+    """The attribute of a fact's claim; most sources have none, and are not parsed."""
+    return str(json.loads(source)["claim"].get("attribute", "")) if '"claim"' in source else ""

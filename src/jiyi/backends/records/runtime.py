@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
-from typing import Final
+from typing import Any, Final
 
 from jiyi.backends.records.changelog import REMOVED, erase_texts, log_changes, log_line, past_entry, versions_of
 from jiyi.backends.records.codec import BY_IDS, ENTRY_FIELDS, entry_of
@@ -118,6 +118,19 @@ class SqlRuntimeStore:
             erased = sum(_erase(connection, scope, each, actor) for each in _merged_from(connection, scope, memory_id))
             collect(connection)
             return erased > 0
+
+    def update(
+        self, scope: str, memory_id: str, values: Mapping[str, Any], *, actor: str, now: datetime
+    ) -> MemoryEntry | None:
+        """Change fields of an own memory: a new version, and its tags written anew."""
+        with self._database.write((scope,)) as connection:
+            before = _fetch(connection, [memory_id], [scope]).get(memory_id)
+            if before is None:
+                return None
+            after = replace(before, **values, version=before.version + 1, updated_at=max(now, before.updated_at))
+            update_and_log(connection, before, after, "update", actor)
+            write_tags(connection, [after])
+            return after
 
     def restore(self, scope: str, memory_id: str, *, actor: str, now: datetime) -> MemoryEntry | None:
         """Make a memory active again that faded, was superseded, archived or forgotten; `None` if it cannot be."""

@@ -27,6 +27,7 @@ _META: Final = "SELECT name, value FROM store_meta WHERE name IN :names"
 _FETCH_IN_SCOPES: Final = f"{BY_IDS} AND {in_scopes(by_id=True)}"
 _BY_ID: Final = f"{SELECT_ENTRY} WHERE id = :id AND scope || '' = :scope"
 _SCAN: Final = f"{SELECT_ENTRY} WHERE {ACTIVE} AND id > :after ORDER BY id LIMIT :limit"
+_SHOW: Final = "UPDATE memory_records SET last_accessed_at = :at WHERE id IN :ids"
 _TOUCH: Final = "UPDATE memory_records SET access_count = access_count + 1, last_accessed_at = :at WHERE id IN :ids"
 # Each end of the range is a subquery of its own, answered by one end of the index.
 _FIRST_EVENT: Final = "(SELECT min(event_time) FROM memory_records WHERE scope = :scope_{})"
@@ -195,14 +196,14 @@ class SqlRecordStore:
         found = [value for value in map(moment, row) if value is not None]
         return (min(found), max(found)) if found else None
 
-    def touch(self, ids: Sequence[str], at: datetime) -> None:
-        """Count an access to each of these entries; no new version, nothing to re-index."""
+    def touch(self, ids: Sequence[str], at: datetime, *, used: bool = True) -> None:
+        """Note the time of access, and with `used` count it; no new version, nothing to re-index."""
         from jiyi.backends.records import writes
 
         if ids:
             with self._database.write(writes.scopes_of(self._database, ids), durable=False) as connection:
                 for chunk in chunks(list(dict.fromkeys(ids))):
-                    connection.execute(_TOUCH, {"ids": chunk, "at": at})
+                    connection.execute(_TOUCH if used else _SHOW, {"ids": chunk, "at": at})
 
     def scan(self, *, after_id: str = "", limit: int) -> list[MemoryEntry]:
         """All active entries of all scopes in id order."""
@@ -216,10 +217,18 @@ class SqlRecordStore:
         with self._database.read() as connection:
             return tags.tags_since(connection, known)
 
-    def tagged(self, tag_ids: Iterable[int], filters: Filters, *, limit: int, each_type: bool = False) -> Tagged:
+    def tagged(
+        self,
+        tag_ids: Iterable[int],
+        filters: Filters,
+        *,
+        limit: int,
+        each_type: bool = False,
+        day_shift: int = 0,
+    ) -> Tagged:
         """Entries with any of these tags: most tags first, then newer day, strength, newest."""
         with self._database.read(filters.scopes) as connection:
-            return tags.tagged(connection, tag_ids, filters, limit=limit, each_type=each_type)
+            return tags.tagged(connection, tag_ids, filters, limit=limit, each_type=each_type, day_shift=day_shift)
 
     def tag_usage(self, scopes: Sequence[str], *, limit: int, offset: int) -> list[tuple[str, int]]:
         """Tags of the active entries of these scopes with how many have each; the most used first."""

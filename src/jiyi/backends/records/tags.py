@@ -35,10 +35,13 @@ _MATCHED: Final = (
     "WITH matched AS (SELECT memory_id, count(*) AS hits FROM memory_tag_rel "
     "WHERE tag_id IN :tag_ids AND scope IN :scopes GROUP BY memory_id) "
 )
-_ORDER: Final = (
-    "matched.hits DESC, substr(CAST(memory_records.created_at AS TEXT), 1, 10) DESC, memory_records.strength DESC, "
-    "memory_records.created_at DESC, memory_records.id DESC"
-)
+# The user's day on which an entry was made; `:day_shift` is in minutes.
+_LOCAL_DAY: Final[dict[Dialect, str]] = {
+    "sqlite": "date(substr(memory_records.created_at, 1, 19), :day_shift || ' minutes')",
+    "postgresql": (
+        "CAST(timezone('UTC', memory_records.created_at) + make_interval(mins => CAST(:day_shift AS integer)) AS date)"
+    ),
+}
 # Not counted over the rows of the answer: for that the engine would have to keep every one of them.
 _CANDIDATES: Final = "(SELECT count(*) FROM matched AS all_matched) AS candidates"
 _FOUND: Final = "FROM matched JOIN memory_records ON memory_records.id = matched.memory_id"
@@ -102,11 +105,28 @@ def tag_usage(connection: Connection, scopes: Sequence[str], *, limit: int, offs
     return [(name, int(uses)) for name, uses in connection.rows(_USAGE, params)]
 
 
-def tagged(connection: Connection, tag_ids: Iterable[int], filters: Filters, *, limit: int, each_type: bool) -> Tagged:
-    """Entries with any of these tags: most tags first, then newer day, strength, newest."""
+def tagged(
+    connection: Connection,
+    tag_ids: Iterable[int],
+    filters: Filters,
+    *,
+    limit: int,
+    each_type: bool,
+    day_shift: int = 0,
+) -> Tagged:
+    """Entries with any of these tags: most tags first, then newer day, strength, newest.
+
+    `day_shift` is by how many minutes the user's day is ahead of that of UTC.
+    """
     sql, params = _ranking(filters, connection.dialect, each_type)
     # The statement is kept, and the time goes on.
-    params = {**params, "alive_at": moment_of(filters), "tag_ids": sorted(tag_ids), "limit": limit}
+    params = {
+        **params,
+        "alive_at": moment_of(filters),
+        "tag_ids": sorted(tag_ids),
+        "limit": limit,
+        "day_shift": day_shift,
+    }
     ranked = connection.rows(sql, params)
     ids = [row[0] for row in ranked]
     rows = [row for chunk in chunks(ids) for row in connection.rows(BY_IDS, {"ids": chunk})]
@@ -119,13 +139,17 @@ def tagged(connection: Connection, tag_ids: Iterable[int], filters: Filters, *, 
 def _ranking(filters: Filters, dialect: Dialect, each_type: bool) -> tuple[str, dict[str, Any]]:  # noqa: FBT001
     """A statement for the ids in order, each with its hits and with how many candidates there are."""
     condition, params = where(filters, dialect, by_id=True)
+    order = (
+        f"matched.hits DESC, {_LOCAL_DAY[dialect]} DESC, memory_records.strength DESC, "
+        "memory_records.created_at DESC, memory_records.id DESC"
+    )
     if not each_type:
         shown = f"SELECT memory_records.id, matched.hits, {_CANDIDATES}"
-        return f"{_MATCHED}{shown} {_FOUND} WHERE {condition} ORDER BY {_ORDER} LIMIT :limit", params
+        return f"{_MATCHED}{shown} {_FOUND} WHERE {condition} ORDER BY {order} LIMIT :limit", params
     places = (
         f"SELECT memory_records.id, matched.hits, {_CANDIDATES}, "
-        f"row_number() OVER (PARTITION BY memory_records.memory_type ORDER BY {_ORDER}) AS of_type, "
-        f"row_number() OVER (ORDER BY {_ORDER}) AS of_all {_FOUND} WHERE {condition}"
+        f"row_number() OVER (PARTITION BY memory_records.memory_type ORDER BY {order}) AS of_type, "
+        f"row_number() OVER (ORDER BY {order}) AS of_all {_FOUND} WHERE {condition}"
     )
     return (
         f"{_MATCHED}SELECT id, hits, candidates FROM ({places}) AS places WHERE of_type <= :limit ORDER BY of_all",

@@ -17,19 +17,8 @@ CHUNK_COLUMNS = 300
 """Longer texts are split into chunks: one vector of many subjects is similar to none of them."""
 
 
-def split_summarized(entries: Sequence[MemoryEntry]) -> tuple[list[MemoryEntry], list[MemoryEntry]]:
-    """Entries that have a vector, and entries that a reflection replaces."""
-    indexed: list[MemoryEntry] = []
-    summarized: list[MemoryEntry] = []
-    for entry in entries:
-        (indexed if entry.summarized_by is None else summarized).append(entry)
-    return indexed, summarized
-
-
 def vector_fingerprint(entry: MemoryEntry) -> str:
-    """The hash by which an index recognises a text; empty for an entry that a reflection replaces."""
-    if entry.summarized_by is not None:
-        return ""
+    """The hash by which an index recognises a text."""
     return text_hash(entry.content, clock.to_text(entry.event_time))
 
 
@@ -48,13 +37,10 @@ def embed_entries(embedder: Embedder, entries: Sequence[MemoryEntry]) -> list[Ve
 
 
 def without_record(store: RecordStore, held: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Those (scope, entry id) that have no active record any more, or one without a vector."""
+    """Those (scope, entry id) that have no active record any more."""
     present = store.fetch([entry_id for _, entry_id in held], None)
     return [
         (scope, entry_id)
         for scope, entry_id in held
-        if (entry := present.get(entry_id)) is None
-        or not entry.is_active
-        or entry.scope != scope
-        or entry.summarized_by is not None
+        if (entry := present.get(entry_id)) is None or not entry.is_active or entry.scope != scope
     ]

@@ -32,7 +32,7 @@ from jiyi.backends.embedded.vectors.rows import (
     write_rows,
 )
 from jiyi.backends.shared.derived_file import FILE_ERRORS, FileIdentity, file_identity, means_damage, tree_bytes
-from jiyi.backends.shared.embedding import CHUNK_COLUMNS, embed_entries, split_summarized, vector_fingerprint
+from jiyi.backends.shared.embedding import CHUNK_COLUMNS, embed_entries, vector_fingerprint
 from jiyi.backends.shared.generations import Generations
 from jiyi.backends.shared.vector_matrix import Floats, MatrixScan, ScopeMatrix
 from jiyi.errors import IndexDamagedError, IndexingError
@@ -107,13 +107,11 @@ class SqliteVectors:
                 raise IndexDamagedError("the vector index is missing or made by other rules")
             with self._using() as connection:
                 known = text_hashes(connection, batch.upserts) if connection is not None else {}
-            indexed, summarized = split_summarized(batch.upserts)
-            fresh = [entry for entry in indexed if known.get(entry.id) != self.fingerprint(entry)]
+            fresh = [entry for entry in batch.upserts if known.get(entry.id) != self.fingerprint(entry)]
             vectors = embed_entries(self._embedder, fresh)
             sequence = batch.log_position.sequence
             rows = [self._row(entry, sequence, block) for entry, block in zip(fresh, vectors, strict=True)]
-            removed = [*batch.removals, *((entry.scope, entry.id) for entry in summarized)]
-            rows += [(scope, entry_id, sequence, 0, None, None, None) for scope, entry_id in removed]
+            rows += [(scope, entry_id, sequence, 0, None, None, None) for scope, entry_id in batch.removals]
             with self._using() as connection:
                 if connection is None:
                     raise IndexDamagedError("the vector index was removed while it was written")
@@ -147,12 +145,11 @@ class SqliteVectors:
         sources = [folder / _FILE for folder in self._generations.folders() if (folder / _FILE).exists()]
         done, after = 0, ""
         while page := store.scan(after_id=after, limit=self.batch_size):
-            entries, _ = split_summarized(page)
-            reused = self._reusable(sources, entries)
-            fresh = [entry for entry in entries if entry.id not in reused]
+            reused = self._reusable(sources, page)
+            fresh = [entry for entry in page if entry.id not in reused]
             made = embed_entries(self._embedder, fresh)
             blocks = dict(zip([entry.id for entry in fresh], made, strict=True)) | reused
-            self._write(connection, [self._row(entry, head.sequence, blocks[entry.id]) for entry in entries], None)
+            self._write(connection, [self._row(entry, head.sequence, blocks[entry.id]) for entry in page], None)
             done, after = done + len(page), page[-1].id
             if progress is not None:
                 progress(done, None)

@@ -48,7 +48,7 @@ from jiyi.backends.postgres.vectors.tables import (
     swap,
     vectors_table,
 )
-from jiyi.backends.shared.embedding import CHUNK_COLUMNS, embed_entries, split_summarized, vector_fingerprint
+from jiyi.backends.shared.embedding import CHUNK_COLUMNS, embed_entries, vector_fingerprint
 from jiyi.errors import IndexDamagedError, IndexingError
 from jiyi.model.entry import MemoryEntry
 from jiyi.ports import Embedder, IndexBatch, LogPosition, Progress, RecordStore
@@ -138,11 +138,10 @@ class PostgresVectors:
         with self._connections.locked() as connection:
             if self._read_position(connection) is None:
                 raise IndexDamagedError("the vector index is missing or made by other rules")
-            indexed, summarized = split_summarized(batch.upserts)
-            known = fingerprints(connection, vectors_table(), indexed)
-            fresh = [entry for entry in indexed if known.get((entry.scope, entry.id)) != self.fingerprint(entry)]
+            known = fingerprints(connection, vectors_table(), batch.upserts)
+            fresh = [entry for entry in batch.upserts if known.get((entry.scope, entry.id)) != self.fingerprint(entry)]
             blocks = [combined(block) for block in embed_entries(self._embedder, fresh)]
-            replaced = [*batch.removals, *((entry.scope, entry.id) for entry in [*summarized, *fresh])]
+            replaced = [*batch.removals, *((entry.scope, entry.id) for entry in fresh)]
             with connection.transaction():
                 # A commit that is lost in a crash is applied again from the change log.
                 connection.execute("SET LOCAL synchronous_commit = off")
@@ -198,9 +197,8 @@ class PostgresVectors:
         usable = self._read_position(connection) is not None
         done, after = 0, ""
         while page := store.scan(after_id=after, limit=self.batch_size):
-            entries, _ = split_summarized(page)
-            done_before = fingerprints(connection, vectors_table(NEXT), entries)
-            wanted = [e for e in entries if done_before.get((e.scope, e.id)) != self.fingerprint(e)]
+            done_before = fingerprints(connection, vectors_table(NEXT), page)
+            wanted = [e for e in page if done_before.get((e.scope, e.id)) != self.fingerprint(e)]
             reusable = fingerprints(connection, vectors_table(), wanted) if usable else {}
             reused = [e for e in wanted if reusable.get((e.scope, e.id)) == self.fingerprint(e)]
             fresh = [e for e in wanted if reusable.get((e.scope, e.id)) != self.fingerprint(e)]

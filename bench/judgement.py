@@ -1,0 +1,292 @@
+"""How well the long-term room judges: what it keeps of a round, what a message replaces, and what is lost by that.
+
+The sets in bench/sets/judgement were written by three writers who had not seen the rules. Rounds are one message and
+its reply with the facts that are worth keeping; sequences are messages over time with what must still be known at the
+end and what must not. A third of every kind is held out: the rules were not changed after it had been measured.
+
+    python -m bench.judgement [--split dev] [--writers a,b,c] [--show rounds,sequences]
+    python -m bench.judgement --split held_out --llm http://127.0.0.1:8000/v1 --llm-model NAME [--sample 20]
+    python -m bench.judgement --real-model --sample 6
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from bench.judgement_script import ScriptedJudge
+from bench.support import Report, console, parser, progress, work_directory
+from jiyi.errors import JiyiError
+from jiyi.model.entry import MemoryEntry
+from jiyi.ports import ChatModel
+from jiyi.sync import AgentMemory
+from jiyi.text import fold
+
+SETS = Path(__file__).parent / "sets" / "judgement"
+WRITERS = ("a", "b", "c")
+LANGUAGES = ("zh", "en")
+NOTHING_REPLACED = frozenset({"add_many", "unrelated", "other_subject", "temporary"})
+TARGETS = {
+    "precision": 0.90,
+    "recall": 0.90,
+    "plain": 0.88,
+    "domain": 0.88,
+    "in questions": 0.80,
+    "sequences": 0.88,
+    "wrong losses": 0.05,
+}
+
+
+def load(what: str, split: str, writers: Sequence[str], language: str) -> list[dict[str, Any]]:
+    """The items of a set: `rounds` or `sequences`."""
+    found: list[dict[str, Any]] = []
+    for writer in writers:
+        lines = (SETS / writer / f"{what}.{language}.{split}.jsonl").read_text("utf-8").splitlines()
+        found += [json.loads(line) for line in lines if line.strip()]
+    return found
+
+
+def holds(must: Sequence[str | Sequence[str]], text: str) -> bool:
+    """Whether a text has every part, or one of its alternatives; figures must stand alone."""
+    folded = fold(text)
+    return all(any(_has(part, folded) for part in ([each] if isinstance(each, str) else each)) for each in must)
+
+
+def _has(part: str, folded: str) -> bool:
+    wanted = fold(part)
+    if wanted.isdecimal():
+        return re.search(rf"(?<!\d){wanted}(?!\d)", folded) is not None
+    return wanted in folded
+
+
+@dataclass
+class Counts:
+    """What came out, in numbers."""
+
+    rounds: int = 0
+    kept: int = 0
+    rightly_kept: int = 0
+    entries: int = 0
+    useful_entries: int = 0
+    facts: dict[str, list[bool]] = field(default_factory=dict)
+    """By kind of round: of each fact whether it was kept."""
+    domains: list[bool] = field(default_factory=list)
+    sequences: dict[str, list[bool]] = field(default_factory=dict)
+    """By kind of sequence: whether it ended right."""
+    losses: list[bool] = field(default_factory=list)
+    """Of each fact that must still be known: whether it was kept and then hidden."""
+    failures: int = 0
+    seconds: float = 0.0
+    calls: int = 0
+
+    def values(self) -> dict[str, float]:
+        """The figures of the issue."""
+        every = [each for facts in self.facts.values() for each in facts]
+        return {
+            "precision": self.rightly_kept / self.kept if self.kept else 1.0,
+            "recall": share(every),
+            "plain": share(self.facts.get("plain", [])),
+            "domain": share(self.domains),
+            "in questions": share(self.facts.get("question_fact", [])),
+            "sequences": share([each for ends in self.sequences.values() for each in ends]),
+            "wrong losses": share(self.losses),
+        }
+
+
+def share(found: Sequence[bool]) -> float:
+    """The share of what is true."""
+    return sum(found) / len(found) if found else 0.0
+
+
+class Judge:
+    """Runs rounds and sequences through a real memory, each in a scope of its own."""
+
+    def __init__(self, memory: AgentMemory, model: Any = None, *, show: frozenset[str] = frozenset()) -> None:
+        self._memory = memory
+        self._model = model
+        self._show = show
+
+    def round(self, item: Mapping[str, Any], counts: Counts) -> None:
+        """Keep what is worth keeping of one round, and compare it with what should be."""
+        self._prepare(item)
+        kept = self._put(item["id"], item["user"], item["assistant"], counts)
+        wanted = item["keep"]
+        counts.rounds += 1
+        counts.kept += bool(kept)
+        counts.rightly_kept += bool(kept) and bool(wanted)
+        counts.entries += len(kept)
+        counts.useful_entries += sum(any(holds(fact["must"], entry.content) for fact in wanted) for entry in kept)
+        missed = []
+        for fact in wanted:
+            found = [entry for entry in kept if holds(fact["must"], entry.content)]
+            counts.facts.setdefault(item["kind"], []).append(bool(found))
+            if found:
+                counts.domains.append(any(entry.domain == fact["domain"] for entry in found))
+            else:
+                missed.append(fact["must"])
+        wrong = [entry.content for entry in kept] if not wanted else []
+        domain = [
+            (fact["must"], fact["domain"], [e.domain for e in kept if holds(fact["must"], e.content)])
+            for fact in wanted
+            if any(holds(fact["must"], e.content) for e in kept)
+            and not any(holds(fact["must"], e.content) and e.domain == fact["domain"] for e in kept)
+        ]
+        if "rounds" in self._show and (missed or wrong):
+            console.print(f"{item['id']}: {item['user']!r}", highlight=False, markup=False)
+            console.print(f"    missed {missed} wrong {wrong} kept {[e.content for e in kept]}", markup=False)
+        if "domains" in self._show and domain:
+            console.print(f"{item['id']}: {item['user']!r} {domain}", highlight=False, markup=False)
+
+    def sequence(self, item: Mapping[str, Any], counts: Counts) -> None:
+        """Say all messages, and look at what is known at the end."""
+        self._prepare(item)
+        for message in item["messages"]:
+            self._put(item["id"], message, "", counts)
+        current, hidden = self._entries(item["id"])
+        lost = [fact for fact in item["current"] if not any(holds(fact["must"], e.content) for e in current)]
+        stays = [fact for fact in item["gone"] if any(holds(fact["must"], e.content) for e in current)]
+        counts.sequences.setdefault(item["kind"], []).append(not lost and not stays)
+        for fact in item["current"]:
+            buried = fact in lost and any(holds(fact["must"], entry.content) for entry in hidden)
+            counts.losses.append(buried)
+        if "sequences" in self._show and (lost or stays):
+            console.print(f"{item['id']}: {item['messages']}", highlight=False, markup=False)
+            console.print(f"    not known {[f['must'] for f in lost]} still there {[f['must'] for f in stays]}")
+            console.print(
+                f"    current {[e.content for e in current]} hidden {[e.content for e in hidden]}", markup=False
+            )
+
+    def _prepare(self, item: Mapping[str, Any]) -> None:
+        if isinstance(self._model, ScriptedJudge):
+            self._model.expect(item)
+
+    def _put(self, scope: str, user: str, assistant: str, counts: Counts) -> list[MemoryEntry]:
+        begin = time.perf_counter()
+        counts.calls += self._model is not None
+        try:
+            return list(
+                self._memory.longterm.extract_and_store_memories_for_round(scope, "conversation", user, assistant)
+            )
+        except JiyiError:
+            counts.failures += 1
+            return []
+        finally:
+            counts.seconds += time.perf_counter() - begin
+
+    def _entries(self, scope: str) -> tuple[list[MemoryEntry], list[MemoryEntry]]:
+        facts = [e for e in self._memory.list(scope=scope, limit=1_000) if e.memory_type == "fact"]
+        return facts, [each.entry for each in self._memory.longterm.superseded(scope, limit=1_000)]
+
+
+def measure(place: Path, name: str, options: argparse.Namespace, language: str, model: ChatModel | None) -> Counts:
+    """Run the sets of one language."""
+    counts = Counts()
+    writers = options.writers.split(",")
+    rounds = sampled(load("rounds", options.split, writers, language), options.sample)
+    sequences = sampled(load("sequences", options.split, writers, language), options.sample)
+    show = frozenset(options.show.split(","))
+    settings: dict[str, Any] = {"background_jobs": False, "background_indexing": False}
+    if model is not None:
+        settings["llm"] = model
+    with AgentMemory.open(place / f"{name}-{language}", **settings) as memory:
+        judge = Judge(memory, model, show=show)
+        with progress(f"{name}, {language}", len(rounds) + len(sequences)) as advance:
+            for item in rounds:
+                judge.round(item, counts)
+                advance(1)
+            for item in sequences:
+                judge.sequence(item, counts)
+                advance(1)
+    return counts
+
+
+def sampled(items: list[dict[str, Any]], most: int) -> list[dict[str, Any]]:
+    """At most so many, spread over the kinds; all for 0."""
+    return items if not most else items[:: max(1, len(items) // most)][:most]
+
+
+@contextmanager
+def models(options: argparse.Namespace) -> Iterator[list[tuple[str, ChatModel | None]]]:
+    """The judges to be compared: rules, the scripted model, and whatever model was named."""
+    found: list[tuple[str, ChatModel | None]] = []
+    if not options.llm and not options.real_model:
+        found = [("rules", None), ("scripted model", ScriptedJudge())]
+        if options.only:
+            found = [each for each in found if each[0].startswith(options.only)]
+        yield found
+        return
+    from jiyi.providers.openai_compatible import OpenAICompatibleModel
+
+    if options.llm:
+        yield [(options.llm_model, OpenAICompatibleModel(options.llm, options.llm_model))]
+        return
+    from tests import real_model
+
+    with real_model.running() as address:
+        yield [(real_model.NAME, OpenAICompatibleModel(address, real_model.NAME))]
+
+
+def tell(report: Report, name: str, language: str, counts: Counts) -> None:
+    """The rows of one judge and one language."""
+    for what, value in counts.values().items():
+        add = report.at_most if what == "wrong losses" else report.at_least
+        measured = {
+            "precision": f"{counts.rightly_kept} of {counts.kept} rounds",
+            "recall": f"{sum(map(len, counts.facts.values()))} facts",
+            "plain": f"{len(counts.facts.get('plain', []))} facts",
+            "domain": f"{len(counts.domains)} facts",
+            "in questions": f"{len(counts.facts.get('question_fact', []))} facts",
+            "sequences": f"{sum(map(len, counts.sequences.values()))} sequences",
+            "wrong losses": f"{sum(counts.losses)} of {len(counts.losses)} facts",
+        }[what]
+        add(f"{name}, {language}: {what}", measured, "", value=value, target=TARGETS[what], unit="")
+    kinds = "; ".join(f"{kind} {share(ends):.2f}" for kind, ends in counts.sequences.items())
+    report.note(f"{name}, {language}, sequences by kind: {kinds}.")
+    kinds = "; ".join(f"{kind} {share(facts):.2f}" for kind, facts in counts.facts.items())
+    report.note(f"{name}, {language}, facts kept by kind of round: {kinds}.")
+    said = counts.rounds + sum(map(len, counts.sequences.values()))
+    report.note(
+        f"{name}, {language}: {counts.entries} entries of rounds, {counts.useful_entries} of them hold a wanted fact; "
+        f"{1_000 * counts.seconds / max(said, 1):.0f} ms an item, {counts.calls} model calls, "
+        f"{counts.failures} failures."
+    )
+
+
+def main() -> None:
+    arguments = parser(__doc__)
+    arguments.add_argument("--split", choices=["dev", "held_out"], default="dev")
+    arguments.add_argument("--writers", default=",".join(WRITERS), help="which writers' sets")
+    arguments.add_argument("--languages", default=",".join(LANGUAGES))
+    arguments.add_argument("--only", default="", help="run only this judge: rules or scripted")
+    arguments.add_argument("--show", default="", help="print what came out wrong: rounds, domains, sequences")
+    arguments.add_argument("--sample", type=int, default=0, help="at most so many items of each set")
+    arguments.add_argument("--llm", default="", help="address of an OpenAI-compatible server")
+    arguments.add_argument("--llm-model", default="", help="its model")
+    arguments.add_argument("--real-model", action="store_true", help="the small model of the tests")
+    arguments.add_argument("--name", default="judgement", help="name of the result file")
+    options = arguments.parse_args()
+    if options.quick and not options.sample:
+        options.sample = 10
+    report = Report(options.name, f"Judgement: what is kept, corrected and lost ({options.split} sets)")
+    with work_directory(options.work) as place, models(options) as judges:
+        for name, model in judges:
+            for language in options.languages.split(","):
+                counts = measure(place, re.sub(r"\W+", "-", name), options, language, model)
+                tell(report, name, language, counts)
+    report.note(
+        "precision: rounds of which something was kept rightly; recall: facts that one kept entry holds; domain: of "
+        "those found; sequences: everything current is known and nothing that is gone is shown as current; "
+        "wrong losses: facts that must still be known, were kept, and are hidden."
+    )
+    report.finish(options.results)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,84 @@
+"""Possible conflicts between facts: listed, and settled by a person or a model. Nothing is hidden before that."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Literal, TypeAlias
+
+from jiyi.errors import InvalidInputError
+from jiyi.longterm.dependencies import LongtermDeps
+from jiyi.model.entry import MemoryEntry
+from jiyi.ports import Amendment
+
+Winner: TypeAlias = Literal["newer", "older", "both"]
+_WINNERS = ("newer", "older", "both")
+_MAX_FACTS = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """Two facts that may contradict each other; both are current."""
+
+    newer: MemoryEntry
+    older: MemoryEntry
+
+    def to_dict(self) -> dict[str, Any]:
+        """A JSON-ready mapping."""
+        return {"newer": self.newer.to_dict(), "older": self.older.to_dict()}
+
+
+@dataclass(frozen=True, slots=True)
+class Replaced:
+    """A fact that was superseded, and the one that took its place."""
+
+    entry: MemoryEntry
+    by: MemoryEntry | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """A JSON-ready mapping."""
+        return {"entry": self.entry.to_dict(), "by": None if self.by is None else self.by.to_dict()}
+
+
+class Conflicts:
+    """Lists and settles the conflicts of one scope at a time."""
+
+    def __init__(self, deps: LongtermDeps) -> None:
+        self._deps = deps
+
+    def open_ones(self, scope: str, limit: int) -> list[Conflict]:
+        """The open conflicts, newest first."""
+        found: list[Conflict] = []
+        for newer in self._deps.store.facts(scope, limit=_MAX_FACTS):
+            claim = newer.source.claim
+            if claim is None or not claim.conflicts_with:
+                continue
+            olders = self._deps.store.by_ids(scope, claim.conflicts_with)
+            found += [Conflict(newer, older) for older in olders if older.is_active]
+            if len(found) >= limit:
+                break
+        return found[:limit]
+
+    def replaced(self, scope: str, limit: int) -> list[Replaced]:
+        """What was superseded, the last first."""
+        store = self._deps.store
+        gone = [entry for entry in store.inactive(scope, limit=_MAX_FACTS) if entry.superseded_by is not None][:limit]
+        ids = list(dict.fromkeys(entry.superseded_by for entry in gone if entry.superseded_by is not None))
+        by = {entry.id: entry for entry in store.by_ids(scope, ids)}
+        return [Replaced(entry, by.get(entry.superseded_by or "")) for entry in gone]
+
+    def settle(self, scope: str, newer: MemoryEntry, older: MemoryEntry, keep: str) -> list[MemoryEntry]:
+        """Settle one conflict; returns the entries that were changed, and none when there is no such conflict."""
+        if keep not in _WINNERS:
+            raise InvalidInputError(f"keep {keep!r} must be one of {', '.join(_WINNERS)}")
+        claim = newer.source.claim
+        if claim is None or older.id not in claim.conflicts_with:
+            return []
+        settled = replace(claim, conflicts_with=tuple(each for each in claim.conflicts_with if each != older.id))
+        values: dict[str, Any] = {"source": replace(newer.source, claim=settled)}
+        changes: list[Amendment] = []
+        if keep == "older":
+            values |= {"is_active": False, "superseded_by": older.id}
+        elif keep == "newer":
+            changes.append(Amendment(older.id, {"is_active": False, "superseded_by": newer.id}))
+        changes.insert(0, Amendment(newer.id, values))
+        return self._deps.store.amend(scope, changes, actor=self._deps.actor)

@@ -1,0 +1,142 @@
+"""Words that tell how a new statement stands to older ones: it changes, ends, adds, or is only for now.
+
+Patterns are searched in folded text.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+__all__ = ["adds", "changes", "ends", "ends_life", "ends_love", "is_mistake", "is_temporary"]
+
+
+def _any(*alternatives: str) -> re.Pattern[str]:
+    return re.compile("|".join(alternatives))
+
+
+_CHANGES: Final = _any(
+    r"换(?!句话|言之|位思考|毛|季|牙)|改(?:成|到|叫|用|订|搭|为|期|去|名|口|了|念|报|在|喝|吃|做|住|约|签|投|练"
+    r"|学|坐)|搬(?:到|去|来|进|出|咗|完|家|离)|跳槽|转(?:岗|园|到|去|给|行|学|专业|组|校|会|成|做|投)|变成|变为"
+    r"|调(?:到|去|成|岗|整)"
+    r"|[推延挪拖提](?:前)?(?:到|至|迟|后|期)|提前|升(?:职|到|了|为|任)|晋升|现在(?:是|在|叫|用|住|做|改|去|就|都"
+    r"|才|变|归|归|每|七|八|九|十|[零一二两三四五六]|\d|读|念|养|跟|由|只)|以后(?:就|都|用|算|叫|住|改|不|归)"
+    r"|从(?:这个?月|今天|下周|现在|下个?月|明天)(?:起|开始)"
+    r"|卸任|退租|离职|辞职|才对|贴错|说错|打错|记错|写错|更正|纠正|刚才说错|上秤|新(?:号|地址|公司|家|工作|岗"
+    r"|老师|领导)|回不去|不再|还是(?:喊|叫|改|用|去|选)|原来(?:那|的|写|是)|旧(?:的|手机|号|电脑|软件)"
+    r"|就是.{1,10}的人了|搬出|盘出|顶替|接手|接任|交给|由.{1,6}(?:带|接|负责)|入职|报到"
+    r"|从.{1,6}(?:涨|降|变|减|加)到|涨到|降到|减到|瘦到|长到|加到|缩到|换人|易主|取代|代替|替换|升级|转正|毕业了"
+    r"|改口|上个月.{0,4}搬|又搬|定下来|最后(?:选|定|去|还是)|终于(?:换|搬|定|买|入)|往后|安家|接来"
+    r"|别的(?:都)?不(?:动|变)|其他(?:都)?不变|其余照旧|照旧|如今|今年(?:换|改|带|升)|得.{1,6}办了|办了"
+    r"|拿到.{0,8}(?:证|绿卡)",
+    r"\b(?:now|nowadays|these days|instead|moved|moving to|relocat\w*|switch\w*|swap\w*|chang(?:e|ed|ing)"
+    r"|replac\w*|renamed|rebrand\w*|from (?:now|here) on|as of|from (?:monday|tuesday|next|today|this)"
+    r"|going forward|wrong (?:age|number|name|date)|gave you the wrong|i meant|correction|scrap that"
+    r"|promot\w*|made me|back to|deferr?ed|postponed|rescheduled|pushed|brought forward|handed (?:to|over)|go by"
+    r"|goes by|upgraded|caved|ditched|dumped|traded|migrated|transferred|cut (?:us|me|back|down)|dropped to"
+    r"|up to|down to|went (?:up|down|from)|is home|took over|taken over|new (?:date|job|number|place|address"
+    r"|boss|flat|phone|email|time|slot|gig"
+    r"|role|name|laptop|car)|bye|start(?:ed|ing)? (?:at|a new|my new|as)|swapped|joined|hit (?:it|\w+ last)"
+    r"|no longer|not any ?more|any ?more|used to|actually|oops|finally|gone|is dead|died so|screen died"
+    r"|left (?:the|my)|quit|instead of|for good|deleted|moved out|bailed|cancelled on|over to|in future"
+    r"|new hours|everything else (?:stands|stays|is the same)|the rest (?:stays|stands)|same \w+ as before"
+    r"|otherwise the same|from the (?:first|start|1st|new year|\d+(?:st|nd|rd|th))|given me|taken me off"
+    r"|handed back|the next one|lost (?:its|my|our))\b",
+)
+_ENDS: Final = _any(
+    r"戒了|戒掉|放弃了?|不(?:学|拉|去|练|吃|喝|用|打|做|干|玩|养|考|订|续|跑|写|弹|跳|教|碰|戴|追|抽|看|信|报|办"
+    r"|租|想)了|再也不|退(?:了|掉|订|出|社|役|会|群)|走了|没救回来|去世|过世|死了|病死|没了|分手|分了|离婚"
+    r"|取消了?|卸任|关(?:店|门|了|张)|不在了|送(?:人|走)了|卖了|卖掉|辞了|停了|停掉|丢了|解散|散了|黄了|泡汤"
+    r"|作废|不算数|卸(?:载|了)|没再|不再|吹了|倒闭|停产|停刊|断了|离了|下架|退休了|转让|盘(?:了|给|出)|关张|歇业"
+    r"|封笔",
+    r"\b(?:died|passed away|rip|didn'?t make it|put (?:him|her|it) to sleep|broke up|split up|called it off"
+    r"|call(?:ed)? off|that'?s over|it'?s over|is over|withdrew|withdrawn|shut (?:the|it|down)|closed (?:the|my"
+    r"|it|down)|gave up|given up|quit|stopped|packed (?:it )?in|dropped out|cancel\w*|no longer"
+    r"|not .{1,20} any ?more|don'?t .{1,20} (?:these days|any ?more)"
+    r"|dont .{1,20} (?:these days|any ?more)|dont go|haven'?t touched|havent touched|lost my faith|sold (?:the"
+    r"|my|it)|rehomed|ended|deleted|unsubscribed|let (?:it|my .{1,12}) lapse|over and done|left the|ran away"
+    r"|disbanded|folded|went bust|done with|parted ways|retired from|bye bye|taken (?:me|him|her) off|came off"
+    r"|off it (?:altogether|now)|handed back|put to sleep)\b|\b(?:is|has|'s) (?:now )?closed\b"
+    r"|\bfor the last time\b",
+)
+_ENDS_LIFE: Final = _any(
+    r"(?:昨晚|昨天|上周|上个?月|今早|前天|没救|已经|前年|去年)(?:走|没)了|走了[，…。]|没救回来|去世|过世|病死"
+    r"|死了|不在了|没挺过|去(?:了)?(?:喵|汪)星|安乐死",
+    r"\b(?:died(?! so)|passed away|rip|didn'?t make it|put to sleep|put (?:him|her|it) to sleep"
+    r"|crossed the rainbow|is gone now|had to say goodbye)\b",
+)
+_ENDS_LOVE: Final = _any(
+    r"分手|(?:跟|和|同)(?:她|他|佢|[^，。]{1,4})分了|分了[，。]|上(?:周|週|个?月)分了|离婚|吹了|掰了|退婚",
+    r"\b(?:broke up|split up|broken up|called it off|divorc\w+|separated|that'?s over|dumped (?:me|him|her)"
+    r"|we'?re done|ended things)\b",
+)
+_ADDS: Final = _any(
+    r"也(?!没|不|好|行|许|就|是|罢)|(?<![改换搬])又(?!改|换|搬|推)|还(?:有|会|养|喜|爱|对|学|打|想|能)(?!是)"
+    r"|另外(?:一|还|又|有)|再(?:养|加|来|添)|加了|多了(?:一|个|只)|二宝|二胎|第二[只个条]|仲(?:识|有)|同时|除了"
+    r"|新添|领养了|添了|出生|我也",
+    r"\b(?:too|also|another|as well|a second|second (?:cat|dog|kid|child|one)|on top of|plus|other (?:brother"
+    r"|sister|friend|cat|dog)|inherited|adopted|meet|picked up|added|additionally|oh and|and also"
+    r"|joined .{0,30} too|born)\b",
+)
+_TEMPORARY: Final = _any(
+    r"(?:这|這)(?:周|週|个?礼拜|个?星期|两天|几天|次|趟|会儿?)|呢个礼拜|今晚|昨天|昨晚|前天|破例|凑合|暂时"
+    r"|临时(?!不方便)|先(?:在|住|借|用).{0,10}(?:几天|凑合|顶|一阵)|(?:几|两|三)天(?:而已|就)?$|故障|卖完|请客"
+    r"|停电|罢工|台风|只此一次|过渡|代班|顶班|出差(?:到|去|中)|今天.{0,12}(?:没|卖完|故障|堵|停|打车|换了杯|请"
+    r"|休|不在)|请假|休假|回(?:咗)?大陆|探亲|例外|先(?:凑|将就)|休息一天",
+    r"\b(?:tonight|this (?:friday|monday|tuesday|wednesday|thursday|saturday|sunday|week|morning|afternoon"
+    r"|evening|once|time)|for now|(?:off|away|out|here|there|staying|covering|sitting|at my"
+    r"|stay up)\b.{0,25}\b(?:till|til|until)|for the (?:week|weekend|day|moment|time being)|temporar\w*|covering"
+    r"|cat-?sitting|house-?sitting|dog-?sitting|strike|out on (?:monday|tuesday|wednesday|thursday|friday)"
+    r"|off (?:till|til|until|today|sick|this)|one sip|just (?:this )?once|letting (?:them|him|her) stay"
+    r"|exception|while (?:my|the|she|he)|filling in"
+    r"|today so|had one|on holiday|on leave|off work|back (?:on|next)|this weekend only|visiting|borrowed"
+    r"|borrowing|in the shop|being repaired|last night|yesterday)\b",
+)
+# These make a change lasting even where a word such as "today" stands beside them.
+_LASTING: Final = _any(
+    r"以后|从(?:这个?月|今天|现在)|换成|搬(?:到|去|完|进|出)|跳槽|转岗|入职|买了|提了|上秤|改订|改叫|推到|延到"
+    r"|改到|卸了|退租|不再|永久|正式|开始去|转园|变成",
+    r"\b(?:for good|hit|started|from this|from now on|these days|as of|bought|permanent\w*|every|each|went in"
+    r"|switched|moved (?:to|out|in)|started at|is home now|new job|deferred|replaced|swapped)\b",
+)
+_MISTAKE: Final = _any(
+    r"才对|贴错|说错|打错|记错|写错|更正|纠正|应该是|不对[，,]|搞错|弄错",
+    r"\b(?:oops|typo|correction|i meant|gave you the wrong|got (?:that|it|the \w+) wrong|i misspoke|wrong (?:age"
+    r"|number|name|date|email|address)|scrap that|sorry,? (?:it'?s|its|i meant)|not \w+,? it'?s)\b",
+)
+
+
+def changes(folded: str) -> bool:
+    """Whether a statement says that something is different from now on."""
+    return _CHANGES.search(folded) is not None
+
+
+def ends(folded: str) -> bool:
+    """Whether a statement says that something is no longer so."""
+    return _ENDS.search(folded) is not None
+
+
+def ends_life(folded: str) -> bool:
+    """Whether somebody or an animal has died."""
+    return _ENDS_LIFE.search(folded) is not None
+
+
+def ends_love(folded: str) -> bool:
+    """Whether a couple has parted."""
+    return _ENDS_LOVE.search(folded) is not None
+
+
+def adds(folded: str) -> bool:
+    """Whether a statement adds to what there is."""
+    return _ADDS.search(folded) is not None
+
+
+def is_temporary(folded: str) -> bool:
+    """Whether a statement is an exception that passes."""
+    lasting = _LASTING.search(folded) or _ENDS.search(folded) or _ENDS_LIFE.search(folded) or _ENDS_LOVE.search(folded)
+    return _TEMPORARY.search(folded) is not None and lasting is None
+
+
+def is_mistake(folded: str) -> bool:
+    """Whether a statement takes back what was said wrongly."""
+    return _MISTAKE.search(folded) is not None

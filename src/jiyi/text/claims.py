@@ -1,0 +1,270 @@
+"""Splits what somebody said into claims: each about one subject and one topic, each readable on its own.
+
+Clauses that say more about the same thing stay together; a clause with another subject or topic begins a new claim. A
+claim that leaves its subject out gets it from the clause before. Of a question only the part that states something is
+kept.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from jiyi.text.normalize import fold
+from jiyi.text.sentences import sentences
+from jiyi.text.statement_features import FIRST_PERSON, OWN_STATEMENT, asks
+from jiyi.text.subjects import PRONOUN, USER, named_subject, names_in, starts_with_subject, subject_of, subject_words
+from jiyi.text.topics import TOPICS, topics_of
+
+__all__ = ["ClaimText", "split_claims", "topic_of"]
+
+_BREAK: Final = re.compile(
+    r"[，；;]\s*|,\s+(?=\S)|\.{3,}|…+|\s+-\s+|(?<=[^\W\d])\s+(?=(?:and|but|plus) (?:i|i'm|im|i've|ive|my|we|she"
+    r"|he|our|his|her)\b)",
+    re.IGNORECASE,
+)
+_JOINER: Final = re.compile(
+    r"^(?:and|but|plus|so|then|另外|而且|并且|还有|然后|同时|不过|但是?|所以)[\s,，]+", re.IGNORECASE
+)
+# A clause that only explains or judges the one before.
+_DEPENDENT: Final = re.compile(
+    r"^(?:换成|改成|改叫|变成|现在(?:去|在|是|就|改|用)|以后|今年|因为|所以|但|不过|不然|否则|虽然|而|才|就(?!读"
+    r"|业|是)|都|也|闻到|反而|结果|说出来|真的|唉|哈|怪|羡慕|挺|太|好(?!友|朋)|很|够|认命|雷打不动|没换过|还差"
+    r"|图啥|皮得|超|好像|基本)"
+    r"|^(?:which|who|because|cause|cos|since|so|that|though|although|if|when|while|as|with|like|yes|no|thank"
+    r"|hence|otherwise|apparently|mostly|not|well|honestly|truly|still|until|even|except)\b"
+)
+_VERB_EN: Final = re.compile(
+    r"\b(?:am|is|are|was|were|be|been|'m|'re|'s|have|has|had|'ve|do|does|did|don'?t|can|can'?t|will|won'?t"
+    r"|work\w*|live\w*|play\w*|use\w*|eat\w*|drink\w*|love\w*|hate\w*|like\w*|prefer\w*|go|goes|going"
+    r"|got|get\w*|run\w*|keep\w*|want\w*|need\w*|stud\w+|teach\w*|learn\w*|move\w*|left|quit|start\w*|stop\w*"
+    r"|doing|working|living|saving|flying|listen\w*|own\w*|wear\w*|take\w*|took|said|says|told|turn\w*)\b"
+)
+# "…, a dear man", "…, has been since": more about the same.
+_APPOSITION: Final = re.compile(
+    r"^(?:a|an|the|has|was|were|is|in|on|at|from|with|for|to|near|just|only|same|first|one|by|of|no|hence|where"
+    r"|band|put|mostly|roughly|every|old|new|two|three)\b"
+)
+_MIN_LIST: Final = 4
+_LIST_TOPICS: Final = frozenset({"name", "age", "weight", "height", "family", "pet"})
+_WEAK: Final = frozenset(
+    {"plan", "travel", "family", "friends and colleagues", "project", "origin", "skill", "like and dislike"}
+)
+_SINGLE: Final = {topic.name: topic.single for topic in TOPICS}
+_ORDER: Final = {topic.name: place for place, topic in enumerate(TOPICS)}
+_HAN: Final = re.compile(r"[\u3400-\u9fff]")
+_OPENING: Final = re.compile(r"(?:^|[\s(:,])['‘](?=\w)")
+_CLOSING: Final = re.compile(r"(?<=[\w.,!?])['’](?=$|[\s.,!?)])")
+_MIN_CLAUSE: Final = 2
+_PERSON_NAME: Final = re.compile(
+    r"(?:,|\b(?:Mrs?|Ms|Dr|Professor)\.?|\bcalled|\band) (?P<name>(?:Mrs?\.? |Ms |Dr "
+    r"|Professor )?[A-Z][a-z]+)(?=[,.]| is\b| has\b|$)"
+)
+_WHO: Final = frozenset({"family", "friends and colleagues", "pet"})
+_NEGATED: Final = re.compile(
+    r"不(?!错|过|仅|但|止|锈)|没(?!想到|事)|無|未(?!来|婚)|戒了|戒掉|再也不|\b(?:not|no|never|none|neither|nor"
+    r"|without|cannot|quit|stopped|no longer)\b|n't\b|\b(?:dont|cant|wont|isnt|havent)\b"
+)
+_WHEN: Final = re.compile(
+    r"(?:每(?:天|周|晚|早|个?月|年)|(?:下|上|这|本)个?(?:周|週|星期|礼拜|月)[一二三四五六日天]?|(?:周|週|星期"
+    r"|礼拜)[一二三四五六日天末]|明年|今年|去年|年底|月底"
+    r"|[\d一二三四五六七八九十]+月(?:[\d一二三四五六七八九十]+[号日])?|[\d一二三四五六七八九十]+点半?)+"
+    r"|\b(?:every (?:other )?\w+|(?:on |next |this |last )?(?:mon|tues|wednes|thurs|fri|satur"
+    r"|sun)days?(?: (?:morning|afternoon|evening|night)s?)?|since \w+|in (?:january|february|march|april|may"
+    r"|june|july|august|september|october|november|december)"
+    r"|(?:jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec)\w* \d{1,2}|\d{1,2} (?:jan|feb|mar|apr|may|june?|july?"
+    r"|aug|sept?|oct|nov|dec)\w*|next (?:week|month|year|christmas)|tomorrow|\d{4})\b",
+    re.IGNORECASE,
+)
+_QUOTED: Final = re.compile(
+    r"(?:说|原话|讲|喊|told me|said|says|saying)[^。]{0,6}[“\"「'：:]|说她|说他|\bsays? (?:he|she|they)\b"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimText:
+    """A claim in words, and what it is about."""
+
+    text: str
+    subject: str = USER
+    topic: str = ""
+    """The name of its main topic; empty where no word tells."""
+    single: bool = False
+    names: tuple[str, ...] = ()
+    from_question: bool = False
+    pronoun: bool = False
+    """It begins with a pronoun whose noun is in an earlier message."""
+    negated: bool = False
+    when: str = ""
+    """The words that say when."""
+    said_by: str = ""
+    """Whoever is quoted, if somebody is."""
+
+
+def topic_of(folded: str) -> str:
+    """The main topic of a folded text: the one with most words; of equals the surer one."""
+    found = topics_of(folded)
+    if not found:
+        return ""
+    return min(found, key=lambda name: (name in _WEAK, -found[name], _ORDER[name]))
+
+
+def split_claims(text: str) -> list[ClaimText]:
+    """The claims of a message, in order. A pronoun gets the person before it, where the message names one."""
+    found: list[ClaimText] = []
+    person = ""
+    for sentence in sentences(text) or [text]:
+        for claim in _of_sentence(sentence.strip()):
+            if claim.pronoun and person and person.lower() not in claim.text.lower():
+                found.append(_attributed(claim, person))
+                continue
+            if claim.subject != USER:
+                person = subject_words(claim.text) or person
+            elif named := _PERSON_NAME.search(claim.text):
+                person = named["name"]
+            found.append(claim)
+    return found
+
+
+def _attributed(claim: ClaimText, person: str) -> ClaimText:
+    sign = "：" if _HAN.search(claim.text) else ": "
+    made = _made(f"{person}{sign}{claim.text}")
+    return replace(made, from_question=claim.from_question, subject=subject_of(fold(person)))
+
+
+def _of_sentence(sentence: str) -> list[ClaimText]:
+    folded = fold(sentence)
+    if asks(folded):
+        stated = _stated_in_question(sentence)
+        return [replace(_made(part), from_question=True) for part in stated]
+    return [_made(part) for part in _parts(sentence)]
+
+
+def _clauses(sentence: str) -> list[str]:
+    """The clauses of a sentence with the signs that follow them."""
+    starts = [0, *(match.end() for match in _BREAK.finditer(sentence) if not _in_quotation(sentence, match.start()))]
+    pieces = [sentence[a:b] for a, b in zip(starts, [*starts[1:], len(sentence)], strict=True)]
+    return [piece for piece in pieces if len(piece.strip(" ,，；;。.")) >= _MIN_CLAUSE]
+
+
+def _in_quotation(sentence: str, place: int) -> bool:
+    before = sentence[:place]
+    return (
+        before.count("“") > before.count("”")
+        or before.count("「") > before.count("」")
+        or before.count('"') % 2 == 1
+        or len(_OPENING.findall(before)) > len(_CLOSING.findall(before))
+    )
+
+
+def _parts(sentence: str) -> list[str]:
+    """Stretches of clauses, each about one subject and one topic, with the subject put in where it was left out."""
+    clauses = _clauses(sentence)
+    if len(clauses) < 2:
+        return [sentence]
+    groups: list[list[str]] = []
+    topics: set[str] = set()
+    subject = ""
+    for clause in clauses:
+        folded = fold(_JOINER.sub("", clause).strip())
+        own = set(topics_of(folded))
+        bare = _JOINER.sub("", clause).strip()
+        named = named_subject(bare)
+        who = named or (subject_of(folded) if starts_with_subject(folded) else subject)
+        follows = _APPOSITION.search(folded) is not None and len(clauses) < _MIN_LIST
+        begins = (
+            bool(groups)
+            and bool(own)
+            and not follows
+            and not _DEPENDENT.search(folded)
+            and not PRONOUN.search(folded)
+            and not _only_names(groups[-1], topics)
+            and (
+                who != subject
+                or (not own & topics and bool(topics - _WHO))
+                or (topic_of(folded) in _LIST_TOPICS and own != topics)
+            )
+        )
+        if begins or not groups:
+            groups.append([clause])
+            topics, subject = own, who
+        else:
+            groups[-1].append(clause)
+            topics = topics | own
+            subject = subject or who
+    if len(groups) < 2:
+        return [sentence]
+    found: list[str] = []
+    lead = ""
+    for group in groups:
+        part = _JOINER.sub("", "".join(group)).strip(" ,，；;、")
+        folded = fold(part)
+        if not starts_with_subject(folded) and found:
+            part = _with_subject(part, lead)
+        elif starts_with_subject(folded) and not PRONOUN.search(folded):
+            lead = subject_words(part)
+        found.append(part)
+    return found
+
+
+def _only_names(group: Sequence[str], topics: set[str]) -> bool:
+    """Whether what stands there so far is only somebody's name: "my other brother, Dom", 香菜，死敌."""
+    text = "".join(group).strip(" ,，；;")
+    return not topics - _WHO and _VERB_EN.search(fold(text)) is None and len(text) <= (6 if _HAN.search(text) else 30)
+
+
+def _with_subject(part: str, lead: str) -> str:
+    if _HAN.search(part):
+        who = lead if lead and len(lead) <= 8 else "我"
+        return (
+            f"{who}{part}"
+            if re.match(r"[在是有做干住养学读念用喜不没会想要每去写玩打吃喝对从]", part)
+            else f"{who}：{part}"
+        )
+    if lead.lower() not in {"", "i", "i'm", "i've", "we"}:
+        return f"{lead}: {part}"
+    return (
+        f"I {part}"
+        if re.match(r"(?:have|am|work|live|play|use|love|hate|like|prefer|eat|listen|don't|can't|cannot)\b", part)
+        else f"About me: {part}"
+    )
+
+
+def _stated_in_question(sentence: str) -> list[str]:
+    """The clauses of a question that state something; the whole sentence where question and fact are one clause."""
+    clauses = _clauses(sentence)
+    stated = [clause for clause in clauses if _states(fold(clause.strip(" ,，；;")))]
+    if not stated:
+        return [sentence]
+    joined = "".join(stated).strip(" ,，；;、")
+    return _parts(joined) if len(stated) > 1 else [joined]
+
+
+def _states(folded: str) -> bool:
+    if asks(folded):
+        return False
+    if OWN_STATEMENT.search(folded):
+        return True
+    return bool(topics_of(folded)) and (FIRST_PERSON.search(folded) is not None or _HAN.search(folded) is not None)
+
+
+def _made(text: str) -> ClaimText:
+    bare = text.strip(" ,，；;、")
+    folded = fold(bare)
+    topic = topic_of(folded)
+    subject = named_subject(bare) or subject_of(folded)
+    moment = _WHEN.search(bare)
+    quoted = _QUOTED.search(folded)
+    return ClaimText(
+        bare,
+        subject,
+        topic,
+        _SINGLE.get(topic, False),
+        names_in(bare),
+        pronoun=PRONOUN.search(folded) is not None,
+        negated=_NEGATED.search(folded) is not None,
+        when=moment[0].strip() if moment is not None else "",
+        said_by=subject if quoted is not None and subject != USER else "",
+    )

@@ -1,0 +1,278 @@
+"""Whom a clause is about: the speaker, a relation of theirs, or somebody or something by name."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from jiyi.text.normalize import fold
+
+__all__ = [
+    "PRONOUN",
+    "SUBJECT_WORDS",
+    "USER",
+    "is_person",
+    "mentions_subject",
+    "named_subject",
+    "names_in",
+    "relation_in",
+    "starts_with_subject",
+    "subject_of",
+    "subject_words",
+]
+
+USER: Final = "user"
+
+_CANONICAL: Final[dict[str, tuple[str, ...]]] = {
+    "wife": ("老伴", "太太", "老婆", "妻子", "媳妇", "wife", "missus"),
+    "husband": ("老公", "丈夫", "husband", "hubby"),
+    "girlfriend": ("女朋友", "女友", "条女", "girlfriend", "gf"),
+    "boyfriend": ("男朋友", "男友", "boyfriend", "bf"),
+    "partner": ("对象", "爱人", "partner", "fiance", "fiancee", "fiancé", "fiancée"),
+    "ex": ("前妻", "前夫", "前任", "ex", "ex-wife", "ex-husband"),
+    "mother": ("家母", "老母亲", "妈妈", "母亲", "老妈", "我妈", "妈", "mother", "mum", "mom", "mam"),
+    "father": ("家父", "爸爸", "老爹", "我爹", "父亲", "老爸", "我爸", "爸", "father", "dad"),
+    "parents": ("父母", "爸妈", "parents", "folks"),
+    "elder sister": ("姐姐", "老姐", "我姐", "姐", "older sister", "big sister"),
+    "younger sister": ("妹妹", "老妹", "我妹", "妹", "little sister", "younger sister", "lil sis"),
+    "sister": ("sister", "sis"),
+    "elder brother": ("哥哥", "我哥", "老哥", "阿哥", "哥", "older brother", "big brother"),
+    "younger brother": ("弟弟", "我弟", "亲弟", "弟", "little brother", "younger brother", "other brother"),
+    "brother": ("brother", "bro"),
+    "son": ("小儿子", "儿子", "son", "boy"),
+    "daughter": ("小女儿", "女儿", "闺女", "daughter", "girl"),
+    "child": ("孩子", "娃", "小孩", "宝宝", "kid", "child", "baby", "toddler", "eldest", "oldest", "youngest"),
+    "first child": ("老大", "大儿子", "大女儿"),
+    "second child": ("老二", "二宝"),
+    "kids": ("俩娃", "kids", "children", "twins", "boys", "girls"),
+    "grandchild": ("孙子", "孙女", "外孙", "外孙女", "grandson", "granddaughter", "grandchildren", "grandkids"),
+    "daughter-in-law": ("儿媳妇", "儿媳", "daughter-in-law"),
+    "son-in-law": ("女婿", "son-in-law"),
+    "apprentice": ("徒弟", "学徒", "apprentice"),
+    "grandfather": ("爷爷", "外公", "姥爷", "grandfather", "grandad", "grandpa"),
+    "grandmother": ("奶奶", "外婆", "姥姥", "grandmother", "gran", "grandma", "nan", "nana"),
+    "father-in-law": ("公公", "岳父", "father-in-law", "father in law"),
+    "mother-in-law": ("婆婆", "岳母", "丈母娘", "mother-in-law", "mother in law"),
+    "brother-in-law": ("姐夫", "妹夫", "大舅哥", "小舅子", "brother-in-law", "brother in law"),
+    "sister-in-law": ("嫂子", "弟妹", "弟媳妇", "弟媳", "sister-in-law", "sister in law"),
+    "uncle": ("叔叔", "舅舅", "大舅", "伯伯", "姑父", "姨父", "uncle"),
+    "aunt": ("姑姑", "姑妈", "阿姨", "二姨", "大姨", "小姨", "姨妈", "舅妈", "婶婶", "aunt", "auntie"),
+    "cousin": ("表哥", "表姐", "表弟", "表妹", "堂哥", "堂姐", "堂弟", "堂妹", "cousin"),
+    "nephew": ("侄子", "外甥", "nephew"),
+    "niece": ("侄女", "外甥女", "niece"),
+    "friend": ("朋友", "闺蜜", "发小", "哥们", "死党", "best friend", "oldest friend", "friend", "mate", "bestie"),
+    "roommate": ("室友", "舍友", "roommate", "roomie", "flatmate", "housemate"),
+    "senior": ("师兄", "师姐", "师弟", "师妹"),
+    "colleague": ("同事", "搭档", "colleague", "coworker", "co-worker", "teammate", "lab mate", "workmate"),
+    "boss": ("老板", "领导", "上司", "头儿", "组长", "主管", "boss", "manager", "line manager"),
+    "classmate": ("同学", "同桌", "classmate", "deskmate"),
+    "teacher": ("班主任", "老师", "导师", "教练", "teacher", "advisor", "supervisor", "coach", "tutor"),
+    "neighbour": ("邻居", "neighbour", "neighbor"),
+    "landlord": ("房东", "landlord", "landlady"),
+    "childminder": ("保姆", "childminder", "nanny", "babysitter"),
+    "assistant": ("助理", "pa"),
+    "drummer": ("drummer", "bassist", "singer", "dm"),
+    "dog": (
+        "狗",
+        "狗狗",
+        "柯基",
+        "金毛",
+        "dog",
+        "puppy",
+        "beagle",
+        "lurcher",
+        "whippet",
+        "labrador",
+        "spaniel",
+        "corgi",
+    ),
+    "cat": ("猫", "猫咪", "橘猫", "cat", "kitten"),
+    "pet": (
+        "仓鼠",
+        "兔子",
+        "乌龟",
+        "鹦鹉",
+        "hamster",
+        "rabbit",
+        "gecko",
+        "ferret",
+        "goldfish",
+        "tortoise",
+        "parrot",
+        "snake",
+    ),
+}
+_NOT_PEOPLE: Final = frozenset({"dog", "cat", "pet"})
+_BY_WORD: Final = {word: subject for subject, words in _CANONICAL.items() for word in words}
+SUBJECT_WORDS: Final = frozenset(_BY_WORD)
+"""Words that name a relation: they say whom a statement is about, not what."""
+_HAN: Final = sorted((word for word in _BY_WORD if not word.isascii()), key=len, reverse=True)
+_LATIN: Final = sorted((word for word in _BY_WORD if word.isascii() or "é" in word), key=len, reverse=True)
+_ZH_LEAD: Final = (
+    r"(?:我们?|咱|俺|家里?)?(?:家|的|们|部门|公司|组)?(?:那(?:只|条|个)|这(?:只|条|个))?(?:有(?:个|一个))?"
+    r"(?:大学|高中|小学|亲|大|小|最好的|动画课)?"
+)
+_ZH_KIN: Final = "|".join(map(re.escape, _HAN))
+_SUBJECT_ZH: Final = re.compile(
+    rf"^(?:那|还有|另外|对了|请问|开学了|哦)?[，,]?(?:给|把|带|陪|帮|为|送)?(?:(?:{_ZH_LEAD}"
+    rf"|[他她佢])(?:{_ZH_KIN}|)的?)?{_ZH_LEAD}(?P<of>{_ZH_KIN})"
+)
+_SUBJECT_EN: Final = re.compile(
+    r"^(?:(?:and|but|so|ok|oh|btw|also|actually),? )*(?:(?:me and )?(?:my|our|the|his|her|another|a)(?: (?:new"
+    r"|old|oldest|own|other|youngest|eldest|lil|little|big|best|older|younger|late|dear)){0,2} )?"
+    rf"(?P<of>{'|'.join(map(re.escape, _LATIN))})(?=\b|'s\b|s\b)"
+)
+# "our drummer told me", 我公公原话: anywhere near the beginning of the clause.
+_NEAR_ZH: Final = re.compile(rf"(?:我|我们|我家|咱|俺)(?:的|家)?(?P<of>{'|'.join(map(re.escape, _HAN))})(?!过敏|毛)")
+_NEAR_EN: Final = re.compile(
+    r"\b(?:my|our)(?: (?:new|oldest|own|other|youngest|eldest|lil|little|big|best|older|younger)){0,2} "
+    rf"(?P<of>{'|'.join(map(re.escape, _LATIN))})(?=\b|s\b)"
+)
+_FIRST_PERSON: Final = re.compile(
+    r"^(?:那|其实|现在|今年|平时|以后|目前|每.{1,4})?(?:我|咱|俺|本人)|^(?:i|i'm|im|i've|ive|i'd|we|we're|we've"
+    r"|my|our)\b"
+)
+PRONOUN: Final = re.compile(r"^(?:他|她|它|佢|人家)(?!们都说)|^(?:he|she|it|they|he's|she's|it's|hes|shes|they're)\b")
+_NAMED: Final = re.compile(
+    r"(?:叫(?:做)?|名叫|小名|名字是?|改叫)(?P<zh>[\u3400-\u9fffA-Za-z]{1,6}?)(?=$|[，。！,.!；;、\s了吧就啦]|的|今年)"
+    r"|(?:室友|同事|朋友|组长|同桌|班主任|老师|领导|闺蜜|堂妹|表姐|哥们)(?P<zh2>[阿小老大][\u3400-\u9fff])(?=[^，。]|$)"
+    r"|\b(?:called|named|name is|names are|[Mm]eet) (?P<en>[A-Za-z][\w'-]+)"
+    r"|\b(?:[Mm]y|[Oo]ur) (?:\w+ ){0,3}?(?:boss|son|daughter|kid|sister|brother|friend|flatmate|roommate|roomie"
+    r"|roomate|boyfriend|girlfriend|bf|gf|partner|wife|husband|childminder|colleague"
+    r"|cousin|cat|dog|rabbit|beagle|goldfish|hamster|pa|nephew|niece|advisor|coworker|ex|teacher|neighbour"
+    r"|neighbor|mate)(?: is|,|'s name is|) (?!(?:called|named|born|and|who|that|was|has"
+    r"|got)\b)(?P<en2>[A-Z][a-z]+|[a-z]{3,9}(?= (?:is|plays|wants|has|got|supports|said)\b))"
+    r"|\b(?:[Mm]y|[Oo]ur) (?:[a-z-]+ ){1,3}(?P<en4>[A-Z][a-z]+)\b(?! (?:Street|Road|School|Court|Bridge))"
+    r"|(?:^|\bthe )(?:cat|dog|baby|rabbit), (?P<en3>[A-Z][a-z]+)",
+)
+
+
+_NAME_SUBJECT: Final = re.compile(
+    r"^(?:[Oo]ld |[Pp]rofessor |[Dd]r\.? |[Mm]rs?\.? |[Mm]s\.? |[Oo]ur )?(?P<of>[A-Z][a-z]{2,})(?:'s\b| (?:is"
+    r"|has|was|plays|got|gets|lives|works|wants|said|says|told|can't|heads|does|and I)\b)"
+)
+_NO_NAMES: Final = frozenset(
+    [
+        "this",
+        "that",
+        "there",
+        "what",
+        "which",
+        "who",
+        "when",
+        "where",
+        "why",
+        "how",
+        "here",
+        "then",
+        "they",
+        "these",
+        "those",
+        "she",
+        "her",
+        "his",
+        "its",
+        "your",
+        "our",
+        "and",
+        "but",
+        "now",
+        "today",
+        "tomorrow",
+        "every",
+        "each",
+        "some",
+        "any",
+        "one",
+        "two",
+        "most",
+        "mother",
+        "father",
+        "dad",
+        "mum",
+        "wife",
+        "husband",
+        "work",
+        "home",
+        "life",
+        "everything",
+        "nothing",
+        "someone",
+        "everyone",
+        "coffee",
+        "dinner",
+        "lunch",
+        "breakfast",
+        "rent",
+        "boss",
+        "tea",
+    ]
+)
+
+
+def named_subject(text: str) -> str:
+    """The name with which a clause begins, in lower case; empty when it begins otherwise."""
+    match = _NAME_SUBJECT.search(text)
+    name = match["of"].lower() if match is not None else ""
+    return "" if name in _NO_NAMES or name in _BY_WORD else name
+
+
+def subject_of(folded: str) -> str:
+    """The subject of a folded clause; `user` unless it is plainly about somebody or something else."""
+    for pattern in (_SUBJECT_ZH, _SUBJECT_EN):
+        match = pattern.search(folded)
+        if match is not None:
+            return _BY_WORD[match["of"]]
+    if _FIRST_PERSON.search(folded):
+        return USER
+    for pattern in (_NEAR_ZH, _NEAR_EN):
+        match = pattern.search(folded[:40])
+        if match is not None:
+            return _BY_WORD[match["of"]]
+    return USER
+
+
+def subject_words(text: str) -> str:
+    """The words at the beginning of a clause that name its subject, as they stand there; empty when it names none."""
+    folded = fold(text)
+    if len(folded) != len(text):
+        return ""
+    match = next((m for pattern in (_SUBJECT_ZH, _SUBJECT_EN) if (m := pattern.search(folded))), None)
+    if match is not None:
+        name = re.match(r"(?:,? [A-Z][\w'-]+)+|[阿小老大]?[\u3400-\u9fff]{1,2}(?=，)", text[match.end() :])
+        return (text[: match.end()] + (name[0] if name is not None else "")).strip()
+    named = _NAME_SUBJECT.search(text)
+    if named is not None and named_subject(text):
+        return text[: named.end("of")]
+    first = re.match(r"(?:我们?|咱们?|俺|本人)(?:家)?|(?:i'm|im|i've|ive|i|we're|we've|we)\b", folded)
+    return text[: first.end()] if first is not None else ""
+
+
+def mentions_subject(folded: str, subject: str) -> bool:
+    """Whether a folded text names a relation by one of its words."""
+    return any(
+        (word in folded) if not word.isascii() else re.search(rf"\b{re.escape(word)}s?\b", folded) is not None
+        for word in _CANONICAL.get(subject, ())
+    )
+
+
+def relation_in(subject: str, language: str) -> str:
+    """A subject in words of a language: a relation by its first word there, a name as it is."""
+    words = _CANONICAL.get(subject, ())
+    return next((word for word in words if word.isascii() == (language == "en")), subject)
+
+
+def is_person(subject: str) -> bool:
+    """Whether a subject is a person other than the speaker."""
+    return subject != USER and subject not in _NOT_PEOPLE
+
+
+def starts_with_subject(folded: str) -> bool:
+    """Whether a clause names its subject at its beginning."""
+    return any(pattern.search(folded) for pattern in (_FIRST_PERSON, _SUBJECT_ZH, _SUBJECT_EN, PRONOUN))
+
+
+def names_in(text: str) -> tuple[str, ...]:
+    """Names that a text introduces, in lower case."""
+    found = (next(group for group in match.groups() if group) for match in _NAMED.finditer(text))
+    return tuple(dict.fromkeys(name.lower() for name in found if name.lower() not in _BY_WORD))

@@ -1,0 +1,28 @@
+"""What a statement is about: topics with their words in both languages.
+
+Patterns are searched in folded text (lower case, simplified characters). A later statement about the same subject and
+the same topic can replace an earlier one if the topic is `single`. What people have several of (allergies, pets, likes)
+is not. To teach a new word, add it to the patterns of its topic in `life_topics` or `social_topics`.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from jiyi.text.life_topics import LIFE_TOPICS
+from jiyi.text.social_topics import SOCIAL_TOPICS
+from jiyi.text.topic_table import Topic
+
+__all__ = ["TOPICS", "Topic", "topics_of"]
+
+TOPICS: Final[tuple[Topic, ...]] = (*LIFE_TOPICS, *SOCIAL_TOPICS)
+
+
+def topics_of(folded: str) -> dict[str, int]:
+    """The topics that a folded text speaks of, each with how many of its words stand there."""
+    found: dict[str, int] = {}
+    for topic in TOPICS:
+        count = len({match if isinstance(match, str) else match[0] for match in topic.pattern.findall(folded)})
+        if count:
+            found[topic.name] = count
+    return found

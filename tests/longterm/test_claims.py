@@ -1,0 +1,224 @@
+"""Claims: a correction replaces one claim and nothing else, and everything that was judged can be undone."""
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from jiyi.sync import AgentMemory
+from jiyi.text.claims import split_claims
+from tests.longterm.answers import fact, model
+from tests.longterm.conftest import OpenMemory
+
+
+def say(memory: AgentMemory, *messages: str, user: str = "alice") -> None:
+    for message in messages:
+        memory.longterm.extract_and_store_memories_for_round(user, "c", message, "")
+
+
+def known(memory: AgentMemory, user: str = "alice") -> list[str]:
+    return [entry.content for entry in memory.list(scope=user, limit=1_000) if entry.memory_type == "fact"]
+
+
+def says(texts: Sequence[str], *parts: str) -> bool:
+    return any(all(part.lower() in text.lower() for part in parts) for text in texts)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "stays", "goes"),
+    [
+        (
+            "I'm a vet nurse in Truro, I do four long days, and I've got a lurcher called Hobbs",
+            "they've cut us all to three days at the practice",
+            [("vet nurse",), ("hobbs",), ("three days",)],
+            [("four", "days")],
+        ),
+        ("我爸在铁路上班，我妈开小卖部", "我妈把店盘出去了，现在去物业干了", [("铁路",), ("物业",)], [("小卖部",)]),
+        (
+            "I'm vegetarian, I hate mushrooms, and I cook on gas",
+            "induction hob went in today, bye bye flames",
+            [("mushroom",)],
+            [("gas",)],
+        ),
+    ],
+)
+def test_a_correction_replaces_one_claim_of_a_message_and_leaves_the_others(
+    room: AgentMemory, first: str, second: str, stays: list[tuple[str, ...]], goes: list[tuple[str, ...]]
+) -> None:
+    say(room, first, second)
+    for parts in stays:
+        assert says(known(room), *parts), parts
+    for parts in goes:
+        assert not says(known(room), *parts), parts
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("我姐姐是律师", "我姐姐是左撇子"),
+        ("My manager is Denise", "My manager is out on Monday"),
+        ("I am allergic to penicillin", "I am allergic to wasps too"),
+        ("我平时坐11号线上班", "今天11号线故障，打车去的公司"),
+        ("I work for the Environment Agency", "My brother works for Rolls Royce"),
+        ("我在杭州定居了", "我哥去年在成都买的房"),
+    ],
+)
+def test_another_attribute_another_person_an_addition_or_an_exception_replaces_nothing(
+    room: AgentMemory, first: str, second: str
+) -> None:
+    say(room, first)
+    before = known(room)
+    say(room, second)
+    assert set(before) <= set(known(room))
+
+
+def test_what_was_replaced_can_be_listed_explained_and_restored(room: AgentMemory) -> None:
+    say(room, "I live in Leeds.", "I moved to Oslo.")
+    (replaced,) = room.longterm.superseded("alice")
+    assert replaced.entry.content == "I live in Leeds."
+    assert replaced.by is not None
+    assert "Oslo" in replaced.by.content
+    told = room.longterm.explain("alice", replaced.entry)
+    assert told is not None
+    assert [entry["content"] for entry in told["superseded_by"]] == ["I moved to Oslo."]
+    by = room.longterm.explain("alice", replaced.by)
+    assert by is not None
+    assert [entry["content"] for entry in by["replaces"]] == ["I live in Leeds."]
+    assert [entry.id for entry in room.longterm.restore("alice", replaced.entry)] == [replaced.entry.id]
+    assert room.longterm.superseded("alice") == []
+    assert {"I live in Leeds.", "I moved to Oslo."} == set(known(room))
+
+
+def test_the_parts_of_a_claim_are_kept_across_export_and_import(
+    room: AgentMemory, open_room: OpenMemory, tmp_path: object
+) -> None:
+    say(room, "My sister lives in Leeds.")
+    (entry,) = room.list(scope="alice", limit=10)
+    claim = entry.source.claim
+    assert claim is not None
+    assert (claim.subject, claim.attribute, claim.value, claim.single) == ("sister", "city", "Leeds", True)
+    path = f"{tmp_path}/all.jsonl"
+    room.export_jsonl(path)
+    other = open_room("other")
+    other.import_jsonl(path)
+    assert [each.source.claim for each in other.list(scope="alice", limit=10)] == [claim]
+
+
+def test_a_model_that_proposes_a_wrong_correction_keeps_both_and_links_them(open_room: OpenMemory) -> None:
+    facts = iter([[fact("The user likes coffee")], [fact("The user also likes tea", corrects=1)]])
+    room = open_room(llm=model(lambda _: next(facts)))
+    say(room, "I like coffee", "I also like tea")
+    assert set(known(room)) == {"The user likes coffee", "The user also likes tea"}
+    assert room.longterm.superseded("alice") == []
+
+
+def uncertain(open_room: OpenMemory) -> AgentMemory:
+    facts = iter([[fact("The user drinks coffee")], [fact("The user drinks tea in the morning", corrects=1)]])
+    room = open_room(llm=model(lambda _: next(facts)))
+    say(room, "I drink coffee", "I drink tea in the morning")
+    return room
+
+
+def test_what_is_not_certain_is_listed_as_a_conflict_until_somebody_settles_it(open_room: OpenMemory) -> None:
+    room = uncertain(open_room)
+    (conflict,) = room.longterm.conflicts("alice")
+    assert (conflict.newer.content, conflict.older.content) == (
+        "The user drinks tea in the morning",
+        "The user drinks coffee",
+    )
+    assert room.longterm.settle_conflict("alice", conflict.newer, conflict.older, keep="newer")
+    assert known(room) == ["The user drinks tea in the morning"]
+    assert room.longterm.conflicts("alice") == []
+    assert not room.longterm.settle_conflict("alice", conflict.newer, conflict.older)
+
+
+@pytest.mark.parametrize("keep", ["older", "both"])
+def test_a_conflict_can_be_settled_the_other_way(open_room: OpenMemory, keep: Any) -> None:
+    room = uncertain(open_room)
+    (conflict,) = room.longterm.conflicts("alice")
+    assert room.longterm.settle_conflict("alice", conflict.newer, conflict.older, keep=keep)
+    assert (conflict.older.content in known(room), conflict.newer.content in known(room)) == (True, keep == "both")
+    assert room.longterm.conflicts("alice") == []
+
+
+def test_one_flawed_item_of_a_reply_loses_that_item_only(open_room: OpenMemory) -> None:
+    flawed = [
+        {"importance_score": 0.9, "extracted_fact": None, "domain": "user_preferences", "corrects": None},
+        fact("The user is allergic to nuts"),
+        fact("The user works at Acme", domain="jobs"),
+        {"importance_score": "high", "extracted_fact": "x", "domain": "user_preferences", "corrects": None},
+    ]
+    room = open_room(llm=model(lambda _: flawed))
+    say(room, "I am allergic to nuts and work at Acme")
+    assert set(known(room)) == {"The user is allergic to nuts", "The user works at Acme"}
+
+
+def test_a_person_who_is_quoted_is_who_says_it(room: AgentMemory) -> None:
+    say(room, "我公公说：“我这辈子就没进过电影院。”")
+    (entry,) = room.list(scope="alice", limit=10)
+    assert entry.source.claim is not None
+    assert entry.source.claim.said_by == "father-in-law"
+    block = room.longterm.get_memory_context_for_prompt("alice", "公公去过电影院吗")
+    assert "用户转述" in block
+
+
+def test_a_pronoun_gets_the_person_it_stands_for() -> None:
+    claims = split_claims("My sister-in-law Pilar came by. She's head nurse in Albuquerque now.")
+    assert says([claim.text for claim in claims], "pilar", "nurse")
+
+
+# --- the law, against a plain model -----------------------------------------------------------------------------------
+
+SINGLE = {
+    ("user", "home"): ("I live in {}.", ("Leeds", "Oslo", "Lyon")),
+    ("user", "employer"): ("I work at {}.", ("Acme", "Globex", "Initech")),
+    ("sister", "home"): ("My sister lives in {}.", ("Bonn", "Graz", "Cork")),
+    ("user", "name"): ("My name is {}.", ("Ada", "Bea", "Cleo")),
+}
+MANY = {
+    "allergy": ("I am allergic to {}.", ("walnuts", "pollen", "penicillin")),
+    "hobby": ("I play the {} every week.", ("cello", "piano", "drums")),
+}
+Statement = tuple[tuple[str, str] | str, str]
+statements = st.lists(
+    st.one_of(
+        *(st.tuples(st.just(slot), st.sampled_from(values)) for slot, (_, values) in SINGLE.items()),
+        *(st.tuples(st.just(slot), st.sampled_from(values)) for slot, (_, values) in MANY.items()),
+    ),
+    min_size=1,
+    max_size=8,
+)
+
+
+def sentence(statement: Statement) -> str:
+    slot, value = statement
+    form = SINGLE[slot][0] if isinstance(slot, tuple) else MANY[slot][0]
+    return form.format(value)
+
+
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(said=statements)
+def test_a_claim_is_reachable_unless_a_later_one_with_the_same_subject_and_attribute_replaces_it(
+    room: AgentMemory, said: list[Statement]
+) -> None:
+    user = f"user-{abs(hash(tuple(said)))}"
+    say(room, *map(sentence, said), user=user)
+    current = known(room, user)
+    last = {slot: value for slot, value in said if isinstance(slot, tuple)}
+    for slot, value in said:
+        stated = re.compile(rf"\b{value}\b")
+        if isinstance(slot, str) or last[slot] == value:
+            assert any(map(stated.search, current)), (sentence((slot, value)), current)
+    replaced = room.longterm.superseded(user, limit=1_000)
+    for each in replaced:
+        assert each.by is not None
+        assert room.longterm.explain(user, each.entry) is not None
+        slots = [{s for s, v in said if sentence((s, v)) == text} for text in (each.entry.content, each.by.content)]
+        assert slots[0] & slots[1], (each.entry.content, each.by.content)
+    if replaced:
+        restored = room.longterm.restore(user, [each.entry for each in replaced])
+        assert len(restored) == len(replaced)
+        assert {each.entry.content for each in replaced} <= set(known(room, user))
