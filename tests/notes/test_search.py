@@ -174,8 +174,8 @@ def test_text_that_comes_back_is_found_again(desk: Desk) -> None:
     assert [report.sound for report in desk.memory.verify()] == [True]
 
 
-def test_the_same_text_twice_in_a_file_is_two_places(desk: Desk) -> None:
-    desk.write("memory/a.md", "# A\n\nzebra\n\n# A\n\nzebra\n")
+def test_sections_of_the_same_name_are_two_places(desk: Desk) -> None:
+    desk.write("memory/a.md", "# A\n\nzebra one\n\n# A\n\nzebra two\n")
     assert sorted(desk.places("zebra")) == ["memory/a.md:1-3", "memory/a.md:5-7"]
 
 
@@ -283,7 +283,7 @@ def test_recall_can_be_told_to_leave_notes_out(open_desk: OpenDesk) -> None:
 
 def test_a_workspace_that_went_away_is_an_error_for_notes_and_a_remark_for_recall(desk: Desk) -> None:
     desk.memory.store("animal", "zebra")
-    desk.write("memory/a.md", "zebra\n")
+    desk.write("memory/a.md", "zebra in a note\n")
     assert len(desk.memory.recall("zebra")) == 2
     desk.root.rename(desk.root.with_name("unplugged"))
     [hit] = desk.memory.recall("zebra")
@@ -294,12 +294,12 @@ def test_a_workspace_that_went_away_is_an_error_for_notes_and_a_remark_for_recal
     with pytest.raises(NotesError, match=r"workspace .* cannot be read"):
         desk.found("zebra")
     desk.root.with_name("unplugged").rename(desk.root)
-    assert desk.found("zebra") == ["zebra"]
+    assert desk.found("zebra") == ["zebra in a note"]
 
 
 def test_an_export_leaves_notes_to_their_files(desk: Desk, tmp_path: Path, open_desk: OpenDesk) -> None:
     desk.memory.store("animal", "zebra")
-    desk.write("memory/a.md", "zebra\n")
+    desk.write("memory/a.md", "zebra in a note\n")
     desk.found("zebra")
     desk.memory.export_jsonl(tmp_path / "export.jsonl")
     other = open_desk("second")
@@ -315,7 +315,7 @@ SECRETS = {
     "memory/almost.md": "---\nvisibility: Group\n---\nzebra almost\n",
     "memory/broken.md": "---\nvisibility: [group\n---\nzebra broken\n",
     "memory/late.md": "\n---\nvisibility: group\n---\nzebra late\n",
-    "memory/sharedish/a.md": "zebra beside\n",
+    "memory/sharedish/a.md": "a zebra that lies beside the folder\n",
 }
 SHARED = {
     "memory/shared/a.md": "zebra for all\n",
