@@ -14,7 +14,7 @@ import random
 import re
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -29,8 +29,10 @@ from bench.recall import CUTS, SEED, Asked, Document, RememberingEmbedder, Scope
 from jiyi.components import Components
 from jiyi.config import load_settings
 from jiyi.memory import AgentMemory
+from jiyi.model.filters import Filters
+from jiyi.model.scope import visible_scopes
 from jiyi.providers.bundled import BundledEmbedder
-from jiyi.recall import RecallEngine, RecallSettings, ScoringWeights
+from jiyi.recall import RecallEngine, RecallSettings, Request, ScoringWeights
 from jiyi.wiring import assemble
 
 DEFAULT = RecallSettings(freshness_seconds=600)
@@ -91,18 +93,18 @@ async def measure(scopes: list[Scope], folder: Path, progress: Progress, names: 
             if not isinstance(components.engine, RecallEngine):
                 raise TypeError("only the whole recall has settings to vary")
             engine = replace(components.engine, settings=recall)
-            asked = AgentMemory(replace(components, engine=engine))
-            found[name] = await _ask(asked, scopes, mode, lambda: progress.advance(asking))
+            found[name] = _ask(engine, scopes, mode, lambda: progress.advance(asking))
     return found
 
 
-async def _ask(memory: AgentMemory, scopes: list[Scope], mode: str, advance: Any) -> Tally:
+def _ask(engine: RecallEngine, scopes: list[Scope], mode: str, advance: Callable[[], None]) -> Tally:
     tally = Tally()
     for scope in scopes:
         times = [document.time for document in scope.documents if document.time is not None]
         now = max(times) + timedelta(days=1) if times else datetime.now(UTC)
         for question in scope.questions:
-            hits = await memory.recall(question.text, CUTS[-1], scope=scope.name, mode=mode, now=now)
+            filters = Filters(visible_scopes(scope.name))
+            hits = engine.answer(Request(question.text, filters, limit=CUTS[-1], mode=mode, now=now))
             tally.add([str(hit.key) for hit in hits], question.gold)
             advance()
     return tally

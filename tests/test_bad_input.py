@@ -42,6 +42,11 @@ def many(argument: str) -> Call:
     return lambda memory, value: memory.store_many([*good, {"key": "new3", "content": "text", argument: value}])
 
 
+def update_content(memory: AgentMemory, value: Any) -> object:
+    """To `update`, `None` means "as it is" and is no bad value; it is to `add`."""
+    return memory.add(value) if value is None else memory.update("key", content=value)
+
+
 CALLS: dict[str, dict[str, Call]] = {
     "key": {
         "store": lambda memory, value: memory.store(value, "text"),
@@ -51,8 +56,10 @@ CALLS: dict[str, dict[str, Call]] = {
         "history": lambda memory, value: memory.history(value),
     },
     "content": {
+        "add": lambda memory, value: memory.add(value),
         "store": lambda memory, value: memory.store("key", value),
         "store_many": many("content"),
+        "update": update_content,
     },
     "query": {"recall": lambda memory, value: memory.recall(value)},
     "limit": {
@@ -61,10 +68,14 @@ CALLS: dict[str, dict[str, Call]] = {
         "candidates": lambda memory, value: memory.candidates(limit=value),
         "jobs": lambda memory, value: memory.jobs(limit=value),
         "run_jobs": lambda memory, value: memory.run_jobs(value),
+        "list_namespaces": lambda memory, value: memory.list_namespaces(limit=value),
     },
     "states": {"jobs": lambda memory, value: memory.jobs(states=value)},
     "job_id": {"retry_job": lambda memory, value: memory.retry_job(value)},
-    "offset": {"list": lambda memory, value: memory.list(offset=value)},
+    "offset": {
+        "list": lambda memory, value: memory.list(offset=value),
+        "list_namespaces": lambda memory, value: memory.list_namespaces(offset=value),
+    },
     "context": {"recall": lambda memory, value: memory.recall("text", context=value)},
     "weights": {"recall": lambda memory, value: memory.recall("text", weights=value)},
     "decay_rate": {"recall": lambda memory, value: memory.recall("text", weights=(1, 1, 1), decay_rate=value)},
@@ -72,6 +83,8 @@ CALLS: dict[str, dict[str, Call]] = {
     "position": {
         "store": lambda memory, value: memory.store("key", "text", position=value),
         "store_many": many("position"),
+        "add": lambda memory, value: memory.add("text", position=value),
+        "update": lambda memory, value: memory.update("key", position=value),
     },
     "mode": {"recall": lambda memory, value: memory.recall("text", mode=value)},
     "scope": {
@@ -95,6 +108,10 @@ CALLS: dict[str, dict[str, Call]] = {
         "jobs": lambda memory, value: memory.jobs(scope=value),
         "retry_job": lambda memory, value: memory.retry_job("job", scope=value),
         "maintain": lambda memory, value: memory.maintain(scope=value),
+        "add": lambda memory, value: memory.add("text", scope=value),
+        "update": lambda memory, value: memory.update("key", content="x", scope=value),
+        "forget_many": lambda memory, value: memory.forget_many(key_prefix="k", scope=value),
+        "list_namespaces": lambda memory, value: memory.list_namespaces(scope=value),
     },
     "category": {
         "store": lambda memory, value: memory.store("key", "text", value),
@@ -103,6 +120,9 @@ CALLS: dict[str, dict[str, Call]] = {
         "count": lambda memory, value: memory.count(category=value),
         "list": lambda memory, value: memory.list(category=value),
         "MemoryCategory": lambda memory, value: MemoryCategory(value),
+        "add": lambda memory, value: memory.add("text", category=value),
+        "update": lambda memory, value: memory.update("key", category=value),
+        "forget_many": lambda memory, value: memory.forget_many(category=value),
     },
     "memory_type": {
         "store": lambda memory, value: memory.store("key", "text", memory_type=value),
@@ -110,35 +130,72 @@ CALLS: dict[str, dict[str, Call]] = {
         "recall": lambda memory, value: memory.recall("text", memory_types=[value]),
         "count": lambda memory, value: memory.count(memory_types=[value]),
         "list": lambda memory, value: memory.list(memory_types=[value]),
+        "add": lambda memory, value: memory.add("text", memory_type=value),
+        "update": lambda memory, value: memory.update("key", memory_type=value),
+        "forget_many": lambda memory, value: memory.forget_many(memory_types=[value]),
     },
     "domain": {
         "store": lambda memory, value: memory.store("key", "text", domain=value),
         "store_many": many("domain"),
         "recall": lambda memory, value: memory.recall("text", domains=[value]),
+        "add": lambda memory, value: memory.add("text", domain=value),
+        "update": lambda memory, value: memory.update("key", domain=value),
+        "list": lambda memory, value: memory.list(domains=[value]),
+        "count": lambda memory, value: memory.count(domains=[value]),
+        "forget_many": lambda memory, value: memory.forget_many(domains=[value]),
     },
     "tag": {
         "store": lambda memory, value: memory.store("key", "text", tags=["good", value]),
         "store_many": lambda memory, value: many("tags")(memory, ["good", value]),
         "recall": lambda memory, value: memory.recall("text", tags=[value]),
+        "add": lambda memory, value: memory.add("text", tags=["good", value]),
+        "update": lambda memory, value: memory.update("key", tags=["good", value]),
+        "list": lambda memory, value: memory.list(tags=[value]),
+        "count": lambda memory, value: memory.count(tags=[value]),
+        "forget_many": lambda memory, value: memory.forget_many(tags=[value]),
     },
     "tags": {
         "store": lambda memory, value: memory.store("key", "text", tags=value),
         "store_many": many("tags"),
         "recall": lambda memory, value: memory.recall("text", tags=value),
+        "add": lambda memory, value: memory.add("text", tags=value),
+        "update": lambda memory, value: memory.update("key", tags=value),
+        "list": lambda memory, value: memory.list(tags=value),
+        "count": lambda memory, value: memory.count(tags=value),
+        "forget_many": lambda memory, value: memory.forget_many(tags=value),
     },
     "importance": {
         "store": lambda memory, value: memory.store("key", "text", importance=value),
         "store_many": many("importance"),
+        "add": lambda memory, value: memory.add("text", importance=value),
+        "update": lambda memory, value: memory.update("key", importance=value),
     },
     "occurred_at": {
         "store": lambda memory, value: memory.store("key", "text", occurred_at=value),
         "store_many": many("occurred_at"),
+        "add": lambda memory, value: memory.add("text", occurred_at=value),
+        "update": lambda memory, value: memory.update("key", occurred_at=value),
     },
-    "since": {"recall": lambda memory, value: memory.recall("text", since=value)},
-    "until": {"recall": lambda memory, value: memory.recall("text", until=value)},
+    "since": {
+        "recall": lambda memory, value: memory.recall("text", since=value),
+        "list": lambda memory, value: memory.list(since=value),
+        "count": lambda memory, value: memory.count(since=value),
+        "forget_many": lambda memory, value: memory.forget_many(since=value),
+    },
+    "until": {
+        "recall": lambda memory, value: memory.recall("text", until=value),
+        "list": lambda memory, value: memory.list(until=value),
+        "count": lambda memory, value: memory.count(until=value),
+        "forget_many": lambda memory, value: memory.forget_many(until=value),
+    },
     "conversation_id": {
         "store": lambda memory, value: memory.store("key", "text", conversation_id=value),
         "store_many": many("conversation_id"),
+        "add": lambda memory, value: memory.add("text", conversation_id=value),
+        "update": lambda memory, value: memory.update("key", conversation_id=value),
+        "list": lambda memory, value: memory.list(conversation_id=value),
+        "count": lambda memory, value: memory.count(conversation_id=value),
+        "forget_many": lambda memory, value: memory.forget_many(conversation_id=value),
     },
     "session_id": {
         "save_conversation_history": lambda memory, value: memory.save_conversation_history(value, []),
@@ -160,6 +217,51 @@ CALLS: dict[str, dict[str, Call]] = {
     "messages": {
         "save_conversation_history": lambda memory, value: memory.save_conversation_history("s", value),
     },
+    "metadata": {
+        "store": lambda memory, value: memory.store("key", "text", metadata=value),
+        "store_many": many("metadata"),
+        "add": lambda memory, value: memory.add("text", metadata=value),
+        "update": lambda memory, value: memory.update("key", metadata=value),
+    },
+    "namespace": {
+        "store": lambda memory, value: memory.store("key", "text", namespace=value),
+        "store_many": many("namespace"),
+        "add": lambda memory, value: memory.add("text", namespace=value),
+        "update": lambda memory, value: memory.update("key", namespace=value),
+        "list": lambda memory, value: memory.list(namespace=value),
+        "count": lambda memory, value: memory.count(namespace=value),
+        "forget_many": lambda memory, value: memory.forget_many(namespace=value),
+        "recall": lambda memory, value: memory.recall("text", namespace=value),
+    },
+    "expires_at": {
+        "store": lambda memory, value: memory.store("key", "text", expires_at=value),
+        "store_many": many("expires_at"),
+        "add": lambda memory, value: memory.add("text", expires_at=value),
+        "update": lambda memory, value: memory.update("key", expires_at=value),
+    },
+    "where": {
+        "recall": lambda memory, value: memory.recall("text", where=value),
+        "count": lambda memory, value: memory.count(where=value),
+        "list": lambda memory, value: memory.list(where=value),
+        "forget_many": lambda memory, value: memory.forget_many(where=value),
+    },
+    "key_prefix": {
+        "list": lambda memory, value: memory.list(key_prefix=value),
+        "count": lambda memory, value: memory.count(key_prefix=value),
+        "forget_many": lambda memory, value: memory.forget_many(key_prefix=value),
+    },
+    "id": {
+        "get": lambda memory, value: memory.get(id=value),
+        "forget": lambda memory, value: memory.forget(id=value),
+        "history": lambda memory, value: memory.history(id=value),
+    },
+    "key_or_id": {"update": lambda memory, value: memory.update(value, content="x")},
+    "clear": {"update": lambda memory, value: memory.update("key", tags=["x"], clear=value)},
+    "prefix": {"list_namespaces": lambda memory, value: memory.list_namespaces(prefix=value)},
+    "suffix": {"list_namespaces": lambda memory, value: memory.list_namespaces(suffix=value)},
+    "max_depth": {"list_namespaces": lambda memory, value: memory.list_namespaces(max_depth=value)},
+    "sort": {"list": lambda memory, value: memory.list(sort=value)},
+    "cursor": {"list": lambda memory, value: memory.list(cursor=value)},
     "entries": {"store_many": lambda memory, value: memory.store_many(value)},
     "path": {
         "export_jsonl": lambda memory, value: memory.export_jsonl(value),
@@ -221,6 +323,17 @@ NO_SCOPE: list[tuple[object, list[str]]] = [
     (False, ["bool"]),
 ]
 
+NO_NAMESPACE: list[tuple[object, list[str]]] = [
+    ("projects", ["tuple of texts", "str"]),
+    (5, ["int"]),
+    (("a", ""), ["empty part"]),
+    (("a", 5), ["no text", "5"]),
+    (("a\x1fb",), ["control character"]),
+    (("a\ud800",), ["surrogate"]),
+    (("a",) * 33, ["32 parts"]),
+    (("a" * 513,), ["512 characters"]),
+]
+
 VALUES: dict[str, list[tuple[object, list[str]]]] = {
     "states": [("asleep", ["asleep", "queued"]), ([], ["dead"]), (["dead", 5], ["5"]), (7, ["7"]), (None, ["None"])],
     "job_id": [("", ["empty"]), (5, ["int"]), ("x" * 1_000, ["512"]), ("\ud800", ["D800"])],
@@ -279,6 +392,65 @@ VALUES: dict[str, list[tuple[object, list[str]]]] = {
     "since": NO_TIME,
     "until": NO_TIME,
     "now": NO_TIME,
+    "expires_at": NO_TIME,
+    "metadata": [
+        ("text", ["mapping", "str"]),
+        ([1], ["mapping", "list"]),
+        ({1: 2}, ["1", "keys must be text"]),
+        ({"": 2}, ["empty key"]),
+        ({"a": {"b\x00": 1}}, ["metadata.a", "NUL"]),
+        ({'a"b': 1}, ["quotation mark"]),
+        ({"a": ["x", "b\x00"]}, ["metadata.a[1]", "NUL", "at 1"]),
+        ({"a": "b\ud800"}, ["metadata.a", "surrogate", "U+D800"]),
+        ({"\ud800": 1}, ["surrogate"]),
+        ({"a": float("nan")}, ["metadata.a", "nan"]),
+        ({"a": {"b": object()}}, ["metadata.a.b", "object"]),
+        ({"a": {1, 2}}, ["metadata.a", "set"]),
+        ({"a": 2**63}, ["metadata.a", "64 bits"]),
+        ({"a": "x" * 16_384}, ["16,392", "16,384"]),
+        ({"a": {"b": [[[[[[[1]]]]]]]}}, ["deeper than 8 levels"]),
+    ],
+    "namespace": NO_NAMESPACE,
+    "prefix": NO_NAMESPACE,
+    "suffix": NO_NAMESPACE,
+    "max_depth": [(0, ["between 1 and"]), *NO_COUNT[1:4]],
+    "key_prefix": [*NO_TEXT, *TOO_LONG_AS_KEY],
+    "id": [*NO_TEXT, *TOO_LONG_AS_KEY],
+    "key_or_id": [*NO_TEXT, *TOO_LONG_AS_KEY, (None, ["NoneType"]), ("unknown", ["unknown", "no key and no id"])],
+    "clear": [
+        ("tags", ["list of names"]),
+        (["tags"], ["given as well"]),
+        (["content"], ["content", "expires_at"]),
+        ([5], ["5", "expires_at"]),
+    ],
+    "sort": [("size", ["size", "created, event, key"]), (None, ["None"]), (5, ["5"])],
+    "cursor": [
+        ("nonsense", ["nonsense", "next_cursor"]),
+        (5, ["5", "next_cursor"]),
+        ("é", ["next_cursor"]),
+        ("W10", ["next_cursor"]),
+        ("WyJrZXkiLGZhbHNlLCJhIiwiYiJd", ["sorted by key"]),
+    ],
+    "where": [
+        ("a", ["mapping", "str"]),
+        ({1: 2}, ["1", "text"]),
+        ({"a..b": 1}, ["empty key"]),
+        ({"$or": [1]}, ["$or", "place of a path"]),
+        ({"a": {}}, ["empty", "$eq"]),
+        ({"a": {"b": 1}}, ["'b'", "$eq", "a.b"]),
+        ({"a": {"$like": "x"}}, ["$like", "$gte"]),
+        ({"a": {"$in": "abc"}}, ["$in", "list of values"]),
+        ({"a": {"$gt": True}}, ["$gt", "number or a text"]),
+        ({"a": {"$gt": None}}, ["$gt", "number or a text"]),
+        ({"a": {"$exists": 1}}, ["$exists", "True or False"]),
+        ({"a": [{"b": 1}]}, ["object", "path"]),
+        ({"a": "\ud800"}, ["surrogate"]),
+        ({"a": "\x00"}, ["NUL"]),
+        ({"a\ud800": 1}, ["surrogate"]),
+        ({"a": {"$in": list(range(300))}}, ["200"]),
+        ({f"k{n}": 1 for n in range(51)}, ["51", "50"]),
+        ({".".join("abcdefghi"): 1}, ["9 parts", "8 levels"]),
+    ],
     "conversation_id": [*NO_TEXT, *TOO_LONG_AS_KEY],
     "session_id": [*NO_TEXT, *TOO_LONG_AS_KEY],
     "candidate_id": [*NO_TEXT, *TOO_LONG_AS_KEY, (None, ["NoneType"])],
@@ -347,7 +519,7 @@ def test_a_bad_value_is_refused_and_nothing_is_changed(
 
 def test_every_argument_of_every_method_is_tried() -> None:
     """A new argument or method has no place until its bad values are listed here."""
-    any_value = {"dry_run", "erase", "highlights", "progress"}
+    any_value = {"descending", "dry_run", "erase", "highlights", "progress"}
     singular = {"memory_types": "memory_type", "domains": "domain"}
     for name, method in inspect.getmembers(AsyncMemory, inspect.iscoroutinefunction):
         if name.startswith("_"):

@@ -6,19 +6,22 @@ Every method has the signature of its interface. Those that have nothing to say 
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, ParamSpec, Self, TypeVar, overload
 
 from jiyi.chat import ChatStatus, ChatWindow, Compaction
+from jiyi.errors import InvalidInputError
 from jiyi.interfaces import ChatInterface, LongtermInterface, Memory, NotesInterface
 from jiyi.model import clock
 from jiyi.model.category import MemoryCategory
 from jiyi.model.chat import FIRST_EPOCH, Epoch, Erased
 from jiyi.model.domain import GENERAL_CHAT
-from jiyi.model.entry import DEFAULT_IMPORTANCE, DEFAULT_MEMORY_TYPE, MemoryEntry
+from jiyi.model.entry import DEFAULT_IMPORTANCE, MemoryEntry
 from jiyi.model.forgetting_curve import DEFAULT_THRESHOLD
 from jiyi.model.identity import new_id
+from jiyi.model.listing import Forgotten, Page
 from jiyi.model.message import Message, MessageLike
 from jiyi.model.note import AppendedNote, NotesContext, NoteText, ScanReport
 from jiyi.ports import ImportCounts
@@ -48,6 +51,48 @@ def _returns(
         return value()
 
     return call
+
+
+def _raises(method: Callable[P, Coroutine[Any, Any, R]], message: str) -> Callable[P, Coroutine[Any, Any, R]]:
+    """A method with the signature of another that finds nothing to work on."""
+
+    @functools.wraps(method)
+    async def call(*_: P.args, **__: P.kwargs) -> R:
+        raise InvalidInputError(message)
+
+    return call
+
+
+def _returns_entry(
+    method: Callable[P, Coroutine[Any, Any, MemoryEntry]],
+) -> Callable[P, Coroutine[Any, Any, MemoryEntry]]:
+    """A method with the signature of another that returns the entry which would have been stored."""
+    parameters = inspect.signature(method)
+
+    @functools.wraps(method)
+    async def call(*args: P.args, **kwargs: P.kwargs) -> MemoryEntry:
+        given = {name: value for name, value in parameters.bind(*args, **kwargs).arguments.items() if value is not None}
+        now = clock.utc_now()
+        return MemoryEntry(
+            id=new_id(),
+            scope=given.get("scope", "main"),
+            key=given.get("key"),
+            content=given["content"],
+            category=MemoryCategory(given.get("category", MemoryCategory.CORE)),
+            importance_score=given.get("importance", DEFAULT_IMPORTANCE),
+            tags=tuple(dict.fromkeys(given.get("tags", ()))),
+            metadata=dict(given.get("metadata", {})),
+            namespace=tuple(given.get("namespace", ())),
+            created_at=now,
+            updated_at=now,
+            last_accessed_at=now,
+            **{name: given[name] for name in _UNCHANGED if name in given},
+        )
+
+    return call
+
+
+_UNCHANGED = ("memory_type", "domain", "conversation_id", "occurred_at", "position", "expires_at")
 
 
 def _none() -> None:
@@ -333,41 +378,6 @@ class NoopMemory:
         """No tools: a model is not told of a memory that keeps nothing."""
         return Toolbox()
 
-    async def store(
-        self,
-        key: str,
-        content: str,
-        category: str = MemoryCategory.CORE,
-        *,
-        scope: str | None = None,
-        tags: Iterable[str] = (),
-        importance: float | None = None,
-        memory_type: str | None = None,
-        domain: str | None = None,
-        conversation_id: str | None = None,
-        occurred_at: datetime | None = None,
-        position: int | None = None,
-    ) -> MemoryEntry:
-        """Returns the entry that would have been stored."""
-        now = clock.utc_now()
-        return MemoryEntry(
-            id=new_id(),
-            scope="main" if scope is None else scope,
-            key=key,
-            content=content,
-            category=MemoryCategory(category),
-            memory_type=DEFAULT_MEMORY_TYPE if memory_type is None else memory_type,
-            domain=domain,
-            importance_score=DEFAULT_IMPORTANCE if importance is None else importance,
-            tags=tuple(dict.fromkeys(tags)),
-            conversation_id=conversation_id,
-            occurred_at=occurred_at,
-            position=position,
-            created_at=now,
-            updated_at=now,
-            last_accessed_at=now,
-        )
-
     async def store_many(self, entries: Iterable[Mapping[str, Any]], progress: Any = None) -> list[MemoryEntry]:
         """Returns the entries that would have been stored."""
         return [await self.store(**entry) for entry in entries]
@@ -388,11 +398,16 @@ class NoopMemory:
     async def __aexit__(self, *_: object) -> None:
         await self.close()
 
+    store = _returns_entry(Memory.store)
+    add = _returns_entry(Memory.add)
+    update = _raises(Memory.update, "there is no such entry: this memory keeps nothing")
     recall = _returns(Memory.recall, list)
     get = _returns(Memory.get, _none)
     forget = _returns(Memory.forget, bool)
     count = _returns(Memory.count, int)
-    list = _returns(Memory.list, _empty)
+    list = _returns(Memory.list, Page)
+    list_namespaces = _returns(Memory.list_namespaces, _empty)
+    forget_many = _returns(Memory.forget_many, lambda: Forgotten(0, 0, erased=False, dry_run=False))
     history = _returns(Memory.history, _empty)
     load_conversation_history = _returns(Memory.load_conversation_history, _empty)
     list_sessions = _returns(Memory.list_sessions, _empty)

@@ -20,6 +20,7 @@ from jiyi.longterm.retrieval import Recollections
 from jiyi.model.chat import Candidate, Epoch, Erased, StoredMessage, Summary
 from jiyi.model.entry import EntryVersion, MemoryEntry
 from jiyi.model.job import Job
+from jiyi.model.listing import Forgotten, Page
 from jiyi.model.message import Message, MessageLike
 from jiyi.model.migration import MigrationReport
 from jiyi.model.note import AppendedNote, NoteFile, NoteHit, NotesContext, NoteText, ScanReport
@@ -55,22 +56,45 @@ class Memory(Protocol):
         self,
         key: str,
         content: str,
-        category: str = "core",
+        category: str | None = None,
         *,
         scope: str | None = None,
-        tags: Iterable[str] = (),
+        tags: Iterable[str] | None = None,
         importance: float | None = None,
         memory_type: str | None = None,
         domain: str | None = None,
         conversation_id: str | None = None,
         occurred_at: datetime | None = None,
         position: int | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        namespace: Sequence[str] | None = None,
+        expires_at: datetime | None = None,
     ) -> MemoryEntry:
         """Remember `content` under `key`; on disk when this returns.
 
         A key that exists in the scope gets a new version: `created_at` stays, `updated_at` moves, what was left `None`
-        is kept, and the version before stays in `history`.
+        is kept, and the version before stays in `history`. `metadata` is a JSON object of your own, for `where`;
+        `namespace` files the entry inside its scope. A new entry has the category `core` if none is given.
         """
+
+    def add(
+        self,
+        content: str,
+        category: str | None = None,
+        *,
+        scope: str | None = None,
+        tags: Iterable[str] | None = None,
+        importance: float | None = None,
+        memory_type: str | None = None,
+        domain: str | None = None,
+        conversation_id: str | None = None,
+        occurred_at: datetime | None = None,
+        position: int | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        namespace: Sequence[str] | None = None,
+        expires_at: datetime | None = None,
+    ) -> MemoryEntry:
+        """Remember `content` without a key; on disk when this returns. Each call makes a new entry, found by its id."""
 
     def store_many(
         self, entries: Iterable[Mapping[str, Any]], progress: Progress | None = None
@@ -94,6 +118,8 @@ class Memory(Protocol):
         tags: Iterable[str] | None = None,
         since: datetime | None = None,
         until: datetime | None = None,
+        where: Mapping[str, Any] | None = None,
+        namespace: Sequence[str] | None = None,
         weights: tuple[float, float, float] | None = None,
         decay_rate: float = 0.99,
         context: int = 0,
@@ -107,7 +133,9 @@ class Memory(Protocol):
 
         Sees every write that was acknowledged before it, from any process. Any text is a valid query. Dates in it
         (昨天, last Tuesday, 去年春节) are read against `now` in the user's time zone, and entries of that time rank
-        higher; `since` and `until` are hard limits. With `weights` (α, β, γ) the order is
+        higher; `since` and `until` are hard limits. `where` has conditions on the metadata:
+        `{"project": "x", "score": {"$gte": 3}}`; `namespace` is one that the entries are in or below. With `weights`
+        (α, β, γ) the order is
         α·relevance + β·decay + γ·importance. With `context` each hit has that many entries before and after it in its
         conversation; with `highlights` its explanation has the positions of the matched words in the content. `kind` is
         the kind of session that asks: a `group` sees shared notes only, never `MEMORY.md`.
@@ -117,13 +145,48 @@ class Memory(Protocol):
         `other_sources`; with `duplicates` they are hits of their own. Letters that are no words get nothing.
         """
 
-    def get(self, key: str, *, scope: str | None = None) -> MemoryEntry | None:
-        """The entry with this key in the scope, or else in `public`; `None` when there is none."""
+    def get(self, key: str | None = None, *, id: str | None = None, scope: str | None = None) -> MemoryEntry | None:
+        """The entry with this key, or this id, in the scope, or else in `public`; `None` when there is none."""
 
-    def forget(self, key: str, *, scope: str | None = None, erase: bool = False) -> bool:
-        """Remove the entry with this key from recall; `False` when there is none.
+    def update(
+        self,
+        key_or_id: str,
+        *,
+        content: str | None = None,
+        category: str | None = None,
+        tags: Iterable[str] | None = None,
+        importance: float | None = None,
+        memory_type: str | None = None,
+        domain: str | None = None,
+        conversation_id: str | None = None,
+        occurred_at: datetime | None = None,
+        position: int | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        namespace: Sequence[str] | None = None,
+        expires_at: datetime | None = None,
+        clear: Iterable[str] = (),
+        scope: str | None = None,
+    ) -> MemoryEntry:
+        """Change an entry of the scope, found by its key or else by its id: what is given is replaced, the rest stays.
+
+        It gets a new version; the one before stays in `history`. `clear` names what is to be empty afterwards, such as
+        `["expires_at", "tags"]`. Raises `InvalidInputError` when the scope has no such entry.
+        """
+
+    def forget(
+        self, key: str | None = None, *, id: str | None = None, scope: str | None = None, erase: bool = False
+    ) -> bool:
+        """Remove the entry with this key, or this id, from recall; `False` when there is none.
 
         Its versions stay readable in `history`; with `erase` their texts are deleted as well, for good.
+        """
+
+    def history(
+        self, key: str | None = None, *, id: str | None = None, scope: str | None = None
+    ) -> Sequence[EntryVersion]:
+        """Every version of the entries with this key, or of the one with this id, oldest first.
+
+        Each says what changed, when, and by whom.
         """
 
     def count(
@@ -132,11 +195,56 @@ class Memory(Protocol):
         scope: str | None = None,
         category: str | Iterable[str] | None = None,
         memory_types: str | Iterable[str] | None = None,
+        domains: str | Iterable[str] | None = None,
+        tags: Iterable[str] | None = None,
+        conversation_id: str | None = None,
+        key_prefix: str | None = None,
+        namespace: Sequence[str] | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        where: Mapping[str, Any] | None = None,
     ) -> int:
         """How many entries the scope sees: its own and the public ones. Messages count only if asked for."""
 
-    def history(self, key: str, *, scope: str | None = None) -> Sequence[EntryVersion]:
-        """Every version of the entries with this key, oldest first: what changed, when, by whom."""
+    def forget_many(
+        self,
+        *,
+        scope: str | None = None,
+        category: str | Iterable[str] | None = None,
+        memory_types: str | Iterable[str] | None = None,
+        domains: str | Iterable[str] | None = None,
+        tags: Iterable[str] | None = None,
+        conversation_id: str | None = None,
+        key_prefix: str | None = None,
+        namespace: Sequence[str] | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        where: Mapping[str, Any] | None = None,
+        erase: bool = False,
+        dry_run: bool = False,
+    ) -> Forgotten:
+        """Forget the entries of the scope that meet all conditions, and return a receipt.
+
+        Public entries stay. At least one condition is needed. They are counted first and then forgotten in transactions
+        of 500: what was done before an error stays done. `erase` also deletes their versions, for good. A dry run only
+        counts.
+        """
+
+    def list_namespaces(
+        self,
+        *,
+        scope: str | None = None,
+        prefix: Sequence[str] | None = None,
+        suffix: Sequence[str] | None = None,
+        max_depth: int | None = None,
+        limit: int = 100,
+        offset: int = 0,
+    ) -> builtins.list[tuple[str, ...]]:
+        """The namespaces of the entries the scope sees, in order.
+
+        `prefix` and `suffix` are parts that they begin and end with. With `max_depth` they are cut to that many parts,
+        and each is listed once.
+        """
 
     def save_conversation_history(
         self, session_id: str | None, messages: Sequence[MessageLike], *, scope: str | None = None
@@ -203,7 +311,7 @@ class Memory(Protocol):
         """Run at most `limit` background jobs of any scope that are due; returns how many were started."""
 
     def maintain(self, *, scope: str | None = None, dry_run: bool = False) -> dict[str, Any]:
-        """The regular maintenance, for cron: due background jobs, forgetting, unused tags, the dead-letter list.
+        """The regular maintenance, for cron: what has expired, due background jobs, forgetting, unused tags, dead jobs.
 
         `None` as scope means every scope. A dry run changes nothing and reports how much would be forgotten.
         """
@@ -262,10 +370,26 @@ class Memory(Protocol):
         scope: str | None = None,
         category: str | Iterable[str] | None = None,
         memory_types: str | Iterable[str] | None = None,
+        domains: str | Iterable[str] | None = None,
+        tags: Iterable[str] | None = None,
+        conversation_id: str | None = None,
+        key_prefix: str | None = None,
+        namespace: Sequence[str] | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        where: Mapping[str, Any] | None = None,
+        sort: str = "created",
+        descending: bool | None = None,
         limit: int = 100,
         offset: int = 0,
-    ) -> builtins.list[MemoryEntry]:
-        """The entries the scope sees, newest first. Messages of conversations are listed only if asked for."""
+        cursor: str | None = None,
+    ) -> Page:
+        """The entries the scope sees, newest first. Messages of conversations are listed only if asked for.
+
+        They are sorted by `created` (when they were stored), `event` (when it happened) or `key` (those that have one,
+        from the first to the last); `descending` turns the order round. The page has `next_cursor`: passed as `cursor`
+        it gives the page that follows, whatever was stored or forgotten meanwhile, however far it is.
+        """
 
     def __enter__(self) -> Self: ...
     def __exit__(

@@ -37,6 +37,7 @@ PUBLIC_NAMES = {
 }
 
 METHODS = {
+    "add",
     "add_word",
     "candidates",
     "chat",
@@ -46,12 +47,14 @@ METHODS = {
     "drain",
     "export_jsonl",
     "forget",
+    "forget_many",
     "forget_session",
     "get",
     "history",
     "import_jsonl",
     "jobs",
     "list",
+    "list_namespaces",
     "list_sessions",
     "load_conversation_history",
     "longterm",
@@ -71,6 +74,7 @@ METHODS = {
     "store_many",
     "take_candidate",
     "tools",
+    "update",
     "verify",
 }
 

@@ -24,7 +24,7 @@ from jiyi.model.category import MemoryCategory
 from jiyi.model.entry import MemoryEntry, Source
 
 NOON = datetime(2026, 1, 2, 12, 0, 0, 123456, tzinfo=UTC)
-OF_A_HIT = {"relevance_score", "explanation", "context"}
+OF_A_HIT = {"relevance_score", "similarity", "confident", "explanation", "context", "other_sources"}
 EMPTY = MemoryEntry(
     id="1", scope="main", key=None, content="text", created_at=NOON, updated_at=NOON, last_accessed_at=NOON
 )
@@ -44,7 +44,10 @@ FULL = MemoryEntry(
     conversation_id="s",
     position=7,
     source=Source("note", "agent", ("a.md:1-2",)),
+    metadata={"title": "茶", "score": 0.5, "more": {"kind": ["a", None, True, 2**53]}},
+    namespace=("projects", "x y"),
     occurred_at=NOON.replace(year=1999),
+    expires_at=NOON.replace(year=2031),
     created_at=NOON,
     updated_at=NOON.replace(hour=13),
     last_accessed_at=NOON.replace(hour=14),

@@ -18,12 +18,14 @@ from jiyi.backends.records import chat, history, jobs, longterm, notes, writes
 from jiyi.backends.records.sql import sqlite_text
 from jiyi.backends.records.store import SqlRecordStore
 from jiyi.model.filters import make_filters
+from jiyi.model.listing import Order
 from jiyi.ports import TagPosition
 
 SCOPES = ("main", "public")
 FILTERS = make_filters(SCOPES)
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
 DATED = make_filters(SCOPES, category="core", since=NOW)
+PREFIXED = make_filters(SCOPES, key_prefix="k")
 TAGGED = make_filters(SCOPES, tags=("tea",))
 
 BY_ID = "sqlite_autoindex_memory_records_1 (id"
@@ -47,6 +49,32 @@ QUESTIONS: dict[str, tuple[Any, str]] = {
     "matching ids": (lambda store: store.matching_ids(DATED), "(scope=? AND event_time"),
     "matching tags": (lambda store: store.matching_ids(TAGGED), BY_SCOPE),
     "page": (lambda store: store.page(FILTERS, limit=10, offset=5), "ix_memory_records_scope_created"),
+    "page after a place": (
+        lambda store: store.page(FILTERS, limit=10, after=("2026-01-01T00:00:00.000000Z", "a")),
+        "ix_memory_records_scope_created (scope=? AND created_at<?)",
+    ),
+    "page by event": (
+        lambda store: store.page(FILTERS, limit=10, order=Order("event"), after=("2026-01-01T00:00:00.000000Z", "a")),
+        "ix_memory_records_scope_event (scope=? AND event_time<?)",
+    ),
+    "page by key": (
+        lambda store: store.page(FILTERS, limit=10, order=Order("key", descending=False), after=("k", "a")),
+        "sqlite_autoindex_memory_records_2 (scope=? AND key>?)",
+    ),
+    "page of a prefix": (
+        lambda store: store.page(PREFIXED, limit=10, order=Order("key", descending=False)),
+        "sqlite_autoindex_memory_records_2 (scope=? AND key>? AND key<?)",
+    ),
+    "namespaces": (
+        lambda store: store.namespaces(SCOPES, now=NOW),
+        "ix_memory_records_namespace (scope=? AND namespace>?)",
+    ),
+    "under a namespace": (
+        lambda store: store.count(make_filters(SCOPES[:1], namespace=("a",))),
+        "ix_memory_records_namespace (scope=? AND namespace>? AND namespace<?)",
+    ),
+    "expired": (lambda store: store.count_expired(None, NOW), "ix_memory_records_expires (expires_at"),
+    "get by id": (lambda store: store.get(SCOPES, None, entry_id="a"), BY_ID),
     "scan": (lambda store: store.scan(after_id="a", limit=10), BY_ID),
     "tagged": (lambda store: store.tagged([1, 2], FILTERS, limit=10), "ix_memory_tag_rel_tag (tag_id=? AND scope=?)"),
     "tagged, then by id": (lambda store: store.tagged([1, 2], FILTERS, limit=10), BY_ID),

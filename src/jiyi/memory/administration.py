@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from jiyi.indexing import IndexReport
     from jiyi.model.job import Job
 
+_ARCHIVE_AT_ONCE = 500
+
 
 class Administration(MemoryBase):
     """The methods for those who operate a memory."""
@@ -44,16 +46,31 @@ class Administration(MemoryBase):
         return await self._run(self._lt.runner.run_due, self._limits.check_limit(limit))
 
     async def maintain(self, *, scope: str | None = None, dry_run: bool = False) -> dict[str, Any]:
-        """The regular maintenance, for cron: due background jobs, forgetting, unused tags, the dead-letter list.
+        """The regular maintenance, for cron: what has expired, due background jobs, forgetting, unused tags, dead jobs.
 
         `None` as scope means every scope. A dry run changes nothing and reports how much would be forgotten.
         """
         from jiyi.longterm.maintenance import maintain
 
         scopes = None if scope is None else (check_scope(scope),)
+        expired = await self._expire(scopes, dry_run=bool(dry_run))
         report = await self._run(maintain, self._lt, scopes, dry_run=bool(dry_run))
         self._written()
-        return report
+        return {**report, "expired": expired}
+
+    async def _expire(self, scopes: tuple[str, ...] | None, *, dry_run: bool) -> int:
+        """Archive the entries whose `expires_at` has passed; returns how many there were."""
+        now = self._lt.now()
+        if dry_run:
+            return await self._run(self._store.count_expired, scopes, now)
+        archived = 0
+        while True:
+            some = await self._run(
+                self._store.archive_expired, scopes, now, actor=self._settings.actor, limit=_ARCHIVE_AT_ONCE
+            )
+            archived += some
+            if some < _ARCHIVE_AT_ONCE:
+                return archived
 
     async def add_word(self, word: str) -> bool:
         """Add a word to the segmenter of the whole store; `False` if it is known. The text index is rebuilt with it."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 from jiyi.memory.administration import Administration
 from jiyi.memory.conversations import Conversations
 from jiyi.memory.keyed import KeyedMemory
+from jiyi.memory.listing import Listing
 from jiyi.opening import Opening
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from jiyi.tools import Toolbox
 
 
-class AgentMemory(KeyedMemory, Conversations, Administration):
+class AgentMemory(KeyedMemory, Listing, Conversations, Administration):
     """A memory in one data directory. One instance may be shared by any number of tasks and threads.
 
     Get one with `await create_memory(path)` or `async with AgentMemory.open(path) as memory`. Methods take `scope`;

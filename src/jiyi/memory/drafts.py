@@ -9,9 +9,11 @@ from typing import Any
 from jiyi.errors import InvalidInputError
 from jiyi.model import clock
 from jiyi.model.category import MemoryCategory, check_word
-from jiyi.model.entry import DEFAULT_IMPORTANCE, DEFAULT_MEMORY_TYPE, MemoryEntry
+from jiyi.model.entry import MemoryEntry
 from jiyi.model.identity import new_id
 from jiyi.model.limits import Limits, check_importance, check_whole
+from jiyi.model.metadata import check_metadata
+from jiyi.model.namespace import check_namespace
 from jiyi.ports import Draft
 
 
@@ -44,47 +46,118 @@ def make_draft(
     *,
     key: object,
     content: object,
-    category: object = MemoryCategory.CORE,
-    tags: object = (),
+    category: object = None,
+    tags: object = None,
     importance: object = None,
     memory_type: object = None,
     domain: object = None,
     conversation_id: object = None,
     occurred_at: object = None,
     position: object = None,
+    metadata: object = None,
+    namespace: object = None,
+    expires_at: object = None,
 ) -> Draft:
     """A new entry with checked values, and the names of the fields that an existing entry keeps."""
-    if not isinstance(category, str):
-        raise InvalidInputError(f"category must be a word, not {type(category).__name__}: {category!r}")
+    checked = limits.check_key(key)
+    given = checked_fields(
+        limits,
+        content=content,
+        category=category,
+        tags=tags,
+        importance=importance,
+        memory_type=memory_type,
+        domain=domain,
+        conversation_id=conversation_id,
+        occurred_at=occurred_at,
+        position=position,
+        metadata=metadata,
+        namespace=namespace,
+        expires_at=expires_at,
+    )
+    return new_draft(limits, scope, checked, given)
+
+
+def new_draft(limits: Limits, scope: str, key: str | None, given: Mapping[str, Any]) -> Draft:
+    """A draft with these fields, which are checked; without a key it is always a new entry."""
+    if "content" not in given:
+        limits.check_content(None)
     now = clock.utc_now()
     entry = MemoryEntry(
-        id=new_id(),
-        scope=scope,
-        key=limits.check_key(key),
-        content=limits.check_content(content),
-        category=MemoryCategory(category),
-        memory_type=DEFAULT_MEMORY_TYPE if memory_type is None else check_word(memory_type, "memory_type"),
-        domain=None if domain is None else check_word(domain, "domain"),
-        importance_score=DEFAULT_IMPORTANCE if importance is None else check_importance(importance),
-        tags=limits.check_tags(tags),
-        conversation_id=None
-        if conversation_id is None
-        else limits.check_session_id(conversation_id, "conversation_id"),
-        position=None if position is None else check_whole(position, "position", 0, 2**31 - 1),
-        occurred_at=None if occurred_at is None else clock.require_aware(occurred_at, "occurred_at"),
-        created_at=now,
-        updated_at=now,
-        last_accessed_at=now,
+        id=new_id(), scope=scope, key=key, created_at=now, updated_at=now, last_accessed_at=now, **given
     )
-    unsaid = {
-        "importance_score": importance,
-        "memory_type": memory_type,
-        "domain": domain,
-        "conversation_id": conversation_id,
-        "occurred_at": occurred_at,
-        "position": position,
+    return Draft(entry, _PATCHED - given.keys())
+
+
+def checked_fields(
+    limits: Limits,
+    *,
+    content: object,
+    category: object,
+    tags: object,
+    importance: object,
+    memory_type: object,
+    domain: object,
+    conversation_id: object,
+    occurred_at: object,
+    position: object,
+    metadata: object,
+    namespace: object,
+    expires_at: object,
+) -> dict[str, Any]:
+    """The fields of an entry that were given, checked. `None` means not given."""
+    checks: dict[str, tuple[object, Callable[[Any], Any]]] = {
+        "content": (content, limits.check_content),
+        "category": (category, check_category),
+        "tags": (tags, limits.check_tags),
+        "importance_score": (importance, check_importance),
+        "memory_type": (memory_type, lambda value: check_word(value, "memory_type")),
+        "domain": (domain, lambda value: check_word(value, "domain")),
+        "conversation_id": (conversation_id, lambda value: limits.check_session_id(value, "conversation_id")),
+        "occurred_at": (occurred_at, lambda value: clock.require_aware(value, "occurred_at")),
+        "position": (position, lambda value: check_whole(value, "position", 0, 2**31 - 1)),
+        "metadata": (metadata, check_metadata),
+        "namespace": (namespace, check_namespace),
+        "expires_at": (expires_at, lambda value: clock.require_aware(value, "expires_at")),
     }
-    return Draft(entry, frozenset(name for name, value in unsaid.items() if value is None))
+    return {name: check(value) for name, (value, check) in checks.items() if value is not None}
+
+
+_PATCHED = frozenset(
+    {"category", "tags", "importance_score", "memory_type", "domain", "conversation_id"}
+    | {"occurred_at", "position", "metadata", "namespace", "expires_at"}
+)
+"""What an existing entry keeps where nothing is said about it."""
+_CLEARABLE: dict[str, Any] = {
+    "tags": (),
+    "domain": None,
+    "conversation_id": None,
+    "occurred_at": None,
+    "position": None,
+    "metadata": {},
+    "namespace": (),
+    "expires_at": None,
+}
+
+
+def cleared_fields(clear: object, changes: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields that a caller wants to be empty, with their empty values."""
+    if isinstance(clear, str | bytes) or not isinstance(clear, Iterable):
+        raise InvalidInputError(f"clear must be a list of names, not {type(clear).__name__}: {ascii(clear)[:80]}")
+    names = list(clear)
+    for name in names:
+        if not isinstance(name, str) or name not in _CLEARABLE:
+            raise InvalidInputError(f"clear has {ascii(name)[:80]}; known names are {', '.join(_CLEARABLE)}")
+        if name in changes:
+            raise InvalidInputError(f"clear has {name}, which is given as well; pass one of them")
+    return {name: _CLEARABLE[name] for name in names}
+
+
+def check_category(category: object) -> MemoryCategory:
+    """A category: one word."""
+    if not isinstance(category, str):
+        raise InvalidInputError(f"category must be a word, not {type(category).__name__}: {category!r}")
+    return MemoryCategory(category)
 
 
 # In the order of the parameters of `store`.

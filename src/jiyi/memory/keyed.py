@@ -1,4 +1,4 @@
-"""Keyed memory: `store`, `recall`, `get`, `forget`, `list`, `count`, `history`."""
+"""Keyed memory: `store`, `add`, `recall`, `get`, `update`, `forget`, `history`."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
+from jiyi.errors import InvalidInputError
 from jiyi.memory.base import MemoryBase
-from jiyi.memory.drafts import make_draft, make_drafts
+from jiyi.memory.drafts import checked_fields, cleared_fields, make_draft, make_drafts, new_draft
 from jiyi.model import clock
-from jiyi.model.category import MemoryCategory
-from jiyi.model.entry import MESSAGE_TYPE, EntryVersion, MemoryEntry
+from jiyi.model.entry import EntryVersion, MemoryEntry
 from jiyi.model.filters import Filters, make_filters
 from jiyi.model.limits import check_whole
 from jiyi.model.relevance import check_min_relevance
@@ -29,21 +29,25 @@ class KeyedMemory(MemoryBase):
         self,
         key: str,
         content: str,
-        category: str = MemoryCategory.CORE,
+        category: str | None = None,
         *,
         scope: str | None = None,
-        tags: Iterable[str] = (),
+        tags: Iterable[str] | None = None,
         importance: float | None = None,
         memory_type: str | None = None,
         domain: str | None = None,
         conversation_id: str | None = None,
         occurred_at: datetime | None = None,
         position: int | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        namespace: Sequence[str] | None = None,
+        expires_at: datetime | None = None,
     ) -> MemoryEntry:
         """Remember `content` under `key`; on disk when this returns.
 
         A key that exists in the scope gets a new version: `created_at` stays, `updated_at` moves, what was left `None`
-        is kept, and the version before stays in `history`.
+        is kept, and the version before stays in `history`. `metadata` is a JSON object of your own, for `where`;
+        `namespace` files the entry inside its scope. A new entry has the category `core` if none is given.
         """
         draft = make_draft(
             self._limits,
@@ -58,7 +62,47 @@ class KeyedMemory(MemoryBase):
             conversation_id=conversation_id,
             occurred_at=occurred_at,
             position=position,
+            metadata=metadata,
+            namespace=namespace,
+            expires_at=expires_at,
         )
+        stored = await self._run_short(self._put, [draft])
+        return stored[0]
+
+    async def add(
+        self,
+        content: str,
+        category: str | None = None,
+        *,
+        scope: str | None = None,
+        tags: Iterable[str] | None = None,
+        importance: float | None = None,
+        memory_type: str | None = None,
+        domain: str | None = None,
+        conversation_id: str | None = None,
+        occurred_at: datetime | None = None,
+        position: int | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        namespace: Sequence[str] | None = None,
+        expires_at: datetime | None = None,
+    ) -> MemoryEntry:
+        """Remember `content` without a key; on disk when this returns. Each call makes a new entry, found by its id."""
+        given = checked_fields(
+            self._limits,
+            content=content,
+            category=category,
+            tags=tags,
+            importance=importance,
+            memory_type=memory_type,
+            domain=domain,
+            conversation_id=conversation_id,
+            occurred_at=occurred_at,
+            position=position,
+            metadata=metadata,
+            namespace=namespace,
+            expires_at=expires_at,
+        )
+        draft = new_draft(self._limits, self._scope(scope), None, given)
         stored = await self._run_short(self._put, [draft])
         return stored[0]
 
@@ -91,6 +135,8 @@ class KeyedMemory(MemoryBase):
         tags: Iterable[str] | None = None,
         since: datetime | None = None,
         until: datetime | None = None,
+        where: Mapping[str, Any] | None = None,
+        namespace: Sequence[str] | None = None,
         weights: tuple[float, float, float] | None = None,
         decay_rate: float = DECAY_RATE,
         context: int = 0,
@@ -104,7 +150,9 @@ class KeyedMemory(MemoryBase):
 
         Sees every write that was acknowledged before it, from any process. Any text is a valid query. Dates in it
         (昨天, last Tuesday, 去年春节) are read against `now` in the user's time zone, and entries of that time rank
-        higher; `since` and `until` are hard limits. With `weights` (α, β, γ) the order is
+        higher; `since` and `until` are hard limits. `where` has conditions on the metadata:
+        `{"project": "x", "score": {"$gte": 3}}`; `namespace` is one that the entries are in or below. With `weights`
+        (α, β, γ) the order is
         α·relevance + β·decay + γ·importance. With `context` each hit has that many entries before and after it in its
         conversation; with `highlights` its explanation has the positions of the matched words in the content. `kind` is
         the kind of session that asks: a `group` sees shared notes only, never `MEMORY.md`.
@@ -127,6 +175,9 @@ class KeyedMemory(MemoryBase):
             tags=self._limits.check_tags(tags),
             since=since,
             until=until,
+            where=where,
+            namespace=namespace,
+            alive_at=None if now is None else clock.require_aware(now, "now"),
         )
         request = Request(
             query=text,
@@ -144,56 +195,109 @@ class KeyedMemory(MemoryBase):
             return await self._run(self._notes_service().searcher.recall_with_notes, request, kind)
         return await self._run(self._components.engine.answer, request)
 
-    async def get(self, key: str, *, scope: str | None = None) -> MemoryEntry | None:
-        """The entry with this key in the scope, or else in `public`; `None` when there is none."""
-        checked = self._limits.check_key(key)
-        return await self._run(self._store.get, visible_scopes(self._scope(scope)), checked)
+    async def get(
+        self,
+        key: str | None = None,
+        *,
+        id: str | None = None,  # noqa: A002 - the name of the attribute
+        scope: str | None = None,
+    ) -> MemoryEntry | None:
+        """The entry with this key, or this id, in the scope, or else in `public`; `None` when there is none."""
+        checked, entry_id = self._key_or_id(key, id)
+        return await self._run(self._store.get, visible_scopes(self._scope(scope)), checked, entry_id=entry_id)
 
-    async def forget(self, key: str, *, scope: str | None = None, erase: bool = False) -> bool:
-        """Remove the entry with this key from recall; `False` when there is none.
+    async def update(
+        self,
+        key_or_id: str,
+        *,
+        content: str | None = None,
+        category: str | None = None,
+        tags: Iterable[str] | None = None,
+        importance: float | None = None,
+        memory_type: str | None = None,
+        domain: str | None = None,
+        conversation_id: str | None = None,
+        occurred_at: datetime | None = None,
+        position: int | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        namespace: Sequence[str] | None = None,
+        expires_at: datetime | None = None,
+        clear: Iterable[str] = (),
+        scope: str | None = None,
+    ) -> MemoryEntry:
+        """Change an entry of the scope, found by its key or else by its id: what is given is replaced, the rest stays.
+
+        It gets a new version; the one before stays in `history`. `clear` names what is to be empty afterwards, such as
+        `["expires_at", "tags"]`. Raises `InvalidInputError` when the scope has no such entry.
+        """
+        named = self._limits.check_session_id(key_or_id, "key_or_id")
+        changes = checked_fields(
+            self._limits,
+            content=content,
+            category=category,
+            tags=tags,
+            importance=importance,
+            memory_type=memory_type,
+            domain=domain,
+            conversation_id=conversation_id,
+            occurred_at=occurred_at,
+            position=position,
+            metadata=metadata,
+            namespace=namespace,
+            expires_at=expires_at,
+        )
+        changes |= cleared_fields(clear, changes)
+        own = self._scope(scope)
+        updated = await self._run(self._store.update, own, named, changes, actor=self._settings.actor)
+        if updated is None:
+            raise InvalidInputError(f"key_or_id {ascii(key_or_id)[:80]} is no key and no id of an entry of the scope")
+        self._written()
+        return updated
+
+    async def forget(
+        self,
+        key: str | None = None,
+        *,
+        id: str | None = None,  # noqa: A002 - the name of the attribute
+        scope: str | None = None,
+        erase: bool = False,
+    ) -> bool:
+        """Remove the entry with this key, or this id, from recall; `False` when there is none.
 
         Its versions stay readable in `history`; with `erase` their texts are deleted as well, for good.
         """
-        checked = self._limits.check_key(key)
+        checked, entry_id = self._key_or_id(key, id)
         own = self._scope(scope)
-        gone = await self._run(self._store.forget, own, checked, actor=self._settings.actor, erase=erase)
+        gone = await self._run(
+            self._store.forget, own, checked, actor=self._settings.actor, erase=erase, entry_id=entry_id
+        )
         self._written()
         return gone
 
-    async def count(
+    async def history(
         self,
+        key: str | None = None,
         *,
+        id: str | None = None,  # noqa: A002 - the name of the attribute
         scope: str | None = None,
-        category: str | Iterable[str] | None = None,
-        memory_types: str | Iterable[str] | None = None,
-    ) -> int:
-        """How many entries the scope sees: its own and the public ones. Messages count only if asked for."""
-        return await self._run(self._store.count, self._visible(scope, category, memory_types))
+    ) -> Sequence[EntryVersion]:
+        """Every version of the entries with this key, or of the one with this id, oldest first.
 
-    async def list(
-        self,
-        *,
-        scope: str | None = None,
-        category: str | Iterable[str] | None = None,
-        memory_types: str | Iterable[str] | None = None,
-        limit: int = 100,
-        offset: int = 0,
-    ) -> list[MemoryEntry]:
-        """The entries the scope sees, newest first. Messages of conversations are listed only if asked for."""
-        most = self._limits.check_limit(limit)
-        check_whole(offset, "offset", 0, 2**31 - 1)
-        return await self._run(
-            self._store.page, self._visible(scope, category, memory_types), limit=most, offset=offset
-        )
-
-    async def history(self, key: str, *, scope: str | None = None) -> Sequence[EntryVersion]:
-        """Every version of the entries with this key, oldest first: what changed, when, by whom."""
-        checked = self._limits.check_key(key)
+        Each says what changed, when, and by whom.
+        """
+        checked, entry_id = self._key_or_id(key, id)
         for readable in visible_scopes(self._scope(scope)):
-            found = await self._run(self._store.versions, readable, checked)
+            found = await self._run(self._store.versions, readable, checked, entry_id=entry_id)
             if found:
                 return found
         return []
+
+    def _key_or_id(self, key: str | None, entry_id: str | None) -> tuple[str | None, str | None]:
+        if entry_id is None:
+            return self._limits.check_key(key), None
+        if key is not None:
+            raise InvalidInputError("pass a key or an id, not both")
+        return None, self._limits.check_session_id(entry_id, "id")
 
     def _put(self, drafts: Sequence[Draft]) -> Sequence[MemoryEntry]:
         stored = self._store.put(drafts, actor=self._settings.actor)
@@ -209,17 +313,3 @@ class KeyedMemory(MemoryBase):
         if settings.workspace is None or not settings.recall_notes or settings.enable_simple_memory:
             return False
         return filters.scopes == visible_scopes(settings.scope)
-
-    def _visible(
-        self,
-        scope: str | None,
-        category: str | Iterable[str] | None,
-        memory_types: str | Iterable[str] | None,
-    ) -> Filters:
-        unasked = (MESSAGE_TYPE,) if memory_types is None else ()
-        return make_filters(
-            visible_scopes(self._scope(scope)),
-            category=category,
-            memory_types=memory_types,
-            without_types=unasked,
-        )

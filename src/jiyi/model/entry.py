@@ -98,8 +98,14 @@ class MemoryEntry:
     position: int | None = None
     """Order inside the conversation."""
     source: Source = Source()
+    metadata: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    """A JSON object of the caller's own; not searched unless the setting `index_metadata` says so."""
+    namespace: tuple[str, ...] = ()
+    """Where it is filed inside its scope, the outermost part first."""
     occurred_at: datetime | None = None
     """When it happened, if that is known and is not when it was written."""
+    expires_at: datetime | None = None
+    """From this moment on it is in no answer and no list."""
     created_at: datetime
     updated_at: datetime
     last_accessed_at: datetime
@@ -155,6 +161,10 @@ class MemoryEntry:
     def domains(self) -> tuple[str, ...]:
         """Every domain it belongs to, its own first."""
         return self.more_domains if self.domain is None else (self.domain, *self.more_domains)
+
+    def has_expired(self, at: datetime) -> bool:
+        """Whether it is no longer to be seen at this moment."""
+        return self.expires_at is not None and self.expires_at <= at
 
     @property
     def event_time(self) -> datetime:
@@ -233,6 +243,8 @@ class MemoryEntry:
                 data[f.name] = value.to_dict()
             elif isinstance(value, tuple):
                 data[f.name] = list(value)
+            elif isinstance(value, Mapping):
+                data[f.name] = dict(value)
             else:
                 data[f.name] = str(value) if isinstance(value, MemoryCategory) else value
         return data
@@ -252,6 +264,7 @@ class MemoryEntry:
         values["source"] = Source.from_dict(values["source"])
         values["tags"] = tuple(values["tags"])
         values["more_domains"] = tuple(values.get("more_domains", ()))
+        values["namespace"] = tuple(values.get("namespace", ()))
         return cls(**values)
 
 

@@ -10,6 +10,8 @@ from jiyi.errors import InvalidInputError
 from jiyi.model import clock
 from jiyi.model.category import check_word
 from jiyi.model.entry import MemoryEntry
+from jiyi.model.namespace import check_namespace
+from jiyi.model.where import Where, matches, parse_where
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +33,14 @@ class Filters:
     """`since <= event_time < until`."""
     periods: tuple[tuple[datetime, datetime], ...] = ()
     """Inside any of these: start included, end not."""
+    where: Where = ()
+    """Conditions on the metadata."""
+    key_prefix: str = ""
+    """The key begins with this."""
+    namespace: tuple[str, ...] = ()
+    """The namespace is this or below it."""
+    alive_at: datetime | None = None
+    """What had expired at this moment is left out; `None` means now."""
 
     def __post_init__(self) -> None:
         if not self.scopes:
@@ -49,7 +59,13 @@ class Filters:
             or self.since
             or self.until
             or self.periods
+            or self.of_records
         )
+
+    @property
+    def of_records(self) -> bool:
+        """Whether there are conditions that only the record store can check: no index holds what they ask for."""
+        return bool(self.where or self.key_prefix or self.namespace)
 
     def admits(self, entry: MemoryEntry) -> bool:
         """Whether the entry is active and meets every condition. The last word of every recall."""
@@ -65,6 +81,10 @@ class Filters:
             and (self.since is None or entry.event_time >= self.since)
             and (self.until is None or entry.event_time < self.until)
             and (not self.periods or any(start <= entry.event_time < end for start, end in self.periods))
+            and (not self.where or matches(self.where, entry.metadata))
+            and (not self.key_prefix or (entry.key is not None and entry.key.startswith(self.key_prefix)))
+            and (not self.namespace or entry.namespace[: len(self.namespace)] == self.namespace)
+            and (entry.expires_at is None or not entry.has_expired(self.alive_at or clock.utc_now()))
         )
 
 
@@ -90,6 +110,10 @@ def make_filters(
     conversations: tuple[str, ...] = (),
     since: object = None,
     until: object = None,
+    where: object = None,
+    key_prefix: str = "",
+    namespace: object = None,
+    alive_at: datetime | None = None,
 ) -> Filters:
     """Check the caller's conditions and freeze them."""
     start = clock.require_aware(since, "since") if since is not None else None
@@ -106,4 +130,8 @@ def make_filters(
         conversations=conversations,
         since=start,
         until=end,
+        where=parse_where(where),
+        key_prefix=key_prefix,
+        namespace=() if namespace is None else check_namespace(namespace),
+        alive_at=alive_at,
     )

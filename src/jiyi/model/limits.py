@@ -27,6 +27,10 @@ class Limits:
         """A key: not blank, within the limit."""
         return self._text(key, "key", self.max_key_characters)
 
+    def check_prefix(self, prefix: object) -> str:
+        """The beginning of a key."""
+        return self._text(prefix, "key_prefix", self.max_key_characters)
+
     def check_session_id(self, session_id: object, name: str = "session_id") -> str:
         """A session or conversation id: like a key."""
         return self._text(session_id, name, self.max_key_characters)

@@ -60,7 +60,9 @@ class NoteSearch:
             )
             # Without conditions the scopes say it all, and that is the quickest way to ask.
             plain = Filters(scopes) if first is None and last is None and wanted is None else filters
-            found = self._recall(Request(query=text, filters=plain, limit=count, mode=mode, now=moment))
+            # The same words in two places are two places.
+            request = Request(query=text, filters=plain, limit=count, mode=mode, now=moment, duplicates=True)
+            found = self._recall(request)
             hits = [self._hit(entry) for entry in found]
             stale = set(self._service.scanner.stale(list(dict.fromkeys(hit.path for hit in hits))))
             if not stale or attempt == _SEARCH_ATTEMPTS - 1:

@@ -151,6 +151,9 @@ class NotesService:
         new = self.deps.chats.candidates(self.identity.scope, state="new", limit=len(self._refused) + 1)
         if all(candidate.id in self._refused for candidate in new):
             return
+        if not self.settings.workspace.is_dir():
+            # The workspace is not initialised yet: candidates wait for it.
+            return
         try:
             refused = self.take_candidates().refused
         except NotesError as error:

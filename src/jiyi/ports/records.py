@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
+from jiyi.model.listing import NEWEST_FIRST, Order, Place
 from jiyi.ports.changelog import ChangeLog
 from jiyi.ports.history import HistoryStore
 from jiyi.ports.notes import NoteStore
@@ -35,12 +36,33 @@ class EntryStore(Protocol):
         """Insert or update by (scope, key) in one transaction; returns them as stored, durable."""
         ...
 
-    def forget(self, scope: str, key: str, *, actor: str, erase: bool = False) -> bool:
-        """Remove the entry with this key; its versions stay readable unless `erase`."""
+    def update(self, scope: str, key_or_id: str, changes: Mapping[str, Any], *, actor: str) -> MemoryEntry | None:
+        """A new version of the entry with this key, or else this id, with these fields changed.
+
+        `None` when the scope has no such entry.
+        """
         ...
 
-    def get(self, scopes: Sequence[str], key: str) -> MemoryEntry | None:
-        """The entry with this key in the first of `scopes` that has it."""
+    def forget(
+        self, scope: str, key: str | None, *, actor: str, erase: bool = False, entry_id: str | None = None
+    ) -> bool:
+        """Remove the entry with this id, or else with this key; its versions stay readable unless `erase`."""
+        ...
+
+    def forget_some(self, filters: Filters, *, actor: str, limit: int, erase: bool = False) -> int:
+        """Forget at most `limit` entries that the filters admit, in one transaction; returns how many."""
+        ...
+
+    def count_expired(self, scopes: Sequence[str] | None, at: datetime) -> int:
+        """How many active entries of these scopes, or of all, have expired."""
+        ...
+
+    def archive_expired(self, scopes: Sequence[str] | None, at: datetime, *, actor: str, limit: int) -> int:
+        """Make at most `limit` entries inactive that have expired, in one transaction; returns how many."""
+        ...
+
+    def get(self, scopes: Sequence[str], key: str | None, *, entry_id: str | None = None) -> MemoryEntry | None:
+        """The entry with this id, or else with this key, in the first of `scopes` that has it."""
         ...
 
     def fetch(self, ids: Sequence[str], filters: Filters | None) -> dict[str, MemoryEntry]:
@@ -59,12 +81,24 @@ class EntryStore(Protocol):
         """How many entries the filters admit."""
         ...
 
-    def page(self, filters: Filters, *, limit: int, offset: int) -> list[MemoryEntry]:
-        """Entries newest first."""
+    def page(
+        self,
+        filters: Filters,
+        *,
+        limit: int,
+        offset: int = 0,
+        order: Order = NEWEST_FIRST,
+        after: Place | None = None,
+    ) -> list[MemoryEntry]:
+        """Entries in order, from the one that follows the place `after`."""
         ...
 
-    def versions(self, scope: str, key: str) -> list[EntryVersion]:
-        """All versions of the entries that had this key, oldest first."""
+    def namespaces(self, scopes: Sequence[str], *, now: datetime) -> list[tuple[str, ...]]:
+        """The different namespaces of the entries of these scopes that have not expired."""
+        ...
+
+    def versions(self, scope: str, key: str | None, *, entry_id: str | None = None) -> list[EntryVersion]:
+        """All versions of the entry with this id, or of the entries that had this key, oldest first."""
         ...
 
     def time_range(self, scopes: Sequence[str]) -> tuple[datetime, datetime] | None:

@@ -29,20 +29,24 @@ class Folding:
     """Decides for hits, best first, which of them say what a better one says."""
 
     term_ids: Callable[[Sequence[str]], list[int]]
-    kept: list[tuple[MemoryEntry, frozenset[int], frozenset[str]]] = field(default_factory=list)
+    matched: Callable[[int], Sequence[str]]
+    """The question's words that a candidate has, by its place."""
+    terms: Sequence[bytes]
+    """The term ids of each candidate's text."""
+    _kept: list[tuple[MemoryEntry, int]] = field(default_factory=list)
     _empty: frozenset[int] | None = None
 
-    def better(self, entry: MemoryEntry, terms: bytes, matched: Sequence[str]) -> str | None:
+    def better(self, entry: MemoryEntry, place: int) -> str | None:
         """The id of the better hit that says the same; `None` when there is none, and the entry is kept."""
-        own, words = frozenset(array("I", terms)), frozenset(matched)
-        for other, others, other_words in self.kept:
+        for other, other_place in self._kept:
+            same = _is_made_of(entry, other) or self._same(entry, place, other, other_place)
             # Folding never hides a word of the question.
-            if words <= other_words and (_is_made_of(entry, other) or self._same(entry, own, other, others)):
+            if same and set(self.matched(place)) <= set(self.matched(other_place)):
                 return other.id
-        self.kept.append((entry, own, words))
+        self._kept.append((entry, place))
         return None
 
-    def _same(self, entry: MemoryEntry, own: frozenset[int], other: MemoryEntry, others: frozenset[int]) -> bool:
+    def _same(self, entry: MemoryEntry, place: int, other: MemoryEntry, other_place: int) -> bool:
         """Whether two texts have the same words, but for words that say nothing. "Not" says something.
 
         Keys and days tell things apart: the same text under two keys is two things, and on two days two events.
@@ -51,9 +55,8 @@ class Folding:
             return False
         if entry.content.casefold() == other.content.casefold():
             return True
-        if len(own & others) < _MIN_TERMS:
-            return False
-        return (own ^ others) <= self._says_nothing()
+        own, others = frozenset(array("I", self.terms[place])), frozenset(array("I", self.terms[other_place]))
+        return len(own & others) >= _MIN_TERMS and (own ^ others) <= self._says_nothing()
 
     def _says_nothing(self) -> frozenset[int]:
         if self._empty is None:

@@ -16,10 +16,14 @@ from jiyi.recall.search import vector_limit
 
 if TYPE_CHECKING:
     from jiyi.model.filters import Filters
+    from jiyi.ports import TextSource
     from jiyi.recall.search import Search
 
 TEXT, VECTORS, RECORDS = "text", "vectors", "records"
 """The sources. Proposers of `text` are asked while the question is embedded, the others afterwards."""
+
+
+_LOOK_AHEAD: Final = 8
 
 
 class Proposer(Protocol):
@@ -44,6 +48,24 @@ class Proposer(Protocol):
         ...
 
 
+def _matches(
+    search: Search, text: TextSource, name: str, terms: Sequence[str], filters: Filters, limit: int, *, labels: bool
+) -> list[str]:
+    """The best matches that the filters admit, best first.
+
+    Where only the records can check a condition, more and more matches are looked at until enough of them pass.
+    """
+    if not filters.of_records:
+        return text.propose(name, terms, filters, limit=limit, labels=labels)
+    asked = _LOOK_AHEAD * limit
+    while True:
+        found = text.propose(name, terms, filters, limit=asked, labels=labels)
+        passed = search.sources.records.admitted(found, filters)
+        if len(passed) >= limit or len(found) < asked:
+            return [each for each in found if each in passed][:limit]
+        asked *= _LOOK_AHEAD
+
+
 class WordProposer:
     """Texts, keys and tags that share words with the question: everywhere, and at the times that it names."""
 
@@ -59,7 +81,7 @@ class WordProposer:
         text = search.sources.text
         if text is None or search.request.mode == "semantic":
             return []
-        return text.propose("words", search.question.words, filters, limit=limit, labels=True)
+        return _matches(search, text, "words", search.question.words, filters, limit, labels=True)
 
 
 class BigramProposer:
@@ -77,7 +99,7 @@ class BigramProposer:
         text, bigrams = search.sources.text, search.question.bigrams
         if text is None or not bigrams or search.request.mode == "semantic":
             return []
-        return text.propose("bigrams", bigrams, filters, limit=limit)
+        return _matches(search, text, "bigrams", bigrams, filters, limit, labels=False)
 
 
 class VectorProposer:

@@ -120,15 +120,21 @@ def _in_order(search: Search, found: Gathered, scores: Scores, store: RecordStor
     weighing = relevances
     if request.by_similarity and (vectors := search.sources.vectors) is not None and scores.similarity is not None:
         similar = set(vectors.best(vector_limit(request, search.settings)))
-        places = [place for place in places if found.ids[place] in similar]
-        weighing = totals = rounded(np.nan_to_num(scores.similarity).clip(0.0, 1.0))
+        # A fact that a reflection stands for has no vector: it is found by its words, and counts by its share of them.
+        compared = np.isfinite(scores.similarity)
+        places = [place for place in places if found.ids[place] in similar or not compared[place]]
+        weighing = totals = rounded(np.where(compared, scores.similarity, scores.information).clip(0.0, 1.0))
     if request.min_relevance > 0:
         places = [place for place in places if relevances[place] >= request.min_relevance]
     places.sort(key=lambda place: (-totals[place], -found.times[place], found.ids[place]))
     most = max(request.limit, request.candidates if request.weights is not None else 0)
     folding = None
     if not request.duplicates and search.sources.text is not None and found.terms:
-        folding = Folding(search.sources.text.term_ids)
+        folding = Folding(
+            search.sources.text.term_ids,
+            lambda place: _matched(found.candidates, place, search.question),
+            found.terms,
+        )
     weighed: list[_Weighed] = []
     folded: dict[str, list[MemoryEntry]] = {}
     # The records may drop what an index still holds: go on down the order until there is enough.
@@ -141,8 +147,7 @@ def _in_order(search: Search, found: Gathered, scores: Scores, store: RecordStor
         ]
         for each in sorted(known, key=_order):
             if folding is not None:
-                matched = _matched(found.candidates, each.place, search.question)
-                better = folding.better(each.entry, found.terms[each.place], matched)
+                better = folding.better(each.entry, each.place)
                 if better is not None:
                     folded.setdefault(better, []).append(each.entry)
                     continue

@@ -32,8 +32,8 @@ class Request:
     min_relevance: float = 0.0
     """Hits that are less relevant are left out."""
     by_similarity: bool = False
-    """The `candidates` most similar by their own vectors are weighed, and relevance in the formula is the cosine.
-    Without an embedder nothing changes."""
+    """The `candidates` most similar by their own vectors are weighed, and relevance in the formula is the cosine; for
+    an entry without a vector it is the share of the question's information. Without an embedder nothing changes."""
     rerank: bool = True
     """Whether a configured reranker is asked."""
     duplicates: bool = False

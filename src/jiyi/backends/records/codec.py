@@ -16,6 +16,8 @@ from jiyi.backends.records.tables import BOOLEAN, INTEGER, REAL, TEXT, TIME, Col
 from jiyi.model import clock
 from jiyi.model.category import MemoryCategory
 from jiyi.model.entry import MemoryEntry, Source
+from jiyi.model.metadata import metadata_of, metadata_text
+from jiyi.model.namespace import namespace_of, namespace_text
 
 _encoder = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
@@ -70,7 +72,10 @@ COLUMNS = (
     Column("conversation_id", TEXT, nullable=True, versioned=True),
     Column("position", INTEGER, nullable=True, versioned=True),
     Column("source", TEXT, to_db=_source_text, from_db=_source_of, versioned=True),
+    Column("metadata", TEXT, default="'{}'", to_db=metadata_text, from_db=metadata_of, versioned=True),
+    Column("namespace", TEXT, default="''", to_db=namespace_text, from_db=namespace_of, versioned=True),
     Column("occurred_at", TIME, nullable=True, versioned=True),
+    Column("expires_at", TIME, nullable=True, versioned=True),
     Column("event_time", TIME, derived=True),
     Column("created_at", TIME),
     Column("updated_at", TIME),

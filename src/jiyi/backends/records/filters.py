@@ -7,18 +7,24 @@ from datetime import datetime
 from typing import Any, Final, TypeAlias, assert_never
 
 from jiyi.backends.records.schema import ACTIVE
+from jiyi.backends.records.sql import Dialect
 from jiyi.backends.shared.filters import AnyDomain, AnyOf, Condition, EveryTag, InPeriods, NoneOf, conditions
+from jiyi.model import clock
 from jiyi.model.filters import Filters
+from jiyi.model.namespace import AFTER_END, END, namespace_text
 
 _COLUMNS: Final = {"category": "category", "memory_type": "memory_type", "conversation": "conversation_id"}
 _TAGGED: Final = (
     "EXISTS (SELECT 1 FROM memory_tag_rel r JOIN memory_tags t ON t.id = r.tag_id "
     "WHERE r.memory_id = memory_records.id AND t.name = :{})"
 )
+_ALIVE: Final = "(expires_at IS NULL OR expires_at > :alive_at)"
+_LAST_CHARACTER: Final = "\U0010ffff"
+_SURROGATES: Final = range(0xD800, 0xE000)
 Period: TypeAlias = tuple[datetime | None, datetime | None]
 
 
-def where(filters: Filters, *, by_id: bool = False) -> tuple[str, dict[str, Any]]:
+def where(filters: Filters, dialect: Dialect, *, by_id: bool = False) -> tuple[str, dict[str, Any]]:
     """The filters as a condition with its parameters; the same meaning as `Filters.admits`.
 
     `by_id` is for entries that are looked up by id, see `in_scopes`.
@@ -26,8 +32,25 @@ def where(filters: Filters, *, by_id: bool = False) -> tuple[str, dict[str, Any]
     rendered = _Rendered()
     # Rows of one scope come in the order of an index.
     fence = "scope = :scope" if len(filters.scopes) == 1 and not by_id else in_scopes(by_id=by_id)
-    parts = [ACTIVE, fence, *map(rendered.condition, conditions(filters))]
-    return " AND ".join(parts), {"scope": filters.scopes[0], "scopes": filters.scopes, **rendered.params}
+    parts = [ACTIVE, fence, *map(rendered.condition, conditions(filters)), _ALIVE]
+    if filters.of_records:
+        parts += rendered.of_records(filters, dialect)
+    params = {"scope": filters.scopes[0], "scopes": filters.scopes, "alive_at": moment_of(filters)}
+    return " AND ".join(parts), {**params, **rendered.params}
+
+
+def moment_of(filters: Filters) -> datetime:
+    """The value of the parameter `alive_at`."""
+    return filters.alive_at or clock.utc_now()
+
+
+def after_prefix(prefix: str) -> str | None:
+    """The least text that is greater than every text with this prefix; `None` if there is none."""
+    prefix = prefix.rstrip(_LAST_CHARACTER)
+    if not prefix:
+        return None
+    following = ord(prefix[-1]) + 1
+    return prefix[:-1] + chr(_SURROGATES.stop if following in _SURROGATES else following)
 
 
 def in_scopes(*, by_id: bool = False) -> str:
@@ -59,6 +82,26 @@ class _Rendered:
                 return f"({' OR '.join(map(self._period, periods))})"
             case _:
                 assert_never(condition)
+
+    def of_records(self, filters: Filters, dialect: Dialect) -> list[str]:
+        """The conditions that no index can check."""
+        parts = []
+        if filters.key_prefix:
+            # As a range, which the index of keys can answer; NULL is in none.
+            parts.append(f"key >= :{self._add(filters.key_prefix)}")
+            end = after_prefix(filters.key_prefix)
+            parts += [f"key < :{self._add(end)}"] if end is not None else []
+        if filters.namespace:
+            first = namespace_text(filters.namespace)
+            end = first.removesuffix(END) + AFTER_END
+            # The index holds only entries with a namespace.
+            parts.append(f"namespace != '' AND namespace >= :{self._add(first)} AND namespace < :{self._add(end)}")
+        if filters.where:
+            # Only who asks for metadata needs to know how.
+            from jiyi.backends.records.where import comparison_sql
+
+            parts += [comparison_sql(each, dialect, self._add) for each in filters.where]
+        return parts
 
     def _domains(self, domains: Sequence[str]) -> str:
         # Not LIKE, which does not tell capitals from small letters in SQLite.

@@ -13,6 +13,8 @@ from jiyi.model import clock
 from jiyi.model.category import check_word
 from jiyi.model.entry import MemoryEntry, Source
 from jiyi.model.limits import Limits, check_importance, check_whole
+from jiyi.model.metadata import check_metadata
+from jiyi.model.namespace import check_namespace
 from jiyi.model.scope import check_scope
 from jiyi.text import Analyzer
 
@@ -92,6 +94,8 @@ _OWN_CHECKS: Final[dict[str, Callable[[Any], object]]] = {
     "tags": _unchecked,
     "source": _check_source,
     "more_domains": _check_domains,
+    "metadata": check_metadata,
+    "namespace": check_namespace,
     "version": lambda value: check_whole(value, "version", 1, _ENDLESS),
 }
 

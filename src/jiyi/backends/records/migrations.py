@@ -55,7 +55,10 @@ def _add_scopes_of_tags(connection: Connection) -> None:
 
 
 # Versions 1 to 6 were made during the development of the first release.
-MIGRATIONS: tuple[Migration, ...] = (Migration(7, "the schema of the first release", _add_scopes_of_tags),)
+MIGRATIONS: tuple[Migration, ...] = (
+    Migration(7, "the schema of the first release", _add_scopes_of_tags),
+    Migration(8, "metadata, namespaces and times of expiry"),
+)
 _OUTDATED: Final = ("ix_memory_records_active_strength",)
 """Indexes that earlier versions had."""
 
@@ -113,7 +116,7 @@ def _add_missing(connection: Connection, created: Created) -> None:
             if column.name not in columns:
                 connection.execute(f"ALTER TABLE {table.name} ADD COLUMN {column.definition(connection.dialect)}")
         indexes = _indexes_of(connection, table.name)
-        for index in table.indexes:
+        for index in table.indexes_in(connection.dialect):
             if index.name in indexes and not _same(index, indexes[index.name]):
                 connection.execute(f"DROP INDEX {index.name}")
             elif index.name in indexes:
@@ -164,6 +167,8 @@ def _same(index: Index, definition: str) -> bool:
 
     A condition is compared as text where the engine keeps the text. PostgreSQL writes it in its own words.
     """
+    if index.gin is not None:
+        return " USING gin " in definition
     found = _DEFINITION.search(definition)
     if found is None:
         return False

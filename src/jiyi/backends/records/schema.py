@@ -23,6 +23,8 @@ ACTIVE: Final = "is_active IS NOT FALSE"
 through an index of them."""
 INACTIVE: Final = "is_active IS FALSE"
 """As the condition of the index says it: only then does the engine use that index."""
+HAS_METADATA: Final = "metadata != '{}'"
+"""The condition on entries with metadata, as that of their index."""
 PROMPTS: Final = "role IN ('system', 'developer')"
 """The condition on prompts, as that of their index."""
 
@@ -44,6 +46,9 @@ memory_records = Table(
         Index(
             "ix_memory_records_conversation", ("scope", "conversation_id", "position"), "conversation_id IS NOT NULL"
         ),
+        Index("ix_memory_records_namespace", ("scope", "namespace"), "namespace != ''"),
+        Index("ix_memory_records_expires", ("expires_at",), "expires_at IS NOT NULL"),
+        Index("ix_memory_records_metadata", ("metadata",), HAS_METADATA, gin="CAST(metadata AS jsonb) jsonb_path_ops"),
     ),
 )
 

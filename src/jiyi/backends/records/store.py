@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
@@ -13,8 +12,10 @@ from jiyi.backends.records.codec import BY_IDS, BY_KEY, SELECT_ENTRY, entry_of
 from jiyi.backends.records.filters import in_scopes, where
 from jiyi.backends.records.schema import ACTIVE
 from jiyi.backends.records.sql import Database, chunks, moment
+from jiyi.model import clock
 from jiyi.model.entry import EntryVersion, MemoryEntry
 from jiyi.model.filters import Filters
+from jiyi.model.listing import NEWEST_FIRST, Order, Place
 from jiyi.ports import START, Change, Draft, ImportCounts, LogPosition, Tagged, TagPage, TagPosition
 
 # Modules that not every program needs are imported where they are used: a command that only recalls starts sooner.
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 _META: Final = "SELECT name, value FROM store_meta WHERE name IN :names"
 _FETCH_IN_SCOPES: Final = f"{BY_IDS} AND {in_scopes(by_id=True)}"
+_BY_ID: Final = f"{SELECT_ENTRY} WHERE id = :id AND scope || '' = :scope"
 _SCAN: Final = f"{SELECT_ENTRY} WHERE {ACTIVE} AND id > :after ORDER BY id LIMIT :limit"
 _TOUCH: Final = "UPDATE memory_records SET access_count = access_count + 1, last_accessed_at = :at WHERE id IN :ids"
 # Each end of the range is a subquery of its own, answered by one end of the index.
@@ -35,6 +37,13 @@ _CHANGES_AFTER: Final = f"{SELECT_CHANGE} WHERE sequence > :sequence ORDER BY se
 _PENDING: Final = "SELECT count(*) FROM memory_changes WHERE sequence > :sequence"
 # The scope as an expression: only the lines that follow are read, however many the scope has.
 _PENDING_IN_SCOPES: Final = f"{_PENDING} AND {in_scopes(by_id=True)}"
+
+
+def _one(scope: str, key: str | None, entry_id: str | None) -> tuple[str, dict[str, Any]]:
+    """The statement for the entry with this id, or else with this key."""
+    if entry_id is None:
+        return BY_KEY, {"scope": scope, "key": key}
+    return _BY_ID, {"scope": scope, "id": entry_id}
 
 
 class SqlRecordStore:
@@ -63,32 +72,56 @@ class SqlRecordStore:
         with self._database.write(sorted({draft.entry.scope for draft in drafts})) as connection:
             return writes.put_drafts(connection, drafts, actor)
 
-    def forget(self, scope: str, key: str, *, actor: str, erase: bool = False) -> bool:
-        """Remove the entry with this key; its versions stay in the change log unless `erase`."""
-        from jiyi.backends.records import writes
+    def update(self, scope: str, key_or_id: str, changes: Mapping[str, Any], *, actor: str) -> MemoryEntry | None:
+        """A new version of the entry with this key, or else this id, with these fields changed."""
+        from jiyi.backends.records import entries
+
+        with self._database.write((scope,)) as connection:
+            return entries.update(connection, scope, key_or_id, changes, actor)
+
+    def forget(
+        self, scope: str, key: str | None, *, actor: str, erase: bool = False, entry_id: str | None = None
+    ) -> bool:
+        """Remove the entry with this key or id; its versions stay in the change log unless `erase`."""
+        from jiyi.backends.records import entries, writes
 
         # Tags that no other entry has are erased too, and only the whole store can tell which these are.
         with self._database.write(None if erase else (scope,)) as connection:
-            row = connection.row(BY_KEY, {"scope": scope, "key": key})
-            if row is None:
-                return erase and writes.erase_versions(connection, scope, key) > 0
-            before = entry_of(row)
-            writes.remove_entry(connection, before, actor, "erase" if erase else "forget")
-            if before.summarized_by is not None or before.memory_type == "reflection":
-                # What was made of the entry is deleted with it.
-                from jiyi.backends.records.longterm import unlink
+            row = connection.row(*_one(scope, key, entry_id))
+            if row is not None:
+                entries.forget(connection, entry_of(row), actor, erase=erase)
+            if not erase:
+                return row is not None
+            return writes.erase_versions(connection, scope, key, entry_id) > 0 or row is not None
 
-                unlink(connection, before, actor, erase=erase)
-            if erase:
-                writes.erase_versions(connection, scope, key)
-            return True
+    def forget_some(self, filters: Filters, *, actor: str, limit: int, erase: bool = False) -> int:
+        """Forget at most `limit` entries that the filters admit, in one transaction; returns how many."""
+        from jiyi.backends.records import entries
 
-    def get(self, scopes: Sequence[str], key: str) -> MemoryEntry | None:
-        """The entry with this key in the first of `scopes` that has it."""
+        with self._database.write(None if erase else filters.scopes) as connection:
+            return entries.forget_some(connection, filters, actor, limit=limit, erase=erase)
+
+    def count_expired(self, scopes: Sequence[str] | None, at: datetime) -> int:
+        """How many active entries of these scopes, or of all, have expired."""
+        from jiyi.backends.records import entries
+
+        with self._database.read(scopes) as connection:
+            return entries.count_expired(connection, scopes, at)
+
+    def archive_expired(self, scopes: Sequence[str] | None, at: datetime, *, actor: str, limit: int) -> int:
+        """Make at most `limit` entries inactive that have expired, in one transaction; returns how many."""
+        from jiyi.backends.records import entries
+
+        with self._database.write(scopes) as connection:
+            return entries.archive_expired(connection, scopes, at, actor, limit=limit)
+
+    def get(self, scopes: Sequence[str], key: str | None, *, entry_id: str | None = None) -> MemoryEntry | None:
+        """The entry with this key or id in the first of `scopes` that has it."""
+        now = clock.utc_now()
         with self._database.read(scopes) as connection:
             for scope in scopes:
-                row = connection.row(BY_KEY, {"scope": scope, "key": key})
-                if row is not None and (entry := entry_of(row)).is_active:
+                row = connection.row(*_one(scope, key, entry_id))
+                if row is not None and (entry := entry_of(row)).is_active and not entry.has_expired(now):
                     return entry
         return None
 
@@ -107,43 +140,52 @@ class SqlRecordStore:
 
     def admitted(self, ids: Sequence[str], filters: Filters) -> set[str]:
         """Which of these ids the filters admit."""
-        condition, params = where(filters, by_id=True)
+        condition, params = where(filters, self._database.dialect, by_id=True)
         sql = f"SELECT id FROM memory_records WHERE id IN :ids AND {condition}"
         params["ids"] = list(ids)
         return {row[0] for row in self._database.query(sql, params, filters.scopes, prepare=False)}
 
     def matching_ids(self, filters: Filters) -> list[str]:
         """Ids of all entries that the filters admit."""
-        condition, params = where(filters)
+        condition, params = where(filters, self._database.dialect)
         sql = f"SELECT id FROM memory_records WHERE {condition}"
         return [row[0] for row in self._database.query(sql, params, filters.scopes, prepare=False)]
 
     def count(self, filters: Filters) -> int:
         """How many entries the filters admit."""
-        condition, params = where(filters)
+        condition, params = where(filters, self._database.dialect)
         sql = f"SELECT count(*) FROM memory_records WHERE {condition}"
         return int(self._database.query(sql, params, filters.scopes, prepare=False)[0][0])
 
-    def page(self, filters: Filters, *, limit: int, offset: int) -> list[MemoryEntry]:
-        """Entries newest first."""
-        places: list[tuple[Any, str]] = []
-        with self._database.read(filters.scopes) as connection:
-            # Scope by scope: each is read in the order of its index, and no further than to the end of the page.
-            for scope in filters.scopes:
-                condition, params = where(replace(filters, scopes=(scope,)))
-                sql = f"SELECT created_at, id FROM memory_records WHERE {condition} ORDER BY created_at DESC, id DESC"
-                places += connection.rows(f"{sql} LIMIT :limit", {**params, "limit": offset + limit})
-            ids = [entry_id for _, entry_id in sorted(places, reverse=True)[offset : offset + limit]]
-            rows = [row for chunk in chunks(ids) for row in connection.rows(BY_IDS, {"ids": chunk})]
-        found = {entry.id: entry for entry in map(entry_of, rows)}
-        return [found[entry_id] for entry_id in ids]
+    def page(
+        self,
+        filters: Filters,
+        *,
+        limit: int,
+        offset: int = 0,
+        order: Order = NEWEST_FIRST,
+        after: Place | None = None,
+    ) -> list[MemoryEntry]:
+        """Entries in order."""
+        from jiyi.backends.records import listing
 
-    def versions(self, scope: str, key: str) -> list[EntryVersion]:
-        """All versions of the entries that had this key, oldest first."""
-        one = {"scope": scope, "key": key}
+        with self._database.read(filters.scopes) as connection:
+            return listing.page(connection, filters, order, limit=limit, offset=offset, after=after)
+
+    def namespaces(self, scopes: Sequence[str], *, now: datetime) -> list[tuple[str, ...]]:
+        """The different namespaces of the entries of these scopes."""
+        from jiyi.backends.records import listing
+
+        with self._database.read(scopes) as connection:
+            return list(dict.fromkeys(listing.namespaces(connection, scopes, now)))
+
+    def versions(self, scope: str, key: str | None, *, entry_id: str | None = None) -> list[EntryVersion]:
+        """All versions of the entries that had this key, or of the one with this id, oldest first."""
+        condition = "scope = :scope AND key = :key" if entry_id is None else "scope = :scope AND entry_id = :id"
         with self._database.read((scope,)) as connection:
-            current = {entry.id: entry for entry in map(entry_of, connection.rows(BY_KEY, one))}
-            return versions_of(connection, "scope = :scope AND key = :key", one, current)
+            sql, params = _one(scope, key, entry_id)
+            current = {entry.id: entry for entry in map(entry_of, connection.rows(sql, params))}
+            return versions_of(connection, condition, params, current)
 
     def time_range(self, scopes: Sequence[str]) -> tuple[datetime, datetime] | None:
         """When the first and the last of these scopes' entries happened."""

@@ -64,6 +64,12 @@ class Index(NamedTuple):
     name: str
     columns: tuple[str, ...]
     where: str | None = None
+    gin: str | None = None
+    """An expression for a GIN index of PostgreSQL, instead of the columns; SQLite has no such index."""
+
+    def fits(self, dialect: Dialect) -> bool:
+        """Whether the engine can have this index."""
+        return self.gin is None or dialect == "postgresql"
 
 
 class ForeignKey(NamedTuple):
@@ -139,9 +145,14 @@ class Table:
             f"FOREIGN KEY ({key.column}) REFERENCES {key.table} (id){key.on_delete and f' ON DELETE {key.on_delete}'}"
             for key in self.foreign_keys
         ]
-        return [f"CREATE TABLE {self.name} ({', '.join(lines)})", *map(self.create_index, self.indexes)]
+        return [f"CREATE TABLE {self.name} ({', '.join(lines)})", *map(self.create_index, self.indexes_in(dialect))]
+
+    def indexes_in(self, dialect: Dialect) -> list[Index]:
+        """The indexes that the table has in this engine."""
+        return [index for index in self.indexes if index.fits(dialect)]
 
     def create_index(self, index: Index) -> str:
-        """The statement that makes an index; the same for every engine."""
+        """The statement that makes an index."""
         condition = f" WHERE {index.where}" if index.where else ""
-        return f"CREATE INDEX {index.name} ON {self.name} ({', '.join(index.columns)}){condition}"
+        indexed = f"({', '.join(index.columns)})" if index.gin is None else f"USING gin ({index.gin})"
+        return f"CREATE INDEX {index.name} ON {self.name} {indexed}{condition}"

@@ -8,10 +8,10 @@ from typing import Any, Final
 
 from jiyi.backends.records.changelog import lock_tags
 from jiyi.backends.records.codec import BY_IDS, entry_of
-from jiyi.backends.records.filters import where
+from jiyi.backends.records.filters import moment_of, where
 from jiyi.backends.records.meta import get_meta, set_meta
 from jiyi.backends.records.schema import ACTIVE, memory_tag_rel
-from jiyi.backends.records.sql import Connection, chunks
+from jiyi.backends.records.sql import Connection, Dialect, chunks
 from jiyi.model.entry import MemoryEntry
 from jiyi.model.filters import Filters
 from jiyi.ports import Tagged, TagPage, TagPosition
@@ -104,8 +104,10 @@ def tag_usage(connection: Connection, scopes: Sequence[str], *, limit: int, offs
 
 def tagged(connection: Connection, tag_ids: Iterable[int], filters: Filters, *, limit: int, each_type: bool) -> Tagged:
     """Entries with any of these tags: most tags first, then newer day, strength, newest."""
-    sql, params = _ranking(filters, each_type)
-    ranked = connection.rows(sql, {**params, "tag_ids": sorted(tag_ids), "limit": limit})
+    sql, params = _ranking(filters, connection.dialect, each_type)
+    # The statement is kept, and the time goes on.
+    params = {**params, "alive_at": moment_of(filters), "tag_ids": sorted(tag_ids), "limit": limit}
+    ranked = connection.rows(sql, params)
     ids = [row[0] for row in ranked]
     rows = [row for chunk in chunks(ids) for row in connection.rows(BY_IDS, {"ids": chunk})]
     entries = {entry.id: entry for entry in map(entry_of, rows)}
@@ -114,9 +116,9 @@ def tagged(connection: Connection, tag_ids: Iterable[int], filters: Filters, *, 
 
 
 @lru_cache(maxsize=128)
-def _ranking(filters: Filters, each_type: bool) -> tuple[str, dict[str, Any]]:  # noqa: FBT001
+def _ranking(filters: Filters, dialect: Dialect, each_type: bool) -> tuple[str, dict[str, Any]]:  # noqa: FBT001
     """A statement for the ids in order, each with its hits and with how many candidates there are."""
-    condition, params = where(filters, by_id=True)
+    condition, params = where(filters, dialect, by_id=True)
     if not each_type:
         shown = f"SELECT memory_records.id, matched.hits, {_CANDIDATES}"
         return f"{_MATCHED}{shown} {_FOUND} WHERE {condition} ORDER BY {_ORDER} LIMIT :limit", params

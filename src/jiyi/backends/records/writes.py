@@ -158,9 +158,15 @@ def erase_messages(connection: Connection, scope: str, ids: Sequence[str], actor
     return erased
 
 
-def erase_versions(connection: Connection, scope: str, key: str) -> int:
-    """Delete the texts of all versions, and the tags that nothing else has; returns how many versions had one."""
-    erased = erase_texts(connection, "scope = :scope AND key = :key", {"scope": scope, "key": key})
+def erase_versions(connection: Connection, scope: str, key: str | None, entry_id: str | None = None) -> int:
+    """Delete the texts of all versions, and the tags that nothing else has; returns how many versions had one.
+
+    The versions are those of the entry with this id, or else of all entries that had the key.
+    """
+    if entry_id is None:
+        erased = erase_texts(connection, "scope = :scope AND key = :key", {"scope": scope, "key": key})
+    else:
+        erased = erase_texts(connection, "scope = :scope AND entry_id = :id", {"scope": scope, "id": entry_id})
     tags.collect(connection)
     return erased
 
@@ -178,9 +184,11 @@ def scopes_of(database: Database, ids: Sequence[str]) -> list[str] | None:
 def _updated(before: MemoryEntry, draft: Draft) -> MemoryEntry:
     """The next version of an entry: identity, creation time and access counts are kept."""
     new = draft.entry
+    # What has expired is gone: nothing of it is kept.
+    keep = frozenset[str]() if before.has_expired(new.updated_at) else draft.keep
     return replace(
         new,
-        **{name: getattr(before, name) for name in draft.keep},
+        **{name: getattr(before, name) for name in keep},
         id=before.id,
         created_at=before.created_at,
         updated_at=max(new.updated_at, before.updated_at),

@@ -52,7 +52,11 @@ Condition: TypeAlias = AnyOf | NoneOf | AnyDomain | EveryTag | InPeriods
 
 
 def conditions(filters: Filters) -> Iterator[Condition]:
-    """What an entry of the scopes must meet. The scopes themselves are not here: each engine has its own fence."""
+    """What an entry of the scopes must meet, as far as an index can tell.
+
+    The scopes themselves are not here: each engine has its own fence. Neither are the conditions of `of_records`: an
+    index proposes without them, and the records drop what does not meet them.
+    """
     if filters.categories:
         yield AnyOf("category", tuple(map(str, filters.categories)))
     if filters.memory_types:

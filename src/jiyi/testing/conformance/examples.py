@@ -8,7 +8,7 @@ from typing import Any
 
 from jiyi.model.category import MemoryCategory
 from jiyi.model.entry import MemoryEntry, Source
-from jiyi.model.filters import Filters
+from jiyi.model.filters import Filters, make_filters
 from jiyi.model.identity import new_id
 from jiyi.ports import Draft
 
@@ -76,6 +76,11 @@ def varied_entries(count: int = 48) -> list[MemoryEntry]:
             tags=tags[i // 7 % 5],
             conversation_id=(None, "talk", "note:a.md")[i // 4 % 3],
             occurred_at=NOON - timedelta(days=i) if i % 4 == 0 else None,
+            metadata=({}, {"score": i, "kind": "fruit"}, {"score": i / 2, "tree": {"old": True, "rows": [1, 2]}})[
+                i % 5 % 3
+            ],
+            namespace=((), ("trees",), ("trees", "old"), ("tree",), ("trees old",))[i % 7 % 5],
+            expires_at=(None, NOON + timedelta(days=36_500), NOON)[i // 6 % 3],
         )
         for i in range(count)
     ]
@@ -121,4 +126,30 @@ FILTERS = {
         periods=((NOON - timedelta(days=365), NOON + timedelta(minutes=50)),),
     ),
 }
-"""Every condition alone and all together, by a descriptive name. Most admit some of `varied_entries`."""
+"""Every condition that an index knows, alone and together, by a name that says what it asks for."""
+
+RECORD_FILTERS = {
+    **FILTERS,
+    "metadata": make_filters(("main",), where={"kind": "fruit"}),
+    "metadata that is not so": make_filters(("main", "public"), where={"kind": {"$ne": "fruit"}}),
+    "a number in metadata": make_filters(("main", "other"), where={"score": {"$gte": 8, "$lt": 20.5}}),
+    "metadata inside an object": make_filters(("main",), where={"tree.old": True, "tree.rows": [1, 2.0]}),
+    "metadata that exist": make_filters(("main",), where={"tree": {"$exists": True}}),
+    "metadata that do not exist": make_filters(("main",), where={"tree": {"$exists": False}}),
+    "one of some metadata": make_filters(("main",), where={"score": {"$in": [1, 4, 10, "x", None]}}),
+    "none of some metadata": make_filters(("main",), where={"score": {"$nin": [1, 4, 10]}}),
+    "a prefix of keys": make_filters(("main", "public"), key_prefix="key 1"),
+    "a namespace": make_filters(("main",), namespace=("trees",)),
+    "a namespace below another": make_filters(("main", "public"), namespace=("trees", "old")),
+    "a namespace that only begins so": make_filters(("main",), namespace=("tre",)),
+    "a time before anything expired": make_filters(("main", "public"), alive_at=NOON - timedelta(days=1)),
+    "everything of records": make_filters(
+        ("main", "public", "other"),
+        category=("core", "daily"),
+        where={"score": {"$gt": 1}},
+        key_prefix="key ",
+        namespace=("trees",),
+        alive_at=NOON - timedelta(days=1),
+    ),
+}
+"""`FILTERS`, and what only a record store can check."""

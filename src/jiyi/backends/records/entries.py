@@ -1,0 +1,102 @@
+"""Changes of entries that exist: patches, forgetting of one or many, and expiry."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import Any, Final
+
+from jiyi.backends.records import tags, writes
+from jiyi.backends.records.changelog import erase_texts
+from jiyi.backends.records.codec import BY_KEY, SELECT_ENTRY, entry_of
+from jiyi.backends.records.filters import where
+from jiyi.backends.records.schema import ACTIVE
+from jiyi.backends.records.sql import Connection
+from jiyi.errors import InvalidInputError
+from jiyi.model import clock
+from jiyi.model.entry import MESSAGE_TYPE, MemoryEntry
+from jiyi.model.filters import Filters
+
+BY_ID: Final = f"{SELECT_ENTRY} WHERE id = :id AND scope || '' IN :scopes"
+_EXPIRED: Final = f"FROM memory_records WHERE expires_at IS NOT NULL AND expires_at <= :at AND {ACTIVE}"
+_COUNT_EXPIRED: Final = f"SELECT count(*) {_EXPIRED}"
+_SELECT_EXPIRED: Final = f"SELECT id, scope {_EXPIRED}"
+_IN_SCOPES: Final = " AND scope IN :scopes"
+
+
+def update(
+    connection: Connection, scope: str, key_or_id: str, changes: Mapping[str, Any], actor: str
+) -> MemoryEntry | None:
+    """A new version of the entry with this key, or else this id; `None` when the scope has none."""
+    row = connection.row(BY_KEY, {"scope": scope, "key": key_or_id})
+    if row is None:
+        row = connection.row(BY_ID, {"id": key_or_id, "scopes": [scope]})
+    now = clock.utc_now()
+    if row is None or not (before := entry_of(row)).is_active or before.has_expired(now):
+        return None
+    if before.memory_type == MESSAGE_TYPE and "content" in changes:
+        raise InvalidInputError(f"{key_or_id} is a message; its text is changed in its conversation")
+    after = replace(before, **changes, version=before.version + 1, updated_at=max(now, before.updated_at))
+    writes.update_and_log(connection, before, after, "update", actor)
+    if after.tags != before.tags:
+        tags.write_tags(connection, [after])
+    return after
+
+
+def forget(connection: Connection, entry: MemoryEntry, actor: str, *, erase: bool) -> None:
+    """Remove an entry and what was made of it; with `erase` also the texts of its versions."""
+    writes.remove_entry(connection, entry, actor, "erase" if erase else "forget")
+    if entry.summarized_by is not None or entry.memory_type == "reflection":
+        # What was made of the entry is deleted with it.
+        from jiyi.backends.records.longterm import unlink
+
+        unlink(connection, entry, actor, erase=erase)
+    if erase:
+        erase_texts(connection, "entry_id = :id", {"id": entry.id})
+        if entry.key is not None:
+            # Other entries had the key before.
+            erase_texts(connection, "scope = :scope AND key = :key", {"scope": entry.scope, "key": entry.key})
+
+
+def forget_some(connection: Connection, filters: Filters, actor: str, *, limit: int, erase: bool) -> int:
+    """Forget at most `limit` entries that the filters admit; returns how many."""
+    condition, params = where(filters, connection.dialect)
+    ids = connection.column(f"SELECT id FROM memory_records WHERE {condition} LIMIT :limit", {**params, "limit": limit})
+    count = 0
+    for entry_id in ids:
+        # Forgetting one may have changed or removed another: each is read when it is its turn.
+        row = connection.row(BY_ID, {"id": entry_id, "scopes": list(filters.scopes)})
+        if row is not None:
+            forget(connection, entry_of(row), actor, erase=erase)
+        count += 1
+    if erase and count:
+        tags.collect(connection)
+    return count
+
+
+def count_expired(connection: Connection, scopes: Sequence[str] | None, at: datetime) -> int:
+    """How many active entries have expired."""
+    return int(connection.scalar(*_of(_COUNT_EXPIRED, scopes, at)))
+
+
+def archive_expired(
+    connection: Connection, scopes: Sequence[str] | None, at: datetime, actor: str, *, limit: int
+) -> int:
+    """Make at most `limit` entries inactive that have expired; returns how many."""
+    sql, params = _of(_SELECT_EXPIRED, scopes, at)
+    found = connection.rows(f"{sql} LIMIT :limit", {**params, "limit": limit})
+    for entry_id, scope in found:
+        row = connection.row(BY_ID, {"id": entry_id, "scopes": [scope]})
+        if row is not None:
+            before = entry_of(row)
+            updated_at = max(at, before.updated_at)
+            after = replace(before, is_active=False, version=before.version + 1, updated_at=updated_at)
+            writes.update_and_log(connection, before, after, "update", actor)
+    return len(found)
+
+
+def _of(sql: str, scopes: Sequence[str] | None, at: datetime) -> tuple[str, dict[str, Any]]:
+    if scopes is None:
+        return sql, {"at": at}
+    return sql + _IN_SCOPES, {"at": at, "scopes": list(scopes)}

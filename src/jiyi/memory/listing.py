@@ -1,0 +1,229 @@
+"""Listing: `list`, `count`, `forget_many` and `list_namespaces`, all by the same conditions."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any, TypeAlias
+
+from jiyi.errors import InvalidInputError
+from jiyi.memory.base import MemoryBase
+from jiyi.model import clock
+from jiyi.model.entry import MESSAGE_TYPE
+from jiyi.model.filters import Filters, make_filters
+from jiyi.model.limits import check_whole
+from jiyi.model.listing import Forgotten, Order, Page, cursor_of, make_order, place_of_cursor
+from jiyi.model.namespace import check_namespace
+from jiyi.model.scope import visible_scopes
+
+_MAX_OFFSET = 2**31 - 1
+_FORGET_AT_ONCE = 500
+"""How many entries one transaction of `forget_many` forgets."""
+
+Words: TypeAlias = str | Iterable[str] | None
+
+
+class Listing(MemoryBase):
+    """The methods for entries that meet conditions."""
+
+    async def count(
+        self,
+        *,
+        scope: str | None = None,
+        category: str | Iterable[str] | None = None,
+        memory_types: str | Iterable[str] | None = None,
+        domains: str | Iterable[str] | None = None,
+        tags: Iterable[str] | None = None,
+        conversation_id: str | None = None,
+        key_prefix: str | None = None,
+        namespace: Sequence[str] | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        where: Mapping[str, Any] | None = None,
+    ) -> int:
+        """How many entries the scope sees: its own and the public ones. Messages count only if asked for."""
+        filters = self._listed(
+            visible_scopes(self._scope(scope)),
+            category,
+            memory_types,
+            domains,
+            tags,
+            conversation_id,
+            key_prefix,
+            namespace,
+            since,
+            until,
+            where,
+        )
+        return await self._run(self._store.count, filters)
+
+    async def forget_many(
+        self,
+        *,
+        scope: str | None = None,
+        category: str | Iterable[str] | None = None,
+        memory_types: str | Iterable[str] | None = None,
+        domains: str | Iterable[str] | None = None,
+        tags: Iterable[str] | None = None,
+        conversation_id: str | None = None,
+        key_prefix: str | None = None,
+        namespace: Sequence[str] | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        where: Mapping[str, Any] | None = None,
+        erase: bool = False,
+        dry_run: bool = False,
+    ) -> Forgotten:
+        """Forget the entries of the scope that meet all conditions, and return a receipt.
+
+        Public entries stay. At least one condition is needed. They are counted first and then forgotten in transactions
+        of 500: what was done before an error stays done. `erase` also deletes their versions, for good. A dry run only
+        counts.
+        """
+        own = (self._scope(scope),)
+        filters = self._listed(
+            own,
+            category,
+            memory_types,
+            domains,
+            tags,
+            conversation_id,
+            key_prefix,
+            namespace,
+            since,
+            until,
+            where,
+        )
+        if filters in (make_filters(own), make_filters(own, without_types=(MESSAGE_TYPE,))):
+            raise InvalidInputError("forget_many needs a condition, such as key_prefix, tags or where")
+        matched = await self._run(self._store.count, filters)
+        forgotten = 0
+        while matched and not dry_run:
+            some = await self._run(
+                self._store.forget_some,
+                filters,
+                actor=self._settings.actor,
+                limit=_FORGET_AT_ONCE,
+                erase=bool(erase),
+            )
+            forgotten += some
+            self._written()
+            if some < _FORGET_AT_ONCE:
+                break
+        return Forgotten(matched, forgotten, erased=bool(erase), dry_run=bool(dry_run))
+
+    async def list_namespaces(
+        self,
+        *,
+        scope: str | None = None,
+        prefix: Sequence[str] | None = None,
+        suffix: Sequence[str] | None = None,
+        max_depth: int | None = None,
+        limit: int = 100,
+        offset: int = 0,
+    ) -> builtins.list[tuple[str, ...]]:
+        """The namespaces of the entries the scope sees, in order.
+
+        `prefix` and `suffix` are parts that they begin and end with. With `max_depth` they are cut to that many parts,
+        and each is listed once.
+        """
+        most = self._limits.check_limit(limit)
+        first = check_whole(offset, "offset", 0, _MAX_OFFSET)
+        start = () if prefix is None else check_namespace(prefix, "prefix")
+        end = () if suffix is None else check_namespace(suffix, "suffix")
+        depth = None if max_depth is None else check_whole(max_depth, "max_depth", 1, _MAX_OFFSET)
+        scopes = visible_scopes(self._scope(scope))
+        found = await self._run(self._store.namespaces, scopes, now=clock.utc_now())
+        kept = {
+            each[:depth]
+            for each in found
+            if each[: len(start)] == start and each[max(0, len(each) - len(end)) :] == end
+        }
+        return sorted(kept)[first : first + most]
+
+    async def list(
+        self,
+        *,
+        scope: str | None = None,
+        category: str | Iterable[str] | None = None,
+        memory_types: str | Iterable[str] | None = None,
+        domains: str | Iterable[str] | None = None,
+        tags: Iterable[str] | None = None,
+        conversation_id: str | None = None,
+        key_prefix: str | None = None,
+        namespace: Sequence[str] | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        where: Mapping[str, Any] | None = None,
+        sort: str = "created",
+        descending: bool | None = None,
+        limit: int = 100,
+        offset: int = 0,
+        cursor: str | None = None,
+    ) -> Page:
+        """The entries the scope sees, newest first. Messages of conversations are listed only if asked for.
+
+        They are sorted by `created` (when they were stored), `event` (when it happened) or `key` (those that have one,
+        from the first to the last); `descending` turns the order round. The page has `next_cursor`: passed as `cursor`
+        it gives the page that follows, whatever was stored or forgotten meanwhile, however far it is.
+        """
+        most = self._limits.check_limit(limit)
+        check_whole(offset, "offset", 0, _MAX_OFFSET)
+        order = make_order(sort, descending)
+        after = None if cursor is None else place_of_cursor(cursor, order)
+        filters = self._listed(
+            visible_scopes(self._scope(scope)),
+            category,
+            memory_types,
+            domains,
+            tags,
+            conversation_id,
+            key_prefix,
+            namespace,
+            since,
+            until,
+            where,
+        )
+        # One more than asked for: it tells whether another page follows.
+        found = await self._run(self._store.page, filters, limit=most + 1, offset=offset, order=order, after=after)
+        return _page(found, most, order)
+
+    def _listed(
+        self,
+        scopes: tuple[str, ...],
+        category: Words,
+        memory_types: Words,
+        domains: Words,
+        tags: Iterable[str] | None,
+        conversation_id: str | None,
+        key_prefix: str | None,
+        namespace: Sequence[str] | None,
+        since: datetime | None,
+        until: datetime | None,
+        where: Mapping[str, Any] | None,
+    ) -> Filters:
+        """The conditions, checked. Messages are left out unless a type or a conversation is asked for."""
+        limits = self._limits
+        session = None if conversation_id is None else limits.check_session_id(conversation_id, "conversation_id")
+        return make_filters(
+            scopes,
+            category=category,
+            memory_types=memory_types,
+            without_types=(MESSAGE_TYPE,) if memory_types is None and session is None else (),
+            domains=domains,
+            tags=limits.check_tags(tags),
+            conversations=() if session is None else (session,),
+            since=since,
+            until=until,
+            where=where,
+            key_prefix="" if key_prefix is None else limits.check_prefix(key_prefix),
+            namespace=namespace,
+        )
+
+
+def _page(found: Sequence[Any], limit: int, order: Order) -> Page:
+    page = Page(found[:limit])
+    if len(found) > limit:
+        page.next_cursor = cursor_of(order, order.place_of(page[-1]))
+    return page

@@ -1,0 +1,102 @@
+"""Metadata of entries: a JSON object, checked and copied before it is stored."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from typing import Any, Final
+
+from jiyi.errors import InvalidInputError
+
+MAX_BYTES: Final = 16 * 1024
+"""Of the compact JSON text in UTF-8."""
+MAX_LEVELS: Final = 8
+"""Objects and lists inside each other; the object itself is the first level."""
+_MAX_WHOLE: Final = 2**63
+
+_encoder = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+
+
+def metadata_text(metadata: Mapping[str, Any]) -> str:
+    """Metadata as it is stored: compact JSON that keeps Chinese readable."""
+    return _encoder.encode(metadata) if metadata else "{}"
+
+
+def metadata_of(text: str) -> dict[str, Any]:
+    """The inverse of `metadata_text`; a new object each time."""
+    found: dict[str, Any] = {} if text == "{}" else json.loads(text)
+    return found
+
+
+def check_metadata(value: object, name: str = "metadata") -> dict[str, Any]:
+    """A copy of a JSON object; raises `InvalidInputError` that names the place of what cannot be stored."""
+    if not isinstance(value, Mapping):
+        raise InvalidInputError(f"{name} must be a mapping, not {type(value).__name__}: {ascii(value)[:80]}")
+    if not value:
+        return {}
+    copied: dict[str, Any] = check_json(value, name)
+    size = len(metadata_text(copied).encode("utf-8"))
+    if size > MAX_BYTES:
+        raise InvalidInputError(
+            f"{name} has {size:,} bytes as JSON and the limit is {MAX_BYTES:,}; put long texts into the content"
+        )
+    return copied
+
+
+def check_json(value: object, place: str, level: int = 1) -> Any:
+    """A copy of a JSON value: objects, lists, texts, finite numbers, true, false and null."""
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, str):
+        return _check_text(value, place)
+    if isinstance(value, int):
+        if not -_MAX_WHOLE <= value < _MAX_WHOLE:
+            raise InvalidInputError(f"{place} is a whole number of more than 64 bits; store it as text")
+        return int(value)
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            raise InvalidInputError(f"{place} is {value}, which JSON does not have; leave it out or use null")
+        return float(value)
+    if not isinstance(value, Mapping | list | tuple):
+        raise InvalidInputError(
+            f"{place} is a {type(value).__name__}, which JSON does not have: {ascii(value)[:80]}; store it as text"
+        )
+    if level > MAX_LEVELS:
+        raise InvalidInputError(f"{place} is deeper than {MAX_LEVELS} levels; make it flatter")
+    if isinstance(value, Mapping):
+        return {
+            check_name(key, place): check_json(each, f"{place}.{ascii(key)[1:-1]}", level + 1)
+            for key, each in value.items()
+        }
+    return [check_json(each, f"{place}[{index}]", level + 1) for index, each in enumerate(value)]
+
+
+def check_name(key: object, place: str) -> str:
+    """The name of a value inside an object."""
+    if not isinstance(key, str):
+        raise InvalidInputError(f"{place} has the key {ascii(key)[:80]}, and keys must be text")
+    if not key:
+        raise InvalidInputError(f"{place} has an empty key; name it")
+    text = _check_text(key, f"the key {ascii(key)[:80]} of {place}")
+    # Paths of SQLite have no way to write them.
+    if any(each in '"\\' or each < " " for each in text):
+        raise InvalidInputError(
+            f"the key {ascii(key)[:80]} of {place} contains a quotation mark, a backslash or a control character; "
+            "rename it"
+        )
+    return text
+
+
+def _check_text(text: str, place: str) -> str:
+    if "\x00" in text:
+        raise InvalidInputError(f"{place} contains a NUL character at {text.index(chr(0))}; remove it")
+    if not text.isascii():
+        try:
+            text.encode("utf-8")
+        except UnicodeEncodeError as error:
+            raise InvalidInputError(
+                f"{place} contains the lone surrogate U+{ord(text[error.start]):04X} at {error.start}; "
+                "decode the text with errors='replace' first"
+            ) from None
+    return str(text)
