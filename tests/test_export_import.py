@@ -29,7 +29,14 @@ def said(*texts: str) -> list[dict[str, Any]]:
 def fill(memory: AgentMemory) -> None:
     """A little of everything that a store can hold."""
     memory.store("city", "lives in Turin", "daily", tags=["home", "意大利"], importance=0.9, domain="life")
-    memory.store("city", "lives in Oslo", "core", occurred_at=datetime(1, 2, 3, 4, 5, 6, 7, tzinfo=UTC))
+    memory.store(
+        "city",
+        "lives in Oslo",
+        "core",
+        tags=[],
+        metadata={"n": [1, None]},
+        occurred_at=datetime(1, 2, 3, 4, 5, 6, 7, tzinfo=UTC),
+    )
     memory.add_word("云麓智算")
     memory.store("gone", "was forgotten")
     memory.forget("gone")
