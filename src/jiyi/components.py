@@ -21,6 +21,14 @@ if TYPE_CHECKING:
     from jiyi.text import Vocabulary
 
 
+class Closeable(Protocol):
+    """Something that is closed together with the memory."""
+
+    def close(self) -> None:
+        """Release it."""
+        ...
+
+
 class Recaller(Protocol):
     """Answers recall requests: the hybrid engine, or recall by tags alone."""
 
@@ -57,6 +65,8 @@ class Components:
     """`None` when background jobs are off."""
     connected: tuple[object, ...] = ()
     """Models and embedders that the wiring made. Those with a `close` are closed together with the memory."""
+    temporary: Closeable | None = None
+    """The data directory of a memory in `:memory:`, which is removed after everything else was closed."""
 
     @property
     def chats(self) -> ChatStore:
