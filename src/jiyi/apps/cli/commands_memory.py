@@ -24,6 +24,7 @@ from jiyi.apps.cli.sanitize import visible
 from jiyi.apps.cli.session import Session
 from jiyi.apps.cli.times import end_time, start_time
 from jiyi.model.relevance import MIN_RELEVANCE
+from jiyi.model.scope import PUBLIC
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -201,9 +202,16 @@ def forget(
 
 @command("count", examples=["jiyi count", "jiyi count --category daily --json"])
 def count(session: Session, category: CategoryFilter = None) -> Code:
-    """Say how many memories the scope sees."""
-    number = session.run_without_embedder(lambda memory: memory.count(category=category or None))
-    session.output.result({"count": number}, lambda: [text(str(number))])
+    """Say how many memories the scope sees, and which were counted."""
+
+    async def action(memory: AgentMemory) -> tuple[int, str]:
+        return await memory.count(category=category or None), memory.settings.scope
+
+    number, scope = session.run_without_embedder(action)
+    whose = f"of scope {visible(scope)}" + ("" if scope == PUBLIC else f" and of {PUBLIC}")
+    kinds = f" in the category {' or '.join(map(visible, category))}" if category else ""
+    counted = f"memories {whose}{kinds}, without the messages of conversations"
+    session.output.result({"count": number, "scope": scope, "counted": counted}, lambda: [text(f"{number} {counted}")])
     return Code.OK
 
 
