@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from jiyi.execution import Lazy, Run
-from jiyi.ports import ChatModel, ChatStore, DerivedIndex, RecordStore
+from jiyi.ports import AdministrationStore, ChatModel, ChatStore, DerivedIndex, RecordStore
 from jiyi.recall.request import Request
 
 if TYPE_CHECKING:
@@ -59,6 +59,7 @@ class Components:
     """Called with what to call after each write. Raises `ConfigError` when no workspace is set."""
     make_chats: Lazy[ChatStore]
     make_longterm: Lazy[LongtermDeps]
+    make_administration: Lazy[AdministrationStore]
     model: ChatModel | None
     """The chat model; without one, rules take its place."""
     worker: JobWorker | None = None
@@ -72,6 +73,11 @@ class Components:
     def chats(self) -> ChatStore:
         """The store of conversations."""
         return self.make_chats()
+
+    @property
+    def administration(self) -> AdministrationStore:
+        """Scopes and ids, for those who operate the memory."""
+        return self.make_administration()
 
     @property
     def longterm(self) -> LongtermDeps:

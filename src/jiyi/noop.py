@@ -21,6 +21,7 @@ from jiyi.model.forgetting_curve import DEFAULT_THRESHOLD
 from jiyi.model.identity import new_id
 from jiyi.model.message import Message, MessageLike
 from jiyi.model.note import AppendedNote, NotesContext, NoteText, ScanReport
+from jiyi.model.scope_report import ScopeReceipt
 from jiyi.ports import ImportCounts
 from jiyi.runtime.api import MemoryRuntime
 from jiyi.runtime.values import ConsolidationReport, FeedbackResult, MergeLike, NewMemory
@@ -382,12 +383,18 @@ class NoopMemory:
         """A receipt for nothing."""
         return Erased(session_id, None)
 
+    async def forget_scope(self, scope: str, *, erase: bool = True) -> ScopeReceipt:
+        """A receipt for nothing."""
+        return ScopeReceipt(scope, erased=erase, at=clock.utc_now())
+
     async def __aenter__(self) -> Self:
         return self
 
     async def __aexit__(self, *_: object) -> None:
         await self.close()
 
+    scopes = _returns(Memory.scopes, _empty)
+    entries_by_id = _returns(Memory.entries_by_id, _empty)
     recall = _returns(Memory.recall, list)
     get = _returns(Memory.get, _none)
     forget = _returns(Memory.forget, bool)

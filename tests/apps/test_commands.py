@@ -302,3 +302,22 @@ def test_a_list_and_a_recall_show_who_said_it_in_which_session_and_a_short_id(ji
     found = jiyi("recall", "tea", "--mode", "keyword").out
     assert "assistant" in found
     assert "tea-time" in found
+
+
+def test_a_memory_is_shown_and_forgotten_by_the_beginning_of_its_id(jiyi: CommandLine) -> None:
+    entry = jiyi("store", "pet", "Mochi", "--json").data
+    assert jiyi("show", entry["id"][:18], "--json").data["entry"]["content"] == "Mochi"
+    assert jiyi("show", "pet", "--json").data["entry"]["id"] == entry["id"]
+    assert jiyi("show", "019a0000-0000").code == 1
+    assert jiyi("forget", entry["id"][:18]).code == 0
+    assert jiyi("show", "pet").code == 1
+
+
+def test_scopes_and_sessions_are_listed(jiyi: CommandLine) -> None:
+    jiyi("store", "pet", "Mochi", "--scope", "alice")
+    with AgentMemory.open(jiyi.home, **QUICK) as memory:
+        memory.save_conversation_history("tea-time", [{"role": "user", "content": "tea"}])
+    assert [info["scope"] for info in jiyi("scopes", "--json").data["scopes"]] == ["alice", "main"]
+    assert "alice" in jiyi("scopes").out
+    assert jiyi("sessions", "--json").data["sessions"] == [{"session_id": "tea-time", "messages": 1}]
+    assert "no conversations" in jiyi("sessions", "--scope", "alice").out

@@ -10,6 +10,7 @@ import typer
 from jiyi.apps.cli import views
 from jiyi.apps.cli.exit_codes import Code
 from jiyi.apps.cli.framework import command
+from jiyi.apps.cli.lookup import by_key_or_id
 from jiyi.apps.cli.options import (
     MODES_WITHOUT_EMBEDDER,
     EraseOption,
@@ -188,11 +189,20 @@ def recall(
 @command("forget", examples=["jiyi forget standup", "jiyi forget pet --erase"])
 def forget(
     session: Session,
-    key: KeyArgument,
+    key: Annotated[str, typer.Argument(metavar="KEY", help="A key, or the beginning of the id of a memory with one.")],
     erase: EraseOption = False,
 ) -> Code:
     """Take a memory out of recall; its history stays readable unless erased. Exit code 1 when there is none."""
-    gone = session.run_without_embedder(lambda memory: memory.forget(key, erase=erase))
+
+    async def action(memory: AgentMemory) -> bool:
+        if await memory.forget(key, erase=erase):
+            return True
+        entry = await by_key_or_id(memory, key)
+        if entry is None or entry.key in (None, key):
+            return False
+        return await memory.forget(entry.key, erase=erase)
+
+    gone = session.run_without_embedder(action)
     shown = visible(key)
     done = "erased" if erase else "forgot"
     said = text(f"{done} {shown}", "good") if gone else text(f"there is no memory with the key {shown}", "warn")
