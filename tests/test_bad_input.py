@@ -295,7 +295,7 @@ NO_TIME: list[tuple[object, list[str]]] = [
 NO_WORD: list[tuple[object, list[str]]] = [
     ("", ["word"]),
     (" ", ["word"]),
-    ("two words", ["two words", "letters, digits"]),
+    ("two  words", ["two  words", "letters, digits"]),
     ("a/b", ["a/b"]),
     ("-dash", ["-dash"]),
     ("a\x00", ["\\x00"]),

@@ -24,6 +24,7 @@ from jiyi.model.identity import new_id
 from jiyi.model.listing import Forgotten, Page
 from jiyi.model.message import Message, MessageLike
 from jiyi.model.note import AppendedNote, NotesContext, NoteText, ScanReport
+from jiyi.model.scope_report import ScopeReceipt
 from jiyi.ports import ImportCounts
 from jiyi.runtime.api import MemoryRuntime
 from jiyi.runtime.values import ConsolidationReport, FeedbackResult, MergeLike, NewMemory
@@ -397,6 +398,10 @@ class NoopMemory:
         """A receipt for nothing."""
         return Erased(session_id, None)
 
+    async def forget_scope(self, scope: str, *, erase: bool = True) -> ScopeReceipt:
+        """A receipt for nothing."""
+        return ScopeReceipt(scope, erased=erase, at=clock.utc_now())
+
     async def __aenter__(self) -> Self:
         return self
 
@@ -406,6 +411,8 @@ class NoopMemory:
     store = _returns_entry(Memory.store)
     add = _returns_entry(Memory.add)
     update = _raises(Memory.update, "there is no such entry: this memory keeps nothing")
+    scopes = _returns(Memory.scopes, _empty)
+    entries_by_id = _returns(Memory.entries_by_id, _empty)
     recall = _returns(Memory.recall, list)
     get = _returns(Memory.get, _none)
     forget = _returns(Memory.forget, bool)

@@ -25,6 +25,7 @@ from jiyi.model.listing import Forgotten, Page
 from jiyi.model.message import Message, MessageLike
 from jiyi.model.migration import MigrationReport
 from jiyi.model.note import AppendedNote, NoteFile, NoteHit, NotesContext, NoteText, ScanReport
+from jiyi.model.scope_report import ScopeInfo, ScopeReceipt
 from jiyi.model.strength_decay import FadingRules
 from jiyi.notes.candidates import CandidateReport
 from jiyi.notes.entries import PlacedEntry
@@ -315,6 +316,21 @@ class Memory(Protocol):
         """The regular maintenance, for cron: what has expired, due background jobs, forgetting, unused tags, dead jobs.
 
         `None` as scope means every scope. A dry run changes nothing and reports how much would be forgotten.
+        """
+
+    def scopes(self) -> Sequence[ScopeInfo]:
+        """Every scope of the store with counts and the time of its last change, by name. For administration only."""
+
+    def entries_by_id(self, prefix: str, *, scope: str | None = None, limit: int = 10) -> Sequence[MemoryEntry]:
+        """The entries that the scope sees and whose id begins with `prefix`, oldest first."""
+
+    def forget_scope(self, scope: str, *, erase: bool = True) -> ScopeReceipt:
+        """Remove a whole scope from every room, index, job, candidate and history; returns a receipt.
+
+        Nothing of it can be read afterwards: of its lines in the change log only ids and times stay, under the scope
+        `erased`. Without `erase` its entries leave recall, and their history and the conversations stay readable.
+        The files of notes belong to the user and are not deleted. The engine overwrites the bytes of deleted rows in
+        time; `VACUUM` and `rebuild` do it at once.
         """
 
     def add_word(self, word: str) -> bool:

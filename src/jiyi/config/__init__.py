@@ -17,7 +17,7 @@ from typing import Any
 from jiyi.config import parse
 from jiyi.config.parse import NestedError, Persistence, setting
 from jiyi.errors import ConfigError
-from jiyi.model.address import EMBEDDED, is_postgres_url, mask_passwords
+from jiyi.model.address import EMBEDDED, IN_MEMORY, is_postgres_url, mask_passwords
 from jiyi.model.limits import Limits
 
 ROOT_KEY = "memory"
@@ -58,7 +58,7 @@ _SERVICES = {
 class Settings:
     """Everything that can be configured. Made by `load_settings`."""
 
-    path: Path = setting(Path(DEFAULT_HOME), parse.path, "the data directory")
+    path: Path = setting(Path(DEFAULT_HOME), parse.data_path, "the data directory; :memory: keeps nothing")
     scope: str = setting("main", parse.scope, "the scope that is meant when a call names none")
     actor: str = setting("user", parse.text, "who is named in the change log")
     storage: str = setting(
@@ -269,7 +269,7 @@ def load_settings(
         home = home or values.get("path")
     else:
         beside = (home or parse.path(DEFAULT_HOME)) / FILE_NAME
-        if beside.is_file():
+        if home != IN_MEMORY and beside.is_file():
             values.update(_from_file(beside))
     if {**values, **from_environment, **given}.get("vectors") == "milvus":
         named_for_milvus = {name: env[variable] for name, variable in _MILVUS_VARIABLES.items() if env.get(variable)}

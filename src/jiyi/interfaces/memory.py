@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from jiyi.model.job import Job
     from jiyi.model.listing import Forgotten, Page
     from jiyi.model.message import Message, MessageLike
+    from jiyi.model.scope_report import ScopeInfo, ScopeReceipt
     from jiyi.ports import ImportCounts, Progress
     from jiyi.runtime import MemoryRuntime
     from jiyi.tools import Toolbox
@@ -321,6 +322,24 @@ class Memory(Protocol):
         """The regular maintenance, for cron: what has expired, due background jobs, forgetting, unused tags, dead jobs.
 
         `None` as scope means every scope. A dry run changes nothing and reports how much would be forgotten.
+        """
+        ...
+
+    async def scopes(self) -> Sequence[ScopeInfo]:
+        """Every scope of the store with counts and the time of its last change, by name. For administration only."""
+        ...
+
+    async def entries_by_id(self, prefix: str, *, scope: str | None = None, limit: int = 10) -> Sequence[MemoryEntry]:
+        """The entries that the scope sees and whose id begins with `prefix`, oldest first."""
+        ...
+
+    async def forget_scope(self, scope: str, *, erase: bool = True) -> ScopeReceipt:
+        """Remove a whole scope from every room, index, job, candidate and history; returns a receipt.
+
+        Nothing of it can be read afterwards: of its lines in the change log only ids and times stay, under the scope
+        `erased`. Without `erase` its entries leave recall, and their history and the conversations stay readable.
+        The files of notes belong to the user and are not deleted. The engine overwrites the bytes of deleted rows in
+        time; `VACUUM` and `rebuild` do it at once.
         """
         ...
 

@@ -5,16 +5,19 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from jiyi.errors import InvalidInputError
 from jiyi.memory.base import MemoryBase
-from jiyi.model.scope import check_scope
+from jiyi.model.scope import check_scope, visible_scopes
 from jiyi.ports import ImportCounts, Progress
 
 if TYPE_CHECKING:
     from jiyi.indexing import IndexReport
+    from jiyi.model.entry import MemoryEntry
     from jiyi.model.job import Job
+    from jiyi.model.scope_report import ScopeInfo, ScopeReceipt
 
 _ARCHIVE_AT_ONCE = 500
 
@@ -72,6 +75,34 @@ class Administration(MemoryBase):
             archived += some
             if some < _ARCHIVE_AT_ONCE:
                 return archived
+
+    async def scopes(self) -> Sequence[ScopeInfo]:
+        """Every scope of the store with counts and the time of its last change, by name. For administration only."""
+        return await self._run(self._components.administration.scopes)
+
+    async def entries_by_id(self, prefix: str, *, scope: str | None = None, limit: int = 10) -> Sequence[MemoryEntry]:
+        """The entries that the scope sees and whose id begins with `prefix`, oldest first."""
+        text = self._limits.check_session_id(prefix, "prefix")
+        most = self._limits.check_limit(limit)
+        visible = visible_scopes(self._scope(scope))
+        return await self._run(self._components.administration.entries_by_id_prefix, text, visible, most)
+
+    async def forget_scope(self, scope: str, *, erase: bool = True) -> ScopeReceipt:
+        """Remove a whole scope from every room, index, job, candidate and history; returns a receipt.
+
+        Nothing of it can be read afterwards: of its lines in the change log only ids and times stay, under the scope
+        `erased`. Without `erase` its entries leave recall, and their history and the conversations stay readable.
+        The files of notes belong to the user and are not deleted. The engine overwrites the bytes of deleted rows in
+        time; `VACUUM` and `rebuild` do it at once.
+        """
+        own = check_scope(scope)
+        store = self._components.administration
+        receipt = await self._run(store.forget_scope, own, actor=self._settings.actor, erase=bool(erase))
+        # The indexes drop entries by the lines of the log, which name the scope: they read them first.
+        await self.drain()
+        if not erase:
+            return receipt
+        return replace(receipt, remaining=await self._run(store.forget_name, own))
 
     async def add_word(self, word: str) -> bool:
         """Add a word to the segmenter of the whole store; `False` if it is known. The text index is rebuilt with it."""

@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from jiyi.config import Settings, load_settings
 from jiyi.execution import Lazy
+from jiyi.model.address import IN_MEMORY
 from jiyi.ports import ChatModel, Embedder
 from jiyi.wiring.models import chat_model, embedder_of
-from jiyi.wiring.profiles import open_database, record_store
+from jiyi.wiring.profiles import administration_store, open_database, record_store
 from jiyi.wiring.recall import tags_only, with_indexes
 from jiyi.wiring.rooms import longterm_deps, notes_service, runtime_deps
+from jiyi.wiring.temporary import TemporaryData
 
 if TYPE_CHECKING:
     from jiyi.components import Components
@@ -77,6 +79,11 @@ def assemble(
     else:
         model = chat_model(settings, settings.summarizer_model)
     with ExitStack() as undo:
+        temporary = None
+        if settings.path == IN_MEMORY:
+            temporary = TemporaryData()
+            undo.callback(temporary.close)
+            settings = replace(settings, path=temporary.path)
         database = open_database(settings)
         # If anything below fails, the connection is closed.
         undo.callback(database.close)
@@ -125,9 +132,11 @@ def assemble(
             make_notes=lambda written: notes_service(settings, store, chats(), recall.engine, model, written),
             make_chats=chats,
             make_longterm=longterm,
+            make_administration=Lazy(lambda: administration_store(database)),
             model=model,
             worker=worker,
             connected=connected,
+            temporary=temporary,
         )
         undo.pop_all()
     return components
