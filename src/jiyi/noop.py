@@ -6,7 +6,7 @@ Every method has the signature of its interface. Those that have nothing to say 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, ParamSpec, Self, TypeVar, overload
 
@@ -14,6 +14,7 @@ from jiyi.chat import ChatStatus, ChatWindow, Compaction
 from jiyi.interfaces import ChatInterface, LongtermInterface, Memory, NotesInterface
 from jiyi.model import clock
 from jiyi.model.category import MemoryCategory
+from jiyi.model.change import MemoryChange
 from jiyi.model.chat import FIRST_EPOCH, Epoch, Erased
 from jiyi.model.domain import GENERAL_CHAT
 from jiyi.model.entry import DEFAULT_IMPORTANCE, DEFAULT_MEMORY_TYPE, MemoryEntry
@@ -53,6 +54,12 @@ def _returns(
 
 def _none() -> None:
     return None
+
+
+async def _no_changes() -> AsyncIterator[MemoryChange]:
+    none: tuple[MemoryChange, ...] = ()
+    for change in none:
+        yield change
 
 
 def _empty() -> list[Any]:
@@ -387,12 +394,19 @@ class NoopMemory:
         """A receipt for nothing."""
         return ScopeReceipt(scope, erased=erase, at=clock.utc_now())
 
+    def watch(
+        self, *, after: int | None = None, scopes: str | Iterable[str] | None = None, interval: float = 0.5
+    ) -> AsyncIterator[MemoryChange]:
+        """No changes: it ends at once."""
+        return _no_changes()
+
     async def __aenter__(self) -> Self:
         return self
 
     async def __aexit__(self, *_: object) -> None:
         await self.close()
 
+    changes = _returns(Memory.changes, _empty)
     scopes = _returns(Memory.scopes, _empty)
     entries_by_id = _returns(Memory.entries_by_id, _empty)
     recall = _returns(Memory.recall, list)

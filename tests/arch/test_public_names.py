@@ -39,6 +39,7 @@ PUBLIC_NAMES = {
 METHODS = {
     "add_word",
     "candidates",
+    "changes",
     "chat",
     "close",
     "count",
@@ -75,6 +76,7 @@ METHODS = {
     "take_candidate",
     "tools",
     "verify",
+    "watch",
 }
 
 CHAT_METHODS = {
