@@ -10,7 +10,7 @@ from jiyi.backends.records import tags, writes
 from jiyi.backends.records.codec import SELECT_ENTRY, entry_of
 from jiyi.backends.records.filters import in_scopes
 from jiyi.backends.records.schema import ACTIVE, CONTENTS
-from jiyi.backends.records.sql import Connection, Database, moment
+from jiyi.backends.records.sql import Connection, Database, Row, moment
 from jiyi.model import clock
 from jiyi.model.change import MemoryChange
 from jiyi.model.entry import MESSAGE_TYPE, MemoryEntry
@@ -85,7 +85,7 @@ class SqlAdministrationStore:
             rows = self._database.query(_CHANGES.format(""), params)
         else:
             rows = self._database.query(_CHANGES.format(f"AND {in_scopes(by_id=True)} "), {**params, "scopes": scopes})
-        return [MemoryChange(*told, clock.of_driver(at), by) for *told, at, by in rows]
+        return list(map(_change_of, rows))
 
     def entries_by_id_prefix(self, prefix: str, scopes: Sequence[str], limit: int) -> list[MemoryEntry]:
         """The active entries of these scopes whose ids begin with the prefix, oldest first."""
@@ -128,6 +128,11 @@ class SqlAdministrationStore:
                 if scope != ERASED_SCOPE or table != "memory_changes"
             }
         return {table: count for table, count in counts.items() if count}
+
+
+def _change_of(row: Row) -> MemoryChange:
+    position, operation, entry_id, scope, key, version, changed_at, changed_by = row
+    return MemoryChange(position, operation, entry_id, scope, key, version, clock.of_driver(changed_at), changed_by)
 
 
 def _note_scopes(scope: str, workspaces: Sequence[str]) -> list[str]:
