@@ -122,6 +122,9 @@ def method(
     node = ast.parse(ast.unparse(source)).body[0]
     assert isinstance(node, Function)
     _literal_defaults(node, kind)
+    if blocking and node.returns is not None and "AsyncIterator" in ast.unparse(node.returns):
+        renamed = {**renamed, "AsyncIterator": "Iterator"}
+        imports.add("collections.abc", "Iterator")
     for part in (*ast.walk(node.args), *([node.returns] if node.returns is not None else [])):
         for each in ast.walk(part):
             if isinstance(each, ast.Name) and each.id not in renamed and each.id in names:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, ParamSpec, Self, TypeVar, overload
 
@@ -16,6 +16,7 @@ from jiyi.errors import InvalidInputError
 from jiyi.interfaces import ChatInterface, LongtermInterface, Memory, NotesInterface
 from jiyi.model import clock
 from jiyi.model.category import MemoryCategory
+from jiyi.model.change import MemoryChange
 from jiyi.model.chat import FIRST_EPOCH, Epoch, Erased
 from jiyi.model.domain import GENERAL_CHAT
 from jiyi.model.entry import DEFAULT_IMPORTANCE, MemoryEntry
@@ -98,6 +99,12 @@ _UNCHANGED = ("memory_type", "domain", "conversation_id", "occurred_at", "positi
 
 def _none() -> None:
     return None
+
+
+async def _no_changes() -> AsyncIterator[MemoryChange]:
+    none: tuple[MemoryChange, ...] = ()
+    for change in none:
+        yield change
 
 
 def _empty() -> list[Any]:
@@ -402,6 +409,12 @@ class NoopMemory:
         """A receipt for nothing."""
         return ScopeReceipt(scope, erased=erase, at=clock.utc_now())
 
+    def watch(
+        self, *, after: int | None = None, scopes: str | Iterable[str] | None = None, interval: float = 0.5
+    ) -> AsyncIterator[MemoryChange]:
+        """No changes: it ends at once."""
+        return _no_changes()
+
     async def __aenter__(self) -> Self:
         return self
 
@@ -411,6 +424,7 @@ class NoopMemory:
     store = _returns_entry(Memory.store)
     add = _returns_entry(Memory.add)
     update = _raises(Memory.update, "there is no such entry: this memory keeps nothing")
+    changes = _returns(Memory.changes, _empty)
     scopes = _returns(Memory.scopes, _empty)
     entries_by_id = _returns(Memory.entries_by_id, _empty)
     recall = _returns(Memory.recall, list)

@@ -2,7 +2,7 @@
 
 import builtins
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime
 from pathlib import Path
 from types import TracebackType
@@ -18,6 +18,7 @@ from jiyi.indexing import IndexReport
 from jiyi.longterm.conflicts import Conflict, Replaced, Winner
 from jiyi.longterm.forgetting import ForgettingPlan
 from jiyi.longterm.retrieval import Recollections
+from jiyi.model.change import MemoryChange
 from jiyi.model.chat import Candidate, Epoch, Erased, StoredMessage, Summary
 from jiyi.model.entry import EntryVersion, MemoryEntry
 from jiyi.model.job import Job
@@ -320,6 +321,22 @@ class Memory(Protocol):
 
     def scopes(self) -> Sequence[ScopeInfo]:
         """Every scope of the store with counts and the time of its last change, by name. For administration only."""
+
+    def changes(
+        self, *, after: int = 0, scopes: str | Iterable[str] | None = None, limit: int = 100
+    ) -> Sequence[MemoryChange]:
+        """The changes of entries behind the position `after`, in order, from any process; at most `limit`.
+
+        `None` as scopes means every scope: for administration only. Positions survive restarts.
+        """
+
+    def watch(
+        self, *, after: int | None = None, scopes: str | Iterable[str] | None = None, interval: float = 0.5
+    ) -> Iterator[MemoryChange]:
+        """Every change behind `after` as it happens, in order and once; `None` begins with what comes next.
+
+        The store is asked every `interval` seconds. To go on later, keep the position of the last change.
+        """
 
     def entries_by_id(self, prefix: str, *, scope: str | None = None, limit: int = 10) -> Sequence[MemoryEntry]:
         """The entries that the scope sees and whose id begins with `prefix`, oldest first."""

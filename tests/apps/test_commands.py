@@ -321,3 +321,12 @@ def test_scopes_and_sessions_are_listed(jiyi: CommandLine) -> None:
     assert "alice" in jiyi("scopes").out
     assert jiyi("sessions", "--json").data["sessions"] == [{"session_id": "tea-time", "messages": 1}]
     assert "no conversations" in jiyi("sessions", "--scope", "alice").out
+
+
+def test_changes_are_shown_in_order_and_from_a_position_on(jiyi: CommandLine) -> None:
+    jiyi("store", "pet", "Mochi")
+    jiyi("forget", "pet")
+    told = jiyi("changes", "--json").data
+    assert [change["operation"] for change in told["changes"]] == ["create", "forget"]
+    assert jiyi("changes", "--after", str(told["after"]), "--json").data["changes"] == []
+    assert "create" in jiyi("changes").out

@@ -11,7 +11,7 @@ from jiyi.apps.cli.exit_codes import MEANINGS
 from tests.apps.command_line import CommandLine
 
 COMMANDS = (  # noqa: SIM905
-    "store recall forget count list history scopes sessions show "
+    "store recall forget count list history scopes sessions changes show "
     "export import migrate verify repair rebuild doctor maintain jobs chat demo"
 ).split()
 

@@ -40,6 +40,7 @@ METHODS = {
     "add",
     "add_word",
     "candidates",
+    "changes",
     "chat",
     "close",
     "count",
@@ -79,6 +80,7 @@ METHODS = {
     "tools",
     "update",
     "verify",
+    "watch",
 }
 
 CHAT_METHODS = {

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 if TYPE_CHECKING:
     import builtins
     import os
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
     from datetime import datetime
     from types import TracebackType
     from typing import Any, Self
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from jiyi.interfaces.chat import ChatInterface
     from jiyi.interfaces.longterm import LongtermInterface
     from jiyi.interfaces.notes import NotesInterface
+    from jiyi.model.change import MemoryChange
     from jiyi.model.chat import Candidate, Erased
     from jiyi.model.entry import EntryVersion, MemoryEntry
     from jiyi.model.job import Job
@@ -327,6 +328,24 @@ class Memory(Protocol):
 
     async def scopes(self) -> Sequence[ScopeInfo]:
         """Every scope of the store with counts and the time of its last change, by name. For administration only."""
+        ...
+
+    async def changes(
+        self, *, after: int = 0, scopes: str | Iterable[str] | None = None, limit: int = 100
+    ) -> Sequence[MemoryChange]:
+        """The changes of entries behind the position `after`, in order, from any process; at most `limit`.
+
+        `None` as scopes means every scope: for administration only. Positions survive restarts.
+        """
+        ...
+
+    def watch(
+        self, *, after: int | None = None, scopes: str | Iterable[str] | None = None, interval: float = 0.5
+    ) -> AsyncIterator[MemoryChange]:
+        """Every change behind `after` as it happens, in order and once; `None` begins with what comes next.
+
+        The store is asked every `interval` seconds. To go on later, keep the position of the last change.
+        """
         ...
 
     async def entries_by_id(self, prefix: str, *, scope: str | None = None, limit: int = 10) -> Sequence[MemoryEntry]:

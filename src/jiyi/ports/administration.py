@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
+    from jiyi.model.change import MemoryChange
     from jiyi.model.entry import MemoryEntry
     from jiyi.model.scope_report import ScopeInfo, ScopeReceipt
 
@@ -15,6 +16,10 @@ class AdministrationStore(Protocol):
 
     def scopes(self) -> list[ScopeInfo]:
         """Every scope with what it holds, in the order of their names."""
+        ...
+
+    def changes(self, after: int, scopes: Sequence[str] | None, limit: int) -> list[MemoryChange]:
+        """The changes behind this position, in order; `None` as scopes means all of them."""
         ...
 
     def entries_by_id_prefix(self, prefix: str, scopes: Sequence[str], limit: int) -> list[MemoryEntry]:

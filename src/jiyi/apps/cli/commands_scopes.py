@@ -9,6 +9,7 @@ import typer
 from jiyi.apps.cli.exit_codes import Code
 from jiyi.apps.cli.framework import command
 from jiyi.apps.cli.lookup import by_key_or_id
+from jiyi.apps.cli.options import LimitOption
 from jiyi.apps.cli.renderables import Block, Column, Table, text
 from jiyi.apps.cli.sanitize import visible
 from jiyi.apps.cli.session import Session
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
     from jiyi.config import Settings
     from jiyi.memory import AgentMemory
+    from jiyi.model.change import MemoryChange
     from jiyi.model.entry import MemoryEntry
     from jiyi.model.scope_report import ScopeInfo
 
@@ -59,6 +61,23 @@ def sessions(session: Session) -> Code:
     return Code.OK
 
 
+@command("changes", examples=["jiyi changes", "jiyi changes --after 120 --json", "jiyi changes --scope alice"])
+def changes(
+    session: Session,
+    after: Annotated[int, typer.Option("--after", metavar="POSITION", help="Only what follows this position.")] = 0,
+    limit: LimitOption = 100,
+) -> Code:
+    """Show what was created, updated, forgotten and restored, in order. With --scope, only in that scope."""
+
+    async def action(memory: AgentMemory) -> tuple[Sequence[MemoryChange], Settings]:
+        return await memory.changes(after=after, scopes=session.options.scope, limit=limit), memory.settings
+
+    found, settings = session.run_without_embedder(action)
+    data = {"changes": [change.to_dict() for change in found], "after": found[-1].position if found else after}
+    session.output.result(data, lambda: _changes(found, settings.zone))
+    return Code.OK
+
+
 @command("show", examples=["jiyi show pet", "jiyi show pet --json"])
 def show(
     session: Session,
@@ -79,6 +98,25 @@ def show(
     )
     session.output.result({"entry": data}, lambda: [Table((Column("field"), Column("value", "wide")), rows)])
     return Code.OK
+
+
+def _changes(found: Sequence[MemoryChange], zone: tzinfo) -> list[Block]:
+    if not found:
+        return [text("no changes", "dim")]
+    rows = tuple(
+        (
+            text(str(change.position)),
+            text(change.operation),
+            text(visible(change.key or "—"), "key"),
+            text(visible(change.scope)),
+            text(visible(change.changed_by)),
+            text(local_time(change.changed_at, zone), "dim"),
+            text(change.entry_id, "dim"),
+        )
+        for change in found
+    )
+    columns = (Column("position", "number"), *map(Column, ("what", "key", "scope", "by", "when", "id")))
+    return [Table(columns, rows)]
 
 
 def _shown(value: object) -> str:

@@ -10,10 +10,11 @@ from jiyi.backends.records import tags, writes
 from jiyi.backends.records.codec import SELECT_ENTRY, entry_of
 from jiyi.backends.records.filters import in_scopes
 from jiyi.backends.records.schema import ACTIVE, CONTENTS
-from jiyi.backends.records.sql import Connection, Database, moment
+from jiyi.backends.records.sql import Connection, Database, Row, moment
 from jiyi.model import clock
+from jiyi.model.change import MemoryChange
 from jiyi.model.entry import MESSAGE_TYPE, MemoryEntry
-from jiyi.model.note import is_note_scope, note_scope
+from jiyi.model.note import NOTE_SCOPES, is_note_scope, note_scope
 from jiyi.model.scope_report import ScopeInfo, ScopeReceipt
 
 ERASED_SCOPE: Final = "erased"
@@ -28,6 +29,10 @@ _MESSAGES: Final = (
 )
 _JOBS: Final = "SELECT scope, count(*) FROM jobs WHERE state != 'done' GROUP BY scope"
 _LAST_CHANGES: Final = "SELECT scope, max(changed_at) FROM memory_changes GROUP BY scope"
+_CHANGES: Final = (
+    "SELECT sequence, operation, entry_id, scope, key, version, changed_at, changed_by FROM memory_changes "
+    f"WHERE sequence > :after AND substr(scope, 1, {len(NOTE_SCOPES)}) != :notes {{}}ORDER BY sequence LIMIT :limit"
+)
 _BY_PREFIX: Final = (
     f"{SELECT_ENTRY} WHERE id >= :first AND id < :end AND {in_scopes(by_id=True)} AND {ACTIVE} ORDER BY id LIMIT :limit"
 )
@@ -73,6 +78,15 @@ class SqlAdministrationStore:
                     add(scope, last_change=moment(last))
         return sorted(found.values(), key=lambda info: info.scope)
 
+    def changes(self, after: int, scopes: Sequence[str] | None, limit: int) -> list[MemoryChange]:
+        """The changes behind this position, in order; `None` as scopes means all of them."""
+        params = {"after": after, "limit": limit, "notes": NOTE_SCOPES}
+        if scopes is None:
+            rows = self._database.query(_CHANGES.format(""), params)
+        else:
+            rows = self._database.query(_CHANGES.format(f"AND {in_scopes(by_id=True)} "), {**params, "scopes": scopes})
+        return list(map(_change_of, rows))
+
     def entries_by_id_prefix(self, prefix: str, scopes: Sequence[str], limit: int) -> list[MemoryEntry]:
         """The active entries of these scopes whose ids begin with the prefix, oldest first."""
         # Ids are hexadecimal digits and dashes, all of which sort before `g`.
@@ -114,6 +128,11 @@ class SqlAdministrationStore:
                 if scope != ERASED_SCOPE or table != "memory_changes"
             }
         return {table: count for table, count in counts.items() if count}
+
+
+def _change_of(row: Row) -> MemoryChange:
+    position, operation, entry_id, scope, key, version, changed_at, changed_by = row
+    return MemoryChange(position, operation, entry_id, scope, key, version, clock.of_driver(changed_at), changed_by)
 
 
 def _note_scopes(scope: str, workspaces: Sequence[str]) -> list[str]:
