@@ -230,7 +230,7 @@ def models(options: argparse.Namespace) -> Iterator[list[tuple[str, ChatModel | 
     from tests import real_model
 
     with real_model.running() as address:
-        yield [(real_model.NAME, OpenAICompatibleModel(address, real_model.NAME))]
+        yield [(real_model.NAME, OpenAICompatibleModel(address, real_model.NAME, timeout=600))]
 
 
 def tell(report: Report, name: str, language: str, counts: Counts) -> None:

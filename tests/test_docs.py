@@ -236,6 +236,8 @@ def shown_default(name: str, default: object, unset: str) -> str:
         return unset
     if isinstance(default, bool):
         return f"`{str(default).lower()}`"
+    if isinstance(default, tuple):
+        return f"`{','.join(default)}`"
     return f"`{default:g}`" if isinstance(default, float) else f"`{default}`"
 
 

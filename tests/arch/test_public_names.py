@@ -145,13 +145,16 @@ RUNTIME = {
     "recall",
     "remember",
     "restore",
+    "update",
 }
 
 LONGTERM = {
     "cleanup_forgotten_memories",
     "compress_memories",
+    "conflicts",
     "explain",
     "extract_and_store_memories_for_round",
+    "feedback",
     "get_intent_domains",
     "get_memory_context_for_prompt",
     "pin",
@@ -160,6 +163,8 @@ LONGTERM = {
     "schedule_round",
     "take_candidates",
     "try_generate_reflection",
+    "settle_conflict",
+    "superseded",
 }
 
 # Engines, models and terminal libraries: loaded when they are needed, not when jiyi is imported.

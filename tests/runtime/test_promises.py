@@ -76,7 +76,7 @@ def test_feedback_gives_a_list(open_one: Open) -> None:
     with open_one(enable_simple_memory=True) as memory:
         assert memory.runtime.feedback() == []
         result = memory.runtime.feedback(new_memories=[{"memory_type": "fact", "judgment": "tea", "tags": ["tea"]}])
-        assert isinstance(result, list)
+        assert result == list(result)
         assert [each.judgment for each in result] == ["tea"]
         assert result.created == (result[0].id,)
 

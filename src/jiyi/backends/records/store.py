@@ -218,13 +218,7 @@ class SqlRecordStore:
             return tags.tags_since(connection, known)
 
     def tagged(
-        self,
-        tag_ids: Iterable[int],
-        filters: Filters,
-        *,
-        limit: int,
-        each_type: bool = False,
-        day_shift: int = 0,
+        self, tag_ids: Iterable[int], filters: Filters, *, limit: int, each_type: bool = False, day_shift: int = 0
     ) -> Tagged:
         """Entries with any of these tags: most tags first, then newer day, strength, newest."""
         with self._database.read(filters.scopes) as connection:

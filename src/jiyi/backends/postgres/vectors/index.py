@@ -130,7 +130,7 @@ class PostgresVectors:
             yield
 
     def fingerprint(self, entry: MemoryEntry) -> str:
-        """The hash by which the index recognises a text; empty for an entry that a reflection replaces."""
+        """The hash by which the index recognises a text."""
         return vector_fingerprint(entry)
 
     def apply(self, batch: IndexBatch) -> None:
