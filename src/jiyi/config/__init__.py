@@ -361,7 +361,10 @@ def _from_file(path: Path) -> dict[str, Any]:
         return {}
     if not isinstance(data, dict):
         raise ConfigError(f"{path}, line 1: the root key '{ROOT_KEY}:' is needed")
-    lines = _lines(node)
+    try:
+        lines = _lines(node)
+    except DuplicateKeyError as error:
+        raise ConfigError(f"{path}, {error}") from None
     for key in data:
         if key != ROOT_KEY:
             raise ConfigError(
@@ -385,12 +388,21 @@ def _from_file(path: Path) -> dict[str, Any]:
     return _checked(settings, "{}", name_of=lambda key: where.get(key, key))
 
 
+class DuplicateKeyError(ValueError):
+    """A key that stands twice in a mapping: YAML would silently take the last one."""
+
+    def __init__(self, key: str, line: int, first: int) -> None:
+        super().__init__(f"line {line}: {key} was set in line {first} already; keep one of the two")
+
+
 def _lines(node: Any, above: tuple[str, ...] = ()) -> dict[tuple[str, ...], int]:
     """Line numbers of the keys of a composed YAML document."""
     found: dict[tuple[str, ...], int] = {}
     if type(node).__name__ == "MappingNode":
         for key, value in node.value:
             place = (*above, str(key.value))
+            if place in found:
+                raise DuplicateKeyError(".".join(place), key.start_mark.line + 1, found[place])
             found[place] = key.start_mark.line + 1
             found.update(_lines(value, place))
     return found

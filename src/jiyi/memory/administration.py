@@ -203,6 +203,7 @@ class Administration(MemoryBase):
 
     async def doctor(self) -> dict[str, Any]:
         """Versions, sizes, index lag, problems and what to do about them."""
+        from jiyi.config.unused import unused_variables
         from jiyi.indexing.doctor import examine
 
         components = self._components
@@ -217,6 +218,7 @@ class Administration(MemoryBase):
             worker=components.worker,
             usage=self._lt.models.usage() | self._reranker_usage(),
         )
+        facts["notes"] += unused_variables(self._settings)
         facts["note_problems"] = []
         if self._settings.enable_simple_memory:
             facts["notes"].append("simple mode (enable_simple_memory) has no indexes: recall is by tags alone")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -10,6 +11,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from jiyi.config import Settings, load_settings
+from jiyi.config.unused import unused_variables
 from jiyi.execution import Lazy
 from jiyi.model.address import IN_MEMORY
 from jiyi.ports import ChatModel, Embedder
@@ -22,6 +24,11 @@ from jiyi.wiring.temporary import TemporaryData
 if TYPE_CHECKING:
     from jiyi.components import Components
     from jiyi.ports import ChatStore
+
+
+_log = logging.getLogger("jiyi.config")
+_told: set[str] = set()
+"""What was logged already: each message once in a process."""
 
 
 def build(
@@ -44,7 +51,13 @@ def build(
         settings["embedder"] = embedder
     if llm is not None:
         settings["llm"] = "none" if own_model is not None else llm
-    return assemble(load_settings(path, config=config, **settings), embedder=own_embedder, model=own_model, now=clock)
+    read = load_settings(path, config=config, **settings)
+    if own_embedder is None and own_model is None:
+        for message in unused_variables(read):
+            if message not in _told:
+                _told.add(message)
+                _log.info("%s", message)
+    return assemble(read, embedder=own_embedder, model=own_model, now=clock)
 
 
 def assemble(
