@@ -13,7 +13,14 @@ from jiyi.model.limits import check_whole
 from jiyi.model.strength_decay import FadingRules
 from jiyi.runtime import checks
 from jiyi.runtime.service import RuntimeService
-from jiyi.runtime.values import BaseMemory, ConsolidationReport, FeedbackResult, MergeLike, NewMemory
+from jiyi.runtime.values import (
+    BaseMemory,
+    ConsolidationReport,
+    FeedbackResult,
+    MergeLike,
+    NewMemory,
+    RecalledMemories,
+)
 
 
 @runtime_checkable
@@ -50,19 +57,17 @@ class MemoryRuntime(Protocol):
         *,
         memory_scope: str | None = None,
         memory_types: str | Iterable[str] | None = None,
-    ) -> Sequence[BaseMemory]:
+    ) -> RecalledMemories:
         """The memories that answer the query best, best first. The query may be a whole chat record."""
         ...
 
     async def comprehensive_recall(
         self, query: str, limit: int = 10, *, memory_scope: str | None = None
-    ) -> Sequence[BaseMemory]:
+    ) -> RecalledMemories:
         """The same with a fair share for every memory type: each is asked, and each gives its best in turn."""
         ...
 
-    async def chained_recall(
-        self, query: str, limit: int = 10, *, memory_scope: str | None = None
-    ) -> Sequence[BaseMemory]:
+    async def chained_recall(self, query: str, limit: int = 10, *, memory_scope: str | None = None) -> RecalledMemories:
         """The memories that answer the query, then those one step further on, each with the `link` it came by.
 
         At most half of the answer is linked, unless the question itself has fewer answers.
@@ -194,26 +199,24 @@ class Runtime:
         *,
         memory_scope: str | None = None,
         memory_types: str | Iterable[str] | None = None,
-    ) -> Sequence[BaseMemory]:
+    ) -> RecalledMemories:
         """The memories that answer the query best, best first. The query may be a whole chat record."""
         question = self._service.question(query, limit, memory_scope, memory_types)
-        found: Sequence[BaseMemory] = await self._run(self._service.recall, question)
+        found: RecalledMemories = await self._run(self._service.recall, question)
         return found
 
     async def comprehensive_recall(
         self, query: str, limit: int = 10, *, memory_scope: str | None = None
-    ) -> Sequence[BaseMemory]:
+    ) -> RecalledMemories:
         """The same with a fair share for every memory type: each is asked, and each gives its best in turn."""
         question = self._service.question(query, limit, memory_scope, None)
-        found: Sequence[BaseMemory] = await self._run(self._service.comprehensive_recall, question)
+        found: RecalledMemories = await self._run(self._service.comprehensive_recall, question)
         return found
 
-    async def chained_recall(
-        self, query: str, limit: int = 10, *, memory_scope: str | None = None
-    ) -> Sequence[BaseMemory]:
+    async def chained_recall(self, query: str, limit: int = 10, *, memory_scope: str | None = None) -> RecalledMemories:
         """The memories that answer the query, then those one step further on, each with the `link` it came by."""
         question = self._service.question(query, limit, memory_scope, None)
-        found: Sequence[BaseMemory] = await self._run(self._service.chained_recall, question)
+        found: RecalledMemories = await self._run(self._service.chained_recall, question)
         return found
 
     # --- feedback and upkeep --------------------------------------------------------------------------------------
