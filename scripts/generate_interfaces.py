@@ -137,7 +137,7 @@ def method(
     made = ast.FunctionDef if blocking else type(node)
     name = node.name.replace("__a", "__") if blocking and node.name in {"__aenter__", "__aexit__"} else node.name
     # A docstring alone is a body in a stub; in a protocol mypy asks for the dots.
-    body = docstring if blocking and docstring else [*docstring, ast.Expr(ast.Constant(...))]
+    body = docstring or [ast.Expr(ast.Constant(...))]
     result = made(name, node.args, body, decorators, node.returns, None, **_TYPE_PARAMS)
     return ast.unparse(ast.fix_missing_locations(result))
 

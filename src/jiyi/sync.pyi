@@ -34,7 +34,7 @@ from jiyi.notes.promotion import Accepted
 from jiyi.notes.proposals import Proposal
 from jiyi.notes.workspace_import import Imported
 from jiyi.ports import ImportCounts, Progress
-from jiyi.runtime.values import BaseMemory, ConsolidationReport, FeedbackResult, MergeLike, NewMemory
+from jiyi.runtime.values import BaseMemory, ConsolidationReport, FeedbackResult, MergeLike, NewMemory, RecalledMemories
 from jiyi.tools.tool import Tool
 from jiyi.tools.toolbox import Arguments
 
@@ -827,15 +827,13 @@ class MemoryRuntime:
         *,
         memory_scope: str | None = None,
         memory_types: str | Iterable[str] | None = None,
-    ) -> Sequence[BaseMemory]:
+    ) -> RecalledMemories:
         """The memories that answer the query best, best first. The query may be a whole chat record."""
 
-    def comprehensive_recall(
-        self, query: str, limit: int = 10, *, memory_scope: str | None = None
-    ) -> Sequence[BaseMemory]:
+    def comprehensive_recall(self, query: str, limit: int = 10, *, memory_scope: str | None = None) -> RecalledMemories:
         """The same with a fair share for every memory type: each is asked, and each gives its best in turn."""
 
-    def chained_recall(self, query: str, limit: int = 10, *, memory_scope: str | None = None) -> Sequence[BaseMemory]:
+    def chained_recall(self, query: str, limit: int = 10, *, memory_scope: str | None = None) -> RecalledMemories:
         """The memories that answer the query, then those one step further on, each with the `link` it came by.
 
         At most half of the answer is linked, unless the question itself has fewer answers.
