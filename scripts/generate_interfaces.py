@@ -122,6 +122,9 @@ def method(
     node = ast.parse(ast.unparse(source)).body[0]
     assert isinstance(node, Function)
     _literal_defaults(node, kind)
+    if blocking and node.returns is not None and "AsyncIterator" in ast.unparse(node.returns):
+        renamed = {**renamed, "AsyncIterator": "Iterator"}
+        imports.add("collections.abc", "Iterator")
     for part in (*ast.walk(node.args), *([node.returns] if node.returns is not None else [])):
         for each in ast.walk(part):
             if isinstance(each, ast.Name) and each.id not in renamed and each.id in names:
@@ -134,7 +137,7 @@ def method(
     made = ast.FunctionDef if blocking else type(node)
     name = node.name.replace("__a", "__") if blocking and node.name in {"__aenter__", "__aexit__"} else node.name
     # A docstring alone is a body in a stub; in a protocol mypy asks for the dots.
-    body = docstring if blocking and docstring else [*docstring, ast.Expr(ast.Constant(...))]
+    body = docstring or [ast.Expr(ast.Constant(...))]
     result = made(name, node.args, body, decorators, node.returns, None, **_TYPE_PARAMS)
     return ast.unparse(ast.fix_missing_locations(result))
 

@@ -62,7 +62,9 @@ CALLS: dict[str, dict[str, Call]] = {
         "update": update_content,
     },
     "query": {"recall": lambda memory, value: memory.recall(value)},
+    "after": {"changes": lambda memory, value: memory.changes(after=value)},
     "limit": {
+        "changes": lambda memory, value: memory.changes(limit=value),
         "recall": lambda memory, value: memory.recall("text", value),
         "list": lambda memory, value: memory.list(limit=value),
         "candidates": lambda memory, value: memory.candidates(limit=value),
@@ -295,7 +297,7 @@ NO_TIME: list[tuple[object, list[str]]] = [
 NO_WORD: list[tuple[object, list[str]]] = [
     ("", ["word"]),
     (" ", ["word"]),
-    ("two words", ["two words", "letters, digits"]),
+    ("two  words", ["two  words", "letters, digits"]),
     ("a/b", ["a/b"]),
     ("-dash", ["-dash"]),
     ("a\x00", ["\\x00"]),
@@ -345,6 +347,12 @@ VALUES: dict[str, list[tuple[object, list[str]]]] = {
         ("记" * 21_846, ["65,538", "65,536", "max_content_bytes"]),
     ],
     "query": [*NO_TEXT, (None, ["NoneType"]), ("q" * 32_769, ["32,769", "32,768", "max_query_characters"])],
+    "after": [
+        (-1, ["-1"]),
+        (1.5, ["float", "whole number"]),
+        ("3", ["str", "whole number"]),
+        (None, ["whole number"]),
+    ],
     "limit": [
         (0, ["0", "between 1 and 1000", "max_results"]),
         (-1, ["-1", "between 1 and 1000"]),

@@ -55,6 +55,7 @@ PAIRS = [
     pair("docs/guides/notes"),
     pair("docs/guides/deployment"),
     pair("docs/guides/longterm"),
+    pair("docs/guides/entries"),
     RUNTIME_GUIDE,
 ]
 DOCUMENTS = sorted(

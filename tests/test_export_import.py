@@ -29,7 +29,14 @@ def said(*texts: str) -> list[dict[str, Any]]:
 def fill(memory: AgentMemory) -> None:
     """A little of everything that a store can hold."""
     memory.store("city", "lives in Turin", "daily", tags=["home", "意大利"], importance=0.9, domain="life")
-    memory.store("city", "lives in Oslo", "core", occurred_at=datetime(1, 2, 3, 4, 5, 6, 7, tzinfo=UTC))
+    memory.store(
+        "city",
+        "lives in Oslo",
+        "core",
+        tags=[],
+        metadata={"n": [1, None]},
+        occurred_at=datetime(1, 2, 3, 4, 5, 6, 7, tzinfo=UTC),
+    )
     memory.add_word("云麓智算")
     memory.store("gone", "was forgotten")
     memory.forget("gone")
@@ -415,7 +422,7 @@ BAD: dict[str, tuple[str, Callable[[dict[str, Any]], Any], list[str]]] = {
     "a time that is none": ("entry", lambda row: spoil(row, updated_at=None), ["updated_at"]),
     "version zero": ("entry", lambda row: spoil(row, version=0), ["version", "0"]),
     "activity is a word": ("entry", lambda row: spoil(row, is_active="yes"), ["is_active"]),
-    "category is a phrase": ("entry", lambda row: spoil(row, category="two words"), ["category", "two words"]),
+    "category is a phrase": ("entry", lambda row: spoil(row, category="two  words"), ["category", "two  words"]),
     "source is a word": ("entry", lambda row: spoil(row, source="me"), ["entry"]),
     "another entry's id": ("entry", lambda row: spoil(row, key="another"), ["another"]),
     "change without version": ("change", lambda row: spoil(row, version=...), ["version"]),

@@ -9,7 +9,7 @@ import asyncio
 import functools
 import inspect
 import threading
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping
 from contextlib import suppress
 from typing import Any, Self, TypeVar
 
@@ -121,9 +121,23 @@ def _member(name: str, member: Any, rooms: Mapping[str, type[Blocking]]) -> Any:
         value = getattr(self._target, name)(*args, **kwargs)
         if is_async:
             value = self._portal.call(value)
+        if isinstance(value, AsyncIterator):
+            return _each(value, self._portal)
         return value if room is None else room(value, self._portal)
 
     return call
+
+
+def _each(values: AsyncIterator[Any], portal: Portal) -> Iterator[Any]:
+    """The values of an asynchronous iterator, each waited for."""
+
+    async def following() -> tuple[Any, ...]:
+        async for value in values:
+            return (value,)
+        return ()
+
+    while found := portal.call(following()):
+        yield found[0]
 
 
 def _room(function: Callable[..., Any] | None, rooms: Mapping[str, type[Blocking]]) -> type[Blocking] | None:

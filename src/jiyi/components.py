@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from jiyi.execution import Lazy, Run
-from jiyi.ports import ChatModel, ChatStore, DerivedIndex, RecordStore
+from jiyi.ports import AdministrationStore, ChatModel, ChatStore, DerivedIndex, RecordStore
 from jiyi.recall.request import Request
 
 if TYPE_CHECKING:
@@ -19,6 +19,14 @@ if TYPE_CHECKING:
     from jiyi.notes.service import NotesService
     from jiyi.runtime import MemoryRuntime
     from jiyi.text import Vocabulary
+
+
+class Closeable(Protocol):
+    """Something that is closed together with the memory."""
+
+    def close(self) -> None:
+        """Release it."""
+        ...
 
 
 class Recaller(Protocol):
@@ -51,17 +59,25 @@ class Components:
     """Called with what to call after each write. Raises `ConfigError` when no workspace is set."""
     make_chats: Lazy[ChatStore]
     make_longterm: Lazy[LongtermDeps]
+    make_administration: Lazy[AdministrationStore]
     model: ChatModel | None
     """The chat model; without one, rules take its place."""
     worker: JobWorker | None = None
     """`None` when background jobs are off."""
     connected: tuple[object, ...] = ()
     """Models and embedders that the wiring made. Those with a `close` are closed together with the memory."""
+    temporary: Closeable | None = None
+    """The data directory of a memory in `:memory:`, which is removed after everything else was closed."""
 
     @property
     def chats(self) -> ChatStore:
         """The store of conversations."""
         return self.make_chats()
+
+    @property
+    def administration(self) -> AdministrationStore:
+        """Scopes and ids, for those who operate the memory."""
+        return self.make_administration()
 
     @property
     def longterm(self) -> LongtermDeps:

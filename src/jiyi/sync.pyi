@@ -2,7 +2,7 @@
 
 import builtins
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime
 from pathlib import Path
 from types import TracebackType
@@ -18,6 +18,7 @@ from jiyi.indexing import IndexReport
 from jiyi.longterm.conflicts import Conflict, Replaced, Winner
 from jiyi.longterm.forgetting import ForgettingPlan
 from jiyi.longterm.retrieval import Recollections
+from jiyi.model.change import MemoryChange
 from jiyi.model.chat import Candidate, Epoch, Erased, StoredMessage, Summary
 from jiyi.model.entry import EntryVersion, MemoryEntry
 from jiyi.model.job import Job
@@ -25,6 +26,7 @@ from jiyi.model.listing import Forgotten, Page
 from jiyi.model.message import Message, MessageLike
 from jiyi.model.migration import MigrationReport
 from jiyi.model.note import AppendedNote, NoteFile, NoteHit, NotesContext, NoteText, ScanReport
+from jiyi.model.scope_report import ScopeInfo, ScopeReceipt
 from jiyi.model.strength_decay import FadingRules
 from jiyi.notes.candidates import CandidateReport
 from jiyi.notes.entries import PlacedEntry
@@ -315,6 +317,37 @@ class Memory(Protocol):
         """The regular maintenance, for cron: what has expired, due background jobs, forgetting, unused tags, dead jobs.
 
         `None` as scope means every scope. A dry run changes nothing and reports how much would be forgotten.
+        """
+
+    def scopes(self) -> Sequence[ScopeInfo]:
+        """Every scope of the store with counts and the time of its last change, by name. For administration only."""
+
+    def changes(
+        self, *, after: int = 0, scopes: str | Iterable[str] | None = None, limit: int = 100
+    ) -> Sequence[MemoryChange]:
+        """The changes of entries behind the position `after`, in order, from any process; at most `limit`.
+
+        `None` as scopes means every scope: for administration only. Positions survive restarts.
+        """
+
+    def watch(
+        self, *, after: int | None = None, scopes: str | Iterable[str] | None = None, interval: float = 0.5
+    ) -> Iterator[MemoryChange]:
+        """Every change behind `after` as it happens, in order and once; `None` begins with what comes next.
+
+        The store is asked every `interval` seconds. To go on later, keep the position of the last change.
+        """
+
+    def entries_by_id(self, prefix: str, *, scope: str | None = None, limit: int = 10) -> Sequence[MemoryEntry]:
+        """The entries that the scope sees and whose id begins with `prefix`, oldest first."""
+
+    def forget_scope(self, scope: str, *, erase: bool = True) -> ScopeReceipt:
+        """Remove a whole scope from every room, index, job, candidate and history; returns a receipt.
+
+        Nothing of it can be read afterwards: of its lines in the change log only ids and times stay, under the scope
+        `erased`. Without `erase` its entries leave recall, and their history and the conversations stay readable.
+        The files of notes belong to the user and are not deleted. The engine overwrites the bytes of deleted rows in
+        time; `VACUUM` and `rebuild` do it at once.
         """
 
     def add_word(self, word: str) -> bool:
@@ -686,10 +719,11 @@ class Longterm:
         returns; with `fused` it is the relevance of `recall`, by words, meaning and neighbours. Each memory has
         `content`, `importance_score`, `similarity`, `final_score` and `score_parts`. Without `domains` the router says
         where to look. The time of access of those that the question is about is noted; what was really used is told
-        with `feedback`. With `as_of` the answer is what stood at that time. Then, or without `touch`, nothing is noted.
+        with `feedback`. With `as_of` the answer is what stood at that time. Then, and without `touch`, nothing is
+        noted.
         """
 
-    def feedback(self, user_id: str, useful: MemoryEntry | str | Iterable[Any]) -> list[str]:
+    def feedback(self, user_id: str, useful: str | MemoryEntry | Iterable[Any]) -> list[str]:
         """Count memories as used: cited in an answer, or confirmed; by id, key or entry. Returns the ids counted.
 
         Each use makes the curve of forgetting flatter. Memories of other scopes, the public one included, are left.

@@ -7,6 +7,7 @@ import pytest
 
 from jiyi.sync import AgentMemory
 from tests.apps.command_line import CommandLine
+from tests.support import QUICK
 
 # --- store and recall --------------------------------------------------------------------------------------------
 
@@ -37,7 +38,7 @@ def test_standard_input_that_is_not_text_is_refused(jiyi: CommandLine) -> None:
     refused = jiyi("store", "letter", "-", typed=b"\xff\xfe\x00")
     assert (refused.code, refused.out) == (2, "")
     assert "not UTF-8" in refused.err
-    assert jiyi("count").out == "0\n"
+    assert jiyi("count").out.split()[0] == "0"
 
 
 def test_storing_again_says_which_version_it_is(jiyi: CommandLine) -> None:
@@ -133,8 +134,8 @@ def test_count_counts_what_the_scope_sees(jiyi: CommandLine) -> None:
     jiyi("store", "a", "1", "--scope", "alice")
     jiyi("store", "b", "2", "--scope", "public", "--category", "daily")
     jiyi("store", "c", "3", "--scope", "bob")
-    assert jiyi("count", "--scope", "alice").out == "2\n"
-    assert jiyi("count", "--scope", "alice", "--category", "daily").out == "1\n"
+    assert jiyi("count", "--scope", "alice").out.split()[0] == "2"
+    assert jiyi("count", "--scope", "alice", "--category", "daily").out.split()[0] == "1"
 
 
 def test_list_shows_a_page_and_says_of_how_many(jiyi: CommandLine) -> None:
@@ -182,7 +183,7 @@ def test_a_broken_import_file_changes_nothing(jiyi: CommandLine, tmp_path: Path)
     refused = other("import", str(file))
     assert refused.code == 2
     assert str(file) in refused.err
-    assert other("count").out == "0\n"
+    assert other("count").out.split()[0] == "0"
 
 
 def test_verify_finds_a_deleted_index_and_repair_mends_it(jiyi: CommandLine) -> None:
@@ -255,14 +256,15 @@ def test_common_options_stand_before_or_after_the_command(jiyi: CommandLine, tmp
     jiyi("--data", elsewhere, "--scope", "alice", "store", "k", "v")
     after = jiyi("count", "--data", elsewhere, "--scope", "alice", "--json")
     before = jiyi("--data", elsewhere, "--scope", "alice", "--json", "count")
-    assert after.data == before.data == {"count": 1}
-    assert jiyi("count").out == "0\n"
+    assert after.data == before.data
+    assert (after.data["count"], after.data["scope"]) == (1, "alice")
+    assert jiyi("count").out.split()[0] == "0"
 
 
 def test_the_option_after_the_command_wins(jiyi: CommandLine) -> None:
     jiyi("--scope", "alice", "store", "k", "v", "--scope", "bob")
-    assert jiyi("count", "--scope", "bob").out == "1\n"
-    assert jiyi("count", "--scope", "alice").out == "0\n"
+    assert jiyi("count", "--scope", "bob").out.split()[0] == "1"
+    assert jiyi("count", "--scope", "alice").out.split()[0] == "0"
 
 
 def test_config_names_the_settings_file(jiyi: CommandLine, tmp_path: Path) -> None:
@@ -284,3 +286,47 @@ def test_every_json_answer_is_one_line_in_a_pipe(jiyi: CommandLine) -> None:
         out = jiyi(*words, "--json").out
         assert out.count("\n") == 1
         json.loads(out)
+
+
+def test_count_says_what_it_counted(jiyi: CommandLine) -> None:
+    jiyi("store", "pet", "Mochi", "--category", "travel plans", "--scope", "alice")
+    counted = jiyi("count", "--scope", "alice", "--category", "travel plans").out
+    assert counted.startswith("1 memories of scope alice and of public in the category travel plans, without")
+
+
+def test_a_list_and_a_recall_show_who_said_it_in_which_session_and_a_short_id(jiyi: CommandLine) -> None:
+    entry = jiyi("store", "pet", "Mochi", "--json").data
+    assert entry["id"][:13] in jiyi("list").out
+    with AgentMemory.open(jiyi.home, **QUICK) as memory:
+        memory.save_conversation_history("tea-time", [{"role": "assistant", "content": "Mochi likes tea"}])
+    found = jiyi("recall", "tea", "--mode", "keyword").out
+    assert "assistant" in found
+    assert "tea-time" in found
+
+
+def test_a_memory_is_shown_and_forgotten_by_the_beginning_of_its_id(jiyi: CommandLine) -> None:
+    entry = jiyi("store", "pet", "Mochi", "--json").data
+    assert jiyi("show", entry["id"][:18], "--json").data["entry"]["content"] == "Mochi"
+    assert jiyi("show", "pet", "--json").data["entry"]["id"] == entry["id"]
+    assert jiyi("show", "019a0000-0000").code == 1
+    assert jiyi("forget", entry["id"][:18]).code == 0
+    assert jiyi("show", "pet").code == 1
+
+
+def test_scopes_and_sessions_are_listed(jiyi: CommandLine) -> None:
+    jiyi("store", "pet", "Mochi", "--scope", "alice")
+    with AgentMemory.open(jiyi.home, **QUICK) as memory:
+        memory.save_conversation_history("tea-time", [{"role": "user", "content": "tea"}])
+    assert [info["scope"] for info in jiyi("scopes", "--json").data["scopes"]] == ["alice", "main"]
+    assert "alice" in jiyi("scopes").out
+    assert jiyi("sessions", "--json").data["sessions"] == [{"session_id": "tea-time", "messages": 1}]
+    assert "no conversations" in jiyi("sessions", "--scope", "alice").out
+
+
+def test_changes_are_shown_in_order_and_from_a_position_on(jiyi: CommandLine) -> None:
+    jiyi("store", "pet", "Mochi")
+    jiyi("forget", "pet")
+    told = jiyi("changes", "--json").data
+    assert [change["operation"] for change in told["changes"]] == ["create", "forget"]
+    assert jiyi("changes", "--after", str(told["after"]), "--json").data["changes"] == []
+    assert "create" in jiyi("changes").out

@@ -18,7 +18,7 @@ BAD_INPUT = {
     "an empty content": ["store", "k", ""],
     "a blank content": ["store", "k", " \t "],
     "too long a content": ["store", "k", LONG],
-    "an unknown category": ["store", "k", "v", "--category", "two words"],
+    "an unknown category": ["store", "k", "v", "--category", "two  words"],
     "an importance above 1": ["store", "k", "v", "--importance", "1.5"],
     "an importance that is no number": ["store", "k", "v", "--importance", "high"],
     "an empty tag": ["store", "k", "v", "--tag", ""],

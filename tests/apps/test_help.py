@@ -11,7 +11,8 @@ from jiyi.apps.cli.exit_codes import MEANINGS
 from tests.apps.command_line import CommandLine
 
 COMMANDS = (  # noqa: SIM905
-    "store recall forget count list history export import migrate verify repair rebuild doctor maintain jobs chat demo"
+    "store recall forget count list history scopes sessions changes show "
+    "export import migrate verify repair rebuild doctor maintain jobs chat demo"
 ).split()
 
 

@@ -40,14 +40,17 @@ METHODS = {
     "add",
     "add_word",
     "candidates",
+    "changes",
     "chat",
     "close",
     "count",
     "doctor",
     "drain",
+    "entries_by_id",
     "export_jsonl",
     "forget",
     "forget_many",
+    "forget_scope",
     "forget_session",
     "get",
     "history",
@@ -68,6 +71,7 @@ METHODS = {
     "retry_job",
     "run_jobs",
     "runtime",
+    "scopes",
     "save_conversation_history",
     "settings",
     "store",
@@ -76,6 +80,7 @@ METHODS = {
     "tools",
     "update",
     "verify",
+    "watch",
 }
 
 CHAT_METHODS = {

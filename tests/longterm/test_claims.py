@@ -2,12 +2,12 @@
 
 import re
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from jiyi.longterm.conflicts import Winner
 from jiyi.sync import AgentMemory
 from jiyi.text.claims import split_claims
 from tests.longterm.answers import fact, model
@@ -136,7 +136,7 @@ def test_what_is_not_certain_is_listed_as_a_conflict_until_somebody_settles_it(o
 
 
 @pytest.mark.parametrize("keep", ["older", "both"])
-def test_a_conflict_can_be_settled_the_other_way(open_room: OpenMemory, keep: Winner) -> None:
+def test_a_conflict_can_be_settled_the_other_way(open_room: OpenMemory, keep: Any) -> None:
     room = uncertain(open_room)
     (conflict,) = room.longterm.conflicts("alice")
     assert room.longterm.settle_conflict("alice", conflict.newer, conflict.older, keep=keep)

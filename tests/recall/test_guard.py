@@ -1,7 +1,8 @@
 """The guard: a small set of questions in two languages, asked as a user asks, must not get worse answers than today.
 
-The floors stand a few points below what was measured when they were set (recall within the first five answers: 90.0
-overall, 90.0 in each language, 100 for keywords, 80.0 for paraphrases; keyword mode 76.7, semantic mode 88.3).
+The floors stand at most two points below what was measured when they were set. Recall within the first five answers:
+90.0 overall, 93.3 in English, 86.7 in Chinese, 100 for keywords, 80.0 for paraphrases; keyword mode 76.7, semantic mode
+88.3.
 """
 
 from collections.abc import Iterator
@@ -18,7 +19,7 @@ from tests.recall.guard_set import NOW, ZONE, Question
 STORED = datetime(2024, 7, 20, 12, tzinfo=ZONE)
 """When everything was written down; no question asks for that day."""
 QUESTIONS = list(guard_set.questions())
-FLOORS = {"overall": 86.0, "en": 86.0, "zh": 86.0, "keyword": 96.0, "paraphrase": 73.0}
+FLOORS = {"overall": 88.0, "en": 91.0, "zh": 86.0, "keyword": 98.0, "paraphrase": 78.0}
 
 Answers = dict[Question, list[str | None]]
 

@@ -10,6 +10,7 @@ import pytest
 from jiyi.errors import InvalidInputError, InvalidScopeError
 from jiyi.model import clock
 from jiyi.recall.tags import stands_in
+from jiyi.runtime.values import RecalledMemories
 from jiyi.sync import AgentMemory
 from tests.support import QUICK
 
@@ -36,7 +37,9 @@ def test_vector_mode_without_an_embedder_says_so_in_every_answer(open_one: Open)
     with open_one() as memory:
         memory.runtime.remember("fact", "green tea", "", ["tea"])
         for ask in (memory.runtime.recall, memory.runtime.comprehensive_recall, memory.runtime.chained_recall):
-            assert any("no embedder" in note for note in ask("green tea").notes)
+            found = ask("green tea")
+            assert isinstance(found, RecalledMemories)
+            assert any("no embedder" in note for note in found.notes)
 
 
 def test_text_tags_and_strength_can_be_updated_and_the_old_version_stays(open_one: Open) -> None:

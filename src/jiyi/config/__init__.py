@@ -17,7 +17,7 @@ from typing import Any
 from jiyi.config import parse
 from jiyi.config.parse import NestedError, Persistence, setting
 from jiyi.errors import ConfigError
-from jiyi.model.address import EMBEDDED, is_postgres_url, mask_passwords
+from jiyi.model.address import EMBEDDED, IN_MEMORY, is_postgres_url, mask_passwords
 from jiyi.model.limits import Limits
 
 ROOT_KEY = "memory"
@@ -58,7 +58,7 @@ _SERVICES = {
 class Settings:
     """Everything that can be configured. Made by `load_settings`."""
 
-    path: Path = setting(Path(DEFAULT_HOME), parse.path, "the data directory")
+    path: Path = setting(Path(DEFAULT_HOME), parse.data_path, "the data directory; :memory: keeps nothing")
     scope: str = setting("main", parse.scope, "the scope that is meant when a call names none")
     actor: str = setting("user", parse.text, "who is named in the change log")
     storage: str = setting(
@@ -269,7 +269,7 @@ def load_settings(
         home = home or values.get("path")
     else:
         beside = (home or parse.path(DEFAULT_HOME)) / FILE_NAME
-        if beside.is_file():
+        if home != IN_MEMORY and beside.is_file():
             values.update(_from_file(beside))
     if {**values, **from_environment, **given}.get("vectors") == "milvus":
         named_for_milvus = {name: env[variable] for name, variable in _MILVUS_VARIABLES.items() if env.get(variable)}
@@ -361,7 +361,10 @@ def _from_file(path: Path) -> dict[str, Any]:
         return {}
     if not isinstance(data, dict):
         raise ConfigError(f"{path}, line 1: the root key '{ROOT_KEY}:' is needed")
-    lines = _lines(node)
+    try:
+        lines = _lines(node)
+    except DuplicateKeyError as error:
+        raise ConfigError(f"{path}, {error}") from None
     for key in data:
         if key != ROOT_KEY:
             raise ConfigError(
@@ -385,12 +388,21 @@ def _from_file(path: Path) -> dict[str, Any]:
     return _checked(settings, "{}", name_of=lambda key: where.get(key, key))
 
 
+class DuplicateKeyError(ValueError):
+    """A key that stands twice in a mapping: YAML would silently take the last one."""
+
+    def __init__(self, key: str, line: int, first: int) -> None:
+        super().__init__(f"line {line}: {key} was set in line {first} already; keep one of the two")
+
+
 def _lines(node: Any, above: tuple[str, ...] = ()) -> dict[tuple[str, ...], int]:
     """Line numbers of the keys of a composed YAML document."""
     found: dict[tuple[str, ...], int] = {}
     if type(node).__name__ == "MappingNode":
         for key, value in node.value:
             place = (*above, str(key.value))
+            if place in found:
+                raise DuplicateKeyError(".".join(place), key.start_mark.line + 1, found[place])
             found[place] = key.start_mark.line + 1
             found.update(_lines(value, place))
     return found

@@ -13,13 +13,18 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from jiyi.errors import InvalidScopeError
-from jiyi.model.address import EMBEDDED, check_postgres_url, is_postgres_url, mask_passwords
+from jiyi.model.address import EMBEDDED, IN_MEMORY, check_postgres_url, is_postgres_url, mask_passwords
 from jiyi.model.scope import check_scope, scope_problem
 
 Parse: TypeAlias = Callable[[Any], Any]
 
 # At least two letters: one letter is a Windows drive. One slash only: a Path of an address keeps one of two.
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
+_LIKE_IN_MEMORY = re.compile(r"file:+memory:*(\?.*)?|:+memory:*(\?.*)?|memory:+", re.IGNORECASE)
+_DATA_PATHS = (
+    "a data directory is ./data (in the current directory), ~/data (in the home directory), a path from the root, "
+    f"or {IN_MEMORY}, which keeps nothing"
+)
 
 
 def setting(default: Any, parser: Parse, about: str, *, secret: bool = False) -> Any:
@@ -113,7 +118,20 @@ def path(value: Any) -> Path:
         raise ValueError("a path is needed")
     if _ADDRESS.match(os.fspath(value)):
         raise ValueError("a path of this machine is needed, not an address: a file or a directory")
-    return Path(value).expanduser()
+    try:
+        return Path(value).expanduser()
+    except RuntimeError:
+        raise ValueError("'~' is the home directory, and this one is not known; write the path in full") from None
+
+
+def data_path(value: Any) -> Path:
+    """The data directory, or `:memory:`."""
+    if isinstance(value, str) and value != str(IN_MEMORY) and _LIKE_IN_MEMORY.fullmatch(value):
+        raise ValueError(f"a memory that keeps nothing is written {IN_MEMORY}; a directory of this name ./{value}")
+    try:
+        return path(value)
+    except ValueError as error:
+        raise ValueError(f"{error}; {_DATA_PATHS}") from None
 
 
 def optional_path(value: Any) -> Path | None:

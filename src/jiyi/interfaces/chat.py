@@ -26,51 +26,42 @@ class ChatInterface(Protocol):
     @property
     def session_id(self) -> str:
         """Which conversation this is."""
-        ...
 
     @property
     def scope(self) -> str:
         """Whose conversation this is."""
-        ...
 
     @property
     def answers(self) -> bool:
         """Whether a model is configured that `reply` can ask."""
-        ...
 
     @property
     def token_limit(self) -> int:
         """How many tokens the window has at most."""
-        ...
 
     async def put(self, message: MessageLike, *, created_at: datetime | None = None) -> str:
         """Add a message; on disk when this returns. Returns its id. No model is asked.
 
         It was said at `created_at`, at the time in its own `created_at`, `timestamp`, `create_time` or `date`, or now.
         """
-        ...
 
     async def put_many(self, messages: Sequence[MessageLike]) -> list[str]:
         """Add messages in one transaction; returns their ids. Each was said when it says so itself, or now."""
-        ...
 
     async def insert_message(self, index: int, message: MessageLike) -> None:
         """Put a message before the one at an index of `get_all()`, as `list.insert` does, in one transaction.
 
         Summaries and candidates of the messages behind it are withdrawn.
         """
-        ...
 
     async def delete_message(self, index: int) -> Message | None:
         """Take the message at an index of `get_all()` out, in one transaction; `None` when there is none.
 
         Summaries and candidates of the messages behind it are withdrawn.
         """
-        ...
 
     async def pop_message(self) -> Message | None:
         """Take the newest message out; `None` when there is none."""
-        ...
 
     async def reply(self, message: MessageLike, *, on_text: OnText | None = None) -> Message:
         """Add a message, let the configured model answer it, add the answer and return it.
@@ -78,7 +69,6 @@ class ChatInterface(Protocol):
         `on_text` is called with every piece of the answer as it comes, in another thread. The message is kept whatever
         the model does.
         """
-        ...
 
     async def get(self, *, initial_tokens: int = 0, max_wait: float | None = 10.0) -> ChatWindow:
         """The messages for the next call of a model: prompts, the summary as a system message, the most recent ones.
@@ -89,51 +79,39 @@ class ChatInterface(Protocol):
         is summarised in the background, and `pending` says how many messages this answer misses and how far that work
         is. If a summary fails, `trouble` says why.
         """
-        ...
 
     async def get_all(self, *, epoch: int | None = None) -> list[Message]:
         """Every message since the last reset, or of an earlier epoch, exactly as it was put."""
-        ...
 
     async def messages(self, *, epoch: int | None = None) -> list[StoredMessage]:
         """The same with the id and the position of each message."""
-        ...
 
     async def reset(self) -> int:
         """Begin a new epoch; returns its number. What was said before stays readable: `get_all(epoch=…)`."""
-        ...
 
     async def compact(self) -> Compaction:
         """Move the older half of the window under a summary now.
 
         A failure of the model is recorded, then raised; nothing has changed then.
         """
-        ...
 
     async def overflowed(self, error: BaseException | None = None) -> Compaction:
         """Report that the model has refused the window as too long, whatever our count was: half of it is compacted."""
-        ...
 
     async def epochs(self) -> list[Epoch]:
         """The epochs that are there, oldest first; the last one is the current one."""
-        ...
 
     async def delete_epoch(self, epoch: int) -> Erased:
         """Delete an epoch before the current one for good, with everything derived from it; returns a receipt."""
-        ...
 
     async def summaries(self, *, epoch: int | None = None) -> list[Summary]:
         """The summaries of an epoch, oldest first. Each contains the one before; the last one is in force."""
-        ...
 
     async def expand(self, summary_id: str) -> list[StoredMessage]:
         """The messages that a summary covers, with their ids, those of earlier summaries included."""
-        ...
 
     async def candidates(self, *, state: str | None = "new") -> list[Candidate]:
         """What compactions of this session propose to keep, oldest first; `None` as state means all."""
-        ...
 
     async def status(self) -> ChatStatus:
         """The state of the session: tokens, the summary in force, the last trouble and when it is tried again."""
-        ...

@@ -30,20 +30,17 @@ class LongtermInterface(Protocol):
         The round itself is on disk before a model is called. When the model fails, the error is raised, and the work
         stays in the queue: it is tried again in the background, or ends in the dead-letter list with its reason.
         """
-        ...
 
     async def schedule_round(
         self, user_id: str, conversation_id: str, user_content: str, assistant_content: str
     ) -> str:
         """Put the round on disk and do the rest in the background, across restarts; returns the id of the job."""
-        ...
 
     async def get_intent_domains(self, query: str) -> list[str]:
         """The domains a question is about; `general_chat` alone means that nothing needs to be recalled.
 
         When the model fails, these are all six.
         """
-        ...
 
     async def take_candidates(
         self, user_id: str, session_id: str | None = None, *, limit: int = 1000
@@ -53,7 +50,6 @@ class LongtermInterface(Protocol):
         A candidate that is worth keeping is taken, also when it was known already; the others stay for whoever else
         wants them. Nothing is stored twice.
         """
-        ...
 
     async def retrieve_relevant_memories(
         self,
@@ -77,26 +73,23 @@ class LongtermInterface(Protocol):
         returns; with `fused` it is the relevance of `recall`, by words, meaning and neighbours. Each memory has
         `content`, `importance_score`, `similarity`, `final_score` and `score_parts`. Without `domains` the router says
         where to look. The time of access of those that the question is about is noted; what was really used is told
-        with `feedback`. With `as_of` the answer is what stood at that time. Then, or without `touch`, nothing is noted.
+        with `feedback`. With `as_of` the answer is what stood at that time. Then, and without `touch`, nothing is
+        noted.
         """
-        ...
 
-    async def feedback(self, user_id: str, useful: MemoryEntry | str | Iterable[Any]) -> list[str]:
+    async def feedback(self, user_id: str, useful: str | MemoryEntry | Iterable[Any]) -> list[str]:
         """Count memories as used: cited in an answer, or confirmed; by id, key or entry. Returns the ids counted.
 
         Each use makes the curve of forgetting flatter. Memories of other scopes, the public one included, are left.
         """
-        ...
 
     async def get_memory_context_for_prompt(
         self, user_id: str, query: str, *, token_budget: int = 1000, top_k_final: int = 10
     ) -> str:
         """The block 【长期记忆】 for a prompt, fenced, attributed, inside the budget; empty when there is nothing."""
-        ...
 
     async def compress_memories(self, memories: Iterable[Any], max_chars: int = 500) -> str:
         """One summary of memories (entries, mappings with `content`, or texts) in at most `max_chars` characters."""
-        ...
 
     @overload
     async def cleanup_forgotten_memories(
@@ -136,7 +129,6 @@ class LongtermInterface(Protocol):
         that were stored by key without a domain, and what was said in conversations, stay. A dry run changes nothing
         and returns the plan: what would go, and when each memory falls below the threshold.
         """
-        ...
 
     async def restore(
         self, user_id: str, memories: str | MemoryEntry | Iterable[Any] | None = None
@@ -145,26 +137,21 @@ class LongtermInterface(Protocol):
 
         Without names: all that the curve has taken.
         """
-        ...
 
     async def pin(self, user_id: str, memory: Any, pinned: bool = True) -> bool:
         """Keep a memory from being forgotten, corrected or summarised (or let go of it); `False` if there is none."""
-        ...
 
     async def conflicts(self, user_id: str, *, limit: int = 100) -> list[Conflict]:
         """Pairs of current facts that may contradict each other, the newest first."""
-        ...
 
     async def settle_conflict(self, user_id: str, newer: Any, older: Any, *, keep: Winner = "newer") -> bool:
         """Say which of two facts holds: `newer`, `older`, or `both`; `False` when there is no such conflict.
 
         The other one is superseded: `superseded` lists it and `restore` brings it back.
         """
-        ...
 
     async def superseded(self, user_id: str, *, limit: int = 100) -> list[Replaced]:
         """Facts that were replaced, the last first, each with the one that took its place."""
-        ...
 
     async def try_generate_reflection(
         self,
@@ -174,11 +161,9 @@ class LongtermInterface(Protocol):
         cooldown_hours: float = 1.0,
     ) -> MemoryEntry | None:
         """Reflect on the facts that no reflection speaks for yet, if they matter enough; `None` if not."""
-        ...
 
     async def explain(self, user_id: str, memory: Any) -> dict[str, Any] | None:
         """Where a memory came from and how it stands: the messages behind it, corrections, reflection, retention.
 
         `None` when the user has no such memory.
         """
-        ...

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 if TYPE_CHECKING:
     import builtins
     import os
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
     from datetime import datetime
     from types import TracebackType
     from typing import Any, Self
@@ -17,11 +17,13 @@ if TYPE_CHECKING:
     from jiyi.interfaces.chat import ChatInterface
     from jiyi.interfaces.longterm import LongtermInterface
     from jiyi.interfaces.notes import NotesInterface
+    from jiyi.model.change import MemoryChange
     from jiyi.model.chat import Candidate, Erased
     from jiyi.model.entry import EntryVersion, MemoryEntry
     from jiyi.model.job import Job
     from jiyi.model.listing import Forgotten, Page
     from jiyi.model.message import Message, MessageLike
+    from jiyi.model.scope_report import ScopeInfo, ScopeReceipt
     from jiyi.ports import ImportCounts, Progress
     from jiyi.runtime import MemoryRuntime
     from jiyi.tools import Toolbox
@@ -59,7 +61,6 @@ class Memory(Protocol):
         is kept, and the version before stays in `history`. `metadata` is a JSON object of your own, for `where`;
         `namespace` files the entry inside its scope. A new entry has the category `core` if none is given.
         """
-        ...
 
     async def add(
         self,
@@ -79,7 +80,6 @@ class Memory(Protocol):
         expires_at: datetime | None = None,
     ) -> MemoryEntry:
         """Remember `content` without a key; on disk when this returns. Each call makes a new entry, found by its id."""
-        ...
 
     async def store_many(
         self, entries: Iterable[Mapping[str, Any]], progress: Progress | None = None
@@ -89,7 +89,6 @@ class Memory(Protocol):
         All are checked before the first is written. They are written in transactions of 2,000; `progress(done, total)`
         is called when each is on disk.
         """
-        ...
 
     async def recall(
         self,
@@ -130,13 +129,11 @@ class Memory(Protocol):
         and hits below `min_relevance` are left out. Entries that say what a better hit says are listed in its
         `other_sources`; with `duplicates` they are hits of their own. Letters that are no words get nothing.
         """
-        ...
 
     async def get(
         self, key: str | None = None, *, id: str | None = None, scope: str | None = None
     ) -> MemoryEntry | None:
         """The entry with this key, or this id, in the scope, or else in `public`; `None` when there is none."""
-        ...
 
     async def update(
         self,
@@ -162,7 +159,6 @@ class Memory(Protocol):
         It gets a new version; the one before stays in `history`. `clear` names what is to be empty afterwards, such as
         `["expires_at", "tags"]`. Raises `InvalidInputError` when the scope has no such entry.
         """
-        ...
 
     async def forget(
         self, key: str | None = None, *, id: str | None = None, scope: str | None = None, erase: bool = False
@@ -171,7 +167,6 @@ class Memory(Protocol):
 
         Its versions stay readable in `history`; with `erase` their texts are deleted as well, for good.
         """
-        ...
 
     async def history(
         self, key: str | None = None, *, id: str | None = None, scope: str | None = None
@@ -180,7 +175,6 @@ class Memory(Protocol):
 
         Each says what changed, when, and by whom.
         """
-        ...
 
     async def count(
         self,
@@ -198,7 +192,6 @@ class Memory(Protocol):
         where: Mapping[str, Any] | None = None,
     ) -> int:
         """How many entries the scope sees: its own and the public ones. Messages count only if asked for."""
-        ...
 
     async def forget_many(
         self,
@@ -223,7 +216,6 @@ class Memory(Protocol):
         of 500: what was done before an error stays done. `erase` also deletes their versions, for good. A dry run only
         counts.
         """
-        ...
 
     async def list_namespaces(
         self,
@@ -240,7 +232,6 @@ class Memory(Protocol):
         `prefix` and `suffix` are parts that they begin and end with. With `max_depth` they are cut to that many parts,
         and each is listed once.
         """
-        ...
 
     async def save_conversation_history(
         self, session_id: str | None, messages: Sequence[MessageLike], *, scope: str | None = None
@@ -249,24 +240,20 @@ class Memory(Protocol):
 
         `None` as id means today's date in the user's time zone.
         """
-        ...
 
     async def load_conversation_history(
         self, session_id: str | None = None, *, scope: str | None = None
     ) -> Sequence[Message]:
         """The record of the session since its last reset, exactly as it was saved or put; empty when there is none."""
-        ...
 
     async def list_sessions(self, *, scope: str | None = None) -> Sequence[str]:
         """Ids of the scope's sessions, the one last written to first."""
-        ...
 
     async def forget_session(self, session_id: str, *, scope: str | None = None) -> Erased:
         """Delete a conversation permanently: messages, their index entries, summaries, candidates; returns a receipt.
 
         Memories that were made from it stay.
         """
-        ...
 
     def chat(
         self,
@@ -287,91 +274,103 @@ class Memory(Protocol):
         with the previous summary, the messages that leave the window and the maximum of tokens, and returns the next
         summary; `count_tokens` counts the tokens of a text as your model does.
         """
-        ...
 
     async def candidates(
         self, *, scope: str | None = None, session_id: str | None = None, state: str | None = "new", limit: int = 100
     ) -> Sequence[Candidate]:
         """What compactions of the scope's chats propose to remember, oldest first; `None` as state means all."""
-        ...
 
     async def take_candidate(self, candidate_id: str, *, by: str | None = None, scope: str | None = None) -> bool:
         """Claim a new candidate; `False` when it does not exist or is settled. Only one of several callers gets it."""
-        ...
 
     async def reject_candidate(self, candidate_id: str, *, by: str | None = None, scope: str | None = None) -> bool:
         """Reject a new candidate; `False` when it does not exist or is settled."""
-        ...
 
     async def jobs(
         self, *, scope: str | None = None, states: str | Iterable[str] = "dead", limit: int = 100
     ) -> Sequence[Job]:
         """The background jobs of the scope in these states (`queued`, `running`, `done`, `dead`), newest first."""
-        ...
 
     async def retry_job(self, job_id: str, *, scope: str | None = None) -> bool:
         """Queue a dead job of the scope again; `False` when the scope has no such dead job."""
-        ...
 
     async def run_jobs(self, limit: int = 1000) -> int:
         """Run at most `limit` background jobs of any scope that are due; returns how many were started."""
-        ...
 
     async def maintain(self, *, scope: str | None = None, dry_run: bool = False) -> dict[str, Any]:
         """The regular maintenance, for cron: what has expired, due background jobs, forgetting, unused tags, dead jobs.
 
         `None` as scope means every scope. A dry run changes nothing and reports how much would be forgotten.
         """
-        ...
+
+    async def scopes(self) -> Sequence[ScopeInfo]:
+        """Every scope of the store with counts and the time of its last change, by name. For administration only."""
+
+    async def changes(
+        self, *, after: int = 0, scopes: str | Iterable[str] | None = None, limit: int = 100
+    ) -> Sequence[MemoryChange]:
+        """The changes of entries behind the position `after`, in order, from any process; at most `limit`.
+
+        `None` as scopes means every scope: for administration only. Positions survive restarts.
+        """
+
+    def watch(
+        self, *, after: int | None = None, scopes: str | Iterable[str] | None = None, interval: float = 0.5
+    ) -> AsyncIterator[MemoryChange]:
+        """Every change behind `after` as it happens, in order and once; `None` begins with what comes next.
+
+        The store is asked every `interval` seconds. To go on later, keep the position of the last change.
+        """
+
+    async def entries_by_id(self, prefix: str, *, scope: str | None = None, limit: int = 10) -> Sequence[MemoryEntry]:
+        """The entries that the scope sees and whose id begins with `prefix`, oldest first."""
+
+    async def forget_scope(self, scope: str, *, erase: bool = True) -> ScopeReceipt:
+        """Remove a whole scope from every room, index, job, candidate and history; returns a receipt.
+
+        Nothing of it can be read afterwards: of its lines in the change log only ids and times stay, under the scope
+        `erased`. Without `erase` its entries leave recall, and their history and the conversations stay readable.
+        The files of notes belong to the user and are not deleted. The engine overwrites the bytes of deleted rows in
+        time; `VACUUM` and `rebuild` do it at once.
+        """
 
     async def add_word(self, word: str) -> bool:
         """Add a word to the segmenter of the whole store; `False` if it is known. The text index is rebuilt with it."""
-        ...
 
     async def drain(self, *, progress: Progress | None = None) -> int:
         """Bring every index up to date now; returns how many changes were indexed."""
-        ...
 
     async def verify(self, *, progress: Progress | None = None) -> Sequence[IndexReport]:
         """Compare the ids and hashes of records and indexes. Changes nothing."""
-        ...
 
     async def repair(self, *, progress: Progress | None = None) -> Sequence[IndexReport]:
         """Bring the indexes up to date and rebuild those that differ from the records."""
-        ...
 
     async def rebuild(self, *, progress: Progress | None = None) -> None:
         """Build every index again from the records, beside the old one, and swap."""
-        ...
 
     async def doctor(self) -> dict[str, Any]:
         """Versions, sizes, index lag, problems and what to do about them."""
-        ...
 
     async def export_jsonl(
         self, path: str | os.PathLike[str], *, scope: str | None = None, progress: Progress | None = None
     ) -> int:
         """Write everything (or one scope) to a JSON Lines file; returns how many lines. Nothing is left out."""
-        ...
 
     async def import_jsonl(self, path: str | os.PathLike[str], *, progress: Progress | None = None) -> ImportCounts:
         """Import a file written by `export_jsonl`, all or nothing. Entries that exist are not changed."""
-        ...
 
     @property
     def runtime(self) -> MemoryRuntime:
         """The runtime room: `remember`, `recall`, `feedback`, `consolidate_memories`. The settings say which one."""
-        ...
 
     @property
     def notes(self) -> NotesInterface:
         """The notes of the workspace: Markdown files that people read and edit."""
-        ...
 
     @property
     def longterm(self) -> LongtermInterface:
         """The long-term room: facts extracted from conversations, recalled, reflected on, forgotten over time."""
-        ...
 
     def tools(self, *, scope: str | None = None, kind: str = "main") -> Toolbox:
         """The tools that a model may call: those of the runtime, and those of the notes if there is a workspace.
@@ -379,11 +378,9 @@ class Memory(Protocol):
         The notes belong to the scope that the memory was opened with; another scope gets no tools for them. `kind` is
         the kind of session that asks: a `group` sees shared notes only.
         """
-        ...
 
     async def close(self) -> None:
         """Release files and threads. Acknowledged writes are on disk; indexes catch up at the next opening."""
-        ...
 
     async def list(
         self,
@@ -411,7 +408,6 @@ class Memory(Protocol):
         from the first to the last); `descending` turns the order round. The page has `next_cursor`: passed as `cursor`
         it gives the page that follows, whatever was stored or forgotten meanwhile, however far it is.
         """
-        ...
 
     async def __aenter__(self) -> Self: ...
 

@@ -29,11 +29,9 @@ class NotesInterface(Protocol):
 
     async def init_workspace(self, *, language: str = "en", context_files: bool = True) -> dict[str, list[str]]:
         """Make `memory/`, `MEMORY.md` and the context files where they are missing; returns `created` and `kept`."""
-        ...
 
     async def import_workspace(self, path: str | Path) -> Imported:
         """Copy the notes of another directory into this workspace. Nothing is overwritten: both versions are kept."""
-        ...
 
     async def memory_append(
         self, text: str, *, kind: str = "main", by: str = "agent", source: str = "", at: datetime | None = None
@@ -43,7 +41,6 @@ class NotesInterface(Protocol):
         `by` says how far its origin is trusted (`user`, `agent`, `tool`, `import`), `source` where it came from. What a
         group says goes to `memory/shared/`.
         """
-        ...
 
     async def memory_search(
         self,
@@ -61,82 +58,65 @@ class NotesInterface(Protocol):
 
         `path` names a note or a folder; `since` and `until` are days, both included.
         """
-        ...
 
     async def memory_get(
         self, path: str, from_line: int = 1, to_line: int | None = None, *, kind: str = "main"
     ) -> NoteText:
         """Lines of a note as they stand in the file, but for comments for programs; both ends included."""
-        ...
 
     async def build_context(self, kind: str = "main", *, now: datetime | None = None) -> NotesContext:
         """What a session begins with: the context files, MEMORY.md (main only), the notes of yesterday and today."""
-        ...
 
     def tools(self) -> list[dict[str, Any]]:
         """The three tools as OpenAI-style function definitions."""
-        ...
 
     async def call_tool(self, name: str, arguments: Mapping[str, Any] | str, *, kind: str = "main") -> dict[str, Any]:
         """Do what a model asked for; arguments as it gave them (a mapping or JSON). The result is ready for JSON.
 
         Whose notes and which session come from here, never from the arguments; unknown arguments are refused.
         """
-        ...
 
     async def set_session_kind(self, session_id: str, kind: str) -> None:
         """Record the kind of a session. Candidates of a `group` go into the shared notes; all others are `main`."""
-        ...
 
     async def take_candidates(self, *, limit: int = 1000) -> CandidateReport:
         """Write what compactions of the chats propose to keep into the daily notes, each once, and mark it as taken."""
-        ...
 
     async def promote(self, ids: str | Sequence[str], *, section: str | None = None, move: bool = False) -> Accepted:
         """Put entries of daily notes into a section of MEMORY.md; with `move` they leave the daily note.
 
         An entry is named by its id; what people wrote by hand by its place, e.g. `memory/2026-11-15.md:12`.
         """
-        ...
 
     async def curate(self, *, days: int = 7, now: datetime | None = None) -> Proposal:
         """Propose an edit of MEMORY.md from the notes of the last days, as a diff. Nothing is changed."""
-        ...
 
     async def accept(self, proposal: Proposal | str, *, items: Sequence[int] | None = None) -> Accepted:
         """Apply a proposal (or the one with this id), after a backup. Refused if MEMORY.md has changed since.
 
         With `items` only those with these numbers; the others wait on.
         """
-        ...
 
     async def reject(self, proposal: Proposal | str, *, items: Sequence[int] | None = None) -> tuple[str, ...]:
         """Drop a proposal, or some of its items. Their texts are returned, and not proposed again."""
-        ...
 
     async def scan(self) -> ScanReport:
         """Look for what has changed in the files and take it in. Every search does this by itself."""
-        ...
 
     async def reindex(self, *, progress: Progress | None = None) -> ScanReport:
         """Read every file again, whatever its times say. Pieces that are the same stay."""
-        ...
 
     async def list_files(self) -> list[NoteFile]:
         """Every note file that is known, with what is wrong with it, if anything."""
-        ...
 
     async def entries_of_day(self, day: date | None = None, *, kind: str = "main") -> tuple[str, list[PlacedEntry]]:
         """The path of a daily note (today's, if no day is named) and what is in it, in order.
 
         Entries, and what people wrote by hand (`by_hand`): list items, paragraphs and headings.
         """
-        ...
 
     async def watch(self, report: Callable[[ScanReport], None] | None = None) -> None:
         """Follow the files in the background until `unwatch` or the end; `report` is called after each change."""
-        ...
 
     async def unwatch(self) -> None:
         """Stop following the files in the background."""
-        ...

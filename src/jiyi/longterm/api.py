@@ -130,7 +130,8 @@ class Longterm:
         returns; with `fused` it is the relevance of `recall`, by words, meaning and neighbours. Each memory has
         `content`, `importance_score`, `similarity`, `final_score` and `score_parts`. Without `domains` the router says
         where to look. The time of access of those that the question is about is noted; what was really used is told
-        with `feedback`. With `as_of` the answer is what stood at that time. Then, or without `touch`, nothing is noted.
+        with `feedback`. With `as_of` the answer is what stood at that time. Then, and without `touch`, nothing is
+        noted.
         """
         limits = self._limits
         hits = await self._run(
@@ -149,7 +150,7 @@ class Longterm:
             self._later(self._service.retriever.note_shown, check_scope(user_id), query, list(hits))
         return hits
 
-    async def feedback(self, user_id: str, useful: MemoryEntry | str | Iterable[Any]) -> list[str]:
+    async def feedback(self, user_id: str, useful: str | MemoryEntry | Iterable[Any]) -> list[str]:
         """Count memories as used: cited in an answer, or confirmed; by id, key or entry. Returns the ids counted.
 
         Each use makes the curve of forgetting flatter. Memories of other scopes, the public one included, are left.
@@ -259,8 +260,8 @@ class Longterm:
 
         The other one is superseded: `superseded` lists it and `restore` brings it back.
         """
-        newer_name, older_name = _names([newer, older])
-        done = await self._run(self._service.settle_conflict, check_scope(user_id), newer_name, older_name, keep)
+        first, second = _names([newer, older])
+        done = await self._run(self._service.settle_conflict, check_scope(user_id), first, second, keep)
         self._written()
         return done
 
@@ -322,7 +323,7 @@ def _check_round(
     return scope, session, messages
 
 
-def _names(memories: MemoryEntry | str | Iterable[Any]) -> list[str]:
+def _names(memories: str | MemoryEntry | Iterable[Any]) -> list[str]:
     """Ids or keys of memories that were given as such or as entries."""
     given = [memories] if isinstance(memories, str | MemoryEntry) else memories
     if not isinstance(given, Iterable):

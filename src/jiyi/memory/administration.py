@@ -4,19 +4,27 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from jiyi.errors import InvalidInputError
 from jiyi.memory.base import MemoryBase
-from jiyi.model.scope import check_scope
+from jiyi.model.limits import check_whole
+from jiyi.model.scope import check_scope, visible_scopes
 from jiyi.ports import ImportCounts, Progress
 
 if TYPE_CHECKING:
     from jiyi.indexing import IndexReport
+    from jiyi.model.change import MemoryChange
+    from jiyi.model.entry import MemoryEntry
     from jiyi.model.job import Job
+    from jiyi.model.scope_report import ScopeInfo, ScopeReceipt
 
 _ARCHIVE_AT_ONCE = 500
+
+
+_MAX_INTERVAL = 3_600
 
 
 class Administration(MemoryBase):
@@ -73,6 +81,75 @@ class Administration(MemoryBase):
             if some < _ARCHIVE_AT_ONCE:
                 return archived
 
+    async def scopes(self) -> Sequence[ScopeInfo]:
+        """Every scope of the store with counts and the time of its last change, by name. For administration only."""
+        return await self._run(self._components.administration.scopes)
+
+    async def changes(
+        self, *, after: int = 0, scopes: str | Iterable[str] | None = None, limit: int = 100
+    ) -> Sequence[MemoryChange]:
+        """The changes of entries behind the position `after`, in order, from any process; at most `limit`.
+
+        `None` as scopes means every scope: for administration only. Positions survive restarts.
+        """
+        check_whole(after, "after", 0, 2**63 - 1)
+        wanted = self._feed_scopes(scopes)
+        return await self._run(self._components.administration.changes, after, wanted, self._limits.check_limit(limit))
+
+    def watch(
+        self, *, after: int | None = None, scopes: str | Iterable[str] | None = None, interval: float = 0.5
+    ) -> AsyncIterator[MemoryChange]:
+        """Every change behind `after` as it happens, in order and once; `None` begins with what comes next.
+
+        The store is asked every `interval` seconds. To go on later, keep the position of the last change.
+        """
+        wanted = self._feed_scopes(scopes)
+        if not isinstance(interval, int | float) or not 0 < interval <= _MAX_INTERVAL:
+            raise InvalidInputError(f"interval {interval!r} must be a number of seconds up to {_MAX_INTERVAL}")
+        return self._watch(after, wanted, float(interval))
+
+    async def _watch(
+        self, after: int | None, wanted: tuple[str, ...] | None, interval: float
+    ) -> AsyncIterator[MemoryChange]:
+        position = (await self._run(self._store.head)).sequence if after is None else after
+        while True:
+            found = await self.changes(after=position, scopes=wanted, limit=min(1_000, self._limits.max_results))
+            for change in found:
+                position = change.position
+                yield change
+            if not found:
+                await asyncio.sleep(interval)
+
+    @staticmethod
+    def _feed_scopes(scopes: str | Iterable[str] | None) -> tuple[str, ...] | None:
+        if scopes is None:
+            return None
+        return tuple(check_scope(each) for each in ((scopes,) if isinstance(scopes, str) else scopes))
+
+    async def entries_by_id(self, prefix: str, *, scope: str | None = None, limit: int = 10) -> Sequence[MemoryEntry]:
+        """The entries that the scope sees and whose id begins with `prefix`, oldest first."""
+        text = self._limits.check_session_id(prefix, "prefix")
+        most = self._limits.check_limit(limit)
+        visible = visible_scopes(self._scope(scope))
+        return await self._run(self._components.administration.entries_by_id_prefix, text, visible, most)
+
+    async def forget_scope(self, scope: str, *, erase: bool = True) -> ScopeReceipt:
+        """Remove a whole scope from every room, index, job, candidate and history; returns a receipt.
+
+        Nothing of it can be read afterwards: of its lines in the change log only ids and times stay, under the scope
+        `erased`. Without `erase` its entries leave recall, and their history and the conversations stay readable.
+        The files of notes belong to the user and are not deleted. The engine overwrites the bytes of deleted rows in
+        time; `VACUUM` and `rebuild` do it at once.
+        """
+        own = check_scope(scope)
+        store = self._components.administration
+        receipt = await self._run(store.forget_scope, own, actor=self._settings.actor, erase=bool(erase))
+        # The indexes drop entries by the lines of the log, which name the scope: they read them first.
+        await self.drain()
+        if not erase:
+            return receipt
+        return replace(receipt, remaining=await self._run(store.forget_name, own))
+
     async def add_word(self, word: str) -> bool:
         """Add a word to the segmenter of the whole store; `False` if it is known. The text index is rebuilt with it."""
         checked = self._limits.check_user_word(word)
@@ -126,6 +203,7 @@ class Administration(MemoryBase):
 
     async def doctor(self) -> dict[str, Any]:
         """Versions, sizes, index lag, problems and what to do about them."""
+        from jiyi.config.unused import unused_variables
         from jiyi.indexing.doctor import examine
 
         components = self._components
@@ -140,6 +218,7 @@ class Administration(MemoryBase):
             worker=components.worker,
             usage=self._lt.models.usage() | self._reranker_usage(),
         )
+        facts["notes"] += unused_variables(self._settings)
         facts["note_problems"] = []
         if self._settings.enable_simple_memory:
             facts["notes"].append("simple mode (enable_simple_memory) has no indexes: recall is by tags alone")

@@ -37,7 +37,10 @@ class AgentMemory(KeyedMemory, Listing, Conversations, Administration):
         config: str | os.PathLike[str] | None = None,
         **settings: Any,
     ) -> Opening:
-        """Open (and create) a data directory: `async with AgentMemory.open("./data") as memory`, or `await` it."""
+        """Open (and create) a data directory: `async with AgentMemory.open("./data") as memory`, or `await` it.
+
+        `:memory:` is a memory for tests: nothing of it remains after `close`, or after the end of the process.
+        """
         return Opening(cls, path, config, settings)
 
     @property
@@ -112,6 +115,8 @@ class AgentMemory(KeyedMemory, Listing, Conversations, Administration):
             if callable(close):
                 close()
         self._store.close()
+        if components.temporary is not None:
+            components.temporary.close()
 
     async def __aenter__(self) -> Self:
         return self

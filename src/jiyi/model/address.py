@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
 EMBEDDED: Final = "embedded"
 """The storage setting of a store in a data directory."""
+IN_MEMORY: Final = Path(":memory:")
+"""The data directory of a memory that keeps nothing."""
 POSTGRES_SCHEMES: Final = ("postgresql", "postgres")
 
 # The password between the user name and the last @, and the values of secret query parameters.

@@ -12,18 +12,25 @@ _WORD = re.compile(r"\w[\w.-]*")
 
 
 def check_word(value: object, name: str) -> str:
-    """Returns a category, memory type or domain: one word of letters, digits, `_`, `-` and `.`, in any script."""
+    """Returns a category, memory type or domain: a word of letters, digits, `_`, `-` and `.`, in any script.
+
+    A category may be several words with one space between them.
+    """
     if not isinstance(value, str):
         raise InvalidInputError(f"{name} must be a word, not {type(value).__name__}: {value!r}")
-    if len(value) > MAX_WORD_CHARACTERS or not _WORD.fullmatch(value):
+    several = name == "category"
+    if len(value) > MAX_WORD_CHARACTERS or not all(
+        _WORD.fullmatch(word) for word in (value.split(" ") if several else (value,))
+    ):
+        wanted = "one or several words, with one space between them," if several else "a word"
         raise InvalidInputError(
-            f"{name} {value[:80]!a} is not a word of at most {MAX_WORD_CHARACTERS} letters, digits, '_', '-', '.'"
+            f"{name} {value[:80]!a} is not {wanted} of at most {MAX_WORD_CHARACTERS} letters, digits, '_', '-', '.'"
         )
     return value
 
 
 class MemoryCategory(str):
-    """`conversation`, `core`, `daily`, or any word of your own: `MemoryCategory("project")`."""
+    """`conversation`, `core`, `daily`, or words of your own: `MemoryCategory("travel plans")`."""
 
     __slots__ = ()
 

@@ -187,6 +187,17 @@ class MemoryEntry:
             raise KeyError(name)
         return getattr(self, name)
 
+    def __repr__(self) -> str:
+        from jiyi.model.entry_display import one_line
+
+        return one_line(self)
+
+    def _repr_html_(self) -> str:
+        """The entry as a table, for notebooks."""
+        from jiyi.model.entry_display import html
+
+        return html(self)
+
     def as_hit(
         self,
         relevance_score: float,

@@ -19,7 +19,9 @@ _ISO_DATE = re.compile(r"\d{4}-?\d\d-?\d\d(?:\Z|[T ])")
 _FIRST_SECOND, _LAST_SECOND = 631_152_000, 4_102_444_800
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_encoder = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+_options: dict[str, Any] = {"allow_nan": False, "separators": (",", ":")}
+_readable_encoder = json.JSONEncoder(ensure_ascii=False, **_options)
+_ascii_encoder = json.JSONEncoder(ensure_ascii=True, **_options)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,8 +108,10 @@ def _plain_time(value: object) -> datetime | None:
 
 
 def encode_message(message: Message) -> str:
-    """ASCII JSON, so that NUL and lone surrogates survive any database."""
-    return _encoder.encode(message.to_dict())
+    """JSON that people can read in the database; escaped where a lone surrogate would not survive it."""
+    data = message.to_dict()
+    text = _readable_encoder.encode(data)
+    return _ascii_encoder.encode(data) if _SURROGATE.search(text) else text
 
 
 def decode_message(text: str) -> Message:

@@ -146,7 +146,7 @@ class NotesService:
 
     def keep_up(self) -> None:
         """Write new candidates of chats into the notes, if the settings say so. A failure is logged."""
-        if not self.settings.take_candidates:
+        if not self.settings.take_candidates or not self.root.is_dir():
             return
         new = self.deps.chats.candidates(self.identity.scope, state="new", limit=len(self._refused) + 1)
         if all(candidate.id in self._refused for candidate in new):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from jiyi.ports.administration import AdministrationStore
 from jiyi.ports.changelog import START, Change, ChangeLog, LogPosition
 from jiyi.ports.chat import ChatStore
 from jiyi.ports.history import HistoryStore
@@ -45,6 +46,7 @@ __all__ = [
     "CONVERSATION",
     "START",
     "TIMED",
+    "AdministrationStore",
     "Amendment",
     "Change",
     "ChangeLog",

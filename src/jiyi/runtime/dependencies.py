@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, datetime, tzinfo
+from datetime import UTC, tzinfo
 from typing import TYPE_CHECKING
+
+from jiyi.model import clock
 
 if TYPE_CHECKING:
     from jiyi.model.limits import Limits
@@ -31,5 +33,5 @@ class RuntimeDeps:
 
     def day_shift(self) -> int:
         """By how many minutes the user's day is ahead of that of UTC now."""
-        offset = datetime.now(self.zone).utcoffset()
+        offset = clock.utc_now().astimezone(self.zone).utcoffset()
         return 0 if offset is None else int(offset.total_seconds() // 60)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -10,16 +11,24 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from jiyi.config import Settings, load_settings
+from jiyi.config.unused import unused_variables
 from jiyi.execution import Lazy
+from jiyi.model.address import IN_MEMORY
 from jiyi.ports import ChatModel, Embedder
 from jiyi.wiring.models import chat_model, embedder_of
-from jiyi.wiring.profiles import open_database, record_store
+from jiyi.wiring.profiles import administration_store, open_database, record_store
 from jiyi.wiring.recall import tags_only, with_indexes
 from jiyi.wiring.rooms import longterm_deps, notes_service, runtime_deps
+from jiyi.wiring.temporary import TemporaryData
 
 if TYPE_CHECKING:
     from jiyi.components import Components
     from jiyi.ports import ChatStore
+
+
+_log = logging.getLogger("jiyi.config")
+_told: set[str] = set()
+"""What was logged already: each message once in a process."""
 
 
 def build(
@@ -42,7 +51,13 @@ def build(
         settings["embedder"] = embedder
     if llm is not None:
         settings["llm"] = "none" if own_model is not None else llm
-    return assemble(load_settings(path, config=config, **settings), embedder=own_embedder, model=own_model, now=clock)
+    read = load_settings(path, config=config, **settings)
+    if own_embedder is None and own_model is None:
+        for message in unused_variables(read):
+            if message not in _told:
+                _told.add(message)
+                _log.info("%s", message)
+    return assemble(read, embedder=own_embedder, model=own_model, now=clock)
 
 
 def assemble(
@@ -77,6 +92,11 @@ def assemble(
     else:
         model = chat_model(settings, settings.summarizer_model)
     with ExitStack() as undo:
+        temporary = None
+        if settings.path == IN_MEMORY:
+            temporary = TemporaryData()
+            undo.callback(temporary.close)
+            settings = replace(settings, path=temporary.path)
         database = open_database(settings)
         # If anything below fails, the connection is closed.
         undo.callback(database.close)
@@ -125,9 +145,11 @@ def assemble(
             make_notes=lambda written: notes_service(settings, store, chats(), recall.engine, model, written),
             make_chats=chats,
             make_longterm=longterm,
+            make_administration=Lazy(lambda: administration_store(database)),
             model=model,
             worker=worker,
             connected=connected,
+            temporary=temporary,
         )
         undo.pop_all()
     return components

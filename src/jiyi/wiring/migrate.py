@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from jiyi.config import load_settings
 from jiyi.errors import InvalidInputError
-from jiyi.model.address import EMBEDDED, check_postgres_url, is_postgres_url, mask_passwords
+from jiyi.model.address import EMBEDDED, IN_MEMORY, check_postgres_url, is_postgres_url, mask_passwords
 from jiyi.wiring.profiles import DATABASE_FILE, open_database
 
 if TYPE_CHECKING:
@@ -47,6 +47,8 @@ def _named(place: str | os.PathLike[str], what: str) -> str:
     if not isinstance(place, str | os.PathLike) or not os.fspath(place):
         raise InvalidInputError(f"the {what} must be a data directory or a postgresql:// address, not {place!r}")
     text = os.fspath(place)
+    if text == str(IN_MEMORY):
+        raise InvalidInputError(f"the {what} cannot be {IN_MEMORY}, which keeps nothing; name a data directory")
     if "://" in text:
         raise InvalidInputError(
             f"the {what} {mask_passwords(text)!r} is neither a data directory nor a postgresql:// address"

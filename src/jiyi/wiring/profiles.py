@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from jiyi.backends.postgres.vectors.index import PostgresVectors
     from jiyi.backends.records.sql import Database
     from jiyi.config import Settings
-    from jiyi.ports import Embedder, RecordStore, ScopeReader, TextIndex, TextProposer, VectorIndex
+    from jiyi.ports import AdministrationStore, Embedder, RecordStore, ScopeReader, TextIndex, TextProposer, VectorIndex
     from jiyi.text import Vocabulary
 
 DATABASE_FILE: Final = "memory.db"
@@ -49,6 +49,13 @@ def record_store(database: Database) -> RecordStore:
     from jiyi.backends.records.store import SqlRecordStore
 
     return SqlRecordStore(database)
+
+
+def administration_store(database: Database) -> AdministrationStore:
+    """The scopes of the database, for those who operate it."""
+    from jiyi.backends.records.administration import SqlAdministrationStore
+
+    return SqlAdministrationStore(database)
 
 
 def text_index(

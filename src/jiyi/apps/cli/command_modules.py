@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
 COMMAND_MODULES: Final = {
     "commands_memory": ("store", "recall", "forget", "count", "list", "history"),
+    "commands_scopes": ("scopes", "sessions", "changes", "show"),
     "commands_admin": ("export", "import", "migrate", "verify", "repair", "rebuild", "doctor", "maintain", "jobs"),
     "commands_chat": ("chat",),
     "demo": ("demo",),

@@ -10,6 +10,7 @@ import typer
 from jiyi.apps.cli import views
 from jiyi.apps.cli.exit_codes import Code
 from jiyi.apps.cli.framework import command
+from jiyi.apps.cli.lookup import by_key_or_id
 from jiyi.apps.cli.options import (
     MODES_WITHOUT_EMBEDDER,
     EraseOption,
@@ -24,6 +25,7 @@ from jiyi.apps.cli.sanitize import visible
 from jiyi.apps.cli.session import Session
 from jiyi.apps.cli.times import end_time, start_time
 from jiyi.model.relevance import MIN_RELEVANCE
+from jiyi.model.scope import PUBLIC
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -187,11 +189,20 @@ def recall(
 @command("forget", examples=["jiyi forget standup", "jiyi forget pet --erase"])
 def forget(
     session: Session,
-    key: KeyArgument,
+    key: Annotated[str, typer.Argument(metavar="KEY", help="A key, or the beginning of the id of a memory with one.")],
     erase: EraseOption = False,
 ) -> Code:
     """Take a memory out of recall; its history stays readable unless erased. Exit code 1 when there is none."""
-    gone = session.run_without_embedder(lambda memory: memory.forget(key, erase=erase))
+
+    async def action(memory: AgentMemory) -> bool:
+        if await memory.forget(key, erase=erase):
+            return True
+        entry = await by_key_or_id(memory, key)
+        if entry is None or entry.key in (None, key):
+            return False
+        return await memory.forget(entry.key, erase=erase)
+
+    gone = session.run_without_embedder(action)
     shown = visible(key)
     done = "erased" if erase else "forgot"
     said = text(f"{done} {shown}", "good") if gone else text(f"there is no memory with the key {shown}", "warn")
@@ -201,9 +212,16 @@ def forget(
 
 @command("count", examples=["jiyi count", "jiyi count --category daily --json"])
 def count(session: Session, category: CategoryFilter = None) -> Code:
-    """Say how many memories the scope sees."""
-    number = session.run_without_embedder(lambda memory: memory.count(category=category or None))
-    session.output.result({"count": number}, lambda: [text(str(number))])
+    """Say how many memories the scope sees, and which were counted."""
+
+    async def action(memory: AgentMemory) -> tuple[int, str]:
+        return await memory.count(category=category or None), memory.settings.scope
+
+    number, scope = session.run_without_embedder(action)
+    whose = f"of scope {visible(scope)}" + ("" if scope == PUBLIC else f" and of {PUBLIC}")
+    kinds = f" in the category {' or '.join(map(visible, category))}" if category else ""
+    counted = f"memories {whose}{kinds}, without the messages of conversations"
+    session.output.result({"count": number, "scope": scope, "counted": counted}, lambda: [text(f"{number} {counted}")])
     return Code.OK
 
 

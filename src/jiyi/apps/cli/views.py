@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from jiyi.apps.cli.renderables import Bars, Block, Column, Table, Text, text
 from jiyi.apps.cli.sanitize import one_line, visible
 from jiyi.apps.cli.times import local_time
+from jiyi.model.entry import MESSAGE_TYPE
 
 if TYPE_CHECKING:
     from jiyi.indexing import IndexReport
@@ -26,20 +27,26 @@ def entries(found: Sequence[MemoryEntry], zone: tzinfo, *, total: int, offset: i
     if not found:
         where = f"; there are {total:,} in all" if total else ""
         return [text(f"no memories here{where}", "dim")]
+    origin = _origin_columns(found)
     columns = (
         Column("key"),
         Column("content", "wide"),
         Column("category"),
         Column("tags"),
+        *origin,
         Column("updated"),
+        Column("id"),
     )
+    short = short_ids([entry.id for entry in found])
     rows = tuple(
         (
             text(visible(entry.key or "—"), "key"),
             _content(entry, most=None if full else MAX_IN_LIST),
             text(str(entry.category)),
             text(visible(", ".join(entry.tags))),
+            *(_origin(entry) if origin else ()),
             text(local_time(entry.updated_at, zone), "dim"),
+            text(short[entry.id], "dim"),
         )
         for entry in found
     )
@@ -47,22 +54,52 @@ def entries(found: Sequence[MemoryEntry], zone: tzinfo, *, total: int, offset: i
     return [Table(columns, rows), text(f"{offset + 1:,}–{last:,} of {total:,}", "dim")]
 
 
+_ORIGIN = (Column("role"), Column("session"))
+_ROLES = {"user": "user", "agent": "assistant", "tool": "tool"}
+
+
+def _origin_columns(found: Sequence[MemoryEntry]) -> tuple[Column, ...]:
+    """The columns of role and session, if any of these entries was said in a conversation."""
+    return _ORIGIN if any(entry.conversation_id for entry in found) else ()
+
+
+def _origin(entry: MemoryEntry) -> tuple[Text, Text]:
+    """Who said it, and in which conversation; a dash for what was not said in one."""
+    role = _ROLES.get(entry.source.trust, "—") if entry.source.kind == MESSAGE_TYPE else "—"
+    return text(role, "dim"), text(visible(entry.conversation_id or "—"), "dim")
+
+
+def short_ids(ids: Sequence[str]) -> dict[str, str]:
+    """Each id as far as it differs from the others; ids made in the same millisecond begin with 13 equal characters."""
+    for length in (13, 18, 23):
+        short = {each: each[:length] for each in ids}
+        if len(set(short.values())) == len(short):
+            return short
+    return {each: each for each in ids}
+
+
 def hits(found: Sequence[MemoryEntry], zone: tzinfo, *, full: bool) -> list[Block]:
     """The answer to a question, best first."""
+    origin = _origin_columns(found)
     columns = (
         Column("", "number"),
         Column("score", "number"),
         Column("key"),
         Column("content", "wide"),
+        *origin,
         Column("when"),
+        Column("id"),
     )
+    short = short_ids([hit.id for hit in found])
     rows = tuple(
         (
             text(str(place)),
             text(_score(hit), "number"),
             text(visible(hit.key or "—"), "key"),
             _in_context(hit, most=None if full else MAX_IN_HIT),
+            *(_origin(hit) if origin else ()),
             text(local_time(hit.event_time, zone), "dim"),
+            text(short[hit.id], "dim"),
         )
         for place, hit in enumerate(found, start=1)
     )

@@ -62,7 +62,8 @@ class SqliteDatabase:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise StorageError(f"the data directory {path.parent} cannot be made: {error.strerror}") from error
+            where = path.parent if path.is_absolute() else f"{path.parent} (from here {path.parent.absolute()})"
+            raise StorageError(f"the data directory {where} cannot be made: {error.strerror}") from error
         try:
             self._prepare()
         except BaseException:

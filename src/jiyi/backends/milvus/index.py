@@ -169,11 +169,10 @@ class MilvusVectors:
                 self._apply(state, batch)
 
     def _apply(self, state: State, batch: IndexBatch) -> None:
-        indexed = batch.upserts
         removed = [entry_id for _, entry_id in batch.removals]
         generation, position = state.generation, batch.log_position
-        known = self._writer.known(generation, [*(entry.id for entry in indexed), *removed], state.reading)
-        outdated = [entry for entry in indexed if not is_current(known.get(entry.id), entry)]
+        known = self._writer.known(generation, [*(entry.id for entry in batch.upserts), *removed], state.reading)
+        outdated = [entry for entry in batch.upserts if not is_current(known.get(entry.id), entry)]
         written = self._writer.put(generation, outdated, known, position.sequence, [generation], state)
         deleted_at = self._writer.delete(generation, removed, known)
         after = replace(

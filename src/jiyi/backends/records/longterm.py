@@ -299,5 +299,5 @@ def _fading(row: Row) -> Fading:
 
 
 def _attribute(source: str) -> str:
-    """The attribute of a fact's claim; most sources have none, and are not read."""
+    """The attribute of a fact's claim; most sources have none, and are not parsed."""
     return str(json.loads(source)["claim"].get("attribute", "")) if '"claim"' in source else ""

@@ -35,14 +35,12 @@ _MATCHED: Final = (
     "WITH matched AS (SELECT memory_id, count(*) AS hits FROM memory_tag_rel "
     "WHERE tag_id IN :tag_ids AND scope IN :scopes GROUP BY memory_id) "
 )
-_ORDER: Final = (
-    "matched.hits DESC, {day} DESC, memory_records.strength DESC, memory_records.created_at DESC, "
-    "memory_records.id DESC"
-)
-# The user's day on which an entry was made: the shift is in minutes.
-_DAY: Final = {
-    "sqlite": "date(substr(CAST(memory_records.created_at AS TEXT), 1, 19), :shift || ' minutes')",
-    "postgresql": "CAST(timezone('UTC', memory_records.created_at) + make_interval(mins => :shift) AS DATE)",
+# The user's day on which an entry was made; `:day_shift` is in minutes.
+_LOCAL_DAY: Final[dict[Dialect, str]] = {
+    "sqlite": "date(substr(memory_records.created_at, 1, 19), :day_shift || ' minutes')",
+    "postgresql": (
+        "CAST(timezone('UTC', memory_records.created_at) + make_interval(mins => CAST(:day_shift AS integer)) AS date)"
+    ),
 }
 # Not counted over the rows of the answer: for that the engine would have to keep every one of them.
 _CANDIDATES: Final = "(SELECT count(*) FROM matched AS all_matched) AS candidates"
@@ -122,7 +120,13 @@ def tagged(
     """
     sql, params = _ranking(filters, connection.dialect, each_type)
     # The statement is kept, and the time goes on.
-    params = {**params, "alive_at": moment_of(filters), "tag_ids": sorted(tag_ids), "limit": limit, "shift": day_shift}
+    params = {
+        **params,
+        "alive_at": moment_of(filters),
+        "tag_ids": sorted(tag_ids),
+        "limit": limit,
+        "day_shift": day_shift,
+    }
     ranked = connection.rows(sql, params)
     ids = [row[0] for row in ranked]
     rows = [row for chunk in chunks(ids) for row in connection.rows(BY_IDS, {"ids": chunk})]
@@ -135,7 +139,10 @@ def tagged(
 def _ranking(filters: Filters, dialect: Dialect, each_type: bool) -> tuple[str, dict[str, Any]]:  # noqa: FBT001
     """A statement for the ids in order, each with its hits and with how many candidates there are."""
     condition, params = where(filters, dialect, by_id=True)
-    order = _ORDER.format(day=_DAY[dialect])
+    order = (
+        f"matched.hits DESC, {_LOCAL_DAY[dialect]} DESC, memory_records.strength DESC, "
+        "memory_records.created_at DESC, memory_records.id DESC"
+    )
     if not each_type:
         shown = f"SELECT memory_records.id, matched.hits, {_CANDIDATES}"
         return f"{_MATCHED}{shown} {_FOUND} WHERE {condition} ORDER BY {order} LIMIT :limit", params

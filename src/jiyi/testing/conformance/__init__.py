@@ -28,8 +28,8 @@ pytest.register_assert_rewrite(
     *(
         f"{__name__}.{module}"
         for module in (
-            *("changes", "chats", "conversations", "indexes", "jobs", "longterm", "notes", "records", "runtime"),
-            *("runtime_consolidation", "runtime_feedback", "profile", "text", "vectors"),
+            *("changes", "chats", "conversations", "indexes", "jobs", "listing", "longterm", "notes", "records"),
+            *("runtime", "runtime_consolidation", "runtime_feedback", "profile", "profile_entries", "text", "vectors"),
         )
     )
 )
@@ -42,6 +42,7 @@ from jiyi.testing.conformance.conversations import (  # noqa: E402
     UpkeepConformance,
 )
 from jiyi.testing.conformance.jobs import JobStoreConformance  # noqa: E402
+from jiyi.testing.conformance.listing import ListingConformance  # noqa: E402
 from jiyi.testing.conformance.longterm import LongtermStoreConformance  # noqa: E402
 from jiyi.testing.conformance.notes import NoteConformance  # noqa: E402
 from jiyi.testing.conformance.profile import ProfileConformance  # noqa: E402
@@ -64,6 +65,7 @@ __all__ = [
 
 class RecordStoreConformance(
     EntryConformance,
+    ListingConformance,
     ChangeLogConformance,
     ConversationConformance,
     NoteConformance,

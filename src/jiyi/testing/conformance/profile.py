@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -13,23 +13,14 @@ import pytest
 from jiyi.errors import InvalidScopeError
 from jiyi.sync import AgentMemory
 from jiyi.testing.conformance.examples import LOOK_ALIKE_SCOPES
+from jiyi.testing.conformance.profile_entries import EntriesOfProfile, exported, keys_of
 
 # What a test does not ask for is the same each time.
 _STILL: dict[str, Any] = {"background_indexing": False, "background_jobs": False, "time_zone": "Asia/Shanghai"}
 Open = Callable[..., AgentMemory]
 
 
-def _keys(found: Any) -> list[str | None]:
-    return [entry.key for entry in found]
-
-
-def _exported(memory: AgentMemory, folder: Path) -> list[str]:
-    """The lines of an export after its header, which holds the time."""
-    memory.export_jsonl(folder / "export.jsonl")
-    return (folder / "export.jsonl").read_text("utf-8").split("\n")[1:]
-
-
-class ProfileConformance:
+class ProfileConformance(EntriesOfProfile):
     """Define `open(folder, **settings)` and run it: a memory for `folder`, the same data for the same folder."""
 
     def open(self, folder: Path, **settings: Any) -> AgentMemory:
@@ -74,7 +65,7 @@ class ProfileConformance:
         self._soundly(again)
         assert again.get("城市") == stored
         assert again.count() == 1
-        assert _keys(again.recall("乌龙茶")) == ["城市"]
+        assert keys_of(again.recall("乌龙茶")) == ["城市"]
 
     def test_a_key_gets_versions_and_forgetting_keeps_them(self, memory: AgentMemory) -> None:
         memory.store("city", "lives in Turin")
@@ -88,101 +79,12 @@ class ProfileConformance:
         assert [v.entry.content if v.entry else None for v in versions] == ["lives in Turin", "lives in Oslo", None]
         self._soundly(memory)
 
-    def test_where_is_applied_before_the_limit(self, memory: AgentMemory) -> None:
-        memory.store_many(
-            {"key": f"k{i}", "content": f"green tea number {i}", "metadata": {"n": i, "even": i % 2 == 0}}
-            for i in range(120)
-        )
-        found = memory.recall("green tea", 3, where={"n": {"$gte": 117}})
-        assert sorted(e.metadata["n"] for e in found) == [117, 118, 119]
-        assert memory.recall("green tea", where={"n": 7, "even": True}) == []
-        assert _keys(memory.recall("green tea", where={"n": 7})) == ["k7"]
-        assert memory.count(where={"even": True}) == 60
-        assert _keys(memory.list(where={"n": {"$in": [3, 5]}})) == ["k5", "k3"]
-        self._soundly(memory)
-
-    def test_a_memory_without_a_key_can_be_read_changed_and_forgotten(self, memory: AgentMemory) -> None:
-        one = memory.add("the ferry to Ystad leaves at nine", tags=["trip"], metadata={"city": "Ystad"})
-        other = memory.add("the ferry to Ystad leaves at nine")
-        assert one.id != other.id
-        assert memory.get(id=one.id) == one
-        new = memory.update(one.id, content="the ferry to Ystad leaves at ten", clear=["tags"])
-        assert (new.version, new.tags, new.metadata) == (2, (), {"city": "Ystad"})
-        assert [e.content for e in memory.recall("ferry", where={"city": "Ystad"})] == [new.content]
-        assert [v.operation for v in memory.history(id=one.id)] == ["create", "update"]
-        assert memory.forget(id=one.id)
-        assert memory.get(id=one.id) is None
-        assert [e.id for e in memory.recall("ferry")] == [other.id]
-        self._soundly(memory)
-
-    def test_what_store_leaves_out_is_kept(self, memory: AgentMemory) -> None:
-        memory.store("k", "old", "daily", tags=["a"], metadata={"n": 1}, namespace=("p", "x"))
-        new = memory.store("k", "new")
-        assert (new.category, new.tags, new.metadata, new.namespace) == ("daily", ("a",), {"n": 1}, ("p", "x"))
-
-    def test_what_has_expired_is_in_no_answer(self, memory: AgentMemory) -> None:
-        hour = timedelta(hours=1)
-        now = datetime.now(UTC)
-        memory.store("old", "the code of the gate is 1234", expires_at=now - hour, namespace=("gate",))
-        memory.store("new", "the code of the gate is 5678", expires_at=now + hour)
-        assert _keys(memory.recall("code of the gate")) == ["new"]
-        assert set(_keys(memory.recall("code of the gate", now=now - 2 * hour, duplicates=True))) == {"old", "new"}
-        assert (_keys(memory.list()), memory.count(), memory.get("old")) == (["new"], 1, None)
-        assert memory.list_namespaces() == []
-        assert (memory.maintain(dry_run=True)["expired"], memory.maintain()["expired"]) == (1, 1)
-        assert _keys(memory.recall("code of the gate")) == ["new"]
-        self._soundly(memory)
-
-    def test_namespaces_file_entries_inside_a_scope(self, memory: AgentMemory) -> None:
-        for name in ("x", "y", "xx"):
-            memory.store(name, f"plan of project {name}", namespace=("projects", name))
-        memory.store("deep", "plan of a part", namespace=("projects", "x", "part"))
-        memory.store("none", "plan of nothing")
-        memory.store("public", "plan of all", scope="public", namespace=("shared",))
-        assert sorted(map(str, _keys(memory.recall("plan", namespace=("projects", "x"))))) == ["deep", "x"]
-        assert memory.count(namespace=("projects",)) == 4
-        assert _keys(memory.list(namespace=["projects", "x"], sort="key")) == ["deep", "x"]
-        assert memory.list_namespaces(max_depth=1) == [("projects",), ("shared",)]
-        assert memory.list_namespaces(prefix=("projects", "x")) == [("projects", "x"), ("projects", "x", "part")]
-        assert memory.list_namespaces(suffix=("part",)) == [("projects", "x", "part")]
-        assert memory.list_namespaces(scope="other") == [("shared",)]
-
-    def test_lists_are_filtered_sorted_and_continued(self, memory: AgentMemory) -> None:
-        memory.store_many(
-            {"key": f"tea/{i:02}", "content": f"tea {i}", "tags": ["even"] if i % 2 == 0 else []} for i in range(25)
-        )
-        memory.store("coffee", "coffee", domain="work", conversation_id="c")
-        seen: list[str | None] = []
-        cursor = None
-        while True:
-            page = memory.list(key_prefix="tea/", tags=["even"], sort="key", limit=5, cursor=cursor)
-            seen += _keys(page)
-            if (cursor := page.next_cursor) is None:
-                break
-        assert seen == [f"tea/{i:02}" for i in range(0, 25, 2)]
-        assert memory.count(key_prefix="tea/", tags=["even"]) == 13
-        assert _keys(memory.list(domains="work")) == _keys(memory.list(conversation_id="c")) == ["coffee"]
-        tomorrow = datetime.now(UTC) + timedelta(days=1)
-        assert (memory.count(since=tomorrow), memory.count(until=tomorrow)) == (0, 26)
-
-    def test_many_are_forgotten_after_they_were_counted(self, memory: AgentMemory, tmp_path: Path) -> None:
-        memory.store_many({"key": f"k{i}", "content": f"secret {i}", "metadata": {"n": i}} for i in range(20))
-        memory.store("public", "secret of all", scope="public", metadata={"n": 3})
-        tried = memory.forget_many(where={"n": {"$lt": 15}}, dry_run=True)
-        assert (tried.matched, tried.forgotten, memory.count()) == (15, 0, 21)
-        done = memory.forget_many(where={"n": {"$lt": 15}}, erase=True)
-        assert (done.matched, done.forgotten, done.erased) == (15, 15, True)
-        assert memory.count() == 6
-        assert {e.metadata["n"] for e in memory.recall("secret", 20)} == {3, 15, 16, 17, 18, 19}
-        assert not any('"secret 3"' in line for line in _exported(memory, tmp_path))
-        self._soundly(memory)
-
     def test_what_was_erased_is_nowhere(self, memory: AgentMemory, tmp_path: Path) -> None:
         memory.store("secret", "the word is xyzzy42", tags=["xyzzy42"])
         memory.recall("xyzzy42")
         assert memory.forget("secret", erase=True)
         assert memory.recall("xyzzy42") == []
-        assert not any("xyzzy42" in line for line in _exported(memory, tmp_path))
+        assert not any("xyzzy42" in line for line in exported(memory, tmp_path))
         self._soundly(memory)
 
     def test_both_languages_are_found(self, memory: AgentMemory) -> None:
@@ -206,7 +108,7 @@ class ProfileConformance:
             "記憶體": "记忆",
             "ＡＰＩ": "api",
         }
-        assert {question: _keys(memory.recall(question, 1)) for question in questions} == {
+        assert {question: keys_of(memory.recall(question, 1)) for question in questions} == {
             question: [key] for question, key in questions.items()
         }
         self._soundly(memory)
@@ -225,7 +127,7 @@ class ProfileConformance:
             "x" * 3_000,
         ):
             memory.recall(query)
-        assert _keys(memory.recall("C++ (v2", 1)) == ["c"]
+        assert keys_of(memory.recall("C++ (v2", 1)) == ["c"]
 
     def test_meaning_finds_the_text_itself_first(self, memory: AgentMemory) -> None:
         if memory.settings.embedder == "none":
@@ -252,21 +154,21 @@ class ProfileConformance:
             )
         modes = ["hybrid", "keyword"] + (["semantic"] if memory.settings.embedder != "none" else [])
         for mode in modes:
-            assert set(_keys(memory.recall("red lamp", mode=mode, category="daily"))) == {"k1", "k3", "k5"}
-            assert set(_keys(memory.recall("red lamp", mode=mode, memory_types="event"))) == {"k0", "k1", "k2"}
-            assert set(_keys(memory.recall("red lamp", mode=mode, tags=["odd"]))) == {"k1", "k3", "k5"}
+            assert set(keys_of(memory.recall("red lamp", mode=mode, category="daily"))) == {"k1", "k3", "k5"}
+            assert set(keys_of(memory.recall("red lamp", mode=mode, memory_types="event"))) == {"k0", "k1", "k2"}
+            assert set(keys_of(memory.recall("red lamp", mode=mode, tags=["odd"]))) == {"k1", "k3", "k5"}
             since = memory.recall("red lamp", mode=mode, since=day.replace(day=4), until=day.replace(day=6))
-            assert {"k3", "k4"} <= set(_keys(since)) <= {"k3", "k4", "k5"}
-        assert set(_keys(memory.recall("odd", mode="tags"))) == {"k1", "k3", "k5"}
+            assert {"k3", "k4"} <= set(keys_of(since)) <= {"k3", "k4", "k5"}
+        assert set(keys_of(memory.recall("odd", mode="tags"))) == {"k1", "k3", "k5"}
         self._soundly(memory)
 
     def test_a_bulk_is_found_to_the_last(self, memory: AgentMemory) -> None:
         memory.store_many({"key": f"k{n}", "content": f"parcel {n:04} waits on shelf {n % 13}"} for n in range(300))
         assert memory.count() == 300
         for number in (0, 149, 299):
-            assert _keys(memory.recall(f"parcel {number:04}", 1)) == [f"k{number}"]
+            assert keys_of(memory.recall(f"parcel {number:04}", 1)) == [f"k{number}"]
         assert memory.forget("k149")
-        assert "k149" not in _keys(memory.recall("parcel 0149", 20))
+        assert "k149" not in keys_of(memory.recall("parcel 0149", 20))
         self._soundly(memory)
 
     # --- scopes -----------------------------------------------------------------------------------------------------
@@ -291,7 +193,7 @@ class ProfileConformance:
         )
         memory.store("mine", "the small lantern of the shed", scope="small")
         for mode in ("hybrid", "keyword"):
-            assert _keys(memory.recall("tall lantern house", 5, scope="small", mode=mode)) == ["mine"]
+            assert keys_of(memory.recall("tall lantern house", 5, scope="small", mode=mode)) == ["mine"]
         self._soundly(memory)
 
     def test_a_wrong_scope_is_refused(self, memory: AgentMemory) -> None:
@@ -310,12 +212,12 @@ class ProfileConformance:
                 f"the lamp is in room {number} 号"
             ]
             other.store(f"note{number}", f"第 {number} 条：钥匙在抽屉里")
-            assert f"note{number}" in _keys(one.recall(f"钥匙 抽屉 {number}", 5))
+            assert f"note{number}" in keys_of(one.recall(f"钥匙 抽屉 {number}", 5))
         assert other.forget("lamp")
-        assert "lamp" not in _keys(one.recall("lamp room", 10))
+        assert "lamp" not in keys_of(one.recall("lamp room", 10))
         one.add_word("云麓智算")
         other.store("company", "云麓智算在杭州")
-        assert _keys(one.recall("云麓智算", 1)) == ["company"]
+        assert keys_of(one.recall("云麓智算", 1)) == ["company"]
         self._soundly(one)
         self._soundly(other)
 
@@ -442,12 +344,12 @@ class ProfileConformance:
         memory.store("door", "everybody's", scope="public")
         memory.save_conversation_history("s", [{"role": "user", "content": "早报在哪"}])
         memory.runtime.remember("fact", "小明爱吃火锅", "他说的", ["小明"])
-        lines = _exported(memory, tmp_path)
+        lines = exported(memory, tmp_path)
         copy.import_jsonl(tmp_path / "export.jsonl")
-        assert sorted(_exported(copy, tmp_path)) == sorted(lines)
+        assert sorted(exported(copy, tmp_path)) == sorted(lines)
         copy.import_jsonl(tmp_path / "export.jsonl")
-        assert sorted(_exported(copy, tmp_path)) == sorted(lines)
-        assert _keys(copy.recall("Oslo", 1)) == ["city"]
+        assert sorted(exported(copy, tmp_path)) == sorted(lines)
+        assert keys_of(copy.recall("Oslo", 1)) == ["city"]
         self._soundly(copy)
 
     def test_indexes_are_rebuilt_and_agree(self, memory: AgentMemory) -> None:
@@ -459,7 +361,7 @@ class ProfileConformance:
         memory.forget("k7")
         assert all(report.agrees for report in memory.verify())
         assert all(report.sound for report in memory.repair())
-        assert _keys(memory.recall("后来的灯塔", 1)) == ["later"]
+        assert keys_of(memory.recall("后来的灯塔", 1)) == ["later"]
 
     def test_the_doctor_names_the_engines_and_finds_nothing_wrong(self, memory: AgentMemory) -> None:
         memory.store("k", "v")

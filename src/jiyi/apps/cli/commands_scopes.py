@@ -1,0 +1,140 @@
+"""Commands that show scopes, sessions and single memories."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from jiyi.apps.cli.exit_codes import Code
+from jiyi.apps.cli.framework import command
+from jiyi.apps.cli.lookup import by_key_or_id
+from jiyi.apps.cli.options import LimitOption
+from jiyi.apps.cli.renderables import Block, Column, Table, text
+from jiyi.apps.cli.sanitize import visible
+from jiyi.apps.cli.session import Session
+from jiyi.apps.cli.times import local_time
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import tzinfo
+
+    from jiyi.config import Settings
+    from jiyi.memory import AgentMemory
+    from jiyi.model.change import MemoryChange
+    from jiyi.model.entry import MemoryEntry
+    from jiyi.model.scope_report import ScopeInfo
+
+
+@command("scopes", examples=["jiyi scopes", "jiyi scopes --json"])
+def scopes(session: Session) -> Code:
+    """Show every scope with what it holds and when it was last changed."""
+
+    async def action(memory: AgentMemory) -> tuple[Sequence[ScopeInfo], Settings]:
+        return await memory.scopes(), memory.settings
+
+    found, settings = session.run_without_embedder(action)
+    data = {"scopes": [info.to_dict() for info in found]}
+    session.output.result(data, lambda: _scopes(found, settings.zone))
+    return Code.OK
+
+
+@command("sessions", examples=["jiyi sessions", "jiyi sessions --scope alice"])
+def sessions(session: Session) -> Code:
+    """Show the conversations of the scope, the one last written to first."""
+
+    async def action(memory: AgentMemory) -> tuple[list[tuple[str, int]], str]:
+        ids = await memory.list_sessions()
+        counted = [(each, len(await memory.load_conversation_history(each))) for each in ids]
+        return counted, memory.settings.scope
+
+    found, scope = session.run_without_embedder(action)
+    data = {"scope": scope, "sessions": [{"session_id": each, "messages": count} for each, count in found]}
+
+    def draw() -> list[Block]:
+        if not found:
+            return [text(f"there are no conversations in scope {visible(scope)}", "dim")]
+        rows = tuple((text(visible(each), "key"), text(f"{count:,}")) for each, count in found)
+        return [Table((Column("session", "wide"), Column("messages", "number")), rows)]
+
+    session.output.result(data, draw)
+    return Code.OK
+
+
+@command("changes", examples=["jiyi changes", "jiyi changes --after 120 --json", "jiyi changes --scope alice"])
+def changes(
+    session: Session,
+    after: Annotated[int, typer.Option("--after", metavar="POSITION", help="Only what follows this position.")] = 0,
+    limit: LimitOption = 100,
+) -> Code:
+    """Show what was created, updated, forgotten and restored, in order. With --scope, only in that scope."""
+
+    async def action(memory: AgentMemory) -> tuple[Sequence[MemoryChange], Settings]:
+        return await memory.changes(after=after, scopes=session.options.scope, limit=limit), memory.settings
+
+    found, settings = session.run_without_embedder(action)
+    data = {"changes": [change.to_dict() for change in found], "after": found[-1].position if found else after}
+    session.output.result(data, lambda: _changes(found, settings.zone))
+    return Code.OK
+
+
+@command("show", examples=["jiyi show pet", "jiyi show pet --json"])
+def show(
+    session: Session,
+    key: Annotated[str, typer.Argument(metavar="KEY", help="A key, or the beginning of an id.")],
+) -> Code:
+    """Show one memory with all its fields. Exit code 1 when there is none."""
+
+    async def action(memory: AgentMemory) -> MemoryEntry | None:
+        return await by_key_or_id(memory, key)
+
+    entry = session.run_without_embedder(action)
+    if entry is None:
+        session.output.result({"entry": None}, lambda: [text(f"there is no memory {visible(key)}", "warn")])
+        return Code.NOTHING
+    data = entry.to_dict()
+    rows = tuple(
+        (text(name, "key"), text(visible(_shown(value)))) for name, value in data.items() if value or value == 0
+    )
+    session.output.result({"entry": data}, lambda: [Table((Column("field"), Column("value", "wide")), rows)])
+    return Code.OK
+
+
+def _changes(found: Sequence[MemoryChange], zone: tzinfo) -> list[Block]:
+    if not found:
+        return [text("no changes", "dim")]
+    rows = tuple(
+        (
+            text(str(change.position)),
+            text(change.operation),
+            text(visible(change.key or "—"), "key"),
+            text(visible(change.scope)),
+            text(visible(change.changed_by)),
+            text(local_time(change.changed_at, zone), "dim"),
+            text(change.entry_id, "dim"),
+        )
+        for change in found
+    )
+    columns = (Column("position", "number"), *map(Column, ("what", "key", "scope", "by", "when", "id")))
+    return [Table(columns, rows)]
+
+
+def _shown(value: object) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def _scopes(found: Sequence[ScopeInfo], zone: tzinfo) -> list[Block]:
+    if not found:
+        return [text("nothing is stored here", "dim")]
+    numbers = ("entries", "messages", "sessions", "jobs")
+    rows = tuple(
+        (
+            text(visible(info.scope), "key"),
+            *(text(f"{getattr(info, name):,}") for name in numbers),
+            text("—" if info.last_change is None else local_time(info.last_change, zone), "dim"),
+        )
+        for info in found
+    )
+    return [
+        Table((Column("scope", "wide"), *(Column(name, "number") for name in numbers), Column("last change")), rows)
+    ]

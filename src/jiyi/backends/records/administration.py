@@ -1,0 +1,152 @@
+"""Scopes as a whole: what each holds, and deleting one from every table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+from jiyi.backends.records import tags, writes
+from jiyi.backends.records.codec import SELECT_ENTRY, entry_of
+from jiyi.backends.records.filters import in_scopes
+from jiyi.backends.records.schema import ACTIVE, CONTENTS
+from jiyi.backends.records.sql import Connection, Database, Row, moment
+from jiyi.model import clock
+from jiyi.model.change import MemoryChange
+from jiyi.model.entry import MESSAGE_TYPE, MemoryEntry
+from jiyi.model.note import NOTE_SCOPES, is_note_scope, note_scope
+from jiyi.model.scope_report import ScopeInfo, ScopeReceipt
+
+ERASED_SCOPE: Final = "erased"
+"""The scope that stands in the change log for one that was erased."""
+
+_ENTRIES: Final = (
+    f"SELECT scope, count(*) FROM memory_records WHERE {ACTIVE} AND memory_type != '{MESSAGE_TYPE}' GROUP BY scope"
+)
+_MESSAGES: Final = (
+    "SELECT scope, count(*), count(DISTINCT session_id) FROM conversation_history WHERE replaced_at IS NULL "
+    "GROUP BY scope"
+)
+_JOBS: Final = "SELECT scope, count(*) FROM jobs WHERE state != 'done' GROUP BY scope"
+_LAST_CHANGES: Final = "SELECT scope, max(changed_at) FROM memory_changes GROUP BY scope"
+_CHANGES: Final = (
+    "SELECT sequence, operation, entry_id, scope, key, version, changed_at, changed_by FROM memory_changes "
+    f"WHERE sequence > :after AND substr(scope, 1, {len(NOTE_SCOPES)}) != :notes {{}}ORDER BY sequence LIMIT :limit"
+)
+_BY_PREFIX: Final = (
+    f"{SELECT_ENTRY} WHERE id >= :first AND id < :end AND {in_scopes(by_id=True)} AND {ACTIVE} ORDER BY id LIMIT :limit"
+)
+_OF_SCOPE: Final = f"{SELECT_ENTRY} WHERE scope = :scope ORDER BY id"
+_IDS: Final = "SELECT id FROM memory_records WHERE scope = :scope"
+_MESSAGE_IDS: Final = "SELECT message_id FROM conversation_history WHERE scope = :scope"
+_WORKSPACES: Final = "SELECT DISTINCT workspace FROM note_files WHERE scope = :scope"
+_ERASE_LOG: Final = (
+    "UPDATE memory_changes SET key = NULL, before = NULL, changed = '[]', changed_by = :by WHERE scope = :scope"
+)
+_FORGET_NAME: Final = "UPDATE memory_changes SET scope = :erased WHERE scope = :scope"
+_TABLES: Final = tuple(
+    table.name
+    for table in CONTENTS
+    if "scope" in table.names and table.name not in {"memory_changes", "memory_records"}
+)
+"""Every table with a scope, except those of entries and of their log: a new table is found here by itself."""
+
+
+class SqlAdministrationStore:
+    """Looks at scopes as a whole, and deletes them."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def scopes(self) -> list[ScopeInfo]:
+        """Every scope with what it holds, in the order of their names."""
+        with self._database.read() as connection:
+            found: dict[str, ScopeInfo] = {}
+
+            def add(scope: str, **values: Any) -> None:
+                if not is_note_scope(scope) and scope:
+                    found[scope] = replace(found.get(scope, ScopeInfo(scope)), **values)
+
+            for scope, count in connection.rows(_ENTRIES):
+                add(scope, entries=count)
+            for scope, count, sessions in connection.rows(_MESSAGES):
+                add(scope, messages=count, sessions=sessions)
+            for scope, count in connection.rows(_JOBS):
+                add(scope, jobs=count)
+            for scope, last in connection.rows(_LAST_CHANGES):
+                if scope != ERASED_SCOPE or scope in found:
+                    add(scope, last_change=moment(last))
+        return sorted(found.values(), key=lambda info: info.scope)
+
+    def changes(self, after: int, scopes: Sequence[str] | None, limit: int) -> list[MemoryChange]:
+        """The changes behind this position, in order; `None` as scopes means all of them."""
+        params = {"after": after, "limit": limit, "notes": NOTE_SCOPES}
+        if scopes is None:
+            rows = self._database.query(_CHANGES.format(""), params)
+        else:
+            rows = self._database.query(_CHANGES.format(f"AND {in_scopes(by_id=True)} "), {**params, "scopes": scopes})
+        return list(map(_change_of, rows))
+
+    def entries_by_id_prefix(self, prefix: str, scopes: Sequence[str], limit: int) -> list[MemoryEntry]:
+        """The active entries of these scopes whose ids begin with the prefix, oldest first."""
+        # Ids are hexadecimal digits and dashes, all of which sort before `g`.
+        params = {"first": prefix, "end": f"{prefix}g", "scopes": scopes, "limit": limit}
+        return list(map(entry_of, self._database.query(_BY_PREFIX, params, scopes)))
+
+    def forget_scope(self, scope: str, *, actor: str, erase: bool) -> ScopeReceipt:
+        """Remove every entry of the scope; with `erase` everything else of it as well, for good."""
+        # Tags that no other entry has are erased too, and only the whole store can tell which these are.
+        with self._database.write(None if erase else (scope,)) as connection:
+            now = clock.utc_now()
+            if not erase:
+                entries = list(map(entry_of, connection.rows(_OF_SCOPE, {"scope": scope})))
+                for entry in entries:
+                    writes.remove_entry(connection, entry, actor, "forget", now)
+                return ScopeReceipt(scope, erased=False, at=now, removed={"memory_records": len(entries)})
+            workspaces = connection.column(_WORKSPACES, {"scope": scope})
+            removed: dict[str, int] = {}
+            for each in (scope, *_note_scopes(scope, workspaces)):
+                for table, count in _erase(connection, each, actor).items():
+                    removed[table] = removed.get(table, 0) + count
+            tags.collect(connection)
+            return ScopeReceipt(
+                scope,
+                erased=True,
+                at=now,
+                removed={table: count for table, count in removed.items() if count},
+                note_workspaces=len(workspaces),
+            )
+
+    def forget_name(self, scope: str) -> dict[str, int]:
+        """Replace the name of an erased scope in the change log; returns what still belongs to the scope."""
+        with self._database.write() as connection:
+            connection.execute(_FORGET_NAME, {"scope": scope, "erased": ERASED_SCOPE})
+        with self._database.read() as connection:
+            counts = {
+                table: connection.scalar(f"SELECT count(*) FROM {table} WHERE scope = :scope", {"scope": scope})
+                for table in ("memory_records", "memory_changes", *_TABLES)
+                if scope != ERASED_SCOPE or table != "memory_changes"
+            }
+        return {table: count for table, count in counts.items() if count}
+
+
+def _change_of(row: Row) -> MemoryChange:
+    position, operation, entry_id, scope, key, version, changed_at, changed_by = row
+    return MemoryChange(position, operation, entry_id, scope, key, version, clock.of_driver(changed_at), changed_by)
+
+
+def _note_scopes(scope: str, workspaces: Sequence[str]) -> list[str]:
+    return [note_scope(workspace, scope, shared=shared) for workspace in workspaces for shared in (False, True)]
+
+
+def _erase(connection: Connection, scope: str, actor: str) -> dict[str, int]:
+    """Delete the rows of a scope in every table; its lines in the change log keep ids and times only."""
+    params = {"scope": scope}
+    ids = list(dict.fromkeys([*connection.column(_IDS, params), *connection.column(_MESSAGE_IDS, params)]))
+    removed = {
+        table: connection.execute(f"DELETE FROM {table} WHERE scope = :scope", params).rowcount for table in _TABLES
+    }
+    # Each id gets an erasing line, by which the indexes drop it and an import of an old export leaves it out.
+    removed["memory_records"] = writes.erase_messages(connection, scope, ids, actor)
+    connection.execute(_ERASE_LOG, {**params, "by": ERASED_SCOPE})
+    return removed

@@ -1,0 +1,62 @@
+"""Scopes as objects of administration: what a scope holds, and the receipt of forgetting one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from datetime import datetime
+from typing import Any
+
+from jiyi.model import clock
+
+
+@dataclass(frozen=True, slots=True)
+class ScopeInfo:
+    """What one scope holds."""
+
+    scope: str
+    entries: int = 0
+    """Entries that can be recalled, the messages of conversations not counted."""
+    messages: int = 0
+    """Messages of its conversations."""
+    sessions: int = 0
+    jobs: int = 0
+    """Background jobs that are not done."""
+    last_change: datetime | None = None
+    """When an entry of the scope was last changed."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """A JSON-ready mapping."""
+        last = None if self.last_change is None else clock.to_text(self.last_change)
+        return {**asdict(self), "last_change": last}
+
+
+@dataclass(frozen=True, slots=True)
+class ScopeReceipt:
+    """What forgetting a scope removed, and what of it remains."""
+
+    scope: str
+    erased: bool
+    """Whether the texts were deleted for good; otherwise the entries left recall and their history stays readable."""
+    at: datetime
+    removed: Mapping[str, int] = field(default_factory=dict)
+    """How many rows were removed, by table."""
+    remaining: Mapping[str, int] = field(default_factory=dict)
+    """How many rows of the scope a second look found afterwards, by table; empty when there are none."""
+    note_workspaces: int = 0
+    """Workspaces with notes of the scope. Their files belong to the user and are not deleted."""
+
+    @property
+    def complete(self) -> bool:
+        """Whether nothing of the scope was left in the store. The files of notes are not counted."""
+        return self.erased and not self.remaining
+
+    def to_dict(self) -> dict[str, Any]:
+        """A JSON-ready mapping."""
+        return {
+            **asdict(self),
+            "removed": dict(self.removed),
+            "remaining": dict(self.remaining),
+            "at": clock.to_text(self.at),
+            "complete": self.complete,
+        }

@@ -1,0 +1,38 @@
+"""Scopes and ids for those who operate a memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from jiyi.model.change import MemoryChange
+    from jiyi.model.entry import MemoryEntry
+    from jiyi.model.scope_report import ScopeInfo, ScopeReceipt
+
+
+class AdministrationStore(Protocol):
+    """Looks at scopes as a whole, and deletes them."""
+
+    def scopes(self) -> list[ScopeInfo]:
+        """Every scope with what it holds, in the order of their names."""
+        ...
+
+    def changes(self, after: int, scopes: Sequence[str] | None, limit: int) -> list[MemoryChange]:
+        """The changes behind this position, in order; `None` as scopes means all of them."""
+        ...
+
+    def entries_by_id_prefix(self, prefix: str, scopes: Sequence[str], limit: int) -> list[MemoryEntry]:
+        """The active entries of these scopes whose ids begin with the prefix, oldest first."""
+        ...
+
+    def forget_scope(self, scope: str, *, actor: str, erase: bool) -> ScopeReceipt:
+        """Remove every entry of the scope; with `erase` everything else of it as well, for good."""
+        ...
+
+    def forget_name(self, scope: str) -> dict[str, int]:
+        """Replace the name of an erased scope in the change log, once every index has read the log.
+
+        Returns how many rows of each table still belong to the scope.
+        """
+        ...

@@ -1,0 +1,96 @@
+"""Scopes as objects of administration: counted, exported alone, and deleted so that nothing is left."""
+
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+from jiyi.sync import AgentMemory
+from tests.support import QUICK, contents_of
+
+OpenMemory = Callable[..., AgentMemory]
+CANARY = "canary7f3e"
+GERM = CANARY.encode()
+
+
+def fill(memory: AgentMemory, scope: str, word: str) -> None:
+    """Something in every room of the scope that names the word."""
+    memory.store(f"key-{word}", f"the content has {word}", f"category-{word}", scope=scope, tags=[f"tag-{word}"])
+    memory.store(f"key-{word}", f"a second version has {word} too", scope=scope)
+    memory.store(f"gone-{word}", f"forgotten {word}", scope=scope)
+    memory.forget(f"gone-{word}", scope=scope)
+    memory.save_conversation_history(f"session-{word}", [{"role": "user", "content": f"I said {word}"}], scope=scope)
+    memory.save_conversation_history(f"session-{word}", [{"role": "user", "content": f"no: {word} 2"}], scope=scope)
+    chat = memory.chat(f"chat-{word}", scope=scope, token_limit=60)
+    for turn in range(8):
+        chat.put({"role": "user", "content": f"my {word} number {turn} is blue and I like it very much"})
+    memory.longterm.schedule_round(scope, f"round-{word}", f"My name is {word}", f"Hello {word}")
+    memory.runtime.remember("habit", f"{word} gets up early", f"because {word}", [f"early-{word}"], memory_scope=scope)
+
+
+def files_with(folder: Path, germ: bytes) -> list[str]:
+    """The files under the folder that contain these bytes."""
+    return [str(file.relative_to(folder)) for file in folder.rglob("*") if file.is_file() and germ in file.read_bytes()]
+
+
+def test_scopes_are_listed_with_counts_and_their_last_change(memory: AgentMemory) -> None:
+    memory.store("a", "one", scope="alice")
+    last = memory.store("b", "two", scope="alice")
+    memory.save_conversation_history("s", [{"role": "user", "content": "hi"}], scope="bob")
+    alice, bob = memory.scopes()
+    assert (alice.scope, alice.entries, alice.messages, alice.last_change) == ("alice", 2, 0, last.updated_at)
+    assert (bob.scope, bob.entries, bob.messages, bob.sessions) == ("bob", 0, 1, 1)
+
+
+def test_an_erased_scope_leaves_no_byte_in_any_file(tmp_path: Path) -> None:
+    with AgentMemory.open(tmp_path, **{**QUICK, "embedder": "bundled"}) as memory:
+        fill(memory, CANARY, CANARY)
+        fill(memory, "bob", "bystander")
+        memory.recall(CANARY, scope=CANARY)
+        before = contents_of(memory, scope="bob")
+        assert files_with(tmp_path, GERM)
+        receipt = memory.forget_scope(CANARY)
+        assert receipt.complete
+        assert receipt.removed["memory_records"] > 3
+        assert CANARY not in [info.scope for info in memory.scopes()]
+        assert contents_of(memory, scope="bob") == before
+        assert all(report.sound for report in memory.verify())
+        assert memory.recall("bystander", scope="bob")
+        memory.rebuild()
+    with closing(sqlite3.connect(tmp_path / "memory.db")) as connection:
+        connection.execute("VACUUM")
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    assert files_with(tmp_path, GERM) == []
+    assert files_with(tmp_path, b"bystander")
+
+
+def test_an_erased_scope_does_not_come_back_with_an_old_export_of_its_conversations(
+    memory: AgentMemory, tmp_path: Path
+) -> None:
+    memory.save_conversation_history("s", [{"role": "user", "content": "hi"}], scope="alice")
+    memory.export_jsonl(tmp_path / "old.jsonl", scope="alice")
+    memory.forget_scope("alice")
+    memory.import_jsonl(tmp_path / "old.jsonl")
+    assert memory.list_sessions(scope="alice") == []
+
+
+def test_a_scope_that_is_forgotten_and_not_erased_keeps_its_history(memory: AgentMemory) -> None:
+    memory.store("pet", "Mochi", scope="alice")
+    receipt = memory.forget_scope("alice", erase=False)
+    assert not receipt.complete
+    assert memory.recall("Mochi", scope="alice") == []
+    assert [version.operation for version in memory.history("pet", scope="alice")] == ["create", "forget"]
+
+
+def test_forgetting_a_scope_again_finds_nothing_and_is_complete(memory: AgentMemory) -> None:
+    memory.store("pet", "Mochi", scope="alice")
+    memory.forget_scope("alice")
+    again = memory.forget_scope("alice")
+    assert again.complete
+    assert again.removed == {}
+
+
+def test_an_entry_is_found_by_the_beginning_of_its_id_in_visible_scopes_only(memory: AgentMemory) -> None:
+    own = memory.store("pet", "Mochi", scope="alice")
+    assert [entry.id for entry in memory.entries_by_id(own.id[:13], scope="alice")] == [own.id]
+    assert memory.entries_by_id(own.id, scope="bob") == []
