@@ -163,7 +163,7 @@ def test_the_texts_that_are_found_are_those_that_stand_in_the_text(
 ) -> None:
     patch = pytest.MonkeyPatch()
     with patch.context() as changed:
-        changed.setattr(substrings_module, "_FEW", few)
+        changed.setattr(substrings_module, "_MAX_RECENT", few)
         changed.setattr(substrings_module, "_MAX_MATCHES", most)
         found = SubstringSet()
         for start in range(0, len(words), 3):
@@ -301,6 +301,7 @@ def make_old(file: Path) -> None:
         DROP TABLE runtime_memories;
         DROP TABLE runtime_requests;
         DROP INDEX ix_memory_records_inactive;
+        DELETE FROM schema_migrations WHERE version > 7;
         UPDATE schema_migrations SET version = 4;
         """
     )
