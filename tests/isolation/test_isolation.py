@@ -142,6 +142,12 @@ READING: dict[str, Call] = {
         memory.candidates(scope=scope, session_id="shared-chat"),
     ],
     "export_jsonl": export,
+    "list_namespaces": lambda memory, scope, _: [memory.list_namespaces(scope=scope), secret(scope)],
+    "entries_by_id": lambda memory, scope, _: [
+        memory.entries_by_id(entry.id[:12], scope=scope)
+        for other in SCOPES
+        for entry in memory.list(scope=other, limit=1000)
+    ],
 }
 
 # What each method that takes a scope changes in that scope. It must leave every other scope alone.
@@ -150,6 +156,11 @@ WRITING: dict[str, Call] = {
     "store_many": lambda memory, scope, _: memory.store_many(
         [{"key": f"new-{number}", "content": f"{COMMON}: new {secret(scope)}", "scope": scope} for number in range(3)]
     ),
+    "add": lambda memory, scope, _: memory.add(f"{COMMON}: added {secret(scope)}", scope=scope),
+    "update": lambda memory, scope, _: memory.update(
+        memory.add(f"{COMMON}: to be changed", scope=scope).id, content=f"{COMMON}: {secret(scope)}", scope=scope
+    ),
+    "forget_many": lambda memory, scope, _: memory.forget_many(scope=scope, key_prefix="new-"),
     "forget": lambda memory, scope, _: [
         memory.forget(key, scope=scope, erase=erase)
         for key in ("shared-key", "changed", "forgotten", *(f"key-{secret(other)}" for other in SCOPES))
@@ -219,7 +230,9 @@ def methods_that_take_a_scope() -> set[str]:
 def test_every_method_that_takes_a_scope_is_asked() -> None:
     of_entries = {"store_many"}  # takes the scope in each of its entries
     of_users = {"jobs", "retry_job", "maintain"}  # in test_longterm_isolation.py
-    assert methods_that_take_a_scope() | of_entries == set(READING) | set(WRITING) | of_users
+    of_administration = {"forget_scope"}  # in tests/test_scopes.py
+    known = set(READING) | set(WRITING) | of_users | of_administration
+    assert methods_that_take_a_scope() | of_entries == known
 
 
 def test_every_mode_of_recall_is_asked() -> None:

@@ -56,8 +56,13 @@ READING: dict[str, Call] = {
         memory.longterm.retrieve_relevant_memories(user, QUESTION, as_of=clock.utc_now() - timedelta(seconds=5)),
         memory.longterm.retrieve_relevant_memories(user, QUESTION, domains=["user_preferences"]),
     ],
-    "get_memory_context_for_prompt": lambda memory, user: memory.longterm.get_memory_context_for_prompt(user, QUESTION),
+    "get_memory_context_for_prompt": lambda memory, user: [
+        memory.longterm.get_memory_context_for_prompt(user, question)
+        for question in (QUESTION, f"过敏 {secret(user)}", f"my name is {secret(user)}", f"I like {secret(user)}")
+    ],
     "explain": each("explain"),
+    "conflicts": lambda memory, user: [memory.longterm.conflicts(user), secret(user)],
+    "superseded": lambda memory, user: [memory.longterm.superseded(user), secret(user)],
     "cleanup_forgotten_memories": lambda memory, user: memory.longterm.cleanup_forgotten_memories(user, dry_run=True),
 }
 WRITING: dict[str, Call] = {
@@ -69,6 +74,11 @@ WRITING: dict[str, Call] = {
     "try_generate_reflection": lambda memory, user: memory.longterm.try_generate_reflection(user, None, 0, 0),
     "cleanup_forgotten_memories": lambda memory, user: memory.longterm.cleanup_forgotten_memories(user, threshold=1.0),
     "take_candidates": lambda memory, user: memory.longterm.take_candidates(user),
+    "feedback": lambda memory, user: memory.longterm.feedback(user, everybodys(memory)),
+    "settle_conflict": lambda memory, user: [
+        memory.longterm.settle_conflict(user, first, second)
+        for first, second in zip(everybodys(memory), everybodys(memory)[1:], strict=False)
+    ],
     "restore": lambda memory, user: [memory.longterm.restore(user, everybodys(memory)), memory.longterm.restore(user)],
 }
 

@@ -58,6 +58,9 @@ WRITING: dict[str, Call] = {
     "consolidate_memories": lambda runtime, scope, _: runtime.consolidate_memories(
         memory_scope=scope, now=clock.utc_now() + timedelta(days=3_000)
     ),
+    "update": lambda runtime, scope, ids: [
+        runtime.update(each, judgment=f"changed {secret(scope)}", memory_scope=scope) for each in ids[::3]
+    ],
     "restore": lambda runtime, scope, ids: [runtime.restore(each, memory_scope=scope) for each in ids[::3]],
     "forget": lambda runtime, scope, ids: [runtime.forget(each, memory_scope=scope, erase=True) for each in ids[::3]],
 }

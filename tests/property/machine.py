@@ -55,7 +55,9 @@ class MemoryMachine(RuleBasedStateMachine):
         entries = []
         for key, around in batch:
             token = self.model.new_token()
-            stored = Stored(" ".join([*around, token]), (), token)
+            # What a batch does not name is kept.
+            before = self.model.entries.get((scope, key))
+            stored = Stored(" ".join([*around, token]), () if before is None else before.tags, token)
             entries.append({"key": key, "content": stored.content, "scope": scope})
             self.model.entries[scope, key] = stored
             self.model.versions.setdefault((scope, key), []).append(stored.content)

@@ -42,7 +42,9 @@ class VectorRuntimeService(RuntimeService):
 
     def find(self, query: str, filters: Filters, limit: int) -> Found:
         """The best ones for the query."""
-        found = self._engine.answer_counted(Request(query=query, filters=filters, limit=limit))
+        # Two memories that say the same are two memories: consolidation merges them, recall does not hide one.
+        request = Request(query=query, filters=filters, limit=limit, duplicates=True)
+        found = self._engine.answer_counted(request)
         return Found(found.hits, found.candidates)
 
     def find_each_type(self, query: str, filters: Filters, limit: int) -> Found:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -153,3 +154,12 @@ RECORD_FILTERS = {
     ),
 }
 """`FILTERS`, and what only a record store can check."""
+
+
+def proposed_by_an_index(filters: Filters, entries: Sequence[MemoryEntry]) -> set[str]:
+    """The entries that an index proposes for these filters.
+
+    Expiry, metadata, keys and namespaces are checked by the record store alone.
+    """
+    held = replace(filters, where=(), key_prefix="", namespace=(), alive_at=NOON - timedelta(days=1))
+    return {entry.id for entry in entries if held.admits(entry)}

@@ -293,8 +293,10 @@ class ProfileConformance(EntriesOfProfile):
         hits = room.retrieve_relevant_memories("alice", "青霉素 过敏")
         assert "青霉素" in hits[0].content
         assert room.retrieve_relevant_memories("bob", "青霉素 过敏") == []
-        touched = memory.get(hits[0].key, scope="alice") if hits[0].key else None
-        assert touched is None or touched.access_count >= 1
+        assert room.feedback("alice", hits[0]) == [hits[0].id]
+        used = memory.get(id=hits[0].id, scope="alice")
+        assert used is not None
+        assert used.access_count == 1
         corrected = room.extract_and_store_memories_for_round("alice", "c", "我搬到成都了", "好的。")
         assert corrected
         places = [hit.content for hit in room.retrieve_relevant_memories("alice", "住在哪里")]

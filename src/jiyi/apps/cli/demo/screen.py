@@ -41,11 +41,12 @@ class Screen:
         self._console.print(Panel(Group(rows, facts), title=title, title_align="left", border_style="blue"))
 
     def end(self, seconds: float, commands: Sequence[str]) -> None:
-        """Draw the end: how long it took, and what to try next."""
-        lines = [Text(f"  {command}", "bold cyan") for command in commands]
+        """Draw how long it took, then what to try next, below the frame so that whole lines can be copied."""
         took = Text.assemble(
             (f"以上每一步都真实执行并检查过，用时 {seconds:.1f} 秒。\n", ""),
-            (f"Every step above was really done and checked, in {seconds:.1f} s.\n", "dim"),
-            ("接下来试试 / Try next:", "bold"),
+            (f"Every step above was really done and checked, in {seconds:.1f} s.", "dim"),
         )
-        self._console.print(Panel(Group(took, *lines), border_style="green"))
+        self._console.print(Panel(took, border_style="green"))
+        self._console.print(Text("接下来试试 / Try next:", "bold"))
+        for command in commands:
+            self._console.print(Text(f"  {command}", "bold cyan"), soft_wrap=True)
