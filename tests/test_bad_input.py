@@ -66,6 +66,7 @@ CALLS: dict[str, dict[str, Call]] = {
     "scopes": {"changes": lambda memory, value: memory.changes(scopes=value)},
     "limit": {
         "changes": lambda memory, value: memory.changes(limit=value),
+        "entries_by_id": lambda memory, value: memory.entries_by_id("0", limit=value),
         "recall": lambda memory, value: memory.recall("text", value),
         "list": lambda memory, value: memory.list(limit=value),
         "candidates": lambda memory, value: memory.candidates(limit=value),
@@ -260,6 +261,7 @@ CALLS: dict[str, dict[str, Call]] = {
     },
     "key_or_id": {"update": lambda memory, value: memory.update(value, content="x")},
     "clear": {"update": lambda memory, value: memory.update("key", tags=["x"], clear=value)},
+    "id_prefix": {"entries_by_id": lambda memory, value: memory.entries_by_id(value)},
     "prefix": {"list_namespaces": lambda memory, value: memory.list_namespaces(prefix=value)},
     "suffix": {"list_namespaces": lambda memory, value: memory.list_namespaces(suffix=value)},
     "max_depth": {"list_namespaces": lambda memory, value: memory.list_namespaces(max_depth=value)},
@@ -421,6 +423,7 @@ VALUES: dict[str, list[tuple[object, list[str]]]] = {
         ({"a": {"b": [[[[[[[1]]]]]]]}}, ["deeper than 8 levels"]),
     ],
     "namespace": NO_NAMESPACE,
+    "id_prefix": [("", ["empty"]), (3, ["int"])],
     "prefix": NO_NAMESPACE,
     "suffix": NO_NAMESPACE,
     "max_depth": [(0, ["between 1 and"]), *NO_COUNT[1:4]],

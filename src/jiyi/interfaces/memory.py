@@ -322,8 +322,10 @@ class Memory(Protocol):
         The store is asked every `interval` seconds. To go on later, keep the position of the last change.
         """
 
-    async def entries_by_id(self, prefix: str, *, scope: str | None = None, limit: int = 10) -> Sequence[MemoryEntry]:
-        """The entries that the scope sees and whose id begins with `prefix`, oldest first."""
+    async def entries_by_id(
+        self, id_prefix: str, *, scope: str | None = None, limit: int = 10
+    ) -> Sequence[MemoryEntry]:
+        """The entries that the scope sees and whose id begins with `id_prefix`, oldest first."""
 
     async def forget_scope(self, scope: str, *, erase: bool = True) -> ScopeReceipt:
         """Remove a whole scope from every room, index, job, candidate and history; returns a receipt.

@@ -126,9 +126,11 @@ class Administration(MemoryBase):
             return None
         return tuple(check_scope(each) for each in ((scopes,) if isinstance(scopes, str) else scopes))
 
-    async def entries_by_id(self, prefix: str, *, scope: str | None = None, limit: int = 10) -> Sequence[MemoryEntry]:
-        """The entries that the scope sees and whose id begins with `prefix`, oldest first."""
-        text = self._limits.check_session_id(prefix, "prefix")
+    async def entries_by_id(
+        self, id_prefix: str, *, scope: str | None = None, limit: int = 10
+    ) -> Sequence[MemoryEntry]:
+        """The entries that the scope sees and whose id begins with `id_prefix`, oldest first."""
+        text = self._limits.check_session_id(id_prefix, "id_prefix")
         most = self._limits.check_limit(limit)
         visible = visible_scopes(self._scope(scope))
         return await self._run(self._components.administration.entries_by_id_prefix, text, visible, most)

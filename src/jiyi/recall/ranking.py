@@ -138,7 +138,9 @@ def _in_order(search: Search, found: Gathered, scores: Scores, store: RecordStor
     weighed: list[_Weighed] = []
     folded: dict[str, list[MemoryEntry]] = {}
     # The records may drop what an index still holds: go on down the order until there is enough.
-    for chunk in _chunks(places, most, lambda place: (totals[place], found.times[place])):
+    # Some are folded into others: read enough at once.
+    size = most if folding is None else 2 * most
+    for chunk in _chunks(places, size, lambda place: (totals[place], found.times[place])):
         entries = store.fetch([found.ids[place] for place in chunk], request.filters)
         known = [
             _Weighed(entries[found.ids[place]], place, relevances[place], totals[place], weighing[place])

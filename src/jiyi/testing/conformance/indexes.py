@@ -78,7 +78,7 @@ class DerivedIndexConformance(Generic[I]):
         other.close()
 
     def _found(self, index: I, text: str, entries: Iterable[MemoryEntry], filters: Filters = MAIN) -> set[str]:
-        return set(self.find(index, text, filters, [e.id for e in entries if filters.admits(e)]))
+        return set(self.find(index, text, filters, sorted(proposed_by_an_index(filters, list(entries)))))
 
     @staticmethod
     def _shown(index: I, entries: Iterable[MemoryEntry]) -> dict[str, str]:
