@@ -92,6 +92,8 @@ CALLS: dict[str, dict[str, Call]] = {
     },
     "mode": {"recall": lambda memory, value: memory.recall("text", mode=value)},
     "scope": {
+        "entries_by_id": lambda memory, value: memory.entries_by_id("0", scope=value),
+        "forget_scope": lambda memory, value: memory.forget_scope(value),
         "store": lambda memory, value: memory.store("key", "text", scope=value),
         "store_many": many("scope"),
         "recall": lambda memory, value: memory.recall("text", scope=value),
@@ -350,7 +352,7 @@ VALUES: dict[str, list[tuple[object, list[str]]]] = {
         ("记" * 21_846, ["65,538", "65,536", "max_content_bytes"]),
     ],
     "query": [*NO_TEXT, (None, ["NoneType"]), ("q" * 32_769, ["32,769", "32,768", "max_query_characters"])],
-    "scopes": [("", ["scope"]), (3, ["scope"]), (["a", ""], ["scope"])],
+    "scopes": [("", ["scope"]), (3, ["scopes", "int"]), (["a", ""], ["scope"])],
     "after": [
         (-1, ["-1"]),
         (1.5, ["float", "whole number"]),
@@ -521,8 +523,8 @@ def test_a_bad_value_is_refused_and_nothing_is_changed(
     message = str(caught.value)
     assert isinstance(caught.value, JiyiError)
     assert isinstance(caught.value, ValueError)
-    assert isinstance(caught.value, InvalidScopeError) is (argument == "scope")
-    named_otherwise = argument in {"path", "messages", "weights"}
+    assert isinstance(caught.value, InvalidScopeError) is (argument == "scope" or (argument == "scopes" and value != 3))
+    named_otherwise = argument in {"path", "messages", "scopes", "weights"}
     for word in words if named_otherwise else [argument, *words]:
         assert word in message
     assert len(message) < 500

@@ -124,6 +124,8 @@ class Administration(MemoryBase):
     def _feed_scopes(scopes: str | Iterable[str] | None) -> tuple[str, ...] | None:
         if scopes is None:
             return None
+        if not isinstance(scopes, Iterable):
+            raise InvalidInputError(f"scopes must be a scope or several, not {type(scopes).__name__}")
         return tuple(check_scope(each) for each in ((scopes,) if isinstance(scopes, str) else scopes))
 
     async def entries_by_id(
