@@ -263,6 +263,8 @@ CALLS: dict[str, dict[str, Call]] = {
     },
     "key_or_id": {"update": lambda memory, value: memory.update(value, content="x")},
     "clear": {"update": lambda memory, value: memory.update("key", tags=["x"], clear=value)},
+    "kind": {"recall": lambda memory, value: memory.recall("text", kind=value)},
+    "min_relevance": {"recall": lambda memory, value: memory.recall("text", min_relevance=value)},
     "id_prefix": {"entries_by_id": lambda memory, value: memory.entries_by_id(value)},
     "prefix": {"list_namespaces": lambda memory, value: memory.list_namespaces(prefix=value)},
     "suffix": {"list_namespaces": lambda memory, value: memory.list_namespaces(suffix=value)},
@@ -425,6 +427,8 @@ VALUES: dict[str, list[tuple[object, list[str]]]] = {
         ({"a": {"b": [[[[[[[1]]]]]]]}}, ["deeper than 8 levels"]),
     ],
     "namespace": NO_NAMESPACE,
+    "kind": [("crowd", ["crowd", "group"]), (3, ["3", "group"])],
+    "min_relevance": [(-0.1, ["-0.1"]), (1.1, ["1.1"]), ("high", ["high"])],
     "id_prefix": [("", ["empty"]), (3, ["int"])],
     "prefix": NO_NAMESPACE,
     "suffix": NO_NAMESPACE,
@@ -534,7 +538,7 @@ def test_a_bad_value_is_refused_and_nothing_is_changed(
 
 def test_every_argument_of_every_method_is_tried() -> None:
     """A new argument or method has no place until its bad values are listed here."""
-    any_value = {"descending", "dry_run", "erase", "highlights", "progress"}
+    any_value = {"descending", "dry_run", "duplicates", "erase", "highlights", "progress"}
     singular = {"memory_types": "memory_type", "domains": "domain"}
     for name, method in inspect.getmembers(AsyncMemory, inspect.iscoroutinefunction):
         if name.startswith("_"):
