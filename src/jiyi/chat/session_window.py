@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from weakref import WeakValueDictionary
 
 from jiyi.chat.background import BackgroundCompactions
@@ -153,11 +154,12 @@ class SessionWindow:
         available = self.budget.limit - initial_tokens
         if reading is None:
             reading = self._read(available)
-        deadline = None if max_wait is None else self._now() + timedelta(seconds=max_wait)
+        # Not the wall clock, which may be set while this waits.
+        deadline = None if max_wait is None else time.monotonic() + max_wait
         trouble: str | None = None
         compacted = unfinished = False
         while not self._fits(reading.snapshot, available):
-            if deadline is not None and self._now() >= deadline:
+            if deadline is not None and time.monotonic() >= deadline:
                 unfinished = True
                 break
             done, reading = self._compact("limit", reading, initial_tokens, wait=deadline is None)
@@ -169,7 +171,7 @@ class SessionWindow:
                 break
             compacted = True
         else:
-            in_time = deadline is None or self._now() < deadline
+            in_time = deadline is None or time.monotonic() < deadline
             if in_time and not compacted and self._soft_flush_is_due(reading.snapshot, available):
                 done, reading = self._compact("soft", reading, initial_tokens, wait=False)
                 if done is not None and done.trouble is None:
