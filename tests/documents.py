@@ -17,7 +17,9 @@ _BLOCK = re.compile(
 )
 _TIME = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d")
 _DAY = re.compile(r"(?<=memory/)\d{4}-\d\d-\d\d(?=\.md)")
-_ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|\b1[0-9a-hjkmnp-tv-z]{15}\b")
+_ID = re.compile(
+    r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|\b01[0-9a-f]{6}-[0-9a-f]{4}\b|\b1[0-9a-hjkmnp-tv-z]{15}\b"
+)
 _NUMBER = re.compile(r"-?\d+\.\d{2,}")
 _BAR = re.compile(r"[█▉▊▋▌▍▎▏]+")
 _TOLERANCE = 0.05

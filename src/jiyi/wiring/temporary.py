@@ -5,8 +5,11 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+import time
 import weakref
 from pathlib import Path
+
+_ATTEMPTS, _PAUSE = 50, 0.02
 
 
 class TemporaryData:
@@ -23,5 +26,11 @@ class TemporaryData:
 
 def _remove(path: str, owner: int) -> None:
     # A forked process inherits the finalizer, and must not remove the directory of the process that made it.
-    if os.getpid() == owner:
+    if os.getpid() != owner:
+        return
+    # A background thread may still write a file while the directory is removed.
+    for _ in range(_ATTEMPTS):
         shutil.rmtree(path, ignore_errors=True)
+        if not os.path.lexists(path):
+            return
+        time.sleep(_PAUSE)
