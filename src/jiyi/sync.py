@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from jiyi.ports import Progress
 
 __all__ = [
+    "Agent",
     "AgentMemory",
     "Chat",
     "Longterm",
@@ -30,6 +31,7 @@ __all__ = [
     "NoopMemory",
     "Notes",
     "Toolbox",
+    "Turn",
     "create_memory",
     "migrate_store",
 ]
@@ -39,6 +41,8 @@ Notes = blocking_class("Notes", interfaces.NotesInterface)
 Longterm = blocking_class("Longterm", interfaces.LongtermInterface)
 MemoryRuntime = blocking_class("MemoryRuntime", runtime.MemoryRuntime)
 Toolbox = blocking_class("Toolbox", tools.Toolbox)
+Turn = blocking_class("Turn", interfaces.TurnInterface, rooms={"Toolbox": Toolbox})
+Agent = blocking_class("Agent", interfaces.AgentInterface, rooms={"TurnInterface": Turn})
 Memory = blocking_class(
     "Memory",
     interfaces.Memory,
@@ -49,6 +53,7 @@ Memory = blocking_class(
         "LongtermInterface": Longterm,
         "MemoryRuntime": MemoryRuntime,
         "Toolbox": Toolbox,
+        "AgentInterface": Agent,
     },
 )
 

@@ -94,8 +94,10 @@ class ChatService(SessionWindow):
         """Every message of an epoch, in order."""
         return self._chats.epoch_messages(*self._session, epoch)
 
-    def reset(self) -> int:
-        """Begin a new epoch; returns its number."""
+    def reset(self, *, flush: bool) -> int:
+        """Begin a new epoch; returns its number. What was said is searched for candidates first."""
+        if flush:
+            self.flush("reset")
         return self._chats.start_epoch(*self._session).epoch
 
     def epochs(self) -> list[Epoch]:

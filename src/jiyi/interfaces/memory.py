@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from jiyi.chat.overrides import SummarizeFunction
     from jiyi.indexing import IndexReport
+    from jiyi.interfaces.agent import AgentInterface
     from jiyi.interfaces.chat import ChatInterface
     from jiyi.interfaces.longterm import LongtermInterface
     from jiyi.interfaces.notes import NotesInterface
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from jiyi.model.scope_report import ScopeInfo, ScopeReceipt
     from jiyi.ports import ImportCounts, Progress
     from jiyi.runtime import MemoryRuntime
-    from jiyi.tools import Toolbox
+    from jiyi.tools import BoundTools, Toolbox
 
 
 @runtime_checkable
@@ -380,6 +381,29 @@ class Memory(Protocol):
         The notes belong to the scope that the memory was opened with; another scope gets no tools for them. `kind` is
         the kind of session that asks: a `group` gets shared notes only, and no memories but those of a scope that
         begins with `group:`. `max_tokens` limits the text of an answer.
+        """
+
+    def agent(
+        self,
+        session_id: str | None = None,
+        *,
+        user: str | None = None,
+        kind: str = "main",
+        instructions: str | None = None,
+        token_limit: int | None = None,
+        reply_tokens: int | None = None,
+        tools: Iterable[str] | None = None,
+        own_tools: BoundTools | None = None,
+        max_rounds: int = 8,
+        extract: bool = True,
+    ) -> AgentInterface:
+        """An assistant in a session: `begin`, `turn.messages`, `turn.call`, `turn.finish`, or all of it with `reply`.
+
+        `user` is whose memory it uses: a scope, the one of this memory if none is given. A `group` has a scope of its
+        own that begins with `group:` and never sees what is private. `None` as id means today's date. The prompt has at
+        most `token_limit` tokens, of which `reply_tokens` are kept for the reply. `tools` names the tools to offer
+        (`None`: all), `own_tools` are (tool, function) of your program; after `max_rounds` rounds with tools the model
+        has to answer. With `extract` finished rounds are looked through for facts.
         """
 
     async def close(self) -> None:
