@@ -29,15 +29,12 @@ class Notes:
     front matter, and never `MEMORY.md`.
     """
 
-    def __init__(
-        self, run: Run, run_short: Run, run_model: Run, service: Callable[[], NotesService], *, off: bool = False
-    ) -> None:
-        """`run_short` is for one small write, `run_model` for what may wait for a model.
+    def __init__(self, run: Run, run_model: Run, service: Callable[[], NotesService], *, off: bool = False) -> None:
+        """`run_model` is for what may wait for a model.
 
         `off` in simple mode: `service` raises then, and tools that could only fail are not offered either.
         """
         self._run = run
-        self._run_short = run_short
         self._run_model = run_model
         self._service = service
         self._off = off
@@ -73,7 +70,7 @@ class Notes:
         `by` says how far its origin is trusted (`user`, `agent`, `tool`, `import`), `source` where it came from. What a
         group says goes to `memory/shared/`.
         """
-        return await self._run_short(self._service().append, text, kind=kind, by=by, source=source, at=at)
+        return await self._run(self._service().append, text, kind=kind, by=by, source=source, at=at)
 
     async def memory_search(
         self,
