@@ -229,7 +229,7 @@ class Administration(MemoryBase):
             if self._settings.workspace is not None:
                 facts["notes"].append("the workspace of notes is not read: notes are off in simple mode")
         elif self._settings.workspace is not None:
-            problems = await self._run(self._notes_service().problems)
+            problems = await self._run((await self._notes_made()).problems)
             facts["note_problems"] = [problem.to_dict() for problem in problems]
             if problems:
                 facts["healthy"] = False

@@ -53,6 +53,10 @@ class MemoryBase:
             raise SimpleModeError.notes()
         return self._make_notes()
 
+    async def _notes_made(self) -> NotesService:
+        """The notes; made on a thread when they are first used, because that reads the disk."""
+        return self._make_notes() if self._make_notes.made else await self._run(self._notes_service)
+
     @property
     def _lt(self) -> LongtermDeps:
         deps = self._components.longterm

@@ -192,7 +192,8 @@ class KeyedMemory(MemoryBase):
             duplicates=bool(duplicates),
         )
         if self._includes_notes(filters):
-            return await self._run(self._notes_service().searcher.recall_with_notes, request, kind)
+            notes = await self._notes_made()
+            return await self._run(notes.searcher.recall_with_notes, request, kind)
         return await self._run(self._components.engine.answer, request)
 
     async def get(
