@@ -206,8 +206,7 @@ class TantivyIndex:
             return
         counted = self._read_terms(lambda terms: dict(terms.contents()))
         with guarded("read"):
-            opened.index.reload()
-            searcher = opened.index.searcher()
+            searcher = opened.searcher()
             everything = searcher.search(Query.all_query(), max(1, searcher.num_docs), count=False).hits
             for _, address in everything:
                 document = searcher.doc(address)
