@@ -278,10 +278,11 @@ class TantivyIndex:
                     self._close_generation()
                     self._damage = "" if folder is None else self._damage
                     return None
-                if self._opened is not None and self._opened.is_in(folder):
-                    return self._opened
-                self._close_generation()
                 try:
+                    if self._opened is not None and self._opened.is_in(folder):
+                        self._opened.terms.check_mapping()
+                        return self._opened
+                    self._close_generation()
                     with guarded("open"):
                         self._opened = Generation.open(folder)
                 except IndexingError as error:
