@@ -92,7 +92,7 @@ def test_damage_that_left_no_trace_in_size_and_times_is_found_after_a_process_ha
         SegmentFiles(folder, budget=0).check_at_opening()
     # A byte that has rotted on the disk: nothing has changed but the content.
     forged = SegmentFiles(folder, budget=0)
-    forged._verify = lambda names: None  # type: ignore[assignment,method-assign]
+    forged._verify = lambda names: None  # type: ignore[method-assign]
     forged._sound = {name: (forged._stat(name) or (0, 0, 0, 0), 1) for name in names}
     forged._save(names)
     SegmentFiles(folder, budget=0).check_at_opening()
