@@ -35,6 +35,9 @@ _LAST_EVENT: Final = "(SELECT max(event_time) FROM memory_records WHERE scope = 
 _HEAD: Final = f"{SELECT_CHANGE} ORDER BY sequence DESC LIMIT 1"
 _CHANGE_AT: Final = f"{SELECT_CHANGE} WHERE sequence = :sequence"
 _CHANGES_AFTER: Final = f"{SELECT_CHANGE} WHERE sequence > :sequence ORDER BY sequence LIMIT :limit"
+_CHANGES_AFTER_IN_SCOPES: Final = (
+    f"{SELECT_CHANGE} WHERE sequence > :sequence AND {in_scopes(by_id=True)} ORDER BY sequence LIMIT :limit"
+)
 _PENDING: Final = "SELECT count(*) FROM memory_changes WHERE sequence > :sequence"
 # The scope as an expression: only the lines that follow are read, however many the scope has.
 _PENDING_IN_SCOPES: Final = f"{_PENDING} AND {in_scopes(by_id=True)}"
@@ -248,9 +251,13 @@ class SqlRecordStore:
         rows = self._database.query(_CHANGE_AT, {"sequence": sequence})
         return change_of(rows[0]).log_position if rows else None
 
-    def changes_after(self, sequence: int, *, limit: int) -> list[Change]:
-        """The changes that follow this sequence number."""
-        rows = self._database.query(_CHANGES_AFTER, {"sequence": sequence, "limit": limit})
+    def changes_after(self, sequence: int, *, limit: int, scopes: Sequence[str] | None = None) -> list[Change]:
+        """The changes that follow this sequence number, in these scopes or in all."""
+        params: dict[str, Any] = {"sequence": sequence, "limit": limit}
+        if scopes is None:
+            rows = self._database.query(_CHANGES_AFTER, params)
+        else:
+            rows = self._database.query(_CHANGES_AFTER_IN_SCOPES, {**params, "scopes": list(scopes)}, scopes)
         return [change_of(row) for row in rows]
 
     def pending(self, sequence: int, scopes: Sequence[str] | None = None) -> int:

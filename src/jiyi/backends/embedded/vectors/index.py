@@ -232,6 +232,11 @@ class SqliteVectors:
                     parts.append((matrix, matrix.similarities(vector)))
             return MatrixScan(parts, vector)
 
+    def embedded(self, entries: Sequence[MemoryEntry]) -> list[Floats]:
+        """The vectors of each entry as a scan would compare them."""
+        blocks = embed_entries(self._embedder, self._searched.entries(entries))
+        return [block.astype(np.float16).astype(np.float32) for block in blocks]
+
     def contents(self) -> Iterator[tuple[str, str]]:
         """(id, hash) of every vector; a wrong hash where the checksum does not match."""
         with self._using() as connection:
