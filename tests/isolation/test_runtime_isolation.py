@@ -114,10 +114,9 @@ def test_a_tag_of_another_scope_changes_no_score(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("simple", [True, False])
-def test_what_is_written_in_one_scope_changes_no_other_but_what_is_public(
+def test_what_is_written_in_one_scope_changes_no_other(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, simple: bool
 ) -> None:
-    """Feedback may speak of what is public as well: strengthening it is meant to reach everybody."""
     settings: dict[str, Any] = {"embedder": "none", "background_indexing": False, "enable_simple_memory": simple}
     with AgentMemory.open(tmp_path, **settings) as memory:
         ids = [each for scope in SCOPES for each in fill(memory.runtime, scope)]
@@ -132,5 +131,5 @@ def test_what_is_written_in_one_scope_changes_no_other_but_what_is_public(
             after = contents_by_scope(memory)
             touched = {other for other in SCOPES if after[other] != before[other]}
             assert scope in touched, name
-            assert touched <= ({scope, PUBLIC} if name == "feedback" else {scope}), name
+            assert touched == {scope}, name
             before = after

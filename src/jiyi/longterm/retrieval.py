@@ -138,21 +138,28 @@ class Retriever:
             for hit, (similarity, coverage) in zip(own, relevances, strict=True)
             if similarity >= _MIN_SIMILARITY or coverage >= _MIN_COVERAGE
         ]
-        self._touch(ids, used=False)
+        self._touch(scope, ids, used=False)
 
     def note_used(self, scope: str, names: Sequence[str]) -> list[str]:
-        """Count that the user's own memories were used, by id or key: cited in an answer, or confirmed. Returns ids."""
+        """Count that memories were used, by id or key: cited in an answer, or confirmed. Returns ids.
+
+        That a public one was used counts for this user alone.
+        """
         store = self._deps.store
-        found = [*store.by_ids(scope, names), *store.by_keys(scope, names).values()]
+        found = [
+            entry
+            for each in visible_scopes(scope)
+            for entry in (*store.by_ids(each, names), *store.by_keys(each, names).values())
+        ]
         ids = list(dict.fromkeys(entry.id for entry in found if entry.is_active))
-        self._touch(ids, used=True)
+        self._touch(scope, ids, used=True)
         return ids
 
-    def _touch(self, ids: Sequence[str], *, used: bool) -> None:
+    def _touch(self, scope: str, ids: Sequence[str], *, used: bool) -> None:
         if not ids:
             return
         try:
-            self._deps.records.touch(ids, self._deps.now(), used=used)
+            self._deps.records.touch(ids, self._deps.now(), used=used, scope=scope)
         except StorageError as error:
             # The answer is there. That it was given could not be noted, which only makes it fade a little sooner.
             _log.warning("recalled memories could not be touched: %s", type(error).__name__)
