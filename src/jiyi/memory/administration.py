@@ -172,6 +172,8 @@ class Administration(MemoryBase):
 
     async def drain(self, *, progress: Progress | None = None) -> int:
         """Bring every index up to date now; returns how many changes were indexed."""
+        # Another process may have changed what all indexes are made by: user words, searched metadata.
+        await self._run(self._components.vocabulary.refresh)
         drain = self._components.drainer.drain
         if progress is None:
             # The text and the vector index use different libraries: in parallel they use two processors.

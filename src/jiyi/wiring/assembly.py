@@ -23,7 +23,8 @@ from jiyi.wiring.temporary import TemporaryData
 
 if TYPE_CHECKING:
     from jiyi.components import Components
-    from jiyi.ports import ChatStore
+    from jiyi.ports import ChatStore, RecordStore
+    from jiyi.text import Vocabulary
 
 
 _log = logging.getLogger("jiyi.config")
@@ -74,7 +75,6 @@ def assemble(
     from jiyi.components import Components
     from jiyi.indexing import Drainer
     from jiyi.recall.tags import TagMirror
-    from jiyi.text import Vocabulary
 
     own_embedder = embedder is not None
     if settings.enable_simple_memory:
@@ -101,7 +101,7 @@ def assemble(
         # If anything below fails, the connection is closed.
         undo.callback(database.close)
         store = record_store(database)
-        vocabulary = Vocabulary(lambda: [*settings.user_words(), *store.user_words()])
+        vocabulary = _vocabulary(settings, store)
         tags = TagMirror(store)
         drainer = Drainer(store)
 
@@ -153,3 +153,13 @@ def assemble(
         )
         undo.pop_all()
     return components
+
+
+def _vocabulary(settings: Settings, store: RecordStore) -> Vocabulary:
+    """What texts are searched by. The setting `index_metadata` is kept in the store: every process has the same."""
+    from jiyi.model.searched_text import SearchedText
+    from jiyi.text import Vocabulary
+
+    if settings.index_metadata is not None:
+        store.set_indexed_metadata(settings.index_metadata)
+    return Vocabulary(lambda: [*settings.user_words(), *store.user_words()], SearchedText(store.indexed_metadata))

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from jiyi.backends.postgres.vectors.index import PostgresVectors
     from jiyi.backends.records.sql import Database
     from jiyi.config import Settings
+    from jiyi.model.searched_text import SearchedText
     from jiyi.ports import AdministrationStore, Embedder, RecordStore, ScopeReader, TextIndex, TextProposer, VectorIndex
     from jiyi.text import Vocabulary
 
@@ -88,10 +89,12 @@ def _words_of_milvus(settings: Settings, vectors: VectorIndex | None) -> TextPro
     return MilvusProposer(cast("MilvusVectors", vectors))
 
 
-def vector_index(settings: Settings, database: Database, embedder: Embedder, store_id: str) -> VectorIndex:
+def vector_index(
+    settings: Settings, database: Database, embedder: Embedder, store_id: str, searched: SearchedText
+) -> VectorIndex:
     """The vector index: that of the profile, or Milvus."""
     if settings.vectors == "milvus":
-        return _milvus(settings, database, embedder, store_id)
+        return _milvus(settings, database, embedder, store_id, searched)
     if settings.storage == EMBEDDED:
         from jiyi.backends.embedded.vectors.index import SqliteVectors
 
@@ -101,10 +104,13 @@ def vector_index(settings: Settings, database: Database, embedder: Embedder, sto
             store_id,
             cache_bytes=settings.vector_cache_mb << 20,
             lock_timeout=settings.busy_timeout,
+            searched=searched,
         )
     from jiyi.backends.postgres.vectors.index import PostgresVectors
 
-    return PostgresVectors(_postgres(database), embedder, store_id, lock_timeout=settings.busy_timeout)
+    return PostgresVectors(
+        _postgres(database), embedder, store_id, lock_timeout=settings.busy_timeout, searched=searched
+    )
 
 
 def scope_reader(
@@ -118,7 +124,9 @@ def scope_reader(
     return PostgresReader(_postgres(database), cast("PostgresTextIndex", text), cast("PostgresVectors | None", vectors))
 
 
-def _milvus(settings: Settings, database: Database, embedder: Embedder, store_id: str) -> VectorIndex:
+def _milvus(
+    settings: Settings, database: Database, embedder: Embedder, store_id: str, searched: SearchedText
+) -> VectorIndex:
     from jiyi.backends.milvus.index import MilvusVectors
 
     return MilvusVectors(
@@ -129,6 +137,7 @@ def _milvus(settings: Settings, database: Database, embedder: Embedder, store_id
         token=settings.milvus_token,
         collection=settings.milvus_memory_collection,
         cache_bytes=settings.vector_cache_mb << 20,
+        searched=searched,
     )
 
 

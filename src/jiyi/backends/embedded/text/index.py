@@ -30,7 +30,7 @@ from jiyi.backends.embedded.text.queries import build_query
 from jiyi.backends.embedded.text.terms import TermStore
 from jiyi.backends.embedded.text.writer import IndexWriter, guarded
 from jiyi.backends.shared.generations import Generations
-from jiyi.backends.shared.term_rows import analyse, term_id
+from jiyi.backends.shared.term_rows import analyse, term_id, text_fingerprint
 from jiyi.errors import IndexDamagedError, IndexingError
 from jiyi.file_lock import FileLock
 from jiyi.model.entry import MemoryEntry
@@ -114,7 +114,7 @@ class TantivyIndex:
 
     def fingerprint(self, entry: MemoryEntry) -> str:
         """The hash by which the index recognises the state of an entry."""
-        return entry.index_hash()
+        return text_fingerprint(self._analyzer, entry)
 
     def apply(self, batch: IndexBatch) -> None:
         """Write the batch with one commit. The writer is open only for that long."""
