@@ -296,7 +296,8 @@ def test_a_public_memory_that_a_private_scope_had_merged_away_comes_back(
         )
         connection.execute(
             "INSERT INTO memory_changes (entry_id, scope, key, version, operation, changed_at, changed_by, changed, "
-            "before) SELECT id, scope, key, 2, 'update', updated_at, 'eve', '[]', NULL FROM memory_records WHERE id = ?",
+            "before) SELECT id, scope, key, 2, 'update', updated_at, 'eve', '[]', NULL FROM memory_records "
+            "WHERE id = ?",
             (public,),
         )
         connection.execute("DROP TABLE memory_overlays")

@@ -19,7 +19,7 @@ from jiyi.model import clock
 from jiyi.model.scope import PUBLIC
 from jiyi.sync import AgentMemory
 from tests.isolation.test_isolation import shown
-from tests.support import QUICK, contents_of
+from tests.support import QUICK, contents_of, examples
 
 PRIVATE = ("alice", "bob")
 scopes = st.sampled_from(PRIVATE)
