@@ -147,7 +147,7 @@ class Longterm:
         )
         if hits and as_of is None and touch:
             # The answer does not wait for the disk; whatever is asked next does.
-            self._later(self._service.retriever.note_shown, check_scope(user_id), query, list(hits))
+            self._later(self._service.retriever.note_shown, check_scope(user_id), list(hits))
         return hits
 
     async def feedback(self, user_id: str, useful: str | MemoryEntry | Iterable[Any]) -> list[str]:
