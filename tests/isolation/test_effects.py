@@ -114,7 +114,7 @@ class EffectsMachine(RuleBasedStateMachine):
 
     @rule(scope=scopes, useful=several, recalled=several, merged=several)
     def feedback(self, scope: str, useful: list[int], recalled: list[int], merged: list[int]) -> None:
-        names = (self._names(useful), self._names(recalled), [], [self._names(merged)])
+        names: tuple[Any, ...] = (self._names(useful), self._names(recalled), [], [self._names(merged)])
         self._call(scope, self.memory.runtime.feedback, *names, memory_scope=scope)
 
     @rule(scope=scopes, query=asked)
