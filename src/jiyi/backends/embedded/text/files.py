@@ -23,6 +23,11 @@ def _committed_files(folder: Path) -> list[str]:
     return names
 
 
+def segment_sizes(folder: Path) -> list[int]:
+    """How many documents were written into each segment of the last commit, deleted ones included."""
+    return [int(segment["max_doc"]) for segment in json.loads((folder / META).read_text("utf-8"))["segments"]]
+
+
 def checksum_problems(folder: Path) -> list[str]:
     """The committed files that do not match: each ends with a JSON footer that holds the CRC-32 of its content."""
     try:

@@ -76,6 +76,13 @@ class IndexWriter:
                 self._merge_thread = threading.Thread(target=self._wait_for_merge, name="jiyi-merging")
                 self._merge_thread.start()
 
+    def finish_merges(self) -> None:
+        """Wait until no merge goes on: then the segments stay as they are until the next commit."""
+        with self._guard:
+            writer, self._open = self._open, None
+            if writer is not None:
+                writer.wait_merging_threads()
+
     def close(self, *, wait: bool = True) -> None:
         """Close the writer when the current merge is done; with `wait`, return only then."""
         self._closing.set()
