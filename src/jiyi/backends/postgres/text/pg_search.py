@@ -31,7 +31,7 @@ class PgSearchProposer:
     """The best matches of the BM25 index; scope and filters are clauses of its query that add nothing to the score."""
 
     fetch: Fetch
-    mode: str = "PostgreSQL, words by pg_search, BM25 by jiyi"
+    mode: str = "PostgreSQL, BM25 by jiyi, candidates by pg_search"
 
     def propose(
         self, field: str, terms: Sequence[str], filters: Filters, *, limit: int, labels: bool = False
