@@ -146,9 +146,6 @@ class Settings:
     background_indexing: bool = setting(True, parse.flag, "keep the indexes up to date in a thread")
     background_jobs: bool = setting(True, parse.flag, "do background work in a thread")
     job_attempts: int = setting(6, parse.whole(1, 100), "how often background work is begun before it is given up")
-    loop_seconds: float = setting(
-        0.002, parse.number(0, 1), "while writes take less than this, they are made on the event loop itself; 0: never"
-    )
     forgetting_exempt: tuple[str, ...] = setting(
         ("health", "identity", "safety", "pinned"),
         parse.some_of("health", "identity", "safety", "pinned"),
@@ -176,6 +173,11 @@ class Settings:
     dated_candidates: int = setting(30, parse.whole(1, 10_000), "candidates inside the dates a question names")
     busy_timeout: float = setting(30.0, parse.number(0.001, 3600), "how long to wait for another process, in seconds")
     vector_cache_mb: int = setting(512, parse.whole(1, 1 << 20), "memory for vectors of scopes in use")
+    index_metadata: tuple[str, ...] | None = setting(
+        None,
+        parse.metadata_fields,
+        "names of metadata fields that are searched as well as the content, kept in the store; as before when not set",
+    )
     user_dictionary: Path | None = setting(None, parse.optional_path, "a file of words for the segmenter, one a line")
     time_zone: str | None = setting(None, parse.zone, "the user's time zone; the machine's when not set")
     max_content_bytes: int = setting(64 * 1024, parse.whole(1, 1 << 30), "the longest content, in bytes of UTF-8")

@@ -152,7 +152,7 @@ class TransferStore(Protocol):
 
 
 class UserWordStore(Protocol):
-    """The user dictionary of the segmenter."""
+    """What the whole store is searched by: the user dictionary of the segmenter, and fields of the metadata."""
 
     def user_words(self) -> list[str]:
         """Words that the segmenter shall take as words."""
@@ -160,6 +160,14 @@ class UserWordStore(Protocol):
 
     def add_user_word(self, word: str) -> bool:
         """Add one; whether it is new."""
+        ...
+
+    def indexed_metadata(self) -> list[str]:
+        """The fields of metadata that are searched as well as the content."""
+        ...
+
+    def set_indexed_metadata(self, names: Sequence[str]) -> bool:
+        """Search these fields from now on; whether they are others than before."""
         ...
 
 

@@ -10,6 +10,7 @@ from jiyi.errors import MissingDependencyError
 from jiyi.model.address import EMBEDDED
 
 if TYPE_CHECKING:
+    from jiyi.backends.embedded.database import SqliteDatabase
     from jiyi.backends.milvus.index import ExclusiveLock, MilvusVectors
     from jiyi.backends.postgres.database import PostgresDatabase
     from jiyi.backends.postgres.session import AdvisoryLock
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from jiyi.backends.postgres.vectors.index import PostgresVectors
     from jiyi.backends.records.sql import Database
     from jiyi.config import Settings
+    from jiyi.execution import Transaction
+    from jiyi.model.searched_text import SearchedText
     from jiyi.ports import AdministrationStore, Embedder, RecordStore, ScopeReader, TextIndex, TextProposer, VectorIndex
     from jiyi.text import Vocabulary
 
@@ -42,6 +45,13 @@ def open_database(settings: Settings) -> Database:
         lock_timeout=settings.busy_timeout,
         statement_timeout=settings.statement_timeout,
     )
+
+
+def group_transaction(database: Database) -> Transaction | None:
+    """How several writes share one transaction: in SQLite, which has one writer. PostgreSQL groups commits itself."""
+    if database.dialect != "sqlite":
+        return None
+    return cast("SqliteDatabase", database).group
 
 
 def record_store(database: Database) -> RecordStore:
@@ -88,10 +98,12 @@ def _words_of_milvus(settings: Settings, vectors: VectorIndex | None) -> TextPro
     return MilvusProposer(cast("MilvusVectors", vectors))
 
 
-def vector_index(settings: Settings, database: Database, embedder: Embedder, store_id: str) -> VectorIndex:
+def vector_index(
+    settings: Settings, database: Database, embedder: Embedder, store_id: str, searched: SearchedText
+) -> VectorIndex:
     """The vector index: that of the profile, or Milvus."""
     if settings.vectors == "milvus":
-        return _milvus(settings, database, embedder, store_id)
+        return _milvus(settings, database, embedder, store_id, searched)
     if settings.storage == EMBEDDED:
         from jiyi.backends.embedded.vectors.index import SqliteVectors
 
@@ -101,10 +113,13 @@ def vector_index(settings: Settings, database: Database, embedder: Embedder, sto
             store_id,
             cache_bytes=settings.vector_cache_mb << 20,
             lock_timeout=settings.busy_timeout,
+            searched=searched,
         )
     from jiyi.backends.postgres.vectors.index import PostgresVectors
 
-    return PostgresVectors(_postgres(database), embedder, store_id, lock_timeout=settings.busy_timeout)
+    return PostgresVectors(
+        _postgres(database), embedder, store_id, lock_timeout=settings.busy_timeout, searched=searched
+    )
 
 
 def scope_reader(
@@ -118,7 +133,9 @@ def scope_reader(
     return PostgresReader(_postgres(database), cast("PostgresTextIndex", text), cast("PostgresVectors | None", vectors))
 
 
-def _milvus(settings: Settings, database: Database, embedder: Embedder, store_id: str) -> VectorIndex:
+def _milvus(
+    settings: Settings, database: Database, embedder: Embedder, store_id: str, searched: SearchedText
+) -> VectorIndex:
     from jiyi.backends.milvus.index import MilvusVectors
 
     return MilvusVectors(
@@ -129,6 +146,7 @@ def _milvus(settings: Settings, database: Database, embedder: Embedder, store_id
         token=settings.milvus_token,
         collection=settings.milvus_memory_collection,
         cache_bytes=settings.vector_cache_mb << 20,
+        searched=searched,
     )
 
 

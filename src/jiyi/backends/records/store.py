@@ -334,6 +334,18 @@ class SqlRecordStore:
         with self._database.write() as connection:
             return meta.add_user_word(connection, word)
 
+    def indexed_metadata(self) -> list[str]:
+        """The fields of metadata that are searched as well as the content."""
+        return meta.words_in(self._database.query(meta.SELECT_FIELDS))
+
+    def set_indexed_metadata(self, names: Sequence[str]) -> bool:
+        """Search these fields from now on; whether they are others than before."""
+        if list(names) == self.indexed_metadata():
+            return False
+        with self._database.write() as connection:
+            meta.set_fields(connection, names)
+        return True
+
     def describe(self) -> dict[str, Any]:
         """Facts for `doctor`."""
         return {"store_id": self._store_id, **self._database.describe()}

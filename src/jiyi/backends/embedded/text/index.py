@@ -31,7 +31,7 @@ from jiyi.backends.embedded.text.terms import TermStore
 from jiyi.backends.embedded.text.writer import IndexWriter, guarded
 from jiyi.backends.shared.bm25 import term_weights
 from jiyi.backends.shared.generations import Generations
-from jiyi.backends.shared.term_rows import BIGRAMS, WORDS, analyse, term_id
+from jiyi.backends.shared.term_rows import BIGRAMS, WORDS, analyse, term_id, text_fingerprint
 from jiyi.errors import IndexDamagedError, IndexingError
 from jiyi.file_lock import FileLock
 from jiyi.model.entry import MemoryEntry
@@ -115,7 +115,7 @@ class TantivyIndex:
 
     def fingerprint(self, entry: MemoryEntry) -> str:
         """The hash by which the index recognises the state of an entry."""
-        return entry.index_hash()
+        return text_fingerprint(self._analyzer, entry)
 
     def apply(self, batch: IndexBatch) -> None:
         """Write the batch with one commit. The writer is open only for that long."""
@@ -135,8 +135,8 @@ class TantivyIndex:
         opened = self._open()
         if opened is None:
             return []
-        with self._writing, guarded("read"):
-            opened.writer.finish_merges()
+        with self.exclusive(), self._writing, guarded("read"):
+            opened.writer.finish_merges(self._deadline or inf)
             return opened.beside_removed(set(removed), most)
 
     def rebuild(self, store: RecordStore, *, progress: Progress | None = None) -> None:
@@ -229,8 +229,7 @@ class TantivyIndex:
             return
         counted = self._read_terms(lambda terms: dict(terms.contents()))
         with guarded("read"):
-            opened.index.reload()
-            searcher = opened.index.searcher()
+            searcher = opened.searcher()
             everything = searcher.search(Query.all_query(), max(1, searcher.num_docs), count=False).hits
             for _, address in everything:
                 document = searcher.doc(address)
@@ -302,10 +301,11 @@ class TantivyIndex:
                     self._close_generation()
                     self._damage = "" if folder is None else self._damage
                     return None
-                if self._opened is not None and self._opened.is_in(folder):
-                    return self._opened
-                self._close_generation()
                 try:
+                    if self._opened is not None and self._opened.is_in(folder):
+                        self._opened.terms.check_mapping()
+                        return self._opened
+                    self._close_generation()
                     with guarded("open"):
                         self._opened = Generation.open(folder)
                 except IndexingError as error:

@@ -32,6 +32,9 @@ from jiyi.backends.shared.term_rows import (
     term_id,
     term_row,
 )
+from jiyi.backends.shared.wal_index import WalIndex
+from jiyi.cleanup import on_error
+from jiyi.errors import IndexDamagedError
 from jiyi.model.bm25 import LENGTH_FLOOR
 from jiyi.ports import ALONE, CONVERSATION, TermRow, TermStatistics
 
@@ -100,10 +103,17 @@ class TermStore:
         self._path = path
         # One connection to read and one to write, so that a reader does not wait for a batch.
         self._reader = _connect(path, create=create)
+        self._wal_index = WalIndex(path)
         self._writer: sqlite3.Connection | None = None
+
+    def check_mapping(self) -> None:
+        """`IndexDamagedError` if the memory that SQLite maps was truncated; to be called before a use."""
+        if self._wal_index.restore():
+            raise IndexDamagedError("the log index of the terms was truncated")
 
     def close(self) -> None:
         """Close the file."""
+        self._wal_index.restore()
         self._reader.close()
         if self._writer is not None:
             self._writer.close()
@@ -118,7 +128,7 @@ class TermStore:
             self._writer = _connect(self._path)
         connection = self._writer
         connection.execute("BEGIN IMMEDIATE")
-        try:
+        with on_error(connection.rollback):
             old = [Features(*row) for row in _by_ids(connection, ids)]
             removed, added = changed_only(old, new)
             connection.executemany("DELETE FROM entry_terms WHERE entry_id = ?", [(row.entry_id,) for row in removed])
@@ -126,10 +136,6 @@ class TermStore:
             _update_statistics(connection, statistics_change(removed, added))
             connection.execute("INSERT OR REPLACE INTO log_position VALUES (1, ?)", (sequence,))
             connection.execute("COMMIT")
-        except BaseException:
-            if connection.in_transaction:
-                connection.execute("ROLLBACK")
-            raise
 
     # --- reading --------------------------------------------------------------------------------------------------
 

@@ -25,7 +25,7 @@ from jiyi.backends.postgres.text.tables import NEXT, PG_SEARCH, TEXTS, TSVECTOR,
 from jiyi.backends.postgres.text.tsvector import TsvectorProposer
 from jiyi.backends.postgres.text.writer import TextWriter, write_current
 from jiyi.backends.records.changelog import fingerprint as line_fingerprint
-from jiyi.backends.shared.term_rows import analyse, term_id
+from jiyi.backends.shared.term_rows import analyse, term_id, text_fingerprint
 from jiyi.errors import IndexDamagedError
 from jiyi.model.entry import MemoryEntry
 from jiyi.model.filters import Filters
@@ -146,7 +146,7 @@ class PostgresTextIndex:
 
     def fingerprint(self, entry: MemoryEntry) -> str:
         """The hash by which the index recognises the state of an entry."""
-        return entry.index_hash()
+        return text_fingerprint(self._analyzer, entry)
 
     def apply(self, batch: IndexBatch) -> None:
         """Write the batch with its log position, and all later changes of the log: nobody writes meanwhile."""
