@@ -234,11 +234,17 @@ class Memory(Protocol):
         """
 
     async def save_conversation_history(
-        self, session_id: str | None, messages: Sequence[MessageLike], *, scope: str | None = None
+        self,
+        session_id: str | None,
+        messages: Sequence[MessageLike],
+        *,
+        created_at: datetime | None = None,
+        scope: str | None = None,
     ) -> str:
         """Make `messages` the record of the session, in one transaction; returns the session id.
 
-        `None` as id means today's date in the user's time zone.
+        `None` as id means today's date in the user's time zone. Messages that are new in it were said at `created_at`,
+        at the time in their own `created_at`, `timestamp`, `create_time` or `date`, or now.
         """
 
     async def load_conversation_history(
