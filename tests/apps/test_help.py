@@ -11,7 +11,7 @@ from jiyi.apps.cli.exit_codes import MEANINGS
 from tests.apps.command_line import CommandLine
 
 COMMANDS = (  # noqa: SIM905
-    "store recall forget count list history scopes sessions changes show "
+    "store recall update forget count list history scopes sessions changes show forget-scope "
     "export import migrate verify repair rebuild doctor maintain jobs chat demo"
 ).split()
 
