@@ -98,10 +98,13 @@ def blocking_class(
     `rooms` are the blocking classes of what the methods return, by the name of the return annotation.
     """
     members: dict[str, Any] = {"__doc__": interface.__doc__, "__module__": "jiyi.sync"}
+    made = type(name, (base,), members)
+    # A method may return an object of the same class.
+    known = {**(rooms or {}), interface.__name__: made}
     for member_name in dir(interface):
         if not member_name.startswith("_") and not hasattr(base, member_name):
-            members[member_name] = _member(member_name, inspect.getattr_static(interface, member_name), rooms or {})
-    return type(name, (base,), members)
+            setattr(made, member_name, _member(member_name, inspect.getattr_static(interface, member_name), known))
+    return made
 
 
 def _member(name: str, member: Any, rooms: Mapping[str, type[Blocking]]) -> Any:

@@ -35,6 +35,7 @@ from jiyi.notes.proposals import Proposal
 from jiyi.notes.workspace_import import Imported
 from jiyi.ports import ImportCounts, Progress
 from jiyi.runtime.values import BaseMemory, ConsolidationReport, FeedbackResult, MergeLike, NewMemory, RecalledMemories
+from jiyi.tools.answer import ToolAnswer
 from jiyi.tools.tool import Tool
 from jiyi.tools.toolbox import Arguments
 
@@ -394,11 +395,12 @@ class Memory(Protocol):
     def longterm(self) -> Longterm:
         """The long-term room: facts extracted from conversations, recalled, reflected on, forgotten over time."""
 
-    def tools(self, *, scope: str | None = None, kind: str = "main") -> Toolbox:
-        """The tools that a model may call: those of the runtime, and those of the notes if there is a workspace.
+    def tools(self, *, scope: str | None = None, kind: str = "main", max_tokens: int = 2000) -> Toolbox:
+        """The tools that a model may call: those for memories, and those for the notes if there is a workspace.
 
         The notes belong to the scope that the memory was opened with; another scope gets no tools for them. `kind` is
-        the kind of session that asks: a `group` sees shared notes only.
+        the kind of session that asks: a `group` gets shared notes only, and no memories but those of a scope that
+        begins with `group:`. `max_tokens` limits the text of an answer.
         """
 
     def close(self) -> None:
@@ -932,6 +934,16 @@ class Toolbox:
     def tools(self) -> tuple[Tool, ...]:
         """The tools, in a fixed order."""
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the tools, in the same order."""
+
+    def select(self, *names: str) -> Toolbox:
+        """Only the tools with these names, defined under them: the names of the tools, or their aliases."""
+
+    def read_only(self) -> Toolbox:
+        """Only the tools that change nothing. A call of another one is refused."""
+
     def openai(self) -> list[dict[str, Any]]:
         """Definitions for `tools=` of OpenAI-style chat completions."""
 
@@ -942,13 +954,16 @@ class Toolbox:
         """Definitions for `tools=` of Anthropic's Messages API."""
 
     def mcp(self) -> list[dict[str, Any]]:
-        """Definitions for the answer to `tools/list` of an MCP server."""
+        """Definitions for the answer to `tools/list` of an MCP server, with annotations."""
 
     def call(self, name: str, arguments: Arguments) -> dict[str, Any]:
         """Check the arguments of a model's call and execute it. The result is ready for JSON.
 
         Raises `InvalidInputError` for a tool that does not exist and for arguments that its schema does not allow.
         """
+
+    def answer(self, name: str, arguments: Arguments) -> ToolAnswer:
+        """The same as text for the model, inside a limit of tokens; its mistakes are answers too, never exceptions."""
 
 def create_memory(
     path: str | os.PathLike[str] | None = None, *, config: str | os.PathLike[str] | None = None, **settings: Any

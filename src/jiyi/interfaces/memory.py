@@ -380,11 +380,12 @@ class Memory(Protocol):
     def longterm(self) -> LongtermInterface:
         """The long-term room: facts extracted from conversations, recalled, reflected on, forgotten over time."""
 
-    def tools(self, *, scope: str | None = None, kind: str = "main") -> Toolbox:
-        """The tools that a model may call: those of the runtime, and those of the notes if there is a workspace.
+    def tools(self, *, scope: str | None = None, kind: str = "main", max_tokens: int = 2000) -> Toolbox:
+        """The tools that a model may call: those for memories, and those for the notes if there is a workspace.
 
         The notes belong to the scope that the memory was opened with; another scope gets no tools for them. `kind` is
-        the kind of session that asks: a `group` sees shared notes only.
+        the kind of session that asks: a `group` gets shared notes only, and no memories but those of a scope that
+        begins with `group:`. `max_tokens` limits the text of an answer.
         """
 
     async def close(self) -> None:

@@ -14,7 +14,7 @@ from jiyi.model.entry import EntryVersion, MemoryEntry
 from jiyi.model.filters import Filters, make_filters
 from jiyi.model.limits import check_whole
 from jiyi.model.relevance import check_min_relevance
-from jiyi.model.scope import visible_scopes
+from jiyi.model.scope import GROUP_PREFIX, visible_scopes
 from jiyi.model.scoring import DECAY_RATE, final_weights
 from jiyi.ports import Draft, Progress
 from jiyi.recall.request import Request
@@ -191,7 +191,7 @@ class KeyedMemory(MemoryBase):
             min_relevance=check_min_relevance(min_relevance),
             duplicates=bool(duplicates),
         )
-        if self._includes_notes(filters):
+        if self._includes_notes(filters, kind):
             return await self._run(self._notes_service().searcher.recall_with_notes, request, kind)
         return await self._run(self._components.engine.answer, request)
 
@@ -304,12 +304,16 @@ class KeyedMemory(MemoryBase):
         self._written()
         return stored
 
-    def _includes_notes(self, filters: Filters) -> bool:
+    def _includes_notes(self, filters: Filters, kind: str) -> bool:
         """Whether recall also searches the notes: they belong to the scope that the memory was opened with.
+
+        A group has a scope of its own and sees the shared ones.
 
         Notes are off in simple mode; the coverage of each hit says so.
         """
         settings = self._settings
         if settings.workspace is None or not settings.recall_notes or settings.enable_simple_memory:
             return False
+        if kind == "group" and filters.scopes[0].startswith(GROUP_PREFIX):
+            return True
         return filters.scopes == visible_scopes(settings.scope)

@@ -58,7 +58,7 @@ class NoopMemory:
         """A conversation that keeps nothing."""
         return NoopChat(session_id or "", token_limit or 64_000)
 
-    def tools(self, *, scope: str | None = None, kind: str = "main") -> Toolbox:
+    def tools(self, *, scope: str | None = None, kind: str = "main", max_tokens: int = 2_000) -> Toolbox:
         """No tools: a model is not told of a memory that keeps nothing."""
         return Toolbox()
 

@@ -119,11 +119,11 @@ class Notes:
 
     def tools(self) -> list[dict[str, Any]]:
         """The three tools as OpenAI-style function definitions."""
-        from jiyi.tools import notes_tools
+        from jiyi.tools import Toolbox, note_tools
 
         if self._off:
             raise SimpleModeError.notes()
-        return notes_tools(self).openai()
+        return Toolbox(note_tools(self)).openai()
 
     async def call_tool(self, name: str, arguments: Mapping[str, Any] | str, *, kind: str = "main") -> dict[str, Any]:
         """Do what a model asked for; arguments as it gave them (a mapping or JSON). The result is ready for JSON.
@@ -131,10 +131,10 @@ class Notes:
         Whose notes and which session come from here, never from the arguments; unknown arguments are refused.
         """
         from jiyi.notes.visibility import check_kind
-        from jiyi.tools import notes_tools
+        from jiyi.tools import Toolbox, note_tools
 
         check_kind(kind)
-        return await notes_tools(self, kind).call(name, arguments)
+        return await Toolbox(note_tools(self, kind)).call(name, arguments)
 
     # --- what the chat room found -------------------------------------------------------------------------------------
 

@@ -18,6 +18,7 @@ from jiyi.backends.embedded.connection import SqliteConnection
 from jiyi.backends.records import versions
 from jiyi.backends.records.sql import NO_PARAMS, Dialect, Params, Row
 from jiyi.backends.shared.pool import Pool, PoolTimeoutError
+from jiyi.backends.shared.wal_index import WalIndex
 from jiyi.errors import StorageError, StoreBusyError, StoreDamagedError
 from jiyi.execution import WouldWaitError, may_wait, must_be_patient
 from jiyi.file_lock import FileLock
@@ -52,6 +53,7 @@ class SqliteDatabase:
         self.path = path
         self._lock = FileLock(path.with_suffix(".lock"), timeout=busy_timeout, purpose="the write lock")
         self._wal = Path(f"{path}-wal")
+        self._wal_index = WalIndex(path)
         self._closed = False
         self._busy_timeout = busy_timeout
         # There is one writer at a time. One connection for all of them keeps its statements and pages in its caches.
@@ -104,6 +106,7 @@ class SqliteDatabase:
         try:
             if self._writer is None:
                 self._writer = self._connect_writer()
+            self._wal_index.restore()
             writer = self._writer
             self._checkpoint_when_large(writer.driver, wanted=not at_once)
             self._begin(writer.driver, at_once=at_once)
@@ -193,6 +196,7 @@ class SqliteDatabase:
             return
         self._closed = True
         with self._lock.hold():
+            self._wal_index.restore()
             self._close_writer()
             self._readers.close()
         self._lock.close()
@@ -238,6 +242,10 @@ class SqliteDatabase:
 
     @contextmanager
     def _reader(self) -> Iterator[SqliteConnection]:
+        if self._wal_index.is_truncated():
+            # Under the write lock: no transaction is being written, so everything that counts is in the log.
+            with self._lock.hold():
+                self._wal_index.restore()
         try:
             connection, _ = self._readers.take()
         except PoolTimeoutError as error:

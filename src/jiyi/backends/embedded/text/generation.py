@@ -8,16 +8,14 @@ from pathlib import Path
 import tantivy
 
 from jiyi.backends.embedded.text.documents import IndexState, build_schema
-from jiyi.backends.embedded.text.files import META, checksum_problems
+from jiyi.backends.embedded.text.files import META, SegmentFiles, checksum_problems
 from jiyi.backends.embedded.text.terms import TermStore
-from jiyi.backends.embedded.text.writer import IndexWriter
+from jiyi.backends.embedded.text.writer import IndexWriter, WritingMarker
 from jiyi.backends.shared.derived_file import FileIdentity, FileVersion, file_identity, file_version, tree_bytes
 from jiyi.errors import IndexDamagedError
 
 _TANTIVY = "tantivy"
 _TERMS = "terms.db"
-_MAX_CHECKED_BYTES = 64 << 20
-"""An index up to this size is checked against its checksums when it is opened; a larger one only by `verify`."""
 
 
 @dataclass(slots=True)
@@ -26,6 +24,7 @@ class Generation:
 
     folder: Path
     index: tantivy.Index
+    files: SegmentFiles
     writer: IndexWriter
     terms: TermStore
     _terms_path: str
@@ -40,21 +39,27 @@ class Generation:
     def open(cls, folder: Path) -> Generation:
         """Open a folder; `IndexDamagedError` if a file is missing or broken."""
         data = folder / _TANTIVY
-        if tree_bytes(data) <= _MAX_CHECKED_BYTES and (problems := checksum_problems(data)):
-            raise IndexDamagedError("; ".join(problems))
+        files = SegmentFiles(data)
+        # If a process has died while it was writing, look at everything: it may have died of a damaged file.
+        files.check_at_opening(everything=WritingMarker(data).exists())
         terms, meta = folder / _TERMS, data / META
         terms_file = file_identity(terms)
         if terms_file is None or not meta.is_file():
             raise IndexDamagedError(f"{_TERMS if terms_file is None else META} is missing")
         index = _configured(tantivy.Index(build_schema(), path=str(data), reuse=True))
-        return cls(folder, index, IndexWriter(index, data), TermStore(terms), str(terms), terms_file, str(meta))
+        writer = IndexWriter(index, data, files)
+        return cls(folder, index, files, writer, TermStore(terms), str(terms), terms_file, str(meta))
 
     def is_in(self, folder: Path) -> bool:
         """Whether this generation is in the folder, and the folder still has the same files."""
         return self.folder == folder and self._terms_file == file_identity(self._terms_path)
 
     def searcher(self) -> tantivy.Searcher:
-        """A view of the last commit. Each commit replaces `meta.json`, and only then the index is reloaded."""
+        """A view of the last commit. Each commit replaces `meta.json`, and only then the index is reloaded.
+
+        Before it is used, the files are checked as far as they have changed: see `files`.
+        """
+        self.files.check_unchanged()
         version = file_version(self._meta_path)
         if version is None or version != self._loaded:
             self.index.reload()

@@ -206,8 +206,7 @@ class TantivyIndex:
             return
         counted = self._read_terms(lambda terms: dict(terms.contents()))
         with guarded("read"):
-            opened.index.reload()
-            searcher = opened.index.searcher()
+            searcher = opened.searcher()
             everything = searcher.search(Query.all_query(), max(1, searcher.num_docs), count=False).hits
             for _, address in everything:
                 document = searcher.doc(address)
@@ -279,10 +278,11 @@ class TantivyIndex:
                     self._close_generation()
                     self._damage = "" if folder is None else self._damage
                     return None
-                if self._opened is not None and self._opened.is_in(folder):
-                    return self._opened
-                self._close_generation()
                 try:
+                    if self._opened is not None and self._opened.is_in(folder):
+                        self._opened.terms.check_mapping()
+                        return self._opened
+                    self._close_generation()
                     with guarded("open"):
                         self._opened = Generation.open(folder)
                 except IndexingError as error:

@@ -32,6 +32,8 @@ from jiyi.backends.shared.term_rows import (
     term_id,
     term_row,
 )
+from jiyi.backends.shared.wal_index import WalIndex
+from jiyi.errors import IndexDamagedError
 from jiyi.model.bm25 import LENGTH_FLOOR
 from jiyi.ports import ALONE, CONVERSATION, TermRow, TermStatistics
 
@@ -100,10 +102,17 @@ class TermStore:
         self._path = path
         # One connection to read and one to write, so that a reader does not wait for a batch.
         self._reader = _connect(path, create=create)
+        self._wal_index = WalIndex(path)
         self._writer: sqlite3.Connection | None = None
+
+    def check_mapping(self) -> None:
+        """`IndexDamagedError` if the memory that SQLite maps was truncated; to be called before a use."""
+        if self._wal_index.restore():
+            raise IndexDamagedError("the log index of the terms was truncated")
 
     def close(self) -> None:
         """Close the file."""
+        self._wal_index.restore()
         self._reader.close()
         if self._writer is not None:
             self._writer.close()

@@ -35,6 +35,7 @@ from jiyi.backends.shared.derived_file import FILE_ERRORS, FileIdentity, file_id
 from jiyi.backends.shared.embedding import CHUNK_COLUMNS, embed_entries, vector_fingerprint
 from jiyi.backends.shared.generations import Generations
 from jiyi.backends.shared.vector_matrix import Floats, MatrixScan, ScopeMatrix
+from jiyi.backends.shared.wal_index import WalIndex
 from jiyi.errors import IndexDamagedError, IndexingError
 from jiyi.file_lock import FileLock
 from jiyi.model import clock
@@ -79,6 +80,7 @@ class SqliteVectors:
         self._guard = threading.RLock()
         self._opened: tuple[Path, FileIdentity] | None = None
         self._connection: sqlite3.Connection | None = None
+        self._wal_index: WalIndex | None = None
         self._broken: Path | None = None
         self._damage = ""
 
@@ -349,12 +351,15 @@ class SqliteVectors:
                 return None
             file = file_identity(folder / _FILE)
             if file is not None and self._opened == (folder, file):
+                if self._wal_index is not None and self._wal_index.restore():
+                    raise IndexDamagedError("the log index of the vectors was truncated")
                 return self._connection
             self._close_connection()
             try:
                 if file is not None:
                     self._opened = (folder, file)
                     self._connection = connect(folder / _FILE)
+                    self._wal_index = WalIndex(folder / _FILE)
             except FILE_ERRORS:
                 if self._generations.current() == folder:
                     raise
@@ -365,6 +370,8 @@ class SqliteVectors:
 
     def _close_connection(self) -> None:
         if self._connection is not None:
+            if self._wal_index is not None:
+                self._wal_index.restore()
             self._connection.close()
         self._connection, self._opened = None, None
         self._cache.clear()
