@@ -46,7 +46,7 @@ class Administration(MemoryBase):
     async def retry_job(self, job_id: str, *, scope: str | None = None) -> bool:
         """Queue a dead job of the scope again; `False` when the scope has no such dead job."""
         checked = self._limits.check_session_id(job_id, "job_id")
-        requeued = await self._run(self._lt.jobs.requeue, checked, (self._scope(scope),), now=self._lt.now())
+        requeued = await self._write(self._lt.jobs.requeue, checked, (self._scope(scope),), now=self._lt.now())
         self._queued()
         return requeued
 
@@ -75,7 +75,7 @@ class Administration(MemoryBase):
             return await self._run(self._store.count_expired, scopes, now)
         archived = 0
         while True:
-            some = await self._run(
+            some = await self._write(
                 self._store.archive_expired, scopes, now, actor=self._settings.actor, limit=_ARCHIVE_AT_ONCE
             )
             archived += some
@@ -148,7 +148,7 @@ class Administration(MemoryBase):
         """
         own = check_scope(scope)
         store = self._components.administration
-        receipt = await self._run(store.forget_scope, own, actor=self._settings.actor, erase=bool(erase))
+        receipt = await self._write(store.forget_scope, own, actor=self._settings.actor, erase=bool(erase))
         # The indexes drop entries by the lines of the log, which name the scope: they read them first.
         await self.drain()
         if not erase:
@@ -156,7 +156,7 @@ class Administration(MemoryBase):
         notes = await self._run(self._erase_notes, own, receipt.note_workspaces)
         return replace(
             receipt,
-            remaining=await self._run(store.forget_name, own),
+            remaining=await self._write(store.forget_name, own),
             removed={**receipt.removed, **notes.removed},
             note_workspaces=notes.workspaces,
             note_files=notes.files,
@@ -249,7 +249,7 @@ class Administration(MemoryBase):
             if self._settings.workspace is not None:
                 facts["notes"].append("the workspace of notes is not read: notes are off in simple mode")
         elif self._settings.workspace is not None:
-            problems = await self._run(self._notes_service().problems)
+            problems = await self._run((await self._notes_made()).problems)
             facts["note_problems"] = [problem.to_dict() for problem in problems]
             if problems:
                 facts["healthy"] = False
