@@ -349,12 +349,12 @@ class Memory(Protocol):
         """The entries that the scope sees and whose id begins with `id_prefix`, oldest first."""
 
     def forget_scope(self, scope: str, *, erase: bool = True) -> ScopeReceipt:
-        """Remove a whole scope from every room, index, job, candidate and history; returns a receipt.
+        """Remove a whole scope from every room, index, job, candidate, journal and history; returns a receipt.
 
         Nothing of it can be read afterwards: of its lines in the change log only ids and times stay, under the scope
         `erased`. Without `erase` its entries leave recall, and their history and the conversations stay readable.
-        The files of notes belong to the user and are not deleted. The engine overwrites the bytes of deleted rows in
-        time; `VACUUM` and `rebuild` do it at once.
+        The files of notes belong to the user: the receipt names them, and they are not deleted. The engine overwrites
+        the bytes of deleted rows in time; `VACUUM` and `rebuild` do it at once.
         """
 
     def add_word(self, word: str) -> bool:
