@@ -20,10 +20,18 @@ def update_statistics(connection: sqlite3.Connection, changes: StatisticsChange)
         sorted((*key, change) for key, change in changes.document_frequencies.items() if change),
     )
     connection.executemany(
+        "DELETE FROM term_df WHERE scope = ? AND field = ? AND term = ? AND df = 0",
+        [key for key, change in changes.document_frequencies.items() if change < 0],
+    )
+    connection.executemany(
         "INSERT INTO scope_totals VALUES (?, ?, ?, ?, 0, 0) ON CONFLICT DO UPDATE SET "
         "entries = entries + excluded.entries, shortness = shortness + excluded.shortness, "
         "bigram_shortness = bigram_shortness + excluded.bigram_shortness",
         [(scope, *total) for scope, total in changes.scopes.items()],
+    )
+    connection.executemany(
+        "DELETE FROM scope_totals WHERE scope = ? AND entries = 0 AND conversations = 0",
+        [(scope,) for scope in changes.scopes],
     )
 
 
@@ -34,7 +42,12 @@ def _update_conversations(connection: sqlite3.Connection, changes: StatisticsCha
     removed = [key for key, count in terms.items() if count <= 0]
     connection.executemany("INSERT OR REPLACE INTO conversation_terms VALUES (?, ?, ?, ?)", sorted(updated))
     connection.executemany("DELETE FROM conversation_terms WHERE scope = ? AND thread = ? AND term = ?", removed)
-    connection.executemany("INSERT OR REPLACE INTO conversation_lengths VALUES (?, ?, ?, ?)", lengths)
+    connection.executemany(
+        "INSERT OR REPLACE INTO conversation_lengths VALUES (?, ?, ?, ?)", [row for row in lengths if row[3]]
+    )
+    connection.executemany(
+        "DELETE FROM conversation_lengths WHERE scope = ? AND thread = ?", [row[:2] for row in lengths if not row[3]]
+    )
     connection.executemany(
         "INSERT INTO scope_totals VALUES (?, 0, 0, 0, ?, ?) ON CONFLICT DO UPDATE SET "
         "conversations = conversations + excluded.conversations, "

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from functools import partial
 from operator import itemgetter
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 from jiyi.backends.embedded.text.pending import NOTHING_PENDING, PendingTerms, values_of
@@ -95,6 +96,7 @@ _INSERT = f"INSERT INTO entry_terms ({_COLUMNS}, checksum) VALUES ({','.join('?'
 _SELECT = f"SELECT {_COLUMNS} FROM entry_terms"
 _BY_THREAD = itemgetter(0, 1)
 _LIST_LENGTHS = (8, 16, 32, 48, 64, 96, 128, 256, 500)
+_NO_CHANGES: Mapping[tuple[str, int, int], int] = MappingProxyType({})
 _CHUNK = 500
 """How many values one statement takes."""
 
@@ -181,8 +183,24 @@ class TermStore:
             conversation_df=df(with_conversations, CONVERSATIONS, words),
         )
 
+    def frequencies(
+        self, scopes: Sequence[str], field: int, terms: Sequence[str]
+    ) -> tuple[int, float, tuple[int, ...]]:
+        """How many texts these scopes have, their mean length, and in how many of them each term of a field stands."""
+        column = "shortness" if field == WORDS else "bigram_shortness"
+        totals = self._reader.execute(
+            f"SELECT scope, entries, {column} FROM scope_totals WHERE scope IN ({_placeholders(scopes)})", scopes
+        ).fetchall()
+        entries = sum(total[1] for total in totals)
+        df = self._df([total[0] for total in totals if total[1]], field, terms)
+        return entries, mean_length(entries, sum(total[2] for total in totals)), df
+
     def _df(
-        self, scopes: Sequence[str], field: int, terms: Sequence[str], changes: Mapping[tuple[str, int, int], int]
+        self,
+        scopes: Sequence[str],
+        field: int,
+        terms: Sequence[str],
+        changes: Mapping[tuple[str, int, int], int] = _NO_CHANGES,
     ) -> tuple[int, ...]:
         ids = [term_id(term) for term in terms]
         found = dict.fromkeys(ids, 0)
