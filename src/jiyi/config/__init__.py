@@ -146,9 +146,6 @@ class Settings:
     background_indexing: bool = setting(True, parse.flag, "keep the indexes up to date in a thread")
     background_jobs: bool = setting(True, parse.flag, "do background work in a thread")
     job_attempts: int = setting(6, parse.whole(1, 100), "how often background work is begun before it is given up")
-    loop_seconds: float = setting(
-        0.002, parse.number(0, 1), "while writes take less than this, they are made on the event loop itself; 0: never"
-    )
     forgetting_exempt: tuple[str, ...] = setting(
         ("health", "identity", "safety", "pinned"),
         parse.some_of("health", "identity", "safety", "pinned"),

@@ -126,19 +126,12 @@ class Retriever:
             else self._as_of(query, hits, filters, weights, limit, as_of)
         )
 
-    def note_shown(self, scope: str, query: str, hits: Sequence[MemoryEntry]) -> None:
+    def note_shown(self, scope: str, hits: Sequence[MemoryEntry]) -> None:
         """Note that memories were shown: the time of access moves, and that counts little.
 
         Only for the user's own memories that the question was about: what is shown beside them was of no use.
         """
-        own = [hit for hit in hits if hit.scope == scope]
-        relevances = self._relevance(query, [hit.content for hit in own])
-        ids = [
-            hit.id
-            for hit, (similarity, coverage) in zip(own, relevances, strict=True)
-            if similarity >= _MIN_SIMILARITY or coverage >= _MIN_COVERAGE
-        ]
-        self._touch(ids, used=False)
+        self._touch([hit.id for hit in hits if hit.scope == scope and _was_asked_for(hit)], used=False)
 
     def note_used(self, scope: str, names: Sequence[str]) -> list[str]:
         """Count that the user's own memories were used, by id or key: cited in an answer, or confirmed. Returns ids."""
@@ -210,3 +203,9 @@ class Retriever:
             (min(1.0, max(0.0, float(vectors[0] @ vector))), share)
             for vector, share in zip(vectors[1:], coverage, strict=True)
         ]
+
+
+def _was_asked_for(hit: MemoryEntry) -> bool:
+    """Whether the question was about this memory, by the parts of its score."""
+    information = hit.score_parts.get("information", 0.0)
+    return (hit.similarity or 0.0) >= _MIN_SIMILARITY or information >= _MIN_COVERAGE

@@ -45,7 +45,7 @@ class Administration(MemoryBase):
     async def retry_job(self, job_id: str, *, scope: str | None = None) -> bool:
         """Queue a dead job of the scope again; `False` when the scope has no such dead job."""
         checked = self._limits.check_session_id(job_id, "job_id")
-        requeued = await self._run(self._lt.jobs.requeue, checked, (self._scope(scope),), now=self._lt.now())
+        requeued = await self._write(self._lt.jobs.requeue, checked, (self._scope(scope),), now=self._lt.now())
         self._queued()
         return requeued
 
@@ -74,7 +74,7 @@ class Administration(MemoryBase):
             return await self._run(self._store.count_expired, scopes, now)
         archived = 0
         while True:
-            some = await self._run(
+            some = await self._write(
                 self._store.archive_expired, scopes, now, actor=self._settings.actor, limit=_ARCHIVE_AT_ONCE
             )
             archived += some
@@ -147,12 +147,12 @@ class Administration(MemoryBase):
         """
         own = check_scope(scope)
         store = self._components.administration
-        receipt = await self._run(store.forget_scope, own, actor=self._settings.actor, erase=bool(erase))
+        receipt = await self._write(store.forget_scope, own, actor=self._settings.actor, erase=bool(erase))
         # The indexes drop entries by the lines of the log, which name the scope: they read them first.
         await self.drain()
         if not erase:
             return receipt
-        return replace(receipt, remaining=await self._run(store.forget_name, own))
+        return replace(receipt, remaining=await self._write(store.forget_name, own))
 
     async def add_word(self, word: str) -> bool:
         """Add a word to the segmenter of the whole store; `False` if it is known. The text index is rebuilt with it."""
@@ -231,7 +231,7 @@ class Administration(MemoryBase):
             if self._settings.workspace is not None:
                 facts["notes"].append("the workspace of notes is not read: notes are off in simple mode")
         elif self._settings.workspace is not None:
-            problems = await self._run(self._notes_service().problems)
+            problems = await self._run((await self._notes_made()).problems)
             facts["note_problems"] = [problem.to_dict() for problem in problems]
             if problems:
                 facts["healthy"] = False

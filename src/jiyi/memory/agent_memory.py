@@ -68,9 +68,8 @@ class AgentMemory(KeyedMemory, Listing, Conversations, Administration):
 
         return Notes(
             self._run,
-            self._run_short_note,
             self._calls.run_model,
-            self._notes_service,
+            self._notes_made,
             off=self._settings.enable_simple_memory,
         )
 

@@ -27,7 +27,7 @@ class Conversations(MemoryBase):
         session = self._session(session_id)
         checked = check_messages(messages)
         own = self._scope(scope)
-        await self._run(
+        await self._write(
             self._store.save_history,
             own,
             session,
@@ -55,7 +55,7 @@ class Conversations(MemoryBase):
         """
         session = self._limits.check_session_id(session_id)
         own = self._scope(scope)
-        receipt = await self._run(self._components.chats.forget_session, own, session, actor=self._settings.actor)
+        receipt = await self._write(self._components.chats.forget_session, own, session, actor=self._settings.actor)
         self._written()
         return receipt
 
@@ -92,7 +92,7 @@ class Conversations(MemoryBase):
         if summarizer is not None or count_tokens is not None:
             deps = with_overrides(deps, summarizer, count_tokens)
         service = ChatService(deps, self._scope(scope), self._session(session_id), budget, prompt)
-        return Chat(service, self._run, self._run_short, self._run_compaction, self._written, self._components.model)
+        return Chat(service, self._run, self._write, self._run_compaction, self._written, self._components.model)
 
     async def candidates(
         self,
@@ -125,6 +125,6 @@ class Conversations(MemoryBase):
     async def _settle(self, candidate_id: str, state: str, by: str | None, scope: str | None) -> bool:
         checked = self._limits.check_session_id(candidate_id, "candidate_id")
         who = self._settings.actor if by is None else self._limits.check_session_id(by, "by")
-        return await self._run(
+        return await self._write(
             self._components.chats.settle_candidate, self._scope(scope), checked, state=state, by=who
         )

@@ -13,6 +13,7 @@ from datetime import datetime, tzinfo
 from threading import Event
 from typing import TYPE_CHECKING
 
+from jiyi.cleanup import on_error
 from jiyi.errors import IndexDamagedError, IndexingError, IndexUnavailableError, InvalidInputError, ModelError
 from jiyi.exhaustion import resource_limit
 from jiyi.model import clock
@@ -140,10 +141,8 @@ class RecallEngine:
             scanned = Event()
             text_answer = self._in_parallel(request, now, head, scanned)
             try:
-                vectors = self._propose_by_vector(request, head, vector_coverage, vector)
-            except BaseException:
-                wait((text_answer,))
-                raise
+                with on_error(lambda: wait((text_answer,))):
+                    vectors = self._propose_by_vector(request, head, vector_coverage, vector)
             finally:
                 scanned.set()
             text = text_answer.result()

@@ -16,7 +16,7 @@ from jiyi.execution import Lazy
 from jiyi.model.address import IN_MEMORY
 from jiyi.ports import ChatModel, Embedder
 from jiyi.wiring.models import chat_model, embedder_of
-from jiyi.wiring.profiles import administration_store, open_database, record_store
+from jiyi.wiring.profiles import administration_store, group_transaction, open_database, record_store
 from jiyi.wiring.recall import tags_only, with_indexes
 from jiyi.wiring.rooms import longterm_deps, notes_service, runtime_deps
 from jiyi.wiring.temporary import TemporaryData
@@ -148,6 +148,7 @@ def assemble(
             make_administration=Lazy(lambda: administration_store(database)),
             model=model,
             worker=worker,
+            transaction=group_transaction(database),
             connected=connected,
             temporary=temporary,
         )

@@ -10,6 +10,7 @@ from jiyi.errors import MissingDependencyError
 from jiyi.model.address import EMBEDDED
 
 if TYPE_CHECKING:
+    from jiyi.backends.embedded.database import SqliteDatabase
     from jiyi.backends.milvus.index import ExclusiveLock, MilvusVectors
     from jiyi.backends.postgres.database import PostgresDatabase
     from jiyi.backends.postgres.session import AdvisoryLock
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from jiyi.backends.postgres.vectors.index import PostgresVectors
     from jiyi.backends.records.sql import Database
     from jiyi.config import Settings
+    from jiyi.execution import Transaction
     from jiyi.model.searched_text import SearchedText
     from jiyi.ports import AdministrationStore, Embedder, RecordStore, ScopeReader, TextIndex, TextProposer, VectorIndex
     from jiyi.text import Vocabulary
@@ -44,6 +46,13 @@ def open_database(settings: Settings) -> Database:
         lock_timeout=settings.busy_timeout,
         statement_timeout=settings.statement_timeout,
     )
+
+
+def group_transaction(database: Database) -> Transaction | None:
+    """How several writes share one transaction: in SQLite, which has one writer. PostgreSQL groups commits itself."""
+    if database.dialect != "sqlite":
+        return None
+    return cast("SqliteDatabase", database).group
 
 
 def record_store(database: Database) -> RecordStore:

@@ -33,6 +33,7 @@ from jiyi.backends.shared.term_rows import (
     term_row,
 )
 from jiyi.backends.shared.wal_index import WalIndex
+from jiyi.cleanup import on_error
 from jiyi.errors import IndexDamagedError
 from jiyi.model.bm25 import LENGTH_FLOOR
 from jiyi.ports import ALONE, CONVERSATION, TermRow, TermStatistics
@@ -127,7 +128,7 @@ class TermStore:
             self._writer = _connect(self._path)
         connection = self._writer
         connection.execute("BEGIN IMMEDIATE")
-        try:
+        with on_error(connection.rollback):
             old = [Features(*row) for row in _by_ids(connection, ids)]
             removed, added = changed_only(old, new)
             connection.executemany("DELETE FROM entry_terms WHERE entry_id = ?", [(row.entry_id,) for row in removed])
@@ -135,10 +136,6 @@ class TermStore:
             _update_statistics(connection, statistics_change(removed, added))
             connection.execute("INSERT OR REPLACE INTO log_position VALUES (1, ?)", (sequence,))
             connection.execute("COMMIT")
-        except BaseException:
-            if connection.in_transaction:
-                connection.execute("ROLLBACK")
-            raise
 
     # --- reading --------------------------------------------------------------------------------------------------
 
