@@ -143,6 +143,7 @@ def test_without_threads_a_memory_that_is_open_goes_on_and_a_new_one_is_refused(
 ) -> None:
     with open_memory(data) as memory:
         memory.store("zebra", "zebra crossing")
+        memory.recall("zebra")
         with monkeypatch.context() as patch:
             _NoThreads(patch).begin()
             for number in range(12):

@@ -189,8 +189,12 @@ class GroupWriter:
             if self._closed:
                 raise MemoryClosedError(_CLOSED_MEANWHILE)
             if self._thread is None:
-                self._thread = threading.Thread(target=self._work, name="jiyi-writer", daemon=True)
-                self._thread.start()
+                thread = threading.Thread(target=self._work, name="jiyi-writer", daemon=True)
+                try:
+                    thread.start()
+                except RuntimeError as error:
+                    raise thread_limit() from error
+                self._thread = thread
             self._writes.put(write)
         result: R = await write.outcome
         return result
