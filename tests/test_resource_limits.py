@@ -21,12 +21,13 @@ from jiyi.backends.embedded.text.writer import guarded
 from jiyi.backends.records.jobs import SqlJobStore
 from jiyi.errors import (
     IndexDamagedError,
+    IndexingError,
     IndexUnavailableError,
     ResourceLimitError,
     StoreDamagedError,
 )
 from jiyi.jobs import JobRunner
-from jiyi.model.job import JobDraft
+from jiyi.model.job import Job, JobDraft
 from tests.crash.damaged import fill, open_memory
 from tests.crash.harness import ROOT
 from tests.support import keys
@@ -118,11 +119,15 @@ def test_without_descriptors_calls_are_refused_and_no_index_is_taken_for_damaged
     ],
 )
 def test_an_error_of_the_system_is_not_taken_for_damage(said: str) -> None:
-    with pytest.raises(Exception, match="text index failed") as caught, guarded("write"):
-        raise ValueError(said)
+    def fail(words: str) -> None:
+        with guarded("write"):
+            raise ValueError(words)
+
+    with pytest.raises(IndexingError, match="text index failed") as caught:
+        fail(said)
     assert not isinstance(caught.value, IndexDamagedError)
-    with pytest.raises(IndexDamagedError), guarded("read"):
-        raise ValueError("Data corrupted: the footer does not fit")
+    with pytest.raises(IndexDamagedError):
+        fail("Data corrupted: the footer does not fit")
 
 
 class _NoThreads:
@@ -166,7 +171,7 @@ def test_a_job_that_met_a_limit_of_the_system_is_never_dead(tmp_path: Path) -> N
             RuntimeError("can't start new thread"),
         ]
         failures += [ResourceLimitError("no file descriptor is left"), IndexUnavailableError("Too many open files")]
-        done = []
+        done: list[int] = []
 
         def handle(job: Any) -> bool:
             if len(done) < 30:
@@ -329,6 +334,11 @@ def test_a_clock_that_was_ahead_does_not_block_later_jobs(tmp_path: Path) -> Non
         jobs.add(JobDraft(kind="later", scope="other", payload={}))
         done: list[tuple[str, str]] = []
         runner = JobRunner(jobs, now=lambda: now[0])
-        runner.handle({kind: lambda job: bool(done.append((job.scope, job.kind))) for kind in ("queued", "later")})
+
+        def handle(job: Job) -> bool:
+            done.append((job.scope, job.kind))
+            return False
+
+        runner.handle({"queued": handle, "later": handle})
         assert runner.run_due() == 4
         assert sorted(done) == [("main", "later"), ("main", "queued"), ("other", "later"), ("other", "queued")]
