@@ -213,8 +213,9 @@ try:
 except Exception as error:
     print(type(error).__name__, error)
 """
-    for folder in (data.parent, data.parent.parent, data.parent.parent.parent):
-        folder.chmod(0o755)
+    for folder in data.parents:
+        if folder.stat().st_uid == os.getuid() and folder.stat().st_mode & 0o005 != 0o005:
+            folder.chmod(0o755)
     ended = _run(program, data)
     data.chmod(0o755)
     assert ended.returncode == 0, ended.stderr
