@@ -94,6 +94,13 @@ class IndexWriter:
         else:
             self._merge_thread = thread
 
+    def finish_merges(self, deadline: float = inf) -> None:
+        """Wait until no process merges: then the segments stay as they are until the next commit."""
+        with self._guard:
+            self._check_files()
+            writer, self._open = self._open or self._opened(deadline), None
+            self._close_writer(writer)
+
     def close(self, *, wait: bool = True) -> None:
         """Close the writer when the current merge is done; with `wait`, return only then."""
         self._closing.set()
