@@ -79,9 +79,10 @@ class Chat:
         self._written()
         return ids[0]
 
-    async def put_many(self, messages: Sequence[MessageLike]) -> list[str]:
-        """Add messages in one transaction; returns their ids. Each was said when it says so itself, or now."""
-        ids: list[str] = await self._write(self._service.put, check_messages(messages))
+    async def put_many(self, messages: Sequence[MessageLike], *, created_at: datetime | None = None) -> list[str]:
+        """Add messages in one transaction; returns their ids. Each was said when `put` would say so."""
+        when = None if created_at is None else clock.require_aware(created_at, "created_at")
+        ids: list[str] = await self._write(self._service.put, check_messages(messages), when)
         self._written()
         return ids
 

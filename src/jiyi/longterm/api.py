@@ -66,23 +66,35 @@ class Longterm:
     # --- rounds -------------------------------------------------------------------------------------------------------
 
     async def extract_and_store_memories_for_round(
-        self, user_id: str, conversation_id: str, user_content: str, assistant_content: str
+        self,
+        user_id: str,
+        conversation_id: str,
+        user_content: str,
+        assistant_content: str,
+        *,
+        created_at: datetime | None = None,
     ) -> list[MemoryEntry]:
-        """Keep what is worth keeping of a round; returns what was stored, which may be nothing.
+        """Keep what is worth keeping of a round that was said at `created_at`, or now; returns what was stored.
 
         The round itself is on disk before a model is called. When the model fails, the error is raised, and the work
         stays in the queue: it is tried again in the background, or ends in the dead-letter list with its reason.
         """
         checked = _check_round(self._limits, user_id, conversation_id, user_content, assistant_content)
-        return await self._run(self._service.extract, *checked)
+        return await self._run(self._service.extract, *checked, _check_time(created_at))
 
     async def schedule_round(
-        self, user_id: str, conversation_id: str, user_content: str, assistant_content: str
+        self,
+        user_id: str,
+        conversation_id: str,
+        user_content: str,
+        assistant_content: str,
+        *,
+        created_at: datetime | None = None,
     ) -> str:
         """Put the round on disk and do the rest in the background, across restarts; returns the id of the job."""
         scope, session, messages = _check_round(self._limits, user_id, conversation_id, user_content, assistant_content)
         job = JobDraft(ROUND_JOB, scope, {"conversation_id": session})
-        await self._write(self._service.append, scope, session, messages, job)
+        await self._write(self._service.append, scope, session, messages, job, _check_time(created_at))
         self._queued()
         return job.id
 
@@ -323,6 +335,10 @@ def _check_round(
     if not messages:
         raise InvalidInputError("user_content and assistant_content are both empty; pass what was said")
     return scope, session, messages
+
+
+def _check_time(created_at: datetime | None) -> datetime | None:
+    return None if created_at is None else clock.require_aware(created_at, "created_at")
 
 
 def _names(memories: str | MemoryEntry | Iterable[Any]) -> list[str]:

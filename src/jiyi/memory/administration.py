@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from jiyi.model.entry import MemoryEntry
     from jiyi.model.job import Job
     from jiyi.model.scope_report import ScopeInfo, ScopeReceipt
+    from jiyi.notes.erasure import ErasedNotes
 
 _ARCHIVE_AT_ONCE = 500
 
@@ -142,12 +143,12 @@ class Administration(MemoryBase):
         return await self._run(self._components.administration.entries_by_id_prefix, text, visible, most)
 
     async def forget_scope(self, scope: str, *, erase: bool = True) -> ScopeReceipt:
-        """Remove a whole scope from every room, index, job, candidate and history; returns a receipt.
+        """Remove a whole scope from every room, index, job, candidate, journal and history; returns a receipt.
 
         Nothing of it can be read afterwards: of its lines in the change log only ids and times stay, under the scope
         `erased`. Without `erase` its entries leave recall, and their history and the conversations stay readable.
-        The files of notes belong to the user and are not deleted. The engine overwrites the bytes of deleted rows in
-        time; `VACUUM` and `rebuild` do it at once.
+        The files of notes belong to the user: the receipt names them, and they are not deleted. The engine overwrites
+        the bytes of deleted rows in time; `VACUUM` and `rebuild` do it at once.
         """
         own = check_scope(scope)
         store = self._components.administration
@@ -156,7 +157,24 @@ class Administration(MemoryBase):
         await self.drain()
         if not erase:
             return receipt
-        return replace(receipt, remaining=await self._write(store.forget_name, own))
+        notes = await self._run(self._erase_notes, own, receipt.note_workspaces)
+        return replace(
+            receipt,
+            remaining=await self._write(store.forget_name, own),
+            removed={**receipt.removed, **notes.removed},
+            note_workspaces=notes.workspaces,
+            note_files=notes.files,
+        )
+
+    def _erase_notes(self, scope: str, workspaces: Sequence[str]) -> ErasedNotes:
+        from jiyi.notes.erasure import erase_notes
+
+        settings = self._settings
+        own = settings.workspace if settings.scope == scope else None
+        erased = erase_notes(settings.path, scope, workspaces, own, lock_timeout=settings.busy_timeout)
+        if own is not None and self._make_notes.made:
+            self._make_notes().was_erased()
+        return erased
 
     async def add_word(self, word: str) -> bool:
         """Add a word to the segmenter of the whole store; `False` if it is known. The text index is rebuilt with it."""

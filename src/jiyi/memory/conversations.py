@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from jiyi.memory.base import MemoryBase
+from jiyi.model import clock
 from jiyi.model.message import Message, MessageLike, check_messages
 
 if TYPE_CHECKING:
@@ -18,13 +20,20 @@ class Conversations(MemoryBase):
     """The methods for sessions and their messages."""
 
     async def save_conversation_history(
-        self, session_id: str | None, messages: Sequence[MessageLike], *, scope: str | None = None
+        self,
+        session_id: str | None,
+        messages: Sequence[MessageLike],
+        *,
+        created_at: datetime | None = None,
+        scope: str | None = None,
     ) -> str:
         """Make `messages` the record of the session, in one transaction; returns the session id.
 
-        `None` as id means today's date in the user's time zone.
+        `None` as id means today's date in the user's time zone. Messages that are new in it were said at `created_at`,
+        at the time in their own `created_at`, `timestamp`, `create_time` or `date`, or now.
         """
         session = self._session(session_id)
+        said_at = None if created_at is None else clock.require_aware(created_at, "created_at")
         checked = check_messages(messages)
         own = self._scope(scope)
         await self._write(
@@ -34,6 +43,7 @@ class Conversations(MemoryBase):
             checked,
             actor=self._settings.actor,
             recallable=self._settings.recall_messages,
+            said_at=said_at,
         )
         self._written()
         return session

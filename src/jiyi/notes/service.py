@@ -14,7 +14,6 @@ from jiyi.file_lock import FileLock
 from jiyi.model import clock
 from jiyi.model.daily_note import NOTES_FOLDER, daily_heading, daily_path, local_day
 from jiyi.model.entry import TRUST_LEVELS
-from jiyi.model.identity import text_hash
 from jiyi.model.limits import Limits, check_whole
 from jiyi.model.note import AppendedNote, NoteFile, NoteProblem, NoteText, ScanReport
 from jiyi.notes import entries, text_encoding
@@ -30,7 +29,17 @@ from jiyi.notes.search import NoteSearch
 from jiyi.notes.session_kinds import SessionKinds
 from jiyi.notes.templates import LANGUAGES, TEMPLATES
 from jiyi.notes.visibility import WorkspaceIdentity, check_kind, is_shared
-from jiyi.notes.workspaces import WorkspaceRegistry, remove_pieces
+from jiyi.notes.workspaces import (
+    CURATION,
+    JOURNAL,
+    PROPOSALS,
+    REGISTRY,
+    WorkspaceRegistry,
+    remove_pieces,
+    sessions_file,
+    short_id,
+    workspace_id,
+)
 from jiyi.text.token_count import counter_for
 
 if TYPE_CHECKING:
@@ -52,16 +61,17 @@ class NotesService:
         self.settings = settings
         self.deps = deps
         self.root = _real(settings.workspace)
-        workspace = text_hash(str(self.root))
+        workspace = workspace_id(self.root)
+        name = short_id(workspace)
         self.identity = WorkspaceIdentity(workspace, settings.scope, settings.actor)
         self.files = Files(self.root)
         self.lock = FileLock(
-            settings.data / f"notes-{workspace[:16]}.lock",
+            settings.data / f"notes-{name}.lock",
             timeout=settings.lock_timeout,
             purpose="the lock of the notes",
             error=NotesError,
         )
-        self.journal = Journal(settings.data / "notes_journal" / workspace[:16])
+        self.journal = Journal(settings.data / JOURNAL / name)
         self.appender = Appender(self.files, self.journal, self.lock, settings.append)
         self.scanner = Scanner(
             self.files, deps.records, self.identity, settings.zone, max_bytes=settings.append.file_bytes
@@ -74,11 +84,10 @@ class NotesService:
         self.watcher: Watcher | None = None
         self.model = settings.model
         self.searcher = NoteSearch(self)
-        self._registry = WorkspaceRegistry(settings.data / "notes_workspaces.json")
+        self._registry = WorkspaceRegistry(settings.data / REGISTRY)
         self._registered = False
-        self.proposals = ProposalStore(settings.data / "notes_proposals" / workspace[:16])
-        scope = text_hash(settings.scope)[:16]
-        self.session_kinds = SessionKinds(settings.data / "notes_sessions" / f"{scope}.jsonl")
+        self.proposals = ProposalStore(settings.data / PROPOSALS / name)
+        self.session_kinds = SessionKinds(sessions_file(settings.data, settings.scope))
 
     # --- the workspace ----------------------------------------------------------------------------------------------
 
@@ -185,6 +194,10 @@ class NotesService:
                 _log.info("%d notes of a workspace that was moved or deleted were removed from the database", count)
         self._registered = True
 
+    def was_erased(self) -> None:
+        """The scope of this workspace was erased; if it is used further, it is recorded again."""
+        self._registered = False
+
     def note_files(self) -> dict[str, NoteFile]:
         """What is known of the files, by path."""
         return self.deps.records.note_files(self.identity.workspace, self.identity.scope)
@@ -249,7 +262,7 @@ class NotesService:
 
     def ledger(self) -> CurationLedger:
         """What became of things that were to go into MEMORY.md, as it is on disk now."""
-        return CurationLedger.load(self.settings.data / "notes_curation" / f"{self.identity.workspace[:16]}.json")
+        return CurationLedger.load(self.settings.data / CURATION / f"{short_id(self.identity.workspace)}.json")
 
     def close(self) -> None:
         """Stop watching, and close files."""

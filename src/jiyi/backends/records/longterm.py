@@ -81,10 +81,11 @@ class SqlLongtermStore:
         actor: str,
         recallable: bool,
         job: JobDraft | None = None,
+        said_at: datetime | None = None,
     ) -> list[str]:
         """Add messages to a session, and the job that is about them, in one transaction; returns the message ids."""
         with self._database.write((scope,) if job is None else (scope, job.scope)) as connection:
-            saved = history.append(connection, scope, session_id, messages, self._now())
+            saved = history.append(connection, scope, session_id, messages, self._now(), said_at=said_at)
             remember_messages(connection, saved, actor, recallable=recallable)
             if job is not None:
                 payload = {**job.payload, "messages": saved.ids}

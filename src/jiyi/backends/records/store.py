@@ -264,13 +264,20 @@ class SqlRecordStore:
     # --- conversations and notes ------------------------------------------------------------------------------------
 
     def save_history(
-        self, scope: str, session_id: str, messages: Sequence[Message], *, actor: str, recallable: bool = True
+        self,
+        scope: str,
+        session_id: str,
+        messages: Sequence[Message],
+        *,
+        actor: str,
+        recallable: bool = True,
+        said_at: datetime | None = None,
     ) -> int:
         """Make `messages` the record of the session, in one transaction."""
         from jiyi.backends.records import history, writes
 
         with self._database.write((scope,)) as connection:
-            saved = history.save(connection, scope, session_id, messages)
+            saved = history.save(connection, scope, session_id, messages, said_at=said_at)
             writes.remember_messages(connection, saved, actor, recallable=recallable)
             return len(saved.written)
 
