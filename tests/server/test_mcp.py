@@ -197,7 +197,7 @@ def test_a_client_is_told_when_a_memory_changes_whoever_wrote_it(mcp_client: Ope
 
         async with mcp_client(mode="legacy", message_handler=received) as (client, memory):
             with pytest.warns(MCPDeprecationWarning):
-                await client.subscribe_resource("memory://recent")
+                await client.subscribe_resource("memory://recent")  # type: ignore[deprecated]
             await memory.store("other", "Of another user", scope="bob")
             await memory.store("tea", "She drinks green tea", scope="alice")
             message = await asyncio.wait_for(told.get(), 20)
