@@ -78,7 +78,7 @@ def with_indexes(
     vectors: VectorIndex | None = None
     if embedder is not None:
         vectors = vector_index(settings, database, embedder, store.store_id, vocabulary.searched)
-    text = text_index(settings, database, vocabulary, store.store_id, vectors)
+    text = text_index(settings, database, vocabulary, store.store_id)
     indexes: tuple[DerivedIndex, ...] = (text,) if vectors is None else (text, vectors)
     indexer = None
     if settings.background_indexing:
