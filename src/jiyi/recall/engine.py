@@ -7,7 +7,7 @@ what is missing, foreign, forgotten or outside the filters is dropped.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import wait
+from concurrent.futures import Future, wait
 from dataclasses import dataclass, replace
 from datetime import datetime, tzinfo
 from threading import Event
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from jiyi.cleanup import on_error
 from jiyi.errors import IndexDamagedError, IndexingError, IndexUnavailableError, InvalidInputError, ModelError
+from jiyi.exhaustion import resource_limit
 from jiyi.model import clock
 from jiyi.model.entry import IndexCoverage, MemoryEntry
 from jiyi.ports import ALONE
@@ -138,7 +139,7 @@ class RecallEngine:
             # The text proposers run in another thread. Embedding and comparing takes longer than they do, so as a rule
             # their result is there when this thread needs it.
             scanned = Event()
-            text_answer = self.helpers.submit(self._propose_by_text, request, now, head, scanned)
+            text_answer = self._in_parallel(request, now, head, scanned)
             try:
                 with on_error(lambda: wait((text_answer,))):
                     vectors = self._propose_by_vector(request, head, vector_coverage, vector)
@@ -238,6 +239,17 @@ class RecallEngine:
             )
         coverage.append(IndexCoverage("vectors", answered=False, note="no embedder is configured"))
         return False
+
+    def _in_parallel(self, request: Request, now: datetime, head: LogPosition, scanned: Event) -> Future[_TextAnswer]:
+        """What the text index says, asked in another thread; in this one if the system gives no further thread."""
+        try:
+            return self.helpers.submit(self._propose_by_text, request, now, head, scanned)
+        except RuntimeError as error:
+            if resource_limit(error) is None:
+                raise
+        answer: Future[_TextAnswer] = Future()
+        answer.set_result(self._propose_by_text(request, now, head, None))
+        return answer
 
     def _propose_by_vector(
         self, request: Request, head: LogPosition, coverage: list[IndexCoverage], known: Vectors | ModelError | None

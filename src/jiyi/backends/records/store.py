@@ -12,6 +12,7 @@ from jiyi.backends.records.codec import BY_IDS, BY_KEY, SELECT_ENTRY, entry_of
 from jiyi.backends.records.filters import in_scopes, where
 from jiyi.backends.records.schema import ACTIVE
 from jiyi.backends.records.sql import Database, Row, chunks, moment
+from jiyi.errors import StoreDamagedError
 from jiyi.model import clock
 from jiyi.model.entry import EntryVersion, MemoryEntry
 from jiyi.model.filters import Filters
@@ -57,6 +58,11 @@ class SqlRecordStore:
             from jiyi.backends.records.copy import refuse_unfinished
 
             refuse_unfinished(found)
+        if "store_id" not in found:
+            raise StoreDamagedError(
+                "the store has lost its identity (store_meta has no store_id): something has emptied that table; "
+                "restore the database from a backup or an export"
+            )
         self._store_id = str(found["store_id"])
 
     @property
