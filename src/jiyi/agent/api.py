@@ -199,7 +199,7 @@ class Agent:
                 continue
             end = Message("assistant", None, extra={TURN: progress.turn_id, BROKEN_OFF: "the process ended"})
             about = {"conversation_id": self.session_id, "messages": [progress.question.id]}
-            await deps.run(
+            await deps.write(
                 deps.facts.store.append_messages,
                 self.scope,
                 self.session_id,

@@ -99,7 +99,8 @@ class AgentDeps:
     model: ChatModel | None
     counter: TokenCounter
     run: Run
-    run_short: Run
+    write: Run
+    """One write."""
     run_model: Run
     written: Callable[[], None]
     queued: Callable[[], None]

@@ -244,7 +244,7 @@ class Turn:
 
     async def _append(self, messages: Sequence[Message], job: JobDraft | None) -> list[str]:
         deps = self._deps
-        ids: list[str] = await deps.run_short(
+        ids: list[str] = await deps.write(
             deps.facts.store.append_messages,
             deps.scope,
             deps.session_id,

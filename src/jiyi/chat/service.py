@@ -94,10 +94,8 @@ class ChatService(SessionWindow):
         """Every message of an epoch, in order."""
         return self._chats.epoch_messages(*self._session, epoch)
 
-    def reset(self, *, flush: bool) -> int:
-        """Begin a new epoch; returns its number. What was said is searched for candidates first."""
-        if flush:
-            self.flush("reset")
+    def reset(self) -> int:
+        """Begin a new epoch; returns its number."""
         return self._chats.start_epoch(*self._session).epoch
 
     def epochs(self) -> list[Epoch]:

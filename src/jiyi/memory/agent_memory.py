@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
 from jiyi.errors import InvalidInputError
+from jiyi.execution import on_a_thread
 from jiyi.memory.administration import Administration
 from jiyi.memory.conversations import Conversations
 from jiyi.memory.keyed import KeyedMemory
@@ -70,9 +70,8 @@ class AgentMemory(KeyedMemory, Listing, Conversations, Administration):
 
         return Notes(
             self._run,
-            self._run_short_note,
             self._calls.run_model,
-            self._notes_service,
+            self._notes_made,
             off=self._settings.enable_simple_memory,
         )
 
@@ -169,7 +168,7 @@ class AgentMemory(KeyedMemory, Listing, Conversations, Administration):
             model=model,
             counter=counter,
             run=self._run,
-            run_short=self._run_short,
+            write=self._write,
             run_model=self._calls.run_model,
             written=self._written,
             queued=self._queued,
@@ -187,14 +186,14 @@ class AgentMemory(KeyedMemory, Listing, Conversations, Administration):
 
     async def close(self) -> None:
         """Release files and threads. Acknowledged writes are on disk; indexes catch up at the next opening."""
-        if self._calls.closed:
+        if self._calls.closed or self._calls.is_inherited:
             return
         await self._calls.finish_deferred()
         if self._agent_sessions.made and self._components.model is None:
             # With a model this could take long: the next maintain, or the worker of another process, does it then.
             await self._calls.run(self._flush_sessions, self._agent_sessions().idle(0))
         self._calls.closed = True
-        await asyncio.get_running_loop().run_in_executor(None, self._close)
+        await on_a_thread(self._close, or_here=True)
 
     def _close(self) -> None:
         components = self._components

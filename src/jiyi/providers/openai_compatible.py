@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from jiyi.errors import ModelRejectedError, ModelReplyError, ModelUnavailableError
 from jiyi.model.message_formats import to_openai
 from jiyi.ports.models import ToolCall
-from jiyi.providers.openai_client import CHAT, OpenAIClient, parse_json_object
+from jiyi.providers.openai_client import CHAT, OpenAIClient
 
 if TYPE_CHECKING:
     from jiyi.model.message import Message
@@ -31,8 +32,9 @@ _JSON_MODES: Final = ("json_schema", "json_object", "prompt")
 class OpenAICompatibleModel:
     """A `ChatModel` at `{base_url}/chat/completions`. Safe for several threads; it never retries.
 
-    `timeout` applies to a whole reply, and in a stream to each chunk. A reply longer than `max_reply_bytes` raises
-    `ModelReplyError`. The API key is sent to the server and appears in no message.
+    `timeout` applies to a whole reply, headers and all, and in a stream to each event of it. A reply longer than
+    `max_reply_bytes` raises `ModelReplyError`. The API key is sent to the server and appears in no message, and in no
+    reply of a server that quotes it.
     """
 
     def __init__(
@@ -79,14 +81,13 @@ class OpenAICompatibleModel:
         while True:
             form = _JSON_MODES[self._json_mode] if schema is not None else "prompt"
             try:
-                with self._client.post(self._request(messages, max_tokens, schema, form), seconds) as response:
-                    body = self._client.read(response, seconds)
+                reply = self._client.ask(self._request(messages, max_tokens, schema, form), seconds)
             except ModelRejectedError as error:
                 if schema is None or form == "prompt" or not _SCHEMA_UNSUPPORTED.search(str(error)):
                     raise
                 self._json_mode = _JSON_MODES.index(form) + 1
             else:
-                return self._content(body)
+                return self._content(reply)
 
     def stream(self, messages: Sequence[Message], *, max_tokens: int | None = None) -> Iterator[str]:
         """Yields the reply in pieces. A stream that is cut off raises after its last piece."""
@@ -98,6 +99,22 @@ class OpenAICompatibleModel:
         self, messages: Sequence[Message], *, tools: Sequence[Mapping[str, Any]], max_tokens: int | None = None
     ) -> Iterator[str | ToolCall]:
         """Yields the reply in pieces, then the calls of tools. A stream that is cut off raises after its last piece."""
+        calls: list[ToolCall] = []
+        redact = self._client.redact
+
+        def texts() -> Iterator[str]:
+            for piece in self._converse(messages, tools, max_tokens):
+                if isinstance(piece, str):
+                    yield piece
+                else:
+                    calls.append(replace(piece, arguments=redact(piece.arguments)))
+
+        yield from redact.stream(texts())
+        yield from calls
+
+    def _converse(
+        self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]], max_tokens: int | None
+    ) -> Iterator[str | ToolCall]:
         request = {**self._request(messages, max_tokens, None, "prompt"), "stream": True}
         if tools:
             request["tools"] = [dict(tool) for tool in tools]
@@ -106,6 +123,7 @@ class OpenAICompatibleModel:
             finish: str | None = None
             has_text = False
             for event in self._events(response):
+                self._client.deadline.renew(self._timeout)
                 if isinstance(event.get("error"), Mapping | str):
                     self._client.raise_for_status(200, json.dumps(event["error"]), None)
                 if not event.get("choices", ()):  # usage, keep-alive
@@ -118,6 +136,8 @@ class OpenAICompatibleModel:
                 if isinstance(piece, str) and piece:
                     has_text = has_text or bool(piece.strip())
                     yield piece
+                    # What the caller does with a piece is not the time of the server.
+                    self._client.deadline.renew(self._timeout)
                 if isinstance(delta, Mapping) and tools:
                     calls.add(delta.get("tool_calls"))
                 finish = choice.get("finish_reason") or finish
@@ -150,9 +170,14 @@ class OpenAICompatibleModel:
 
     def _events(self, response: Any) -> Iterator[Mapping[str, Any]]:
         """Yields the server-sent events of a stream up to `[DONE]`."""
-        rest = b""
+        # A line may come in very many pieces: they are put together once, when it is complete.
+        rest: list[bytes] = []
         for chunk in response.iter_bytes():
-            *lines, rest = (rest + chunk).split(b"\n")
+            if b"\n" not in chunk:
+                rest.append(chunk)
+                continue
+            *lines, last = b"".join([*rest, chunk]).split(b"\n")
+            rest = [last]
             for line in lines:
                 data = line.strip()
                 if not data.startswith(b"data:"):
@@ -160,10 +185,9 @@ class OpenAICompatibleModel:
                 data = data.removeprefix(b"data:").strip()
                 if data == b"[DONE]":
                     return
-                yield parse_json_object(data)
+                yield self._client.parse(data)
 
-    def _content(self, body: bytes) -> str:
-        reply = parse_json_object(body)
+    def _content(self, reply: Mapping[str, Any]) -> str:
         if isinstance(reply.get("error"), Mapping | str):  # some servers report errors with status 200
             self._client.raise_for_status(200, json.dumps(reply["error"]), None)
         choice = _first_choice(reply)
@@ -171,7 +195,9 @@ class OpenAICompatibleModel:
         if not isinstance(message, Mapping):
             raise ModelReplyError("the reply has no message", reason="wrong schema")
         if message.get("refusal"):
-            raise ModelReplyError(f"{self._model} refused: {str(message['refusal'])[:200]}", reason="refused")
+            raise ModelReplyError(
+                f"{self._model} refused: {self._client.redact(str(message['refusal']))[:200]}", reason="refused"
+            )
         content = message.get("content")
         if isinstance(content, list):
             parts = [part.get("text") for part in content if isinstance(part, Mapping)]
@@ -181,7 +207,7 @@ class OpenAICompatibleModel:
         _check_finish(choice.get("finish_reason"))
         if content is None or not content.strip():
             raise ModelReplyError(f"{self._model} sent an empty reply", reason="empty")
-        return content
+        return self._client.redact(content)
 
 
 class _PartialCalls:
