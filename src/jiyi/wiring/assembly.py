@@ -16,7 +16,7 @@ from jiyi.execution import Lazy
 from jiyi.model.address import IN_MEMORY
 from jiyi.ports import ChatModel, Embedder
 from jiyi.wiring.models import chat_model, embedder_of
-from jiyi.wiring.profiles import administration_store, open_database, record_store
+from jiyi.wiring.profiles import administration_store, group_transaction, open_database, record_store
 from jiyi.wiring.recall import tags_only, with_indexes
 from jiyi.wiring.rooms import longterm_deps, notes_service, runtime_deps
 from jiyi.wiring.temporary import TemporaryData
@@ -79,13 +79,10 @@ def assemble(
     own_embedder = embedder is not None
     if settings.enable_simple_memory:
         embedder = None
-    elif embedder is not None:
-        from jiyi.providers.checked import CheckedEmbedder
-
-        settings = replace(settings, embedder=str(embedder.identity))
-        embedder = CheckedEmbedder(embedder)
     else:
-        embedder = embedder_of(settings)
+        if embedder is not None:
+            settings = replace(settings, embedder=str(embedder.identity))
+        embedder = embedder_of(settings, embedder)
     own_model = model
     if model is not None:
         settings = replace(settings, llm=model.name)
@@ -148,6 +145,7 @@ def assemble(
             make_administration=Lazy(lambda: administration_store(database)),
             model=model,
             worker=worker,
+            transaction=group_transaction(database),
             connected=connected,
             temporary=temporary,
         )
