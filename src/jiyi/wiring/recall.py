@@ -28,6 +28,10 @@ if TYPE_CHECKING:
 _log = logging.getLogger("jiyi.runtime")
 
 
+_MAX_OVERLAID = 200
+"""So many changes are compared beside an index; taking in more with one commit takes less time than that."""
+
+
 @dataclass(frozen=True, slots=True)
 class Recall:
     """The engine that answers recall requests, with its indexes and the runtime on top of it."""
@@ -90,6 +94,7 @@ def with_indexes(
         dense_candidates=settings.dense_candidates,
         dated_candidates=settings.dated_candidates,
         freshness_seconds=settings.freshness_seconds,
+        overlaid_changes=_MAX_OVERLAID if settings.background_indexing else 0,
         rerank_candidates=settings.rerank_candidates,
     )
     helpers = ThreadPoolExecutor(max_workers=8, thread_name_prefix="jiyi-words")

@@ -12,6 +12,7 @@ from jiyi.backends.records.codec import BY_IDS, BY_KEY, SELECT_ENTRY, entry_of
 from jiyi.backends.records.filters import in_scopes, where
 from jiyi.backends.records.schema import ACTIVE
 from jiyi.backends.records.sql import Database, Row, chunks, moment
+from jiyi.errors import StoreDamagedError
 from jiyi.model import clock
 from jiyi.model.entry import EntryVersion, MemoryEntry
 from jiyi.model.filters import Filters
@@ -37,6 +38,9 @@ _LAST_EVENT: Final = "(SELECT max(event_time) FROM memory_records WHERE scope = 
 _HEAD: Final = f"{SELECT_CHANGE} ORDER BY sequence DESC LIMIT 1"
 _CHANGE_AT: Final = f"{SELECT_CHANGE} WHERE sequence = :sequence"
 _CHANGES_AFTER: Final = f"{SELECT_CHANGE} WHERE sequence > :sequence ORDER BY sequence LIMIT :limit"
+_CHANGES_AFTER_IN_SCOPES: Final = (
+    f"{SELECT_CHANGE} WHERE sequence > :sequence AND {in_scopes(by_id=True)} ORDER BY sequence LIMIT :limit"
+)
 _PENDING: Final = "SELECT count(*) FROM memory_changes WHERE sequence > :sequence"
 # The scope as an expression: only the lines that follow are read, however many the scope has.
 _PENDING_IN_SCOPES: Final = f"{_PENDING} AND {in_scopes(by_id=True)}"
@@ -59,6 +63,11 @@ class SqlRecordStore:
             from jiyi.backends.records.copy import refuse_unfinished
 
             refuse_unfinished(found)
+        if "store_id" not in found:
+            raise StoreDamagedError(
+                "the store has lost its identity (store_meta has no store_id): something has emptied that table; "
+                "restore the database from a backup or an export"
+            )
         self._store_id = str(found["store_id"])
 
     @property
@@ -266,9 +275,13 @@ class SqlRecordStore:
         rows = self._database.query(_CHANGE_AT, {"sequence": sequence})
         return change_of(rows[0]).log_position if rows else None
 
-    def changes_after(self, sequence: int, *, limit: int) -> list[Change]:
-        """The changes that follow this sequence number."""
-        rows = self._database.query(_CHANGES_AFTER, {"sequence": sequence, "limit": limit})
+    def changes_after(self, sequence: int, *, limit: int, scopes: Sequence[str] | None = None) -> list[Change]:
+        """The changes that follow this sequence number, in these scopes or in all."""
+        params: dict[str, Any] = {"sequence": sequence, "limit": limit}
+        if scopes is None:
+            rows = self._database.query(_CHANGES_AFTER, params)
+        else:
+            rows = self._database.query(_CHANGES_AFTER_IN_SCOPES, {**params, "scopes": list(scopes)}, scopes)
         return [change_of(row) for row in rows]
 
     def pending(self, sequence: int, scopes: Sequence[str] | None = None) -> int:
