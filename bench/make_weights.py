@@ -146,9 +146,10 @@ def _train_set(
     worth = [(text, label != NOT_WORTH) for label, text in plain] + [(i["user"], bool(i["keep"])) for i in rounds]
     texts = dict(worth)
     rows = np.array([worth_row(text, vectors.of(text)) for text in texts])
-    result: dict[str, Any] = {
-        "worth": _told(_fit(rows, np.array([float(v) for v in texts.values()]), _PENALTY["worth"]))
-    }
+    sides = np.array([float(keep) for keep in texts.values()])
+    # The sets hold more facts than conversations do: both sides count the same.
+    each = np.where(sides > 0, 0.5 / sides.mean(), 0.5 / (1 - sides.mean()))
+    result: dict[str, Any] = {"worth": _told(_fit(rows, sides, _PENALTY["worth"], each))}
     result["domains"] = _domains(rounds, plain, vectors)
     result["change"], result["replaces"] = _replacement(known, vectors)
     result["piece"] = _pieces(known, vectors)

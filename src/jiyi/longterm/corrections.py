@@ -103,6 +103,9 @@ def judge(message: str, olds: Sequence[Known], model: ReplacementModel) -> list[
         for place, (old, text) in enumerate(zip(olds, texts, strict=True))
     ]
     values = model.replaces(new, texts, same)
+    if is_temporary(folded) and not is_mistake(folded):
+        # An exception replaces nothing, whatever else speaks for it.
+        values = [min(value, CERTAIN - 0.01) for value in values]
     ordered = sorted(range(len(olds)), key=lambda place: (-values[place], place))
     findings: list[Finding] = []
     for number, place in enumerate(ordered):
@@ -198,7 +201,7 @@ def same_subject(message: Compared, old: Compared, theirs: str, *, newest: bool)
         return True
     if theirs != USER and mentions_subject(folded, theirs):
         return True
-    if ours <= {USER, ""} and theirs != USER and (message.gist.terms & old.gist.terms) - SUBJECT_WORDS:
+    if "" in ours and theirs != USER and (message.gist.terms & old.gist.terms) - SUBJECT_WORDS:
         # Nobody else is named, and both speak of the same thing: "Elsie's lot have moved to Wednesdays".
         return True
     if theirs in _ROLES and ours <= {USER, ""} and names_in(old.text):
@@ -206,7 +209,7 @@ def same_subject(message: Compared, old: Compared, theirs: str, *, newest: bool)
         return True
     if re.search(r"[他她佢]|\b(?:he|she|her|him|they)\b", folded):
         return theirs != USER or newest
-    return newest and theirs != USER and ours == {""}
+    return newest and theirs != USER and "" in ours
 
 
 def _subjects(folded: str) -> set[str]:

@@ -26,7 +26,7 @@ __all__ = [
 ]
 
 
-WORTH_KEEPING: Final = -0.2
+WORTH_KEEPING: Final = -0.15
 """From this value of the classifier on a text is worth keeping; chosen by cross-validation over the writers."""
 
 
@@ -81,7 +81,8 @@ FICTION: Final = _any(
     r"|\bpretend\b|\bimagine\b|\bsuppose\b|\blet'?s say\b"
     r"|\bsay i (?:had|was|were)\b|\bhypothetic\w*|\bmy character\b|\bcharacter is\b|\bstory (?:about|where"
     r"|in which)\b|\bshort story\b|\bnovel\b|\bprotagonist\b"
-    r"|\bcontinue (?:the|this|my) (?:story|tale)\b|\bcarry on the story\b|\bthe hero of\b|\bfirst person\b|\bpoint of view\b|\bpov\b|\bin the voice of\b|\bmonologue\b|\bi dreamt\b|\bi dreamed\b"
+    r"|\bcontinue (?:the|this|my) (?:story|tale)\b|\bcarry on the story\b|\bthe hero of\b"
+    r"|\bfirst person\b|\bpoint of view\b|\bpov\b|\bin the voice of\b|\bmonologue\b|\bi dreamt\b|\bi dreamed\b"
     r"|\bin (?:my|a) dream\b|\bi wish i (?:were|was|had|could)\b"
     r"|\bscreenplay\b|\bcampaign\b|\bthe narrator\b|\bact as\b|\byou(?:'re| are) (?:a|the"
     r"|my) (?:\w+ ){0,3}(?:detective|wizard|king|queen|captain|pirate|dragon|ghost|patient)\b"
@@ -108,6 +109,7 @@ FOREIGN_TEXT: Final = _any(
 QUOTED: Final = re.compile(
     r"[“\"][^”\"]{6,}[”\"]|「[^」]{4,}」|『[^』]{4,}』|(?<!\w)'[^']{10,}'(?!\w)|[:：] ?(?:我|i\b|i'm)", re.IGNORECASE
 )
+_ANNOUNCED: Final = re.compile(r"[:：]\s*\S")
 SARCASM: Final = _any(
     r"呵呵|呵[，,]|对对对|對對對|可太(?:爱|喜欢|会|棒|好)|恨不得|真是太.{1,8}了(?:呢|呀|吧)?|人生巅峰|我谢谢您?"
     r"|就爱给|爱到想|简直是?.{0,6}(?:典范|天才|福音)|真棒[呢呀]?|又(?:要|双|叒)"
@@ -170,7 +172,7 @@ def is_invented(folded: str) -> bool:
 
 def is_quoted_text(text: str) -> bool:
     """Whether a text quotes somebody else's words, to be translated, corrected or explained."""
-    return is_foreign_text(fold(text)) and QUOTED.search(text) is not None
+    return is_foreign_text(fold(text)) and (QUOTED.search(text) is not None or _ANNOUNCED.search(text) is not None)
 
 
 def is_foreign_text(folded: str) -> bool:
