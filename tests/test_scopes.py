@@ -64,6 +64,61 @@ def test_an_erased_scope_leaves_no_byte_in_any_file(tmp_path: Path) -> None:
     assert files_with(tmp_path, b"bystander")
 
 
+def write_notes(memory: AgentMemory, word: str) -> None:
+    """Notes in every way that leaves something in the data directory."""
+    memory.notes.init_workspace()
+    memory.notes.memory_append(f"the note has {word}")
+    memory.notes.memory_append(f"remember: {word} is allergic to peanuts, always", kind="main")
+    memory.notes.memory_search(word, 3)
+    memory.notes.set_session_kind(f"session-{word}", "group")
+    memory.notes.curate()
+    memory.recall(word)
+
+
+def test_an_erased_scope_with_notes_leaves_only_the_files_that_its_receipt_names(tmp_path: Path) -> None:
+    data, notes = tmp_path / "data", tmp_path / "notes"
+    settings = {**QUICK, "embedder": "bundled", "workspace": notes}
+    with AgentMemory.open(data, **settings, scope=CANARY) as memory:
+        fill(memory, CANARY, CANARY)
+        write_notes(memory, CANARY)
+        left_before = {name.split("/")[0] for name in files_with(data, GERM)}
+        assert {"search_index", "notes_journal", "notes_workspaces.json"} <= left_before
+        receipt = memory.forget_scope(CANARY)
+        assert receipt.complete
+        assert receipt.note_workspaces == (str(notes.resolve()),)
+        assert set(files_with(notes, GERM)) <= {str(Path(file).relative_to(notes)) for file in receipt.note_files}
+        assert {"notes_journal", "notes_sessions", "notes_workspaces.json"} <= set(receipt.removed)
+        assert all(report.sound for report in memory.verify())
+        memory.rebuild()
+    with closing(sqlite3.connect(data / "memory.db")) as connection:
+        connection.execute("VACUUM")
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    assert files_with(data, GERM) == []
+
+
+def test_notes_are_appended_and_found_after_their_scope_was_erased(tmp_path: Path) -> None:
+    with AgentMemory.open(tmp_path / "data", **QUICK, workspace=tmp_path / "notes", scope="ann") as memory:
+        write_notes(memory, "pineapple")
+        memory.forget_scope("ann")
+        memory.notes.memory_append("the ferry leaves at nine")
+        assert [hit.content for hit in memory.notes.memory_search("ferry", 1)]
+        again = memory.forget_scope("ann")
+        assert (again.complete, len(again.note_workspaces)) == (True, 1)
+
+
+def test_what_is_kept_about_a_workspace_that_another_scope_uses_stays(tmp_path: Path) -> None:
+    data, notes = tmp_path / "data", tmp_path / "notes"
+    for scope in ("ann", "bob"):
+        with AgentMemory.open(data, **QUICK, workspace=notes, scope=scope) as memory:
+            write_notes(memory, f"word-{scope}")
+    with AgentMemory.open(data, **QUICK) as memory:
+        receipt = memory.forget_scope("ann")
+        assert "notes_journal" not in receipt.removed
+        assert receipt.note_files
+    with AgentMemory.open(data, **QUICK, workspace=notes, scope="bob") as memory:
+        assert memory.notes.memory_search("word-bob", 1)
+
+
 def test_an_erased_scope_does_not_come_back_with_an_old_export_of_its_conversations(
     memory: AgentMemory, tmp_path: Path
 ) -> None:

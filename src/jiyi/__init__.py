@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from jiyi.lazy_names import load_on_first_use
 
 if TYPE_CHECKING:
     from jiyi.config import load_memory_config
@@ -28,29 +30,21 @@ __all__ = [
     "migrate_store",
 ]
 
-_MODULES = {
-    "AgentMemory": "jiyi.memory",
-    "EbbinghausForgetting": "jiyi.model.forgetting_curve",
-    "Memory": "jiyi.interfaces",
-    "MemoryCategory": "jiyi.model.category",
-    "MemoryEntry": "jiyi.model.entry",
-    "Message": "jiyi.model.message",
-    "NoopMemory": "jiyi.noop",
-    "create_memory": "jiyi.opening",
-    "load_memory_config": "jiyi.config",
-    "migrate_store": "jiyi.opening",
-}
-
-
-def __getattr__(name: str) -> Any:
-    # Loaded on first use, so that importing jiyi is quick for programs that may never need a memory.
-    if name in _MODULES:
-        from importlib import import_module
-
-        value = getattr(import_module(_MODULES[name]), name)
-        globals()[name] = value
-        return value
-    raise AttributeError(f"module 'jiyi' has no attribute {name!r}")
+__getattr__ = load_on_first_use(
+    __name__,
+    {
+        "AgentMemory": "jiyi.memory",
+        "EbbinghausForgetting": "jiyi.model.forgetting_curve",
+        "Memory": "jiyi.interfaces",
+        "MemoryCategory": "jiyi.model.category",
+        "MemoryEntry": "jiyi.model.entry",
+        "Message": "jiyi.model.message",
+        "NoopMemory": "jiyi.noop",
+        "create_memory": "jiyi.opening",
+        "load_memory_config": "jiyi.config",
+        "migrate_store": "jiyi.opening",
+    },
+)
 
 
 def __dir__() -> list[str]:

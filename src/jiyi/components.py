@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from jiyi.execution import Lazy, Run
+from jiyi.execution import Lazy, Run, Transaction
 from jiyi.ports import AdministrationStore, ChatModel, ChatStore, DerivedIndex, RecordStore
 from jiyi.recall.request import Request
 
@@ -53,8 +53,8 @@ class Components:
     """`None` when background indexing is off."""
     engine: Recaller
     vocabulary: Vocabulary
-    make_runtime: Callable[[Run, Callable[[], None]], MemoryRuntime]
-    """Called with the way to run blocking work, and what to call after each write."""
+    make_runtime: Callable[[Run, Run, Callable[[], None]], MemoryRuntime]
+    """Called with the ways to run blocking work and one write, and what to call after each write."""
     make_notes: Callable[[Callable[[], None]], NotesService]
     """Called with what to call after each write. Raises `ConfigError` when no workspace is set."""
     make_chats: Lazy[ChatStore]
@@ -64,6 +64,8 @@ class Components:
     """The chat model; without one, rules take its place."""
     worker: JobWorker | None = None
     """`None` when background jobs are off."""
+    transaction: Transaction | None = None
+    """Begins the transaction of a group of writes; `None` where the engine has no group commit of ours."""
     connected: tuple[object, ...] = ()
     """Models and embedders that the wiring made. Those with a `close` are closed together with the memory."""
     temporary: Closeable | None = None

@@ -1,30 +1,36 @@
-"""Blocking work for event loops: thread pools, background threads, values made on first use.
+"""Blocking work for event loops: thread pools, the writer with group commit, background threads, lazy values.
 
-`Workers` does what `loop.run_in_executor` does, with fewer hand-overs between threads. For a small write the way to a
-thread and back is a good part of its time, on virtual machines more than half. So short calls can be made on the event
-loop itself, as long as they are quick (`Workers.run_short`).
+Nothing that may wait for a disk, a lock or a server runs on an event loop. `Workers` does what `loop.run_in_executor`
+does, with fewer hand-overs between threads; `GroupWriter` commits the writes of many callers together.
 """
 
 from __future__ import annotations
 
 import asyncio
 import functools
+import os
 import threading
 import time
-from collections.abc import Callable, Coroutine
-from contextlib import suppress
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import AbstractContextManager, suppress
 from contextvars import copy_context
-from queue import SimpleQueue
-from typing import Any, Generic, ParamSpec, Protocol, TypeAlias, TypeVar
+from copy import copy
+from dataclasses import dataclass
+from queue import Empty, SimpleQueue
+from typing import Any, Final, Generic, ParamSpec, Protocol, TypeAlias, TypeVar
 
 from jiyi.errors import MemoryClosedError
+from jiyi.exhaustion import resource_limit, thread_limit
 
 P = ParamSpec("P")
 R = TypeVar("R")
 CLOSED = "this memory is closed; open it again with create_memory or AgentMemory.open"
 _CLOSED_MEANWHILE = "this memory was closed meanwhile; open it again"
-_WEIGHT = 1 / 8
 _Job: TypeAlias = tuple[Callable[[], Any], asyncio.AbstractEventLoop, "asyncio.Future[Any]"]
+Transaction: TypeAlias = Callable[[], AbstractContextManager[None]]
+"""Begins a transaction that the writes of this thread take part in; committed when the block ends."""
+_GROUP_CALLS: Final = 64
+_GROUP_SECONDS: Final = 0.02
 
 
 class Run(Protocol):
@@ -58,59 +64,6 @@ class Lazy(Generic[R]):
         return self._made
 
 
-class WouldWaitError(Exception):
-    """Raised when a call on an event loop would have to wait. Nothing was done; a thread can repeat it."""
-
-
-class _Manners(threading.local):
-    """Whether the current thread may wait."""
-
-    waits = True
-
-
-_manners = _Manners()
-
-
-def may_wait() -> bool:
-    """Whether this thread may wait for a lock. It may not at the start of a call that runs on an event loop.
-
-    A caller that may not wait, and would have to, raises `WouldWaitError` before it changes anything.
-    """
-    return _manners.waits
-
-
-def must_be_patient() -> None:
-    """Raise `WouldWaitError` if this thread may not wait: what follows may take long."""
-    if not _manners.waits:
-        raise WouldWaitError
-
-
-def wait_from_now_on() -> None:
-    """Allow this thread to wait: its work has begun and has to be finished."""
-    _manners.waits = True
-
-
-class Pace:
-    """A moving average of how long calls of one kind take, to decide whether the next may run on the event loop."""
-
-    def __init__(self, limit: float) -> None:
-        """`limit` in seconds; with 0 no call is short enough."""
-        self._limit = limit
-        # Nothing is known yet, so the first calls go to threads.
-        self._typical = 4 * limit
-        self.here = False
-        """Whether such a call runs on an event loop now, or has run in the current iteration of it."""
-
-    @property
-    def quick(self) -> bool:
-        """Whether the next call may run on the loop."""
-        return not self.here and self._typical < self._limit
-
-    def took(self, seconds: float) -> None:
-        """Take one more call into the average."""
-        self._typical += _WEIGHT * (seconds - self._typical)
-
-
 class Workers:
     """A pool of at most `most` threads, started when they are needed."""
 
@@ -121,8 +74,6 @@ class Workers:
         self._guard = threading.Lock()
         self._threads: list[threading.Thread] = []
         self._unfinished = 0
-        self._here = 0
-        self._nobody_here = threading.Condition(self._guard)
         self._closed = False
 
     async def run(self, call: Callable[[], R]) -> R:
@@ -141,46 +92,10 @@ class Workers:
             self._jobs.put((call, loop, outcome))
         return await outcome
 
-    async def run_short(self, pace: Pace, call: Callable[[], R]) -> R:
-        """The same for a short call: it runs here, on the event loop, while calls of its kind have been quick.
-
-        At most one runs in each iteration of the loop, so that other tasks make progress. A call that would have to
-        wait for a lock goes to a thread, and so do the next ones after a slow one.
-        """
-        if not pace.quick:
-            return await self.run(functools.partial(_timed, pace, call))
-        pace.here = True
-        try:
-            return self._call_here(pace, call)
-        except WouldWaitError:
-            pass
-        finally:
-            try:
-                await asyncio.sleep(0)
-            finally:
-                pace.here = False
-        # Not timed: waiting for a lock says nothing about calls that do not wait.
-        return await self.run(call)
-
-    def _call_here(self, pace: Pace, call: Callable[[], R]) -> R:
-        with self._guard:
-            if self._closed:
-                raise MemoryClosedError(_CLOSED_MEANWHILE)
-            self._here += 1
-        _manners.waits = False
-        try:
-            return _timed(pace, call)
-        finally:
-            _manners.waits = True
-            with self._guard:
-                self._here -= 1
-                self._nobody_here.notify_all()
-
     def close(self) -> None:
         """Refuse new calls, finish those that are queued, and end the threads."""
         with self._guard:
             self._closed = True
-            self._nobody_here.wait_for(lambda: self._here == 0)
             for _ in self._threads:
                 self._jobs.put(None)
         for thread in self._threads:
@@ -189,8 +104,15 @@ class Workers:
     def _start(self) -> None:
         # Daemon threads: a program that does not close its memory still ends, and acknowledged writes are on disk.
         thread = threading.Thread(target=self._work, name=f"{self._name}-{len(self._threads)}", daemon=True)
-        self._threads.append(thread)
-        thread.start()
+        try:
+            thread.start()
+        except RuntimeError as error:
+            # With one thread the calls wait for each other; without one they would wait for ever.
+            if not self._threads:
+                self._unfinished -= 1
+                raise thread_limit() from error
+        else:
+            self._threads.append(thread)
 
     def _free(self) -> None:
         """Count this thread as idle before its caller gets the result, so that the next call reuses it."""
@@ -213,16 +135,159 @@ class Workers:
             del job, call, loop, outcome
 
 
+@dataclass(slots=True)
+class _Write:
+    """One write that waits for its commit: the call, who waits for it, and what came of it."""
+
+    call: Callable[[], Any]
+    loop: asyncio.AbstractEventLoop
+    outcome: asyncio.Future[Any]
+    result: Any = None
+    error: BaseException | None = None
+
+    def run(self) -> None:
+        """Make the call and keep what it returns or raises."""
+        try:
+            self.result, self.error = self.call(), None
+        except BaseException as error:  # noqa: BLE001 - every error is raised in the caller
+            self.error = error
+
+    def settle(self) -> None:
+        """On the event loop of the caller: hand over what came of it."""
+        if self.outcome.done():
+            return
+        if self.error is not None:
+            self.outcome.set_exception(self.error)
+        else:
+            self.outcome.set_result(self.result)
+
+
+class GroupWriter:
+    """One thread for the writes of a store, with group commit.
+
+    It takes the writes that are waiting, in their order, runs them in one transaction, commits it once, and then
+    answers all of them. A single write does not wait for others to come. A call that fails is answered with its error
+    and has no part in the commit; if the transaction itself is lost, each call is run again in one of its own.
+    """
+
+    def __init__(self, transaction: Transaction, committed: Callable[[], None]) -> None:
+        self._transaction = transaction
+        self._committed = committed
+        self._writes: SimpleQueue[_Write | None] = SimpleQueue()
+        self._guard = threading.Lock()
+        self._thread: threading.Thread | None = None
+        self._closed = False
+
+    async def run(self, call: Callable[[], R]) -> R:
+        """Run a write and wait until it is committed.
+
+        Cancelling the wait withdraws a write that is still queued; one that has begun happens whole.
+        """
+        loop = asyncio.get_running_loop()
+        write = _Write(call, loop, loop.create_future())
+        with self._guard:
+            if self._closed:
+                raise MemoryClosedError(_CLOSED_MEANWHILE)
+            if self._thread is None:
+                thread = threading.Thread(target=self._work, name="jiyi-writer", daemon=True)
+                try:
+                    thread.start()
+                except RuntimeError as error:
+                    raise thread_limit() from error
+                self._thread = thread
+            self._writes.put(write)
+        result: R = await write.outcome
+        return result
+
+    def close(self) -> None:
+        """Refuse new writes, finish those that are queued, and end the thread."""
+        with self._guard:
+            self._closed = True
+            self._writes.put(None)
+        if self._thread is not None:
+            self._thread.join()
+
+    def _work(self) -> None:
+        while (first := self._writes.get()) is not None:
+            _answer(self._commit(first))
+            # An idle thread must not keep the arguments and results of its last calls alive.
+            del first
+
+    def _commit(self, first: _Write) -> list[_Write]:
+        """Run a group that begins with this write; returns all writes that were taken, with what came of them."""
+        group: list[_Write] = []
+        try:
+            with self._transaction():
+                for write in self._waiting(first):
+                    group.append(write)
+                    write.run()
+        except BaseException as error:  # noqa: BLE001 - every error is raised in the caller
+            if not group:
+                # The lock could not be had in time. Those who wait behind this one must not wait as long again.
+                group = [first, *self._rest()]
+                for write in group:
+                    write.error = copy(error)
+            elif len(group) == 1:
+                group[0].error = group[0].error or error
+            else:
+                for write in group:
+                    self._commit_alone(write)
+        self._committed()
+        return group
+
+    def _commit_alone(self, write: _Write) -> None:
+        try:
+            with self._transaction():
+                write.run()
+        except BaseException as error:  # noqa: BLE001 - every error is raised in the caller
+            write.error = write.error or error
+
+    def _waiting(self, first: _Write) -> Iterator[_Write]:
+        """The writes that are waiting, as many as one transaction shall have."""
+        deadline = time.monotonic() + _GROUP_SECONDS
+        write: _Write | None = first
+        count = 0
+        while write is not None:
+            # Whoever was cancelled before the write began has withdrawn it.
+            if not write.outcome.cancelled():
+                yield write
+                count += 1
+            if count >= _GROUP_CALLS or time.monotonic() >= deadline:
+                return
+            write = self._next()
+
+    def _rest(self) -> Iterator[_Write]:
+        while (write := self._next()) is not None:
+            yield write
+
+    def _next(self) -> _Write | None:
+        """The next write that is waiting already."""
+        try:
+            write = self._writes.get_nowait()
+        except Empty:
+            return None
+        if write is None:
+            # The end of the queue, for `_work` to find.
+            self._writes.put(None)
+        return write
+
+
 class BlockingCalls:
     """How the methods of one memory run blocking work: on threads, and not after the memory was closed.
 
     Work that may wait for a model has threads of its own, so that slow models do not delay reads and writes.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, transaction: Transaction | None = None, written: Callable[[], None] = lambda: None) -> None:
+        """`transaction` makes the transactions of groups of writes; without it each write makes its own.
+
+        `written` is called when a group was committed.
+        """
         self._threads = Workers(8, name="jiyi")
+        self._writer = self._threads if transaction is None else GroupWriter(transaction, written)
         self._model_threads = Workers(8, name="jiyi-model")
         self._deferred: set[asyncio.Task[object]] = set()
+        self._process = os.getpid()
         self.closed = False
 
     async def run(self, function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
@@ -230,14 +295,13 @@ class BlockingCalls:
         await self._ready()
         return await self._threads.run(_in_context(function, *args, **kwargs))
 
-    def short(self, pace: Pace) -> Run:
-        """Returns the way to run one small write: on the event loop itself while such writes are quick."""
+    async def write(self, function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
+        """Run a function whose only effect is one write to the records; durable when this returns.
 
-        async def run(function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
-            await self._ready()
-            return await self._threads.run_short(pace, _in_context(function, *args, **kwargs))
-
-        return run
+        Where the store has group commit, it shares a transaction with the other writes that are waiting.
+        """
+        await self._ready()
+        return await self._writer.run(_in_context(function, *args, **kwargs))
 
     async def run_model(self, function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
         """Run what may wait for a model."""
@@ -246,7 +310,7 @@ class BlockingCalls:
 
     def defer(self, function: Callable[..., object], *args: Any) -> None:
         """Run it after the current call has returned; the next call of this memory waits for it."""
-        if self.closed:
+        if self.closed or self.is_inherited:
             return
         task = asyncio.get_running_loop().create_task(self._threads.run(functools.partial(function, *args)))
         self._deferred.add(task)
@@ -258,8 +322,14 @@ class BlockingCalls:
         if own:
             await asyncio.wait(own)
 
+    @property
+    def is_inherited(self) -> bool:
+        """Whether this is a process that was forked from the one that opened the memory."""
+        return self._process != os.getpid()
+
     def close(self) -> None:
         """Finish what is queued and end the threads."""
+        self._writer.close()
         self._threads.close()
         self._model_threads.close()
 
@@ -271,6 +341,28 @@ class BlockingCalls:
     def _check_open(self) -> None:
         if self.closed:
             raise MemoryClosedError(CLOSED)
+        if self.is_inherited:
+            raise inherited(self._process)
+
+
+async def on_a_thread(function: Callable[[], R], *, or_here: bool = False) -> R:
+    """Run it on a thread of the event loop; if none can be started, `or_here` or `ResourceLimitError`."""
+    try:
+        return await asyncio.get_running_loop().run_in_executor(None, function)
+    except RuntimeError as error:
+        if resource_limit(error) is None:
+            raise
+        if not or_here:
+            raise thread_limit() from error
+    return function()
+
+
+def inherited(owner: int) -> MemoryClosedError:
+    """The error of a memory that a forked process uses: threads and locks of its owner are not in this process."""
+    return MemoryClosedError(
+        f"this memory was opened by process {owner} and inherited by process {os.getpid()} through fork; "
+        "open it again in this process (or open it after the fork only)"
+    )
 
 
 class BackgroundThread:
@@ -284,7 +376,10 @@ class BackgroundThread:
     def start(self) -> None:
         """Start, with the work that an earlier process left."""
         self._wake.set()
-        self._thread.start()
+        try:
+            self._thread.start()
+        except RuntimeError as error:
+            raise thread_limit() from error
 
     def notify(self) -> None:
         """Wake the thread: there is work."""
@@ -307,25 +402,21 @@ def _in_context(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> 
     return functools.partial(copy_context().run, function, *args, **kwargs)
 
 
-def _timed(pace: Pace, call: Callable[[], R]) -> R:
-    """Make the call and record its time, also if it fails; not if it raised `WouldWaitError`."""
-    begin, begun_only = time.perf_counter(), False
-    try:
-        return call()
-    except WouldWaitError:
-        begun_only = True
-        raise
-    finally:
-        if not begun_only:
-            pace.took(time.perf_counter() - begin)
-
-
-def _report(
-    loop: asyncio.AbstractEventLoop, how: Callable[..., None], outcome: asyncio.Future[Any], value: object
-) -> None:
+def _report(loop: asyncio.AbstractEventLoop, how: Callable[..., None], *values: object) -> None:
     # RuntimeError: the loop is closed, so nothing waits for the result.
     with suppress(RuntimeError):
-        loop.call_soon_threadsafe(how, outcome, value)
+        loop.call_soon_threadsafe(how, *values)
+
+
+def _answer(group: list[_Write]) -> None:
+    """Hand over what came of these writes: one message for each event loop, however many callers it has."""
+    for loop in {write.loop for write in group}:
+        _report(loop, _settle, [write for write in group if write.loop is loop])
+
+
+def _settle(writes: list[_Write]) -> None:
+    for write in writes:
+        write.settle()
 
 
 def _succeed(outcome: asyncio.Future[Any], value: object) -> None:

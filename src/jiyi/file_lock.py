@@ -10,12 +10,12 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from jiyi.errors import JiyiError, StoreBusyError
-from jiyi.execution import WouldWaitError, may_wait, wait_from_now_on
+from jiyi.errors import JiyiError, StorageError, StoreBusyError
+from jiyi.exhaustion import resource_limit
 
 if sys.platform == "win32":
     import msvcrt
@@ -80,10 +80,20 @@ class _LockFile:
     def _own_descriptor(self) -> int:
         if self._descriptor is None or self._owner_process != os.getpid():
             # A descriptor inherited by fork shares its lock with the parent, so a child opens its own.
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            self._descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
+            try:
+                self._path.parent.mkdir(parents=True, exist_ok=True)
+                self._descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
+            except OSError as error:
+                raise _cannot_open(self._path, error) from error
             self._owner_process = os.getpid()
         return self._descriptor
+
+
+def _cannot_open(path: Path, error: OSError) -> StorageError:
+    return resource_limit(error) or StorageError(
+        f"the lock file {path} cannot be opened for writing ({error.strerror}); a memory writes in its data directory: "
+        f"check the permissions of {path.parent}, and that its disk is not mounted read-only"
+    )
 
 
 class FileLock:
@@ -116,16 +126,20 @@ class FileLock:
             self.release()
 
     def acquire(self, timeout: float | None = None) -> None:
-        """Take the lock, to `release` it later; `error` when it cannot be had in time.
-
-        A thread that may not wait gets `WouldWaitError` instead; once it has the lock, it may wait.
-        """
-        if not may_wait():
-            self._take(0.0, WouldWaitError)
-            wait_from_now_on()
-            return
+        """Take the lock, to `release` it later; `error` when it cannot be had in time."""
         seconds = self._timeout if timeout is None else max(timeout, 0.0)
-        self._take(seconds, lambda: self._busy(seconds))
+        deadline = time.monotonic() + seconds
+        if not self._threads.acquire(timeout=seconds):
+            raise self._busy("another thread of this process", seconds)
+        taken = False
+        try:
+            taken = self._depth > 0 or self._lock_file(deadline)
+        finally:
+            if not taken:
+                self._threads.release()
+        if not taken:
+            raise self._busy("another process", seconds)
+        self._depth += 1
 
     def release(self) -> None:
         """Undo one `acquire` of the same thread."""
@@ -142,20 +156,6 @@ class FileLock:
             self._file.close()
             self._queue.close()
 
-    def _take(self, seconds: float, busy: Callable[[], Exception]) -> None:
-        deadline = time.monotonic() + seconds
-        if not self._threads.acquire(timeout=seconds):
-            raise busy()
-        taken = False
-        try:
-            taken = self._depth > 0 or self._lock_file(deadline)
-        finally:
-            if not taken:
-                self._threads.release()
-        if not taken:
-            raise busy()
-        self._depth += 1
-
     def _lock_file(self, deadline: float) -> bool:
         if not self._queue.acquire(deadline):
             return False
@@ -164,9 +164,9 @@ class FileLock:
         finally:
             self._queue.release()
 
-    def _busy(self, seconds: float) -> JiyiError:
+    def _busy(self, holder: str, seconds: float) -> JiyiError:
         return self._error(
-            f"{self._purpose} {self._path.name} was held by another process for {seconds:g} s; "
+            f"{self._purpose} {self._path.name} was held by {holder} for {seconds:g} s; "
             "try again, or raise the setting busy_timeout"
         )
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from jiyi import interfaces, noop, opening, tools
 from jiyi.blocking import BlockingMemory, Portal, blocking_class
+from jiyi.cleanup import on_error
 from jiyi.runtime import api as runtime
 
 if TYPE_CHECKING:
@@ -66,11 +67,8 @@ class AgentMemory(Memory):
     ) -> Self:
         """Open (and create) a data directory; use it with `with`, or call `close()`."""
         portal = Portal()
-        try:
+        with on_error(portal.stop):
             target = portal.call(opening.create_memory(path, config=config, **settings))
-        except BaseException:
-            portal.stop()
-            raise
         return cls(target, portal)
 
     @property

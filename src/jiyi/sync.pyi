@@ -35,6 +35,7 @@ from jiyi.notes.proposals import Proposal
 from jiyi.notes.workspace_import import Imported
 from jiyi.ports import ImportCounts, Progress
 from jiyi.runtime.values import BaseMemory, ConsolidationReport, FeedbackResult, MergeLike, NewMemory, RecalledMemories
+from jiyi.tools.answer import ToolAnswer
 from jiyi.tools.tool import Tool
 from jiyi.tools.toolbox import Arguments
 
@@ -250,11 +251,17 @@ class Memory(Protocol):
         """
 
     def save_conversation_history(
-        self, session_id: str | None, messages: Sequence[MessageLike], *, scope: str | None = None
+        self,
+        session_id: str | None,
+        messages: Sequence[MessageLike],
+        *,
+        created_at: datetime | None = None,
+        scope: str | None = None,
     ) -> str:
         """Make `messages` the record of the session, in one transaction; returns the session id.
 
-        `None` as id means today's date in the user's time zone.
+        `None` as id means today's date in the user's time zone. Messages that are new in it were said at `created_at`,
+        at the time in their own `created_at`, `timestamp`, `create_time` or `date`, or now.
         """
 
     def load_conversation_history(
@@ -330,6 +337,9 @@ class Memory(Protocol):
         `None` as scopes means every scope: for administration only. Positions survive restarts.
         """
 
+    def last_position(self) -> int:
+        """The position of the last change: `changes(after=…)` with it returns what comes next."""
+
     def watch(
         self, *, after: int | None = None, scopes: str | Iterable[str] | None = None, interval: float = 0.5
     ) -> Iterator[MemoryChange]:
@@ -342,12 +352,12 @@ class Memory(Protocol):
         """The entries that the scope sees and whose id begins with `id_prefix`, oldest first."""
 
     def forget_scope(self, scope: str, *, erase: bool = True) -> ScopeReceipt:
-        """Remove a whole scope from every room, index, job, candidate and history; returns a receipt.
+        """Remove a whole scope from every room, index, job, candidate, journal and history; returns a receipt.
 
         Nothing of it can be read afterwards: of its lines in the change log only ids and times stay, under the scope
         `erased`. Without `erase` its entries leave recall, and their history and the conversations stay readable.
-        The files of notes belong to the user and are not deleted. The engine overwrites the bytes of deleted rows in
-        time; `VACUUM` and `rebuild` do it at once.
+        The files of notes belong to the user: the receipt names them, and they are not deleted. The engine overwrites
+        the bytes of deleted rows in time; `VACUUM` and `rebuild` do it at once.
         """
 
     def add_word(self, word: str) -> bool:
@@ -388,11 +398,12 @@ class Memory(Protocol):
     def longterm(self) -> Longterm:
         """The long-term room: facts extracted from conversations, recalled, reflected on, forgotten over time."""
 
-    def tools(self, *, scope: str | None = None, kind: str = "main") -> Toolbox:
-        """The tools that a model may call: those of the runtime, and those of the notes if there is a workspace.
+    def tools(self, *, scope: str | None = None, kind: str = "main", max_tokens: int = 2000) -> Toolbox:
+        """The tools that a model may call: those for memories, and those for the notes if there is a workspace.
 
         The notes belong to the scope that the memory was opened with; another scope gets no tools for them. `kind` is
-        the kind of session that asks: a `group` sees shared notes only.
+        the kind of session that asks: a `group` gets shared notes only, and no memories but those of a scope that
+        begins with `group:`. `max_tokens` limits the text of an answer.
         """
 
     def close(self) -> None:
@@ -492,8 +503,8 @@ class Chat:
         It was said at `created_at`, at the time in its own `created_at`, `timestamp`, `create_time` or `date`, or now.
         """
 
-    def put_many(self, messages: Sequence[MessageLike]) -> list[str]:
-        """Add messages in one transaction; returns their ids. Each was said when it says so itself, or now."""
+    def put_many(self, messages: Sequence[MessageLike], *, created_at: datetime | None = None) -> list[str]:
+        """Add messages in one transaction; returns their ids. Each was said when `put` would say so."""
 
     def insert_message(self, index: int, message: MessageLike) -> None:
         """Put a message before the one at an index of `get_all()`, as `list.insert` does, in one transaction.
@@ -673,15 +684,29 @@ class Longterm:
     _target: Any
 
     def extract_and_store_memories_for_round(
-        self, user_id: str, conversation_id: str, user_content: str, assistant_content: str
+        self,
+        user_id: str,
+        conversation_id: str,
+        user_content: str,
+        assistant_content: str,
+        *,
+        created_at: datetime | None = None,
     ) -> list[MemoryEntry]:
-        """Keep what is worth keeping of a round; returns what was stored, which may be nothing.
+        """Keep what is worth keeping of a round that was said at `created_at`, or now; returns what was stored.
 
         The round itself is on disk before a model is called. When the model fails, the error is raised, and the work
         stays in the queue: it is tried again in the background, or ends in the dead-letter list with its reason.
         """
 
-    def schedule_round(self, user_id: str, conversation_id: str, user_content: str, assistant_content: str) -> str:
+    def schedule_round(
+        self,
+        user_id: str,
+        conversation_id: str,
+        user_content: str,
+        assistant_content: str,
+        *,
+        created_at: datetime | None = None,
+    ) -> str:
         """Put the round on disk and do the rest in the background, across restarts; returns the id of the job."""
 
     def get_intent_domains(self, query: str) -> list[str]:
@@ -726,7 +751,7 @@ class Longterm:
     def feedback(self, user_id: str, useful: str | MemoryEntry | Iterable[Any]) -> list[str]:
         """Count memories as used: cited in an answer, or confirmed; by id, key or entry. Returns the ids counted.
 
-        Each use makes the curve of forgetting flatter. Memories of other scopes, the public one included, are left.
+        Each use makes the curve of forgetting flatter. A public one counts for this user alone.
         """
 
     def get_memory_context_for_prompt(
@@ -912,6 +937,16 @@ class Toolbox:
     def tools(self) -> tuple[Tool, ...]:
         """The tools, in a fixed order."""
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the tools, in the same order."""
+
+    def select(self, *names: str) -> Toolbox:
+        """Only the tools with these names, defined under them: the names of the tools, or their aliases."""
+
+    def read_only(self) -> Toolbox:
+        """Only the tools that change nothing. A call of another one is refused."""
+
     def openai(self) -> list[dict[str, Any]]:
         """Definitions for `tools=` of OpenAI-style chat completions."""
 
@@ -922,13 +957,16 @@ class Toolbox:
         """Definitions for `tools=` of Anthropic's Messages API."""
 
     def mcp(self) -> list[dict[str, Any]]:
-        """Definitions for the answer to `tools/list` of an MCP server."""
+        """Definitions for the answer to `tools/list` of an MCP server, with annotations."""
 
     def call(self, name: str, arguments: Arguments) -> dict[str, Any]:
         """Check the arguments of a model's call and execute it. The result is ready for JSON.
 
         Raises `InvalidInputError` for a tool that does not exist and for arguments that its schema does not allow.
         """
+
+    def answer(self, name: str, arguments: Arguments) -> ToolAnswer:
+        """The same as text for the model, inside a limit of tokens; its mistakes are answers too, never exceptions."""
 
 def create_memory(
     path: str | os.PathLike[str] | None = None, *, config: str | os.PathLike[str] | None = None, **settings: Any

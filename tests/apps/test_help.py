@@ -11,7 +11,7 @@ from jiyi.apps.cli.exit_codes import MEANINGS
 from tests.apps.command_line import CommandLine
 
 COMMANDS = (  # noqa: SIM905
-    "store recall forget count list history scopes sessions changes show "
+    "store recall update forget count list history scopes sessions changes show forget-scope "
     "export import migrate verify repair rebuild doctor maintain jobs chat demo"
 ).split()
 
@@ -54,7 +54,7 @@ def test_the_help_lists_every_exit_code(jiyi: CommandLine) -> None:
 def test_every_example_of_the_help_works(jiyi: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     # In the order of a day: what is forgotten comes last; the story and the move to a server have tests of their own.
-    order = [name for name in COMMANDS if name not in {"forget", "demo", "migrate"}] + ["forget"]
+    order = [name for name in COMMANDS if name not in {"forget", "forget-scope", "demo", "migrate"}] + ["forget"]
     for command in order:
         for example in examples(command):
             ended = jiyi(*shlex.split(example)[1:])

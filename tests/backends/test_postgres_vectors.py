@@ -63,7 +63,7 @@ def open_vectors(postgres_url: str) -> Iterator[OpenVectors]:
     """Opens handles on the vectors of one database."""
     with ExitStack() as opened:
 
-        def open_them(embedder: RandomEmbedder = EMBEDDER, url: str = postgres_url, **options: int) -> PostgresVectors:
+        def open_them(embedder: RandomEmbedder = EMBEDDER, url: str = postgres_url, **options: Any) -> PostgresVectors:
             database = PostgresDatabase(url, pool_size=2)
             opened.callback(database.close)
             vectors = PostgresVectors(database, embedder, "store", **options)

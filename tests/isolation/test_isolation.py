@@ -105,8 +105,12 @@ def each_key(method: str) -> Call:
 READING: dict[str, Call] = {
     "recall": recall_everything,
     "tools": lambda memory, scope, _: [
-        memory.tools(scope=scope).call("core_memory_recall", {"query": question, "limit": 50})
+        memory.tools(scope=scope).answer(name, arguments)
         for question in (COMMON, "shared", " ".join(map(secret, SCOPES)))
+        for name, arguments in (
+            ("recall", {"query": question, "limit": 50}),
+            ("list", {"limit": 50}),
+        )
     ],
     "get": each_key("get"),
     "history": each_key("history"),

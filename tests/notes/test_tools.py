@@ -68,7 +68,7 @@ def test_an_argument_that_names_somebody_is_refused(desk: Desk, name: str) -> No
         ("memory_search", {"query": 7}),
         ("memory_search", {"query": "x", "limit": True}),
         ("memory_search", {"query": "x", "limit": 1_000}),
-        ("memory_search", {"query": "x", "limit": "10"}),
+        ("memory_search", {"query": "x", "limit": "ten"}),
         ("memory_search", {"query": "x", "since": "soon"}),
         ("memory_search", {"query": "x", "path": "../x"}),
         ("memory_get", {"path": "/etc/passwd"}),

@@ -72,7 +72,7 @@ def test_the_tools_work_on_both_runtimes(memory: AgentMemory) -> None:
     arguments = json.dumps({"judgment": "小明爱吃火锅", "tags": ["小明", "火锅"], "memory_type": "preference"})
     made = tools.call("core_memory_remember", arguments)
     found = tools.call("core_memory_recall", '{"query": "小明说晚上去吃火锅"}')
-    assert [memory["memory_id"] for memory in found["memories"]] == [made["memory_id"]]
+    assert [memory["id"] for memory in found["memories"]] == [made["id"]]
     assert found["memories"][0]["memory_type"] == "preference"
 
 

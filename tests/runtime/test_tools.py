@@ -8,7 +8,7 @@ import pytest
 
 from jiyi.errors import InvalidInputError
 from jiyi.sync import AgentMemory
-from jiyi.tools.runtime import CORE_MEMORY_RECALL, CORE_MEMORY_REMEMBER
+from jiyi.tools.entries import RECALL, REMEMBER
 
 OpenMemory = Callable[..., AgentMemory]
 
@@ -24,7 +24,7 @@ def call(open_memory: OpenMemory) -> Callable[..., Any]:
 
 
 def test_the_schemas_are_functions_as_models_know_them() -> None:
-    for tool in (CORE_MEMORY_REMEMBER.openai(), CORE_MEMORY_RECALL.openai()):
+    for tool in (REMEMBER.under("core_memory_remember").openai(), RECALL.under("core_memory_recall").openai()):
         assert json.loads(json.dumps(tool)) == tool
         assert tool["type"] == "function"
         parameters = tool["function"]["parameters"]
@@ -45,8 +45,9 @@ def test_everything_a_model_gives_is_remembered(call: Callable[..., Any]) -> Non
     }
     made = call("core_memory_remember", given)
     [memory] = call("core_memory_recall", {"query": "小明来了", "limit": 3})["memories"]
-    assert memory.pop("created_at")
-    assert memory == {"memory_id": made["memory_id"], **given}
+    assert memory.pop("date")
+    assert memory.pop("content") == given.pop("judgment")
+    assert memory == {"id": made["id"], "score": memory["score"], **given}
     assert json.dumps(memory)
 
 
@@ -55,7 +56,7 @@ def test_everything_a_model_gives_is_remembered(call: Callable[..., Any]) -> Non
     [
         ("core_memory_remember", {"judgment": "x"}, "needs tags"),
         ("core_memory_remember", {"judgment": "x", "tags": []}, "tags"),
-        ("core_memory_remember", {"judgment": "x", "tags": "x"}, "tags"),
+        ("core_memory_remember", {"judgment": "x", "tags": "x, y"}, "tags"),
         ("core_memory_remember", {"judgment": "x", "tags": [1]}, "tags"),
         ("core_memory_remember", {"judgment": "", "tags": ["x"]}, "judgment"),
         ("core_memory_remember", {"judgment": "x", "tags": ["x"], "strength": 0}, "strength"),
@@ -75,12 +76,3 @@ def test_what_the_schema_does_not_allow_is_refused(
     with pytest.raises(InvalidInputError, match=named):
         call(name, arguments)
     assert call("core_memory_recall", {"query": "x"}) == {"memories": []}
-
-
-def test_every_parameter_is_one_of_the_runtime() -> None:
-    from inspect import signature
-
-    from jiyi.runtime import MemoryRuntime
-
-    for tool, method in ((CORE_MEMORY_REMEMBER, MemoryRuntime.remember), (CORE_MEMORY_RECALL, MemoryRuntime.recall)):
-        assert set(tool.properties) <= set(signature(method).parameters)

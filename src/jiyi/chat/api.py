@@ -33,19 +33,19 @@ class Chat:
         self,
         service: ChatService,
         run: Run,
-        run_short: Run,
+        write: Run,
         run_slowly: Run,
         written: Callable[[], None],
         model: ChatModel | None = None,
     ) -> None:
-        """`run` does blocking work on a thread, `run_short` one small write, `run_slowly` what may ask a model.
+        """`run` does blocking work on a thread, `write` one write, `run_slowly` what may ask a model.
 
         `written` is called after each write.
         """
         self._service = service
         self._model = model
         self._run = run
-        self._run_short = run_short
+        self._write = write
         self._run_slowly = run_slowly
         self._written = written
 
@@ -75,13 +75,14 @@ class Chat:
         It was said at `created_at`, at the time in its own `created_at`, `timestamp`, `create_time` or `date`, or now.
         """
         when = None if created_at is None else clock.require_aware(created_at, "created_at")
-        ids: list[str] = await self._run_short(self._service.put, [check_message(message, "message")], when)
+        ids: list[str] = await self._write(self._service.put, [check_message(message, "message")], when)
         self._written()
         return ids[0]
 
-    async def put_many(self, messages: Sequence[MessageLike]) -> list[str]:
-        """Add messages in one transaction; returns their ids. Each was said when it says so itself, or now."""
-        ids: list[str] = await self._run(self._service.put, check_messages(messages))
+    async def put_many(self, messages: Sequence[MessageLike], *, created_at: datetime | None = None) -> list[str]:
+        """Add messages in one transaction; returns their ids. Each was said when `put` would say so."""
+        when = None if created_at is None else clock.require_aware(created_at, "created_at")
+        ids: list[str] = await self._write(self._service.put, check_messages(messages), when)
         self._written()
         return ids
 
@@ -91,7 +92,7 @@ class Chat:
         Summaries and candidates of the messages behind it are withdrawn.
         """
         checked = check_message(message, "message")
-        await self._run(self._service.insert, check_whole(index, "index", -_MAX_TOKENS, _MAX_TOKENS), checked)
+        await self._write(self._service.insert, check_whole(index, "index", -_MAX_TOKENS, _MAX_TOKENS), checked)
         self._written()
 
     async def delete_message(self, index: int) -> Message | None:
@@ -100,7 +101,7 @@ class Chat:
         Summaries and candidates of the messages behind it are withdrawn.
         """
         place = check_whole(index, "index", -_MAX_TOKENS, _MAX_TOKENS)
-        taken: Message | None = await self._run(self._service.remove, place)
+        taken: Message | None = await self._write(self._service.remove, place)
         self._written()
         return taken
 
@@ -166,7 +167,7 @@ class Chat:
 
     async def reset(self) -> int:
         """Begin a new epoch; returns its number. What was said before stays readable: `get_all(epoch=…)`."""
-        number: int = await self._run(self._service.reset)
+        number: int = await self._write(self._service.reset)
         return number
 
     async def compact(self) -> Compaction:
@@ -189,7 +190,7 @@ class Chat:
 
     async def delete_epoch(self, epoch: int) -> Erased:
         """Delete an epoch before the current one for good, with everything derived from it; returns a receipt."""
-        receipt: Erased = await self._run(self._service.delete_epoch, check_whole(epoch, "epoch", 1, _MAX_TOKENS))
+        receipt: Erased = await self._write(self._service.delete_epoch, check_whole(epoch, "epoch", 1, _MAX_TOKENS))
         self._written()
         return receipt
 

@@ -146,9 +146,6 @@ class Settings:
     background_indexing: bool = setting(True, parse.flag, "keep the indexes up to date in a thread")
     background_jobs: bool = setting(True, parse.flag, "do background work in a thread")
     job_attempts: int = setting(6, parse.whole(1, 100), "how often background work is begun before it is given up")
-    loop_seconds: float = setting(
-        0.002, parse.number(0, 1), "while writes take less than this, they are made on the event loop itself; 0: never"
-    )
     forgetting_exempt: tuple[str, ...] = setting(
         ("health", "identity", "safety", "pinned"),
         parse.some_of("health", "identity", "safety", "pinned"),
@@ -176,6 +173,11 @@ class Settings:
     dated_candidates: int = setting(30, parse.whole(1, 10_000), "candidates inside the dates a question names")
     busy_timeout: float = setting(30.0, parse.number(0.001, 3600), "how long to wait for another process, in seconds")
     vector_cache_mb: int = setting(512, parse.whole(1, 1 << 20), "memory for vectors of scopes in use")
+    index_metadata: tuple[str, ...] | None = setting(
+        None,
+        parse.metadata_fields,
+        "names of metadata fields that are searched as well as the content, kept in the store; as before when not set",
+    )
     user_dictionary: Path | None = setting(None, parse.optional_path, "a file of words for the segmenter, one a line")
     time_zone: str | None = setting(None, parse.zone, "the user's time zone; the machine's when not set")
     max_content_bytes: int = setting(64 * 1024, parse.whole(1, 1 << 30), "the longest content, in bytes of UTF-8")
@@ -269,7 +271,7 @@ def load_settings(
         home = home or values.get("path")
     else:
         beside = (home or parse.path(DEFAULT_HOME)) / FILE_NAME
-        if home != IN_MEMORY and beside.is_file():
+        if home != IN_MEMORY and _is_file(beside):
             values.update(_from_file(beside))
     if {**values, **from_environment, **given}.get("vectors") == "milvus":
         named_for_milvus = {name: env[variable] for name, variable in _MILVUS_VARIABLES.items() if env.get(variable)}
@@ -317,6 +319,15 @@ def _check_combinations(settings: Settings) -> Settings:
                 f"set {' and '.join(PREFIX + other.upper() for other in missing)} or the same names in {FILE_NAME}"
             )
     return settings
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except PermissionError as error:
+        raise ConfigError(
+            f"{path} cannot be looked at ({error.strerror}); check the permissions of the data directory {path.parent}"
+        ) from error
 
 
 def load_memory_config(config_path: str | os.PathLike[str] = "configs/memory.yaml") -> dict[str, Any]:

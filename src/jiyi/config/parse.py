@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from jiyi.errors import InvalidScopeError
+from jiyi.errors import InvalidInputError, InvalidScopeError
 from jiyi.model.address import EMBEDDED, IN_MEMORY, check_postgres_url, is_postgres_url, mask_passwords
 from jiyi.model.scope import check_scope, scope_problem
 
@@ -144,6 +144,19 @@ def text(value: Any) -> str:
     if not isinstance(value, str) or not value.strip():
         raise ValueError("some text is needed")
     return value
+
+
+def metadata_fields(value: Any) -> tuple[str, ...] | None:
+    """Names of metadata fields, also as one text with commas; "none" or an empty list for none."""
+    from jiyi.model.searched_text import check_fields
+
+    if value is None or value == "":
+        return None
+    given = [name.strip() for name in value.split(",") if name.strip()] if isinstance(value, str) else value
+    try:
+        return check_fields([] if given == ["none"] else given)
+    except InvalidInputError as error:
+        raise ValueError(str(error)) from None
 
 
 def optional_text(value: Any) -> str | None:

@@ -45,8 +45,8 @@ class ChatInterface(Protocol):
         It was said at `created_at`, at the time in its own `created_at`, `timestamp`, `create_time` or `date`, or now.
         """
 
-    async def put_many(self, messages: Sequence[MessageLike]) -> list[str]:
-        """Add messages in one transaction; returns their ids. Each was said when it says so itself, or now."""
+    async def put_many(self, messages: Sequence[MessageLike], *, created_at: datetime | None = None) -> list[str]:
+        """Add messages in one transaction; returns their ids. Each was said when `put` would say so."""
 
     async def insert_message(self, index: int, message: MessageLike) -> None:
         """Put a message before the one at an index of `get_all()`, as `list.insert` does, in one transaction.

@@ -23,16 +23,28 @@ class LongtermInterface(Protocol):
     """
 
     async def extract_and_store_memories_for_round(
-        self, user_id: str, conversation_id: str, user_content: str, assistant_content: str
+        self,
+        user_id: str,
+        conversation_id: str,
+        user_content: str,
+        assistant_content: str,
+        *,
+        created_at: datetime | None = None,
     ) -> list[MemoryEntry]:
-        """Keep what is worth keeping of a round; returns what was stored, which may be nothing.
+        """Keep what is worth keeping of a round that was said at `created_at`, or now; returns what was stored.
 
         The round itself is on disk before a model is called. When the model fails, the error is raised, and the work
         stays in the queue: it is tried again in the background, or ends in the dead-letter list with its reason.
         """
 
     async def schedule_round(
-        self, user_id: str, conversation_id: str, user_content: str, assistant_content: str
+        self,
+        user_id: str,
+        conversation_id: str,
+        user_content: str,
+        assistant_content: str,
+        *,
+        created_at: datetime | None = None,
     ) -> str:
         """Put the round on disk and do the rest in the background, across restarts; returns the id of the job."""
 
@@ -80,7 +92,7 @@ class LongtermInterface(Protocol):
     async def feedback(self, user_id: str, useful: str | MemoryEntry | Iterable[Any]) -> list[str]:
         """Count memories as used: cited in an answer, or confirmed; by id, key or entry. Returns the ids counted.
 
-        Each use makes the curve of forgetting flatter. Memories of other scopes, the public one included, are left.
+        Each use makes the curve of forgetting flatter. A public one counts for this user alone.
         """
 
     async def get_memory_context_for_prompt(

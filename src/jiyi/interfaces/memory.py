@@ -234,11 +234,17 @@ class Memory(Protocol):
         """
 
     async def save_conversation_history(
-        self, session_id: str | None, messages: Sequence[MessageLike], *, scope: str | None = None
+        self,
+        session_id: str | None,
+        messages: Sequence[MessageLike],
+        *,
+        created_at: datetime | None = None,
+        scope: str | None = None,
     ) -> str:
         """Make `messages` the record of the session, in one transaction; returns the session id.
 
-        `None` as id means today's date in the user's time zone.
+        `None` as id means today's date in the user's time zone. Messages that are new in it were said at `created_at`,
+        at the time in their own `created_at`, `timestamp`, `create_time` or `date`, or now.
         """
 
     async def load_conversation_history(
@@ -314,6 +320,9 @@ class Memory(Protocol):
         `None` as scopes means every scope: for administration only. Positions survive restarts.
         """
 
+    async def last_position(self) -> int:
+        """The position of the last change: `changes(after=…)` with it returns what comes next."""
+
     def watch(
         self, *, after: int | None = None, scopes: str | Iterable[str] | None = None, interval: float = 0.5
     ) -> AsyncIterator[MemoryChange]:
@@ -328,12 +337,12 @@ class Memory(Protocol):
         """The entries that the scope sees and whose id begins with `id_prefix`, oldest first."""
 
     async def forget_scope(self, scope: str, *, erase: bool = True) -> ScopeReceipt:
-        """Remove a whole scope from every room, index, job, candidate and history; returns a receipt.
+        """Remove a whole scope from every room, index, job, candidate, journal and history; returns a receipt.
 
         Nothing of it can be read afterwards: of its lines in the change log only ids and times stay, under the scope
         `erased`. Without `erase` its entries leave recall, and their history and the conversations stay readable.
-        The files of notes belong to the user and are not deleted. The engine overwrites the bytes of deleted rows in
-        time; `VACUUM` and `rebuild` do it at once.
+        The files of notes belong to the user: the receipt names them, and they are not deleted. The engine overwrites
+        the bytes of deleted rows in time; `VACUUM` and `rebuild` do it at once.
         """
 
     async def add_word(self, word: str) -> bool:
@@ -374,11 +383,12 @@ class Memory(Protocol):
     def longterm(self) -> LongtermInterface:
         """The long-term room: facts extracted from conversations, recalled, reflected on, forgotten over time."""
 
-    def tools(self, *, scope: str | None = None, kind: str = "main") -> Toolbox:
-        """The tools that a model may call: those of the runtime, and those of the notes if there is a workspace.
+    def tools(self, *, scope: str | None = None, kind: str = "main", max_tokens: int = 2000) -> Toolbox:
+        """The tools that a model may call: those for memories, and those for the notes if there is a workspace.
 
         The notes belong to the scope that the memory was opened with; another scope gets no tools for them. `kind` is
-        the kind of session that asks: a `group` sees shared notes only.
+        the kind of session that asks: a `group` gets shared notes only, and no memories but those of a scope that
+        begins with `group:`. `max_tokens` limits the text of an answer.
         """
 
     async def close(self) -> None:

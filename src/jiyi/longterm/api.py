@@ -47,6 +47,7 @@ class Longterm:
         self,
         deps: LongtermDeps,
         run: Run,
+        write: Run,
         *,
         later: Callable[..., None],
         written: Callable[[], None],
@@ -56,6 +57,7 @@ class Longterm:
         self._limits = deps.limits
         self._service = LongtermService(deps, written=written, queued=queued)
         self._run = run
+        self._write = write
         self._later = later
         self._written = written
         self._queued = queued
@@ -64,23 +66,35 @@ class Longterm:
     # --- rounds -------------------------------------------------------------------------------------------------------
 
     async def extract_and_store_memories_for_round(
-        self, user_id: str, conversation_id: str, user_content: str, assistant_content: str
+        self,
+        user_id: str,
+        conversation_id: str,
+        user_content: str,
+        assistant_content: str,
+        *,
+        created_at: datetime | None = None,
     ) -> list[MemoryEntry]:
-        """Keep what is worth keeping of a round; returns what was stored, which may be nothing.
+        """Keep what is worth keeping of a round that was said at `created_at`, or now; returns what was stored.
 
         The round itself is on disk before a model is called. When the model fails, the error is raised, and the work
         stays in the queue: it is tried again in the background, or ends in the dead-letter list with its reason.
         """
         checked = _check_round(self._limits, user_id, conversation_id, user_content, assistant_content)
-        return await self._run(self._service.extract, *checked)
+        return await self._run(self._service.extract, *checked, _check_time(created_at))
 
     async def schedule_round(
-        self, user_id: str, conversation_id: str, user_content: str, assistant_content: str
+        self,
+        user_id: str,
+        conversation_id: str,
+        user_content: str,
+        assistant_content: str,
+        *,
+        created_at: datetime | None = None,
     ) -> str:
         """Put the round on disk and do the rest in the background, across restarts; returns the id of the job."""
         scope, session, messages = _check_round(self._limits, user_id, conversation_id, user_content, assistant_content)
         job = JobDraft(ROUND_JOB, scope, {"conversation_id": session})
-        await self._run(self._service.append, scope, session, messages, job)
+        await self._write(self._service.append, scope, session, messages, job, _check_time(created_at))
         self._queued()
         return job.id
 
@@ -147,15 +161,15 @@ class Longterm:
         )
         if hits and as_of is None and touch:
             # The answer does not wait for the disk; whatever is asked next does.
-            self._later(self._service.retriever.note_shown, check_scope(user_id), query, list(hits))
+            self._later(self._service.retriever.note_shown, check_scope(user_id), list(hits))
         return hits
 
     async def feedback(self, user_id: str, useful: str | MemoryEntry | Iterable[Any]) -> list[str]:
         """Count memories as used: cited in an answer, or confirmed; by id, key or entry. Returns the ids counted.
 
-        Each use makes the curve of forgetting flatter. Memories of other scopes, the public one included, are left.
+        Each use makes the curve of forgetting flatter. A public one counts for this user alone.
         """
-        return await self._run(self._service.retriever.note_used, check_scope(user_id), _names(useful))
+        return await self._write(self._service.retriever.note_used, check_scope(user_id), _names(useful))
 
     async def get_memory_context_for_prompt(
         self, user_id: str, query: str, *, token_budget: int = CONTEXT_TOKENS, top_k_final: int = 10
@@ -244,7 +258,7 @@ class Longterm:
 
     async def pin(self, user_id: str, memory: Any, pinned: bool = True) -> bool:  # noqa: FBT001, FBT002
         """Keep a memory from being forgotten, corrected or summarised (or let go of it); `False` if there is none."""
-        done = await self._run(self._service.pin, check_scope(user_id), _names([memory])[0], pinned=bool(pinned))
+        done = await self._write(self._service.pin, check_scope(user_id), _names([memory])[0], pinned=bool(pinned))
         self._written()
         return done
 
@@ -261,7 +275,7 @@ class Longterm:
         The other one is superseded: `superseded` lists it and `restore` brings it back.
         """
         first, second = _names([newer, older])
-        done = await self._run(self._service.settle_conflict, check_scope(user_id), first, second, keep)
+        done = await self._write(self._service.settle_conflict, check_scope(user_id), first, second, keep)
         self._written()
         return done
 
@@ -321,6 +335,10 @@ def _check_round(
     if not messages:
         raise InvalidInputError("user_content and assistant_content are both empty; pass what was said")
     return scope, session, messages
+
+
+def _check_time(created_at: datetime | None) -> datetime | None:
+    return None if created_at is None else clock.require_aware(created_at, "created_at")
 
 
 def _names(memories: str | MemoryEntry | Iterable[Any]) -> list[str]:

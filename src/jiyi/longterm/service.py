@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
 from jiyi.errors import ModelError
@@ -49,22 +50,32 @@ class LongtermService:
 
     # --- rounds -------------------------------------------------------------------------------------------------------
 
-    def append(self, scope: str, session: str, messages: Sequence[Message], job: JobDraft) -> list[str]:
+    def append(
+        self, scope: str, session: str, messages: Sequence[Message], job: JobDraft, said_at: datetime | None = None
+    ) -> list[str]:
         """Put messages and the job that is about them on disk; returns the message ids."""
         ids = self._deps.store.append_messages(
-            scope, session, messages, actor=self._deps.actor, recallable=self._deps.recallable, job=job
+            scope,
+            session,
+            messages,
+            actor=self._deps.actor,
+            recallable=self._deps.recallable,
+            job=job,
+            said_at=said_at,
         )
         self._written()
         return ids
 
-    def extract(self, scope: str, session: str, messages: Sequence[Message]) -> list[MemoryEntry]:
+    def extract(
+        self, scope: str, session: str, messages: Sequence[Message], said_at: datetime | None = None
+    ) -> list[MemoryEntry]:
         """Put the round on disk and keep what is worth keeping; after an error the job stays in the queue."""
         runner = self._deps.runner
         now = runner.now()
         draft = JobDraft(
             ROUND_JOB, scope, {"conversation_id": session}, lease_by=runner.worker, lease_until=now + runner.lease
         )
-        ids = self.append(scope, session, messages, draft)
+        ids = self.append(scope, session, messages, draft, said_at)
         payload = {**draft.payload, "messages": ids}
         job = Job(
             draft.id, ROUND_JOB, scope, payload, "running", 1, now, draft.lease_until, runner.worker, "", now, None

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from jiyi.model.entry import MemoryEntry
     from jiyi.model.job import Job
     from jiyi.model.scope_report import ScopeInfo, ScopeReceipt
+    from jiyi.notes.erasure import ErasedNotes
 
 _ARCHIVE_AT_ONCE = 500
 
@@ -45,7 +46,7 @@ class Administration(MemoryBase):
     async def retry_job(self, job_id: str, *, scope: str | None = None) -> bool:
         """Queue a dead job of the scope again; `False` when the scope has no such dead job."""
         checked = self._limits.check_session_id(job_id, "job_id")
-        requeued = await self._run(self._lt.jobs.requeue, checked, (self._scope(scope),), now=self._lt.now())
+        requeued = await self._write(self._lt.jobs.requeue, checked, (self._scope(scope),), now=self._lt.now())
         self._queued()
         return requeued
 
@@ -74,7 +75,7 @@ class Administration(MemoryBase):
             return await self._run(self._store.count_expired, scopes, now)
         archived = 0
         while True:
-            some = await self._run(
+            some = await self._write(
                 self._store.archive_expired, scopes, now, actor=self._settings.actor, limit=_ARCHIVE_AT_ONCE
             )
             archived += some
@@ -96,6 +97,10 @@ class Administration(MemoryBase):
         wanted = self._feed_scopes(scopes)
         return await self._run(self._components.administration.changes, after, wanted, self._limits.check_limit(limit))
 
+    async def last_position(self) -> int:
+        """The position of the last change: `changes(after=…)` with it returns what comes next."""
+        return (await self._run(self._store.head)).sequence
+
     def watch(
         self, *, after: int | None = None, scopes: str | Iterable[str] | None = None, interval: float = 0.5
     ) -> AsyncIterator[MemoryChange]:
@@ -111,7 +116,7 @@ class Administration(MemoryBase):
     async def _watch(
         self, after: int | None, wanted: tuple[str, ...] | None, interval: float
     ) -> AsyncIterator[MemoryChange]:
-        position = (await self._run(self._store.head)).sequence if after is None else after
+        position = await self.last_position() if after is None else after
         while True:
             found = await self.changes(after=position, scopes=wanted, limit=min(1_000, self._limits.max_results))
             for change in found:
@@ -138,21 +143,38 @@ class Administration(MemoryBase):
         return await self._run(self._components.administration.entries_by_id_prefix, text, visible, most)
 
     async def forget_scope(self, scope: str, *, erase: bool = True) -> ScopeReceipt:
-        """Remove a whole scope from every room, index, job, candidate and history; returns a receipt.
+        """Remove a whole scope from every room, index, job, candidate, journal and history; returns a receipt.
 
         Nothing of it can be read afterwards: of its lines in the change log only ids and times stay, under the scope
         `erased`. Without `erase` its entries leave recall, and their history and the conversations stay readable.
-        The files of notes belong to the user and are not deleted. The engine overwrites the bytes of deleted rows in
-        time; `VACUUM` and `rebuild` do it at once.
+        The files of notes belong to the user: the receipt names them, and they are not deleted. The engine overwrites
+        the bytes of deleted rows in time; `VACUUM` and `rebuild` do it at once.
         """
         own = check_scope(scope)
         store = self._components.administration
-        receipt = await self._run(store.forget_scope, own, actor=self._settings.actor, erase=bool(erase))
+        receipt = await self._write(store.forget_scope, own, actor=self._settings.actor, erase=bool(erase))
         # The indexes drop entries by the lines of the log, which name the scope: they read them first.
         await self.drain()
         if not erase:
             return receipt
-        return replace(receipt, remaining=await self._run(store.forget_name, own))
+        notes = await self._run(self._erase_notes, own, receipt.note_workspaces)
+        return replace(
+            receipt,
+            remaining=await self._write(store.forget_name, own),
+            removed={**receipt.removed, **notes.removed},
+            note_workspaces=notes.workspaces,
+            note_files=notes.files,
+        )
+
+    def _erase_notes(self, scope: str, workspaces: Sequence[str]) -> ErasedNotes:
+        from jiyi.notes.erasure import erase_notes
+
+        settings = self._settings
+        own = settings.workspace if settings.scope == scope else None
+        erased = erase_notes(settings.path, scope, workspaces, own, lock_timeout=settings.busy_timeout)
+        if own is not None and self._make_notes.made:
+            self._make_notes().was_erased()
+        return erased
 
     async def add_word(self, word: str) -> bool:
         """Add a word to the segmenter of the whole store; `False` if it is known. The text index is rebuilt with it."""
@@ -172,6 +194,8 @@ class Administration(MemoryBase):
 
     async def drain(self, *, progress: Progress | None = None) -> int:
         """Bring every index up to date now; returns how many changes were indexed."""
+        # Another process may have changed what all indexes are made by: user words, searched metadata.
+        await self._run(self._components.vocabulary.refresh)
         drain = self._components.drainer.drain
         if progress is None:
             # The text and the vector index use different libraries: in parallel they use two processors.
@@ -229,7 +253,7 @@ class Administration(MemoryBase):
             if self._settings.workspace is not None:
                 facts["notes"].append("the workspace of notes is not read: notes are off in simple mode")
         elif self._settings.workspace is not None:
-            problems = await self._run(self._notes_service().problems)
+            problems = await self._run((await self._notes_made()).problems)
             facts["note_problems"] = [problem.to_dict() for problem in problems]
             if problems:
                 facts["healthy"] = False

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Self
 
+from jiyi.errors import InvalidInputError
+from jiyi.execution import on_a_thread
 from jiyi.memory.administration import Administration
 from jiyi.memory.conversations import Conversations
 from jiyi.memory.keyed import KeyedMemory
 from jiyi.memory.listing import Listing
+from jiyi.model.limits import MAX_TOOL_ANSWER
+from jiyi.model.scope import may_be_seen_by_group
 from jiyi.opening import Opening
 
 if TYPE_CHECKING:
@@ -17,9 +21,11 @@ if TYPE_CHECKING:
 
     from jiyi.config import Settings
     from jiyi.longterm.api import Longterm
+    from jiyi.model.entry import MemoryEntry
     from jiyi.notes import Notes
     from jiyi.runtime import MemoryRuntime
-    from jiyi.tools import Toolbox
+    from jiyi.tools import Tool, Toolbox
+    from jiyi.tools.toolbox import Handler
 
 
 class AgentMemory(KeyedMemory, Listing, Conversations, Administration):
@@ -62,9 +68,8 @@ class AgentMemory(KeyedMemory, Listing, Conversations, Administration):
 
         return Notes(
             self._run,
-            self._run_short_note,
             self._calls.run_model,
-            self._notes_service,
+            self._notes_made,
             off=self._settings.enable_simple_memory,
         )
 
@@ -73,30 +78,45 @@ class AgentMemory(KeyedMemory, Listing, Conversations, Administration):
         """The long-term room: facts extracted from conversations, recalled, reflected on, forgotten over time."""
         return self._make_longterm()
 
-    def tools(self, *, scope: str | None = None, kind: str = "main") -> Toolbox:
-        """The tools that a model may call: those of the runtime, and those of the notes if there is a workspace.
+    def tools(self, *, scope: str | None = None, kind: str = "main", max_tokens: int = MAX_TOOL_ANSWER) -> Toolbox:
+        """The tools that a model may call: those for memories, and those for the notes if there is a workspace.
 
         The notes belong to the scope that the memory was opened with; another scope gets no tools for them. `kind` is
-        the kind of session that asks: a `group` sees shared notes only.
+        the kind of session that asks: a `group` gets shared notes only, and no memories but those of a scope that
+        begins with `group:`. `max_tokens` limits the text of an answer.
         """
-        from jiyi.notes.visibility import check_kind
-        from jiyi.tools import notes_tools, runtime_tools
+        return self._toolbox(scope, kind, max_tokens, None)
 
-        own, settings = self._scope(scope), self._settings
-        tools = runtime_tools(self.runtime, own)
-        if settings.workspace is None or settings.enable_simple_memory or own != settings.scope:
-            return tools
-        return notes_tools(self.notes, check_kind(kind)) + tools
+    def _toolbox(
+        self, scope: str | None, kind: str, max_tokens: int, hides: Callable[[MemoryEntry], bool] | None
+    ) -> Toolbox:
+        """`hides` says which memories the model sees already."""
+        from jiyi.notes.visibility import check_kind
+        from jiyi.tools import EntryTools, Toolbox, note_tools
+
+        own, settings, is_group = self._scope(scope), self._settings, check_kind(kind) == "group"
+        bound: list[tuple[Tool, Handler]] = []
+        has_notes = settings.workspace is not None and not settings.enable_simple_memory
+        if has_notes and (is_group or own == settings.scope):
+            bound += note_tools(self.notes, kind)
+        if not is_group or may_be_seen_by_group(own):
+            simple = settings.enable_simple_memory
+            bound += EntryTools(self, own, kind, settings.zone, tags_only=simple, hides=hides).bound()
+        elif scope is not None:
+            raise InvalidInputError(
+                f"a group may not reach the memories of {own!a}; give it a scope of its own, such as 'group:{own}'"
+            )
+        return Toolbox(bound, max_tokens=max_tokens)
 
     # --- closing --------------------------------------------------------------------------------------------------
 
     async def close(self) -> None:
         """Release files and threads. Acknowledged writes are on disk; indexes catch up at the next opening."""
-        if self._calls.closed:
+        if self._calls.closed or self._calls.is_inherited:
             return
         await self._calls.finish_deferred()
         self._calls.closed = True
-        await asyncio.get_running_loop().run_in_executor(None, self._close)
+        await on_a_thread(self._close, or_here=True)
 
     def _close(self) -> None:
         components = self._components

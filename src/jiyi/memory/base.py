@@ -7,9 +7,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 from jiyi.errors import JiyiError, SimpleModeError
-from jiyi.execution import BlockingCalls, Lazy, Pace
+from jiyi.execution import BlockingCalls, Lazy
 from jiyi.model import clock
-from jiyi.model.address import EMBEDDED
 from jiyi.model.scope import check_scope
 
 if TYPE_CHECKING:
@@ -34,13 +33,12 @@ class MemoryBase:
         self._settings = settings
         self._limits = settings.limits
         self._store = components.store
-        self._calls = BlockingCalls()
+        self._calls = BlockingCalls(components.transaction, self._written)
         self._run = self._calls.run
-        # A database behind a network may be slow at any time: its writes never run on the event loop.
-        record_pace = Pace(settings.loop_seconds if settings.storage == EMBEDDED else 0.0)
-        self._run_short = self._calls.short(record_pace)
-        self._run_short_note = self._calls.short(Pace(settings.loop_seconds))
-        self._make_runtime: Lazy[MemoryRuntime] = Lazy(lambda: components.make_runtime(self._run, self._written))
+        self._write = self._calls.write
+        self._make_runtime: Lazy[MemoryRuntime] = Lazy(
+            lambda: components.make_runtime(self._run, self._write, self._written)
+        )
         self._make_notes: Lazy[NotesService] = Lazy(lambda: components.make_notes(self._written))
         self._make_longterm: Lazy[Longterm] = Lazy(self._new_longterm)
         self._chat_deps: Lazy[ChatDeps] = Lazy(self._new_chat_deps)
@@ -55,6 +53,10 @@ class MemoryBase:
             raise SimpleModeError.notes()
         return self._make_notes()
 
+    async def _notes_made(self) -> NotesService:
+        """The notes; made on a thread when they are first used, because that reads the disk."""
+        return self._make_notes() if self._make_notes.made else await self._run(self._notes_service)
+
     @property
     def _lt(self) -> LongtermDeps:
         deps = self._components.longterm
@@ -68,6 +70,7 @@ class MemoryBase:
         return Longterm(
             self._lt,
             self._run,
+            self._write,
             later=self._calls.defer,
             written=self._written,
             queued=self._queued,

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from jiyi.memory.base import MemoryBase
+from jiyi.model import clock
 from jiyi.model.message import Message, MessageLike, check_messages
 
 if TYPE_CHECKING:
@@ -18,22 +20,30 @@ class Conversations(MemoryBase):
     """The methods for sessions and their messages."""
 
     async def save_conversation_history(
-        self, session_id: str | None, messages: Sequence[MessageLike], *, scope: str | None = None
+        self,
+        session_id: str | None,
+        messages: Sequence[MessageLike],
+        *,
+        created_at: datetime | None = None,
+        scope: str | None = None,
     ) -> str:
         """Make `messages` the record of the session, in one transaction; returns the session id.
 
-        `None` as id means today's date in the user's time zone.
+        `None` as id means today's date in the user's time zone. Messages that are new in it were said at `created_at`,
+        at the time in their own `created_at`, `timestamp`, `create_time` or `date`, or now.
         """
         session = self._session(session_id)
+        said_at = None if created_at is None else clock.require_aware(created_at, "created_at")
         checked = check_messages(messages)
         own = self._scope(scope)
-        await self._run(
+        await self._write(
             self._store.save_history,
             own,
             session,
             checked,
             actor=self._settings.actor,
             recallable=self._settings.recall_messages,
+            said_at=said_at,
         )
         self._written()
         return session
@@ -55,7 +65,7 @@ class Conversations(MemoryBase):
         """
         session = self._limits.check_session_id(session_id)
         own = self._scope(scope)
-        receipt = await self._run(self._components.chats.forget_session, own, session, actor=self._settings.actor)
+        receipt = await self._write(self._components.chats.forget_session, own, session, actor=self._settings.actor)
         self._written()
         return receipt
 
@@ -92,7 +102,7 @@ class Conversations(MemoryBase):
         if summarizer is not None or count_tokens is not None:
             deps = with_overrides(deps, summarizer, count_tokens)
         service = ChatService(deps, self._scope(scope), self._session(session_id), budget, prompt)
-        return Chat(service, self._run, self._run_short, self._run_compaction, self._written, self._components.model)
+        return Chat(service, self._run, self._write, self._run_compaction, self._written, self._components.model)
 
     async def candidates(
         self,
@@ -125,6 +135,6 @@ class Conversations(MemoryBase):
     async def _settle(self, candidate_id: str, state: str, by: str | None, scope: str | None) -> bool:
         checked = self._limits.check_session_id(candidate_id, "candidate_id")
         who = self._settings.actor if by is None else self._limits.check_session_id(by, "by")
-        return await self._run(
+        return await self._write(
             self._components.chats.settle_candidate, self._scope(scope), checked, state=state, by=who
         )

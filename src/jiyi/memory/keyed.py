@@ -14,7 +14,7 @@ from jiyi.model.entry import EntryVersion, MemoryEntry
 from jiyi.model.filters import Filters, make_filters
 from jiyi.model.limits import check_whole
 from jiyi.model.relevance import check_min_relevance
-from jiyi.model.scope import visible_scopes
+from jiyi.model.scope import GROUP_PREFIX, visible_scopes
 from jiyi.model.scoring import DECAY_RATE, final_weights
 from jiyi.ports import Draft, Progress
 from jiyi.recall.request import Request
@@ -66,7 +66,7 @@ class KeyedMemory(MemoryBase):
             namespace=namespace,
             expires_at=expires_at,
         )
-        stored = await self._run_short(self._put, [draft])
+        stored = await self._put([draft])
         return stored[0]
 
     async def add(
@@ -103,7 +103,7 @@ class KeyedMemory(MemoryBase):
             expires_at=expires_at,
         )
         draft = new_draft(self._limits, self._scope(scope), None, given)
-        stored = await self._run_short(self._put, [draft])
+        stored = await self._put([draft])
         return stored[0]
 
     async def store_many(
@@ -117,7 +117,7 @@ class KeyedMemory(MemoryBase):
         drafts = await self._run(make_drafts, self._limits, self._scope, entries)
         stored: list[MemoryEntry] = []
         for start in range(0, len(drafts), _BULK):
-            stored += await self._run(self._put, drafts[start : start + _BULK])
+            stored += await self._put(drafts[start : start + _BULK])
             if progress is not None:
                 progress(len(stored), len(drafts))
         return stored
@@ -191,8 +191,9 @@ class KeyedMemory(MemoryBase):
             min_relevance=check_min_relevance(min_relevance),
             duplicates=bool(duplicates),
         )
-        if self._includes_notes(filters):
-            return await self._run(self._notes_service().searcher.recall_with_notes, request, kind)
+        if self._includes_notes(filters, kind):
+            notes = await self._notes_made()
+            return await self._run(notes.searcher.recall_with_notes, request, kind)
         return await self._run(self._components.engine.answer, request)
 
     async def get(
@@ -248,7 +249,7 @@ class KeyedMemory(MemoryBase):
         )
         changes |= cleared_fields(clear, changes)
         own = self._scope(scope)
-        updated = await self._run(self._store.update, own, named, changes, actor=self._settings.actor)
+        updated = await self._write(self._store.update, own, named, changes, actor=self._settings.actor)
         if updated is None:
             raise InvalidInputError(f"key_or_id {ascii(key_or_id)[:80]} is no key and no id of an entry of the scope")
         self._written()
@@ -268,7 +269,7 @@ class KeyedMemory(MemoryBase):
         """
         checked, entry_id = self._key_or_id(key, id)
         own = self._scope(scope)
-        gone = await self._run(
+        gone = await self._write(
             self._store.forget, own, checked, actor=self._settings.actor, erase=erase, entry_id=entry_id
         )
         self._written()
@@ -299,17 +300,21 @@ class KeyedMemory(MemoryBase):
             raise InvalidInputError("pass a key or an id, not both")
         return None, self._limits.check_session_id(entry_id, "id")
 
-    def _put(self, drafts: Sequence[Draft]) -> Sequence[MemoryEntry]:
-        stored = self._store.put(drafts, actor=self._settings.actor)
+    async def _put(self, drafts: Sequence[Draft]) -> Sequence[MemoryEntry]:
+        stored = await self._write(self._store.put, drafts, actor=self._settings.actor)
         self._written()
         return stored
 
-    def _includes_notes(self, filters: Filters) -> bool:
+    def _includes_notes(self, filters: Filters, kind: str) -> bool:
         """Whether recall also searches the notes: they belong to the scope that the memory was opened with.
+
+        A group has a scope of its own and sees the shared ones.
 
         Notes are off in simple mode; the coverage of each hit says so.
         """
         settings = self._settings
         if settings.workspace is None or not settings.recall_notes or settings.enable_simple_memory:
             return False
+        if kind == "group" and filters.scopes[0].startswith(GROUP_PREFIX):
+            return True
         return filters.scopes == visible_scopes(settings.scope)

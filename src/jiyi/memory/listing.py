@@ -100,7 +100,7 @@ class Listing(MemoryBase):
         matched = await self._run(self._store.count, filters)
         forgotten = 0
         while matched and not dry_run:
-            some = await self._run(
+            some = await self._write(
                 self._store.forget_some,
                 filters,
                 actor=self._settings.actor,

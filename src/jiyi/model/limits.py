@@ -10,6 +10,8 @@ from jiyi.errors import InvalidInputError
 
 _MAX_BYTES_PER_CHARACTER = 4
 """In UTF-8."""
+MAX_TOOL_ANSWER = 2_000
+"""How many tokens the answer of a tool has at most, unless the program says otherwise."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from jiyi.model import clock
 from jiyi.model.daily_note import is_date_name
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from jiyi.model.entry import Explanation, MemoryEntry
 
@@ -30,6 +30,12 @@ def note_scope(workspace: str, scope: str, *, shared: bool) -> str:
     private note, and a memory without this workspace can not find what it has no files to check against.
     """
     return f"{NOTE_SCOPES}{workspace}{_MARK}{scope}{_MARK}{'shared' if shared else 'private'}"
+
+
+def note_scopes_of(scope: str, among: Iterable[str]) -> list[str]:
+    """Those scopes of notes that hold pieces of any workspace for this scope."""
+    ends = tuple(f"{_MARK}{scope}{_MARK}{kind}" for kind in ("private", "shared"))
+    return [each for each in among if is_note_scope(each) and each.endswith(ends)]
 
 
 def is_note_scope(scope: str) -> bool:

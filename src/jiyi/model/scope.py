@@ -6,11 +6,16 @@ import logging
 import unicodedata
 
 from jiyi.errors import InvalidScopeError
+from jiyi.model.logs import escape_controls
 
 PUBLIC = "public"
 MAX_SCOPE_CHARACTERS = 256
+GROUP_PREFIX = "group:"
+"""What the scope of a group conversation begins with: its memory is its own, and nobody's private one."""
 
 _log = logging.getLogger("jiyi.scope")
+# Here, because every program that opens a memory imports this module.
+escape_controls()
 
 
 def check_scope(scope: object) -> str:
@@ -26,6 +31,11 @@ def visible_scopes(scope: str) -> tuple[str, ...]:
     """The scopes whose memories `scope` may read: itself and `public`."""
     checked = check_scope(scope)
     return (PUBLIC,) if checked == PUBLIC else (checked, PUBLIC)
+
+
+def may_be_seen_by_group(scope: str) -> bool:
+    """Whether a group conversation may work in this scope: its own kind, or the public one."""
+    return scope == PUBLIC or scope.startswith(GROUP_PREFIX)
 
 
 def scope_problem(scope: object) -> str | None:

@@ -40,15 +40,18 @@ class ScopeReceipt:
     """Whether the texts were deleted for good; otherwise the entries left recall and their history stays readable."""
     at: datetime
     removed: Mapping[str, int] = field(default_factory=dict)
-    """How many rows were removed, by table."""
+    """How many rows were removed, by table, and files, by folder of the data directory."""
     remaining: Mapping[str, int] = field(default_factory=dict)
     """How many rows of the scope a second look found afterwards, by table; empty when there are none."""
-    note_workspaces: int = 0
+    note_workspaces: tuple[str, ...] = ()
     """Workspaces with notes of the scope. Their files belong to the user and are not deleted."""
+    note_files: tuple[str, ...] = ()
+    """The files in these workspaces that are left, as far as they are on this machine: delete them yourself. A memory
+    that is opened with such a workspace reads them again."""
 
     @property
     def complete(self) -> bool:
-        """Whether nothing of the scope was left in the store. The files of notes are not counted."""
+        """Whether nothing of the scope was left in the store. The files of the user are named in `note_files`."""
         return self.erased and not self.remaining
 
     def to_dict(self) -> dict[str, Any]:
@@ -57,6 +60,8 @@ class ScopeReceipt:
             **asdict(self),
             "removed": dict(self.removed),
             "remaining": dict(self.remaining),
+            "note_workspaces": list(self.note_workspaces),
+            "note_files": list(self.note_files),
             "at": clock.to_text(self.at),
             "complete": self.complete,
         }

@@ -6,6 +6,7 @@ Every method has the signature of its interface. Those that have nothing to say 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from datetime import datetime
 from typing import Any, Self
 
 from jiyi.interfaces import Memory
@@ -57,7 +58,7 @@ class NoopMemory:
         """A conversation that keeps nothing."""
         return NoopChat(session_id or "", token_limit or 64_000)
 
-    def tools(self, *, scope: str | None = None, kind: str = "main") -> Toolbox:
+    def tools(self, *, scope: str | None = None, kind: str = "main", max_tokens: int = 2_000) -> Toolbox:
         """No tools: a model is not told of a memory that keeps nothing."""
         return Toolbox()
 
@@ -66,7 +67,12 @@ class NoopMemory:
         return [await self.store(**entry) for entry in entries]
 
     async def save_conversation_history(
-        self, session_id: str | None, messages: Sequence[MessageLike], *, scope: str | None = None
+        self,
+        session_id: str | None,
+        messages: Sequence[MessageLike],
+        *,
+        created_at: datetime | None = None,
+        scope: str | None = None,
     ) -> str:
         """Returns the session id; the messages are dropped."""
         return session_id or ""
@@ -96,6 +102,7 @@ class NoopMemory:
     update = raises(Memory.update, "there is no such entry: this memory keeps nothing")
     changes = returns(Memory.changes, empty)
     scopes = returns(Memory.scopes, empty)
+    last_position = returns(Memory.last_position, int)
     entries_by_id = returns(Memory.entries_by_id, empty)
     recall = returns(Memory.recall, list)
     get = returns(Memory.get, none)

@@ -73,7 +73,7 @@ class NoopChat:
         self.token_limit = token_limit
         self.answers = False
 
-    async def put_many(self, messages: Sequence[MessageLike]) -> list[str]:
+    async def put_many(self, messages: Sequence[MessageLike], *, created_at: datetime | None = None) -> list[str]:
         """Returns new ids; the messages are dropped."""
         return [new_id() for _ in messages]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,14 +30,13 @@ class Notes:
     """
 
     def __init__(
-        self, run: Run, run_short: Run, run_model: Run, service: Callable[[], NotesService], *, off: bool = False
+        self, run: Run, run_model: Run, service: Callable[[], Awaitable[NotesService]], *, off: bool = False
     ) -> None:
-        """`run_short` is for one small write, `run_model` for what may wait for a model.
+        """`run_model` is for what may wait for a model.
 
         `off` in simple mode: `service` raises then, and tools that could only fail are not offered either.
         """
         self._run = run
-        self._run_short = run_short
         self._run_model = run_model
         self._service = service
         self._off = off
@@ -49,13 +48,13 @@ class Notes:
 
     async def init_workspace(self, *, language: str = "en", context_files: bool = True) -> dict[str, list[str]]:
         """Make `memory/`, `MEMORY.md` and the context files where they are missing; returns `created` and `kept`."""
-        return await self._run(self._service().init_workspace, language=language, context_files=context_files)
+        return await self._run((await self._service()).init_workspace, language=language, context_files=context_files)
 
     async def import_workspace(self, path: str | Path) -> Imported:
         """Copy the notes of another directory into this workspace. Nothing is overwritten: both versions are kept."""
         from jiyi.notes.workspace_import import import_workspace
 
-        return await self._run(import_workspace, self._service(), path)
+        return await self._run(import_workspace, await self._service(), path)
 
     # --- the three tools ----------------------------------------------------------------------------------------------
 
@@ -73,7 +72,7 @@ class Notes:
         `by` says how far its origin is trusted (`user`, `agent`, `tool`, `import`), `source` where it came from. What a
         group says goes to `memory/shared/`.
         """
-        return await self._run_short(self._service().append, text, kind=kind, by=by, source=source, at=at)
+        return await self._run((await self._service()).append, text, kind=kind, by=by, source=source, at=at)
 
     async def memory_search(
         self,
@@ -92,7 +91,7 @@ class Notes:
         `path` names a note or a folder; `since` and `until` are days, both included.
         """
         return await self._run(
-            self._service().searcher.search,
+            (await self._service()).searcher.search,
             query,
             limit,
             kind=kind,
@@ -107,7 +106,7 @@ class Notes:
         self, path: str, from_line: int = 1, to_line: int | None = None, *, kind: str = "main"
     ) -> NoteText:
         """Lines of a note as they stand in the file, but for comments for programs; both ends included."""
-        return await self._run(self._service().get, path, from_line, to_line, kind=kind)
+        return await self._run((await self._service()).get, path, from_line, to_line, kind=kind)
 
     # --- prompts and tools --------------------------------------------------------------------------------------------
 
@@ -115,15 +114,15 @@ class Notes:
         """What a session begins with: the context files, MEMORY.md (main only), the notes of yesterday and today."""
         from jiyi.notes.context import build_context
 
-        return await self._run(build_context, self._service(), kind, now)
+        return await self._run(build_context, await self._service(), kind, now)
 
     def tools(self) -> list[dict[str, Any]]:
         """The three tools as OpenAI-style function definitions."""
-        from jiyi.tools import notes_tools
+        from jiyi.tools import Toolbox, note_tools
 
         if self._off:
             raise SimpleModeError.notes()
-        return notes_tools(self).openai()
+        return Toolbox(note_tools(self)).openai()
 
     async def call_tool(self, name: str, arguments: Mapping[str, Any] | str, *, kind: str = "main") -> dict[str, Any]:
         """Do what a model asked for; arguments as it gave them (a mapping or JSON). The result is ready for JSON.
@@ -131,20 +130,20 @@ class Notes:
         Whose notes and which session come from here, never from the arguments; unknown arguments are refused.
         """
         from jiyi.notes.visibility import check_kind
-        from jiyi.tools import notes_tools
+        from jiyi.tools import Toolbox, note_tools
 
         check_kind(kind)
-        return await notes_tools(self, kind).call(name, arguments)
+        return await Toolbox(note_tools(self, kind)).call(name, arguments)
 
     # --- what the chat room found -------------------------------------------------------------------------------------
 
     async def set_session_kind(self, session_id: str, kind: str) -> None:
         """Record the kind of a session. Candidates of a `group` go into the shared notes; all others are `main`."""
-        await self._run(self._service().session_kinds.set, session_id, kind)
+        await self._run((await self._service()).session_kinds.set, session_id, kind)
 
     async def take_candidates(self, *, limit: int = 1_000) -> CandidateReport:
         """Write what compactions of the chats propose to keep into the daily notes, each once, and mark it as taken."""
-        return await self._run(self._service().take_candidates, limit=limit)
+        return await self._run((await self._service()).take_candidates, limit=limit)
 
     # --- long-term memory ---------------------------------------------------------------------------------------------
 
@@ -155,13 +154,13 @@ class Notes:
         """
         from jiyi.notes.promotion import promote
 
-        return await self._run(promote, self._service(), ids, section=section, move=move)
+        return await self._run(promote, await self._service(), ids, section=section, move=move)
 
     async def curate(self, *, days: int = 7, now: datetime | None = None) -> Proposal:
         """Propose an edit of MEMORY.md from the notes of the last days, as a diff. Nothing is changed."""
         from jiyi.notes.curation import curate
 
-        return await self._run_model(curate, self._service(), days=days, now=now)
+        return await self._run_model(curate, await self._service(), days=days, now=now)
 
     async def accept(self, proposal: Proposal | str, *, items: Sequence[int] | None = None) -> Accepted:
         """Apply a proposal (or the one with this id), after a backup. Refused if MEMORY.md has changed since.
@@ -170,28 +169,28 @@ class Notes:
         """
         from jiyi.notes.curation import accept
 
-        return await self._run(accept, self._service(), proposal, items=items)
+        return await self._run(accept, await self._service(), proposal, items=items)
 
     async def reject(self, proposal: Proposal | str, *, items: Sequence[int] | None = None) -> tuple[str, ...]:
         """Drop a proposal, or some of its items. Their texts are returned, and not proposed again."""
         from jiyi.notes.curation import reject
 
-        return await self._run(reject, self._service(), proposal, items=items)
+        return await self._run(reject, await self._service(), proposal, items=items)
 
     # --- following the files ------------------------------------------------------------------------------------------
 
     async def scan(self) -> ScanReport:
         """Look for what has changed in the files and take it in. Every search does this by itself."""
-        return await self._run(self._service().scan)
+        return await self._run((await self._service()).scan)
 
     async def reindex(self, *, progress: Progress | None = None) -> ScanReport:
         """Read every file again, whatever its times say. Pieces that are the same stay."""
-        return await self._run(self._service().scan, whole=True, progress=progress)
+        return await self._run((await self._service()).scan, whole=True, progress=progress)
 
     async def list_files(self) -> list[NoteFile]:
         """Every note file that is known, with what is wrong with it, if anything."""
-        await self._run(self._service().scan)
-        files = await self._run(self._service().note_files)
+        await self._run((await self._service()).scan)
+        files = await self._run((await self._service()).note_files)
         return [files[path] for path in sorted(files)]
 
     async def entries_of_day(self, day: date | None = None, *, kind: str = "main") -> tuple[str, list[PlacedEntry]]:
@@ -199,16 +198,16 @@ class Notes:
 
         Entries, and what people wrote by hand (`by_hand`): list items, paragraphs and headings.
         """
-        return await self._run(self._service().entries_of_day, day, kind=kind)
+        return await self._run((await self._service()).entries_of_day, day, kind=kind)
 
     async def watch(self, report: Callable[[ScanReport], None] | None = None) -> None:
         """Follow the files in the background until `unwatch` or the end; `report` is called after each change."""
         from jiyi.notes.watch import start
 
-        await self._run(start, self._service(), report)
+        await self._run(start, await self._service(), report)
 
     async def unwatch(self) -> None:
         """Stop following the files in the background."""
         from jiyi.notes.watch import stop
 
-        await self._run(stop, self._service())
+        await self._run(stop, await self._service())

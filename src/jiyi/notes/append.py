@@ -16,7 +16,6 @@ from dataclasses import replace
 from typing import Final
 
 from jiyi.errors import InvalidInputError, NoteConflictError, NotesError
-from jiyi.execution import must_be_patient, wait_from_now_on
 from jiyi.file_lock import FileLock
 from jiyi.model.note import AppendedNote
 from jiyi.notes import entries, text_encoding
@@ -63,7 +62,6 @@ class Appender:
         """
         record = Record(entry.id, path, entries.render(entry, minute), file_clock())
         if path not in self._last:
-            must_be_patient()
             # Half an entry of a killed process may end inside a character, and the file could not be decoded.
             self.reconcile()
         # Made before the sync: after it the caches are cold, and the same code takes four times as long.
@@ -116,7 +114,6 @@ class Appender:
                         # Before the first byte: if this process is killed, another one completes the entry.
                         self._journal.intend(record)
                         intended = True
-                        wait_from_now_on()
                     _write_once(target.descriptor, data, path)
                     start = target.end() - len(data)
                     base = target.digest_before(start)
@@ -200,7 +197,6 @@ class Appender:
         known = self._encodings.get(path)
         if known is not None and known[0] == file:
             return known[1]
-        must_be_patient()
         deadline = time.monotonic() + _PARTIAL_WRITE_SECONDS
         while True:
             data = os.pread(descriptor, self._limits.file_bytes + 1, 0)

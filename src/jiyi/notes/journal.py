@@ -245,7 +245,8 @@ def _read(path: Path, before: _JournalFile | None) -> _JournalFile | None:
             except BlockingIOError:
                 alive = True
             status = os.fstat(file.fileno())
-            if before is not None and before.inode != status.st_ino:
+            # An erased scope leaves its journals empty.
+            if before is not None and (before.inode != status.st_ino or status.st_size < before.read):
                 before = None
             file.seek(start := 0 if before is None else before.read)
             data = file.read()

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from jiyi.errors import InvalidInputError, NotesError
 from jiyi.file_lock import FileLock
 from jiyi.model import clock
-from jiyi.model.daily_note import NOTES_FOLDER, daily_heading, daily_path, local_day
+from jiyi.model.daily_note import NOTES_FOLDER, SHARED_FOLDER, daily_heading, daily_path, local_day
 from jiyi.model.entry import TRUST_LEVELS
-from jiyi.model.identity import text_hash
 from jiyi.model.limits import Limits, check_whole
 from jiyi.model.note import AppendedNote, NoteFile, NoteProblem, NoteText, ScanReport
 from jiyi.notes import entries, text_encoding
@@ -23,14 +22,24 @@ from jiyi.notes.curation_ledger import CurationLedger
 from jiyi.notes.files import Files
 from jiyi.notes.journal import Journal
 from jiyi.notes.markdown import items_of, lines_of, take_apart
-from jiyi.notes.paths import CONTEXT_FILES, LONG_TERM, check_path, is_note
+from jiyi.notes.paths import CONTEXT_FILES, LONG_TERM, check_path, is_long_term, is_note
 from jiyi.notes.proposals import ProposalStore
 from jiyi.notes.scan import Scanner
 from jiyi.notes.search import NoteSearch
 from jiyi.notes.session_kinds import SessionKinds
 from jiyi.notes.templates import LANGUAGES, TEMPLATES
 from jiyi.notes.visibility import WorkspaceIdentity, check_kind, is_shared
-from jiyi.notes.workspaces import WorkspaceRegistry, remove_pieces
+from jiyi.notes.workspaces import (
+    CURATION,
+    JOURNAL,
+    PROPOSALS,
+    REGISTRY,
+    WorkspaceRegistry,
+    remove_pieces,
+    sessions_file,
+    short_id,
+    workspace_id,
+)
 from jiyi.text.token_count import counter_for
 
 if TYPE_CHECKING:
@@ -52,16 +61,17 @@ class NotesService:
         self.settings = settings
         self.deps = deps
         self.root = _real(settings.workspace)
-        workspace = text_hash(str(self.root))
+        workspace = workspace_id(self.root)
+        name = short_id(workspace)
         self.identity = WorkspaceIdentity(workspace, settings.scope, settings.actor)
         self.files = Files(self.root)
         self.lock = FileLock(
-            settings.data / f"notes-{workspace[:16]}.lock",
+            settings.data / f"notes-{name}.lock",
             timeout=settings.lock_timeout,
             purpose="the lock of the notes",
             error=NotesError,
         )
-        self.journal = Journal(settings.data / "notes_journal" / workspace[:16])
+        self.journal = Journal(settings.data / JOURNAL / name)
         self.appender = Appender(self.files, self.journal, self.lock, settings.append)
         self.scanner = Scanner(
             self.files, deps.records, self.identity, settings.zone, max_bytes=settings.append.file_bytes
@@ -74,11 +84,10 @@ class NotesService:
         self.watcher: Watcher | None = None
         self.model = settings.model
         self.searcher = NoteSearch(self)
-        self._registry = WorkspaceRegistry(settings.data / "notes_workspaces.json")
+        self._registry = WorkspaceRegistry(settings.data / REGISTRY)
         self._registered = False
-        self.proposals = ProposalStore(settings.data / "notes_proposals" / workspace[:16])
-        scope = text_hash(settings.scope)[:16]
-        self.session_kinds = SessionKinds(settings.data / "notes_sessions" / f"{scope}.jsonl")
+        self.proposals = ProposalStore(settings.data / PROPOSALS / name)
+        self.session_kinds = SessionKinds(sessions_file(settings.data, settings.scope))
 
     # --- the workspace ----------------------------------------------------------------------------------------------
 
@@ -185,6 +194,10 @@ class NotesService:
                 _log.info("%d notes of a workspace that was moved or deleted were removed from the database", count)
         self._registered = True
 
+    def was_erased(self) -> None:
+        """The scope of this workspace was erased; if it is used further, it is recorded again."""
+        self._registered = False
+
     def note_files(self) -> dict[str, NoteFile]:
         """What is known of the files, by path."""
         return self.deps.records.note_files(self.identity.workspace, self.identity.scope)
@@ -213,12 +226,15 @@ class NotesService:
                 f"{checked} is no note; {LONG_TERM}, the files below {NOTES_FOLDER}/ that end in .md, "
                 f"and {', '.join(CONTEXT_FILES)} can be read"
             )
-        if checked == LONG_TERM:
-            checked = self.files.long_term()
-        text = self.read_text(checked)
-        if text is None or (kind == "group" and is_note(checked) and not is_shared(checked, take_apart(text))):
-            # To a group a private note is no different from one that is not there.
-            raise InvalidInputError(f"there is no note {checked!r} here")
+        asked = checked
+        if kind == "group" and is_note(checked):
+            text = self._shared_text(checked)
+        else:
+            if checked == LONG_TERM:
+                checked = self.files.long_term()
+            text = self.read_text(checked)
+        if text is None:
+            raise InvalidInputError(f"there is no note {asked!r} here")
         lines = [entries.without_comment(line) for line in text.split("\n")]
         total = len(lines_of(text))
         if from_line > max(total, 1):
@@ -228,6 +244,19 @@ class NotesService:
         if end == total and text.endswith("\n"):
             shown += "\n"
         return NoteText(checked, from_line, end, total, shown)
+
+    def _shared_text(self, path: str) -> str | None:
+        """The text of a note that a group may see. A private one is no different from one that is not there."""
+        if is_long_term(path):
+            return None
+        try:
+            text = self.read_text(path)
+        except (NotesError, InvalidInputError):
+            if path.startswith(f"{SHARED_FOLDER}/"):
+                raise
+            # What is wrong with a private note would say that there is one.
+            return None
+        return text if text is not None and is_shared(path, take_apart(text)) else None
 
     def entries_of_day(self, day: date | None = None, *, kind: str = "main") -> tuple[str, list[entries.PlacedEntry]]:
         """The path of a daily note and what is in it: entries, and what people wrote by hand."""
@@ -249,7 +278,7 @@ class NotesService:
 
     def ledger(self) -> CurationLedger:
         """What became of things that were to go into MEMORY.md, as it is on disk now."""
-        return CurationLedger.load(self.settings.data / "notes_curation" / f"{self.identity.workspace[:16]}.json")
+        return CurationLedger.load(self.settings.data / CURATION / f"{short_id(self.identity.workspace)}.json")
 
     def close(self) -> None:
         """Stop watching, and close files."""

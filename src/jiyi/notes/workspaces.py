@@ -9,12 +9,33 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jiyi.errors import NotesError
+from jiyi.model.identity import text_hash
 from jiyi.model.note import NoteUpdate
 from jiyi.notes.files import Files
 
 if TYPE_CHECKING:
     from jiyi.notes.visibility import WorkspaceIdentity
     from jiyi.ports import RecordStore
+
+
+# What the data directory keeps about notes.
+JOURNAL, PROPOSALS, CURATION, SESSIONS = "notes_journal", "notes_proposals", "notes_curation", "notes_sessions"
+REGISTRY = "notes_workspaces.json"
+
+
+def workspace_id(root: Path) -> str:
+    """The id of a workspace: a digest of its place."""
+    return text_hash(str(root.resolve()))
+
+
+def short_id(workspace: str) -> str:
+    """The id as the names of files have it."""
+    return workspace[:16]
+
+
+def sessions_file(data: Path, scope: str) -> Path:
+    """Where the kinds of the sessions of a scope are kept."""
+    return data / SESSIONS / f"{text_hash(scope)[:16]}.jsonl"
 
 
 class WorkspaceRegistry:
@@ -38,6 +59,22 @@ class WorkspaceRegistry:
         known = self._read()
         known.get(identity.scope, {}).pop(workspace, None)
         self._write(known)
+
+    def roots(self, scope: str) -> dict[str, str]:
+        """The workspaces of a scope, by id."""
+        return dict(self._read().get(scope, {}))
+
+    def others(self, scope: str) -> set[str]:
+        """The ids of the workspaces of all other scopes."""
+        return {workspace for other, own in self._read().items() if other != scope for workspace in own}
+
+    def remove(self, scope: str) -> bool:
+        """Forget a scope; whether it had a workspace."""
+        known = self._read()
+        if known.pop(scope, None) is None:
+            return False
+        self._write(known)
+        return True
 
     def _read(self) -> dict[str, dict[str, str]]:
         try:

@@ -7,39 +7,43 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from jiyi.ports.administration import AdministrationStore
-from jiyi.ports.changelog import START, Change, ChangeLog, LogPosition
-from jiyi.ports.chat import ChatStore
-from jiyi.ports.history import HistoryStore
-from jiyi.ports.indexes import (
-    ALONE,
-    CONVERSATION,
-    TIMED,
-    DerivedIndex,
-    IndexBatch,
-    Reading,
-    ScopeReader,
-    StatesMode,
-    TermRow,
-    TermStatistics,
-    TextIndex,
-    TextProposer,
-    TextSource,
-    VectorIndex,
-    VectorScan,
-)
-from jiyi.ports.jobs import JobStore
-from jiyi.ports.longterm import Amendment, Fading, FadingPlace, LongtermStore
-from jiyi.ports.models import ChatModel, Embedder, ModelIdentity, TokenCounter
-from jiyi.ports.notes import NoteStore
-from jiyi.ports.progress import Progress
-from jiyi.ports.records import Draft, EntryStore, ImportCounts, RecordStore, TransferStore, UserWordStore
-from jiyi.ports.reranking import Reranker, RerankUsage
-from jiyi.ports.runtime import RuntimeStore, Sorter
-from jiyi.ports.tags import Tagged, TagPage, TagPosition, TagStore
+from jiyi.lazy_names import load_on_first_use
 
 if TYPE_CHECKING:
+    from jiyi.ports.administration import AdministrationStore
+    from jiyi.ports.changelog import START, Change, ChangeLog, LogPosition
+    from jiyi.ports.chat import ChatStore
+    from jiyi.ports.history import HistoryStore
+    from jiyi.ports.indexes import (
+        ALONE,
+        CONVERSATION,
+        TIMED,
+        DerivedIndex,
+        EmbedsEntries,
+        IndexBatch,
+        OverlaidText,
+        Reading,
+        ScopeReader,
+        SharesFiles,
+        StatesMode,
+        TermRow,
+        TermStatistics,
+        TextIndex,
+        TextProposer,
+        TextSource,
+        VectorIndex,
+        VectorScan,
+    )
+    from jiyi.ports.jobs import JobStore
+    from jiyi.ports.longterm import Amendment, Fading, FadingPlace, LongtermStore
+    from jiyi.ports.models import ChatModel, Embedder, ModelIdentity, TokenCounter
     from jiyi.ports.models import Vectors as Vectors
+    from jiyi.ports.notes import NoteStore
+    from jiyi.ports.progress import Progress
+    from jiyi.ports.records import Draft, EntryStore, ImportCounts, RecordStore, TransferStore, UserWordStore
+    from jiyi.ports.reranking import Reranker, RerankUsage
+    from jiyi.ports.runtime import RuntimeStore, Sorter
+    from jiyi.ports.tags import Tagged, TagPage, TagPosition, TagStore
 
 __all__ = [
     "ALONE",
@@ -55,6 +59,7 @@ __all__ = [
     "DerivedIndex",
     "Draft",
     "Embedder",
+    "EmbedsEntries",
     "EntryStore",
     "Fading",
     "FadingPlace",
@@ -66,6 +71,7 @@ __all__ = [
     "LongtermStore",
     "ModelIdentity",
     "NoteStore",
+    "OverlaidText",
     "Progress",
     "Reading",
     "RecordStore",
@@ -73,6 +79,7 @@ __all__ = [
     "Reranker",
     "RuntimeStore",
     "ScopeReader",
+    "SharesFiles",
     "Sorter",
     "StatesMode",
     "TagPage",
@@ -90,3 +97,59 @@ __all__ = [
     "VectorIndex",
     "VectorScan",
 ]
+
+__getattr__ = load_on_first_use(
+    __name__,
+    {
+        "ALONE": "jiyi.ports.indexes",
+        "AdministrationStore": "jiyi.ports.administration",
+        "Amendment": "jiyi.ports.longterm",
+        "CONVERSATION": "jiyi.ports.indexes",
+        "Change": "jiyi.ports.changelog",
+        "ChangeLog": "jiyi.ports.changelog",
+        "ChatModel": "jiyi.ports.models",
+        "ChatStore": "jiyi.ports.chat",
+        "DerivedIndex": "jiyi.ports.indexes",
+        "Draft": "jiyi.ports.records",
+        "Embedder": "jiyi.ports.models",
+        "EmbedsEntries": "jiyi.ports.indexes",
+        "EntryStore": "jiyi.ports.records",
+        "Fading": "jiyi.ports.longterm",
+        "FadingPlace": "jiyi.ports.longterm",
+        "HistoryStore": "jiyi.ports.history",
+        "ImportCounts": "jiyi.ports.records",
+        "IndexBatch": "jiyi.ports.indexes",
+        "JobStore": "jiyi.ports.jobs",
+        "LogPosition": "jiyi.ports.changelog",
+        "LongtermStore": "jiyi.ports.longterm",
+        "ModelIdentity": "jiyi.ports.models",
+        "NoteStore": "jiyi.ports.notes",
+        "OverlaidText": "jiyi.ports.indexes",
+        "Progress": "jiyi.ports.progress",
+        "Reading": "jiyi.ports.indexes",
+        "RecordStore": "jiyi.ports.records",
+        "RerankUsage": "jiyi.ports.reranking",
+        "Reranker": "jiyi.ports.reranking",
+        "RuntimeStore": "jiyi.ports.runtime",
+        "START": "jiyi.ports.changelog",
+        "ScopeReader": "jiyi.ports.indexes",
+        "SharesFiles": "jiyi.ports.indexes",
+        "Sorter": "jiyi.ports.runtime",
+        "StatesMode": "jiyi.ports.indexes",
+        "TIMED": "jiyi.ports.indexes",
+        "TagPage": "jiyi.ports.tags",
+        "TagPosition": "jiyi.ports.tags",
+        "TagStore": "jiyi.ports.tags",
+        "Tagged": "jiyi.ports.tags",
+        "TermRow": "jiyi.ports.indexes",
+        "TermStatistics": "jiyi.ports.indexes",
+        "TextIndex": "jiyi.ports.indexes",
+        "TextProposer": "jiyi.ports.indexes",
+        "TextSource": "jiyi.ports.indexes",
+        "TokenCounter": "jiyi.ports.models",
+        "TransferStore": "jiyi.ports.records",
+        "UserWordStore": "jiyi.ports.records",
+        "VectorIndex": "jiyi.ports.indexes",
+        "VectorScan": "jiyi.ports.indexes",
+    },
+)

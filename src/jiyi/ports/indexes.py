@@ -84,6 +84,18 @@ class DerivedIndex(Protocol):
         ...
 
 
+@runtime_checkable
+class SharesFiles(Protocol):
+    """An index whose files keep the words of removed entries as long as they also hold others."""
+
+    def beside_removed(self, removed: Sequence[str], most: int) -> list[str]:
+        """Ids of the entries whose files also hold these: when they are written again, the files are deleted.
+
+        The same for entries that were removed before, if that makes no more than `most` ids.
+        """
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class TermStatistics:
     """Numbers about the visible texts together; the tuples follow the question's terms."""
@@ -164,6 +176,15 @@ class TextIndex(TextSource, DerivedIndex, Protocol):
     """A text source that follows the change log."""
 
 
+@runtime_checkable
+class OverlaidText(Protocol):
+    """A text index that can answer as if it had taken in a few more changes."""
+
+    def overlaid(self, batch: IndexBatch) -> TextSource:
+        """The index together with the batch. Nothing is written."""
+        ...
+
+
 class TextProposer(Protocol):
     """A part of a text index that another engine may do: finding the best matches."""
 
@@ -222,6 +243,15 @@ class VectorIndex(DerivedIndex, Protocol):
 
     def scan(self, vector: Vectors, scopes: Sequence[str]) -> VectorScan:
         """Compare a question with every text of these scopes."""
+        ...
+
+
+@runtime_checkable
+class EmbedsEntries(Protocol):
+    """A vector index that gives vectors as it would hold them."""
+
+    def embedded(self, entries: Sequence[MemoryEntry]) -> list[Vectors]:
+        """The vectors of each entry, one for each chunk of its text."""
         ...
 
 

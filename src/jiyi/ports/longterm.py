@@ -60,8 +60,12 @@ class LongtermStore(Protocol):
         actor: str,
         recallable: bool,
         job: JobDraft | None = None,
+        said_at: datetime | None = None,
     ) -> list[str]:
-        """Add messages to a session, and the job that is about them; returns the message ids."""
+        """Add messages to a session, and the job that is about them; returns the message ids.
+
+        They were said at `said_at`, or now.
+        """
         ...
 
     def messages(self, scope: str, ids: Sequence[str]) -> list[tuple[str, Message, datetime]]:

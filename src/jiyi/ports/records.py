@@ -105,8 +105,11 @@ class EntryStore(Protocol):
         """When the first and the last of these scopes' entries happened; `None` when there are none."""
         ...
 
-    def touch(self, ids: Sequence[str], at: datetime, *, used: bool = True) -> None:
-        """Note the time of access to each of these entries, and with `used` count it."""
+    def touch(self, ids: Sequence[str], at: datetime, *, used: bool = True, scope: str | None = None) -> None:
+        """Note the time of access to each of these entries, and with `used` count it.
+
+        With a `scope` only the scope's own entries are changed; that it used public ones is noted for itself alone.
+        """
         ...
 
     def scan(self, *, after_id: str = "", limit: int) -> list[MemoryEntry]:
@@ -152,7 +155,7 @@ class TransferStore(Protocol):
 
 
 class UserWordStore(Protocol):
-    """The user dictionary of the segmenter."""
+    """What the whole store is searched by: the user dictionary of the segmenter, and fields of the metadata."""
 
     def user_words(self) -> list[str]:
         """Words that the segmenter shall take as words."""
@@ -160,6 +163,14 @@ class UserWordStore(Protocol):
 
     def add_user_word(self, word: str) -> bool:
         """Add one; whether it is new."""
+        ...
+
+    def indexed_metadata(self) -> list[str]:
+        """The fields of metadata that are searched as well as the content."""
+        ...
+
+    def set_indexed_metadata(self, names: Sequence[str]) -> bool:
+        """Search these fields from now on; whether they are others than before."""
         ...
 
 

@@ -150,9 +150,10 @@ class Runtime:
 
     """For `jiyi.sync`: the methods of this object are to be awaited."""
 
-    def __init__(self, service: RuntimeService, run: Run, written: Callable[[], None]) -> None:
+    def __init__(self, service: RuntimeService, run: Run, write: Run, written: Callable[[], None]) -> None:
         self._service = service
         self._run = run
+        self._write = write
         self._written = written
         service.name = self.name
 
@@ -188,7 +189,7 @@ class Runtime:
             strength=strength,
             is_active=is_active,
         )
-        await self._run(self._service.add, [entry])
+        await self._write(self._service.add, [entry])
         self._written()
         return entry.id
 
@@ -241,7 +242,7 @@ class Runtime:
             merges=merge_groups,
             request_id=request_id,
         )
-        result: FeedbackResult = await self._run(self._service.feedback, order)
+        result: FeedbackResult = await self._write(self._service.feedback, order)
         self._written()
         return result
 
@@ -285,7 +286,7 @@ class Runtime:
         values = checks.changed_values(
             self._service.deps.limits, judgment=judgment, reasoning=reasoning, tags=tags, strength=strength
         )
-        changed: BaseMemory | None = await self._run(
+        changed: BaseMemory | None = await self._write(
             self._service.update, self._service.scope(memory_scope), self._checked(memory_id), values
         )
         self._written()
@@ -300,7 +301,7 @@ class Runtime:
 
     async def forget(self, memory_id: str, *, memory_scope: str | None = None, erase: bool = False) -> bool:
         """Remove one of the scope's own memories; with `erase` its texts and those it was merged from, for good."""
-        gone = await self._run(
+        gone = await self._write(
             self._service.forget, self._service.scope(memory_scope), self._checked(memory_id), erase=bool(erase)
         )
         self._written()
@@ -308,7 +309,7 @@ class Runtime:
 
     async def restore(self, memory_id: str, *, memory_scope: str | None = None) -> BaseMemory | None:
         """Bring one of the scope's own memories back that faded, was merged away, archived or forgotten."""
-        back: BaseMemory | None = await self._run(
+        back: BaseMemory | None = await self._write(
             self._service.restore, self._service.scope(memory_scope), self._checked(memory_id)
         )
         self._written()

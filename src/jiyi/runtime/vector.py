@@ -22,8 +22,10 @@ _NO_EMBEDDER = "no embedder is configured: memories are found by words and tags,
 class VectorMemoryRuntime(Runtime):
     """Finds what `AgentMemory.recall` finds, without what was said in conversations."""
 
-    def __init__(self, deps: RuntimeDeps, engine: RecallEngine, run: Run, written: Callable[[], None]) -> None:
-        super().__init__(VectorRuntimeService(deps, engine), run, written)
+    def __init__(
+        self, deps: RuntimeDeps, engine: RecallEngine, run: Run, write: Run, written: Callable[[], None]
+    ) -> None:
+        super().__init__(VectorRuntimeService(deps, engine), run, write, written)
 
 
 class VectorRuntimeService(RuntimeService):

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from jiyi.errors import InvalidInputError
+from jiyi.model.searched_text import CONTENT_ONLY, SearchedText
 from jiyi.text.normalize import fold
 from jiyi.text.stopwords import CHINESE
 from jiyi.text.tokens import (
@@ -61,6 +62,9 @@ class Analysis:
 
 class Analyzer:
     """Turns text into index terms. Safe to share between threads."""
+
+    searched: SearchedText = CONTENT_ONLY
+    """What of an entry is indexed."""
 
     def __init__(self, user_words: Iterable[str] = ()) -> None:
         """`user_words` are always segmented as words, regardless of the dictionary."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from jiyi.model.searched_text import CONTENT_ONLY, SearchedText
 from jiyi.text.analysis import Analysis, Analyzer
 
 if TYPE_CHECKING:
@@ -15,23 +16,28 @@ __all__ = ["Vocabulary"]
 
 
 class Vocabulary(Analyzer):
-    """Reads the user words again on `refresh`. A change gives another `identity`, and indexes are rebuilt."""
+    """Reads the user words again on `refresh`. A change gives another `identity`, and indexes are rebuilt.
 
-    def __init__(self, words: Callable[[], Iterable[str]]) -> None:
+    The same goes for the fields of metadata that are searched.
+    """
+
+    def __init__(self, words: Callable[[], Iterable[str]], searched: SearchedText = CONTENT_ONLY) -> None:
         """`words` returns the current user words."""
         self._words = words
         self._current = Analyzer(words())
+        self.searched = searched
 
     @property
     def identity(self) -> str:
-        """The id of the rules and the current words."""
-        return self._current.identity
+        """The id of the rules, the current words and the searched fields."""
+        return self._current.identity + self.searched.identity
 
     def refresh(self) -> bool:
-        """Read the current words; returns whether they have changed."""
+        """Read the current words and the searched fields; returns whether they have changed."""
+        other_fields = self.searched.refresh()
         fresh = Analyzer(self._words())
         if fresh.identity == self._current.identity:
-            return False
+            return other_fields
         self._current = fresh
         return True
 

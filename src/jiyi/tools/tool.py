@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from jiyi.errors import InvalidInputError
 from jiyi.model.json_schema import schema_problem
+from jiyi.tools.arguments import mended
 
 # Keywords that OpenAI's strict mode refuses; the check of the arguments still applies them.
 _NOT_IN_STRICT: Final = frozenset({"default", "minLength", "maxLength"})
@@ -20,12 +21,24 @@ _NOT_IN_STRICT: Final = frozenset({"default", "minLength", "maxLength"})
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """Name, description and parameters of a function, in JSON Schema."""
+    """Name, description and parameters of a function, in JSON Schema, and what a call of it may change."""
 
     name: str
     description: str
     properties: Mapping[str, Mapping[str, Any]]
     required: tuple[str, ...] = ()
+    read_only: bool = False
+    """Whether a call changes nothing."""
+    destructive: bool = False
+    """Whether a call replaces or removes something that was there."""
+    idempotent: bool = False
+    """Whether the same call again changes nothing more."""
+    title: str = ""
+    """What people are shown in place of the name."""
+    aliases: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """Other names for the same function, each with what it calls the arguments differently: its name -> ours."""
+    renamed: Mapping[str, str] = field(default_factory=dict)
+    """On a tool under an alias: what the alias calls an argument -> what the function calls it."""
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -36,6 +49,32 @@ class Tool:
             "required": list(self.required),
             "additionalProperties": False,
         }
+
+    @property
+    def annotations(self) -> dict[str, Any]:
+        """What MCP clients are told about the effects of a call."""
+        return {
+            "title": self.title or self.name.replace("_", " ").capitalize(),
+            "readOnlyHint": self.read_only,
+            "destructiveHint": self.destructive,
+            "idempotentHint": self.idempotent or self.read_only,
+            "openWorldHint": False,
+        }
+
+    def under(self, name: str) -> Tool:
+        """The same tool under its name or one of its aliases; `KeyError` for any other name."""
+        if name == self.name:
+            return self
+        ours = dict(self.aliases[name])
+        theirs = {own: other for other, own in ours.items()}
+        return replace(
+            self,
+            name=name,
+            properties={theirs.get(own, own): schema for own, schema in self.properties.items()},
+            required=tuple(theirs.get(own, own) for own in self.required),
+            aliases={},
+            renamed=ours,
+        )
 
     # --- the forms of model APIs ------------------------------------------------------------------------------------
 
@@ -70,16 +109,24 @@ class Tool:
 
     def mcp(self) -> dict[str, Any]:
         """For the answer to `tools/list` of an MCP server."""
-        return {"name": self.name, "description": self.description, "inputSchema": self.parameters}
+        return {
+            "name": self.name,
+            "description": self.description,
+            "inputSchema": self.parameters,
+            "annotations": self.annotations,
+        }
 
     # --- arguments ----------------------------------------------------------------------------------------------------
 
     def check(self, arguments: object) -> dict[str, Any]:
         """Returns the arguments of a call, given as a mapping or as JSON text; raises `InvalidInputError`.
 
-        `null` counts as left out: models write it for optional arguments, and strict mode demands it.
+        Plain slips are mended: "3" and 3.0 for 3, a word for a list of one word, `null` for an argument that is left
+        out, which models write for optional arguments and strict mode demands. Names are those of the function.
         """
         given = self._read(arguments)
+        theirs = {own: other for other, own in self.renamed.items()}
+        given = {theirs.get(name, name) if name not in self.properties else name: given[name] for name in given}
         unknown = sorted(str(name) for name in given if name not in self.properties)
         if unknown:
             raise InvalidInputError(
@@ -89,19 +136,26 @@ class Tool:
         missing = [name for name in self.required if name not in checked]
         if missing:
             raise InvalidInputError(f"{self.name} needs {', '.join(missing)}")
+        taken: dict[str, Any] = {}
         for name, value in checked.items():
-            problem = schema_problem(value, self.properties[name], f"{name} of {self.name}")
+            meant = mended(value, self.properties[name])
+            problem = schema_problem(meant, self.properties[name], f"{name} of {self.name}")
             if problem is not None:
                 raise InvalidInputError(problem)
-        return checked
+            taken[self.renamed.get(name, name)] = meant
+        return taken
 
     def _read(self, arguments: object) -> Mapping[str, Any]:
         value = arguments
+        if value is None:
+            return {}
         if isinstance(value, str):
             try:
                 value = json.loads(value) if value.strip() else {}
             except (ValueError, RecursionError) as error:
                 raise InvalidInputError(f"the arguments of {self.name} are not JSON: {error}") from None
+        if value is None:
+            return {}
         if not isinstance(value, Mapping):
             raise InvalidInputError(f"the arguments of {self.name} must be an object, not {type(value).__name__}")
         return value

@@ -16,14 +16,15 @@ from jiyi.execution import Lazy
 from jiyi.model.address import IN_MEMORY
 from jiyi.ports import ChatModel, Embedder
 from jiyi.wiring.models import chat_model, embedder_of
-from jiyi.wiring.profiles import administration_store, open_database, record_store
+from jiyi.wiring.profiles import administration_store, group_transaction, open_database, record_store
 from jiyi.wiring.recall import tags_only, with_indexes
 from jiyi.wiring.rooms import longterm_deps, notes_service, runtime_deps
 from jiyi.wiring.temporary import TemporaryData
 
 if TYPE_CHECKING:
     from jiyi.components import Components
-    from jiyi.ports import ChatStore
+    from jiyi.ports import ChatStore, RecordStore
+    from jiyi.text import Vocabulary
 
 
 _log = logging.getLogger("jiyi.config")
@@ -74,18 +75,14 @@ def assemble(
     from jiyi.components import Components
     from jiyi.indexing import Drainer
     from jiyi.recall.tags import TagMirror
-    from jiyi.text import Vocabulary
 
     own_embedder = embedder is not None
     if settings.enable_simple_memory:
         embedder = None
-    elif embedder is not None:
-        from jiyi.providers.checked import CheckedEmbedder
-
-        settings = replace(settings, embedder=str(embedder.identity))
-        embedder = CheckedEmbedder(embedder)
     else:
-        embedder = embedder_of(settings)
+        if embedder is not None:
+            settings = replace(settings, embedder=str(embedder.identity))
+        embedder = embedder_of(settings, embedder)
     own_model = model
     if model is not None:
         settings = replace(settings, llm=model.name)
@@ -101,7 +98,7 @@ def assemble(
         # If anything below fails, the connection is closed.
         undo.callback(database.close)
         store = record_store(database)
-        vocabulary = Vocabulary(lambda: [*settings.user_words(), *store.user_words()])
+        vocabulary = _vocabulary(settings, store)
         tags = TagMirror(store)
         drainer = Drainer(store)
 
@@ -148,8 +145,19 @@ def assemble(
             make_administration=Lazy(lambda: administration_store(database)),
             model=model,
             worker=worker,
+            transaction=group_transaction(database),
             connected=connected,
             temporary=temporary,
         )
         undo.pop_all()
     return components
+
+
+def _vocabulary(settings: Settings, store: RecordStore) -> Vocabulary:
+    """What texts are searched by. The setting `index_metadata` is kept in the store: every process has the same."""
+    from jiyi.model.searched_text import SearchedText
+    from jiyi.text import Vocabulary
+
+    if settings.index_metadata is not None:
+        store.set_indexed_metadata(settings.index_metadata)
+    return Vocabulary(lambda: [*settings.user_words(), *store.user_words()], SearchedText(store.indexed_metadata))

@@ -10,14 +10,17 @@ from jiyi.errors import MissingDependencyError
 from jiyi.model.address import EMBEDDED
 
 if TYPE_CHECKING:
-    from jiyi.backends.milvus.index import ExclusiveLock, MilvusVectors
+    from jiyi.backends.embedded.database import SqliteDatabase
+    from jiyi.backends.milvus.index import ExclusiveLock
     from jiyi.backends.postgres.database import PostgresDatabase
     from jiyi.backends.postgres.session import AdvisoryLock
     from jiyi.backends.postgres.text.index import PostgresTextIndex
     from jiyi.backends.postgres.vectors.index import PostgresVectors
     from jiyi.backends.records.sql import Database
     from jiyi.config import Settings
-    from jiyi.ports import AdministrationStore, Embedder, RecordStore, ScopeReader, TextIndex, TextProposer, VectorIndex
+    from jiyi.execution import Transaction
+    from jiyi.model.searched_text import SearchedText
+    from jiyi.ports import AdministrationStore, Embedder, RecordStore, ScopeReader, TextIndex, VectorIndex
     from jiyi.text import Vocabulary
 
 DATABASE_FILE: Final = "memory.db"
@@ -29,7 +32,8 @@ def open_database(settings: Settings) -> Database:
     if settings.storage == EMBEDDED:
         from jiyi.backends.embedded.database import SqliteDatabase
 
-        return SqliteDatabase(settings.path / DATABASE_FILE, busy_timeout=settings.busy_timeout)
+        indexes = settings.path / _INDEXES
+        return SqliteDatabase(settings.path / DATABASE_FILE, busy_timeout=settings.busy_timeout, derived=indexes)
     try:
         from jiyi.backends.postgres.database import PostgresDatabase
     except ImportError as error:
@@ -42,6 +46,13 @@ def open_database(settings: Settings) -> Database:
         lock_timeout=settings.busy_timeout,
         statement_timeout=settings.statement_timeout,
     )
+
+
+def group_transaction(database: Database) -> Transaction | None:
+    """How several writes share one transaction: in SQLite, which has one writer. PostgreSQL groups commits itself."""
+    if database.dialect != "sqlite":
+        return None
+    return cast("SqliteDatabase", database).group
 
 
 def record_store(database: Database) -> RecordStore:
@@ -58,10 +69,8 @@ def administration_store(database: Database) -> AdministrationStore:
     return SqlAdministrationStore(database)
 
 
-def text_index(
-    settings: Settings, database: Database, vocabulary: Vocabulary, store_id: str, vectors: VectorIndex | None
-) -> TextIndex:
-    """The text index: tantivy with SQLite; PostgreSQL's own with PostgreSQL, helped by Milvus if that has BM25."""
+def text_index(settings: Settings, database: Database, vocabulary: Vocabulary, store_id: str) -> TextIndex:
+    """The text index: tantivy with SQLite; PostgreSQL's own with PostgreSQL."""
     if settings.storage == EMBEDDED:
         from jiyi.backends.embedded.text.index import TantivyIndex
 
@@ -74,24 +83,17 @@ def text_index(
         store_id,
         lock_timeout=settings.busy_timeout,
         pg_search=settings.pg_search,
-        beside=_words_of_milvus(settings, vectors),
     )
     index.follow()
     return index
 
 
-def _words_of_milvus(settings: Settings, vectors: VectorIndex | None) -> TextProposer | None:
-    if vectors is None or settings.vectors != "milvus":
-        return None
-    from jiyi.backends.milvus.text import MilvusProposer
-
-    return MilvusProposer(cast("MilvusVectors", vectors))
-
-
-def vector_index(settings: Settings, database: Database, embedder: Embedder, store_id: str) -> VectorIndex:
+def vector_index(
+    settings: Settings, database: Database, embedder: Embedder, store_id: str, searched: SearchedText
+) -> VectorIndex:
     """The vector index: that of the profile, or Milvus."""
     if settings.vectors == "milvus":
-        return _milvus(settings, database, embedder, store_id)
+        return _milvus(settings, database, embedder, store_id, searched)
     if settings.storage == EMBEDDED:
         from jiyi.backends.embedded.vectors.index import SqliteVectors
 
@@ -101,10 +103,13 @@ def vector_index(settings: Settings, database: Database, embedder: Embedder, sto
             store_id,
             cache_bytes=settings.vector_cache_mb << 20,
             lock_timeout=settings.busy_timeout,
+            searched=searched,
         )
     from jiyi.backends.postgres.vectors.index import PostgresVectors
 
-    return PostgresVectors(_postgres(database), embedder, store_id, lock_timeout=settings.busy_timeout)
+    return PostgresVectors(
+        _postgres(database), embedder, store_id, lock_timeout=settings.busy_timeout, searched=searched
+    )
 
 
 def scope_reader(
@@ -118,7 +123,9 @@ def scope_reader(
     return PostgresReader(_postgres(database), cast("PostgresTextIndex", text), cast("PostgresVectors | None", vectors))
 
 
-def _milvus(settings: Settings, database: Database, embedder: Embedder, store_id: str) -> VectorIndex:
+def _milvus(
+    settings: Settings, database: Database, embedder: Embedder, store_id: str, searched: SearchedText
+) -> VectorIndex:
     from jiyi.backends.milvus.index import MilvusVectors
 
     return MilvusVectors(
@@ -129,6 +136,7 @@ def _milvus(settings: Settings, database: Database, embedder: Embedder, store_id
         token=settings.milvus_token,
         collection=settings.milvus_memory_collection,
         cache_bytes=settings.vector_cache_mb << 20,
+        searched=searched,
     )
 
 

@@ -28,12 +28,16 @@ if TYPE_CHECKING:
 _log = logging.getLogger("jiyi.runtime")
 
 
+_MAX_OVERLAID = 200
+"""So many changes are compared beside an index; taking in more with one commit takes less time than that."""
+
+
 @dataclass(frozen=True, slots=True)
 class Recall:
     """The engine that answers recall requests, with its indexes and the runtime on top of it."""
 
     engine: Recaller
-    make_runtime: Callable[[Run, Callable[[], None]], MemoryRuntime]
+    make_runtime: Callable[[Run, Run, Callable[[], None]], MemoryRuntime]
     hybrid: RecallEngine | None = None
     """The engine if it has indexes; `None` in simple mode."""
     indexes: tuple[DerivedIndex, ...] = ()
@@ -54,8 +58,8 @@ def tags_only(settings: Settings, store: RecordStore, tags: TagMirror, deps: Run
         ) from error
     _log.info("记忆运行时: %s", SimpleMemoryRuntime.__name__)
 
-    def make(run: Run, written: Callable[[], None]) -> MemoryRuntime:
-        return SimpleMemoryRuntime(deps, tags, run, written)
+    def make(run: Run, write: Run, written: Callable[[], None]) -> MemoryRuntime:
+        return SimpleMemoryRuntime(deps, tags, run, write, written)
 
     with_notes = settings.workspace is not None and settings.recall_notes
     return Recall(TagsOnlyRecall(store, tags, (*INDEXES, "notes") if with_notes else INDEXES), make)
@@ -77,8 +81,8 @@ def with_indexes(
 
     vectors: VectorIndex | None = None
     if embedder is not None:
-        vectors = vector_index(settings, database, embedder, store.store_id)
-    text = text_index(settings, database, vocabulary, store.store_id, vectors)
+        vectors = vector_index(settings, database, embedder, store.store_id, vocabulary.searched)
+    text = text_index(settings, database, vocabulary, store.store_id)
     indexes: tuple[DerivedIndex, ...] = (text,) if vectors is None else (text, vectors)
     indexer = None
     if settings.background_indexing:
@@ -90,6 +94,7 @@ def with_indexes(
         dense_candidates=settings.dense_candidates,
         dated_candidates=settings.dated_candidates,
         freshness_seconds=settings.freshness_seconds,
+        overlaid_changes=_MAX_OVERLAID if settings.background_indexing else 0,
         rerank_candidates=settings.rerank_candidates,
     )
     helpers = ThreadPoolExecutor(max_workers=8, thread_name_prefix="jiyi-words")
@@ -110,9 +115,9 @@ def with_indexes(
     )
     _log.info("记忆运行时: %s", "VectorMemoryRuntime")
 
-    def make(run: Run, written: Callable[[], None]) -> MemoryRuntime:
+    def make(run: Run, write: Run, written: Callable[[], None]) -> MemoryRuntime:
         from jiyi.runtime.vector import VectorMemoryRuntime
 
-        return VectorMemoryRuntime(deps(), engine, run, written)
+        return VectorMemoryRuntime(deps(), engine, run, write, written)
 
     return Recall(engine, make, engine, indexes, indexer)

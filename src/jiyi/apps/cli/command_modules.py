@@ -9,10 +9,11 @@ if TYPE_CHECKING:
     import typer
 
 COMMAND_MODULES: Final = {
-    "commands_memory": ("store", "recall", "forget", "count", "list", "history"),
-    "commands_scopes": ("scopes", "sessions", "changes", "show"),
+    "commands_memory": ("store", "recall", "update", "forget", "count", "list", "history"),
+    "commands_scopes": ("scopes", "sessions", "changes", "show", "forget-scope"),
     "commands_admin": ("export", "import", "migrate", "verify", "repair", "rebuild", "doctor", "maintain", "jobs"),
     "commands_chat": ("chat",),
+    "commands_server": ("mcp",),
     "demo": ("demo",),
     "commands_longterm": ("longterm",),
     "commands_notes": ("notes",),

@@ -10,14 +10,17 @@ import typer
 from jiyi.apps.cli import views
 from jiyi.apps.cli.exit_codes import Code
 from jiyi.apps.cli.framework import command
-from jiyi.apps.cli.lookup import by_key_or_id
+from jiyi.apps.cli.lookup import by_key_or_id, forget_by_key_or_id, versions_by_key_or_id
 from jiyi.apps.cli.options import (
     MODES_WITHOUT_EMBEDDER,
     EraseOption,
     ExplainOption,
     LimitOption,
+    MetadataOption,
     QueryArgument,
+    WhereOption,
     content_or_input,
+    json_object,
 )
 from jiyi.apps.cli.output import is_terminal
 from jiyi.apps.cli.renderables import text
@@ -35,6 +38,7 @@ if TYPE_CHECKING:
     from jiyi.model.entry import EntryVersion, MemoryEntry
 
 KeyArgument = Annotated[str, typer.Argument(metavar="KEY", help="The name of the memory in its scope.")]
+KeyOrIdArgument = Annotated[str, typer.Argument(metavar="KEY", help="A key, or the beginning of an id.")]
 CategoryFilter = Annotated[
     list[str] | None,
     typer.Option("--category", "-c", metavar="WORD", help="Only this category; may be repeated."),
@@ -58,8 +62,11 @@ def store(
         str, typer.Argument(metavar="CONTENT", help="The text to remember; '-' reads it from standard input.")
     ],
     category: Annotated[
-        str, typer.Option("--category", "-c", metavar="WORD", help="core, daily, conversation, or your own.")
-    ] = "core",
+        str | None,
+        typer.Option(
+            "--category", "-c", metavar="WORD", help="core (for a new key), daily, conversation, or your own."
+        ),
+    ] = None,
     tag: Annotated[list[str] | None, typer.Option("--tag", "-t", metavar="TAG", help="A tag; may be repeated.")] = None,
     importance: Annotated[
         float | None,
@@ -69,15 +76,19 @@ def store(
         str | None,
         typer.Option("--occurred-at", metavar="TIME", help="When it happened, if not now.", show_default=False),
     ] = None,
+    metadata: MetadataOption = None,
 ) -> Code:
-    """Remember CONTENT under KEY. A key that exists gets a new version; the one before stays in its history."""
+    """Remember CONTENT under KEY. A key that exists gets a new version, and keeps what is not given."""
     body = content_or_input(content)
+    own = json_object(metadata, "--metadata")
 
     async def action(memory: AgentMemory) -> MemoryEntry:
         happened = None
         if occurred_at is not None:
             happened = start_time(occurred_at, "--occurred-at", memory.settings.zone)
-        return await memory.store(key, body, category, tags=tag or (), importance=importance, occurred_at=happened)
+        return await memory.store(
+            key, body, category, tags=tag or None, importance=importance, occurred_at=happened, metadata=own
+        )
 
     entry = session.run_without_embedder(action)
     what = "stored" if entry.version == 1 else f"stored version {entry.version} of"
@@ -141,6 +152,7 @@ def recall(
             help="Leave out what is less likely to answer; 0 shows the nearest.",
         ),
     ] = MIN_RELEVANCE,
+    where: WhereOption = None,
     duplicates: Annotated[
         bool, typer.Option("--duplicates", help="Also show memories that say what a better one says.")
     ] = False,
@@ -161,6 +173,7 @@ def recall(
             context=context,
             min_relevance=min_relevance,
             duplicates=duplicates,
+            where=json_object(where, "--where"),
             highlights=explain or (not session.output.json and is_terminal(sys.stdout)),
             since=start_time(since, "--since", zone) if since is not None else None,
             until=end_time(until, "--until", zone) if until is not None else None,
@@ -186,40 +199,100 @@ def recall(
     return Code.OK
 
 
+@command(
+    "update",
+    examples=[
+        "jiyi update standup --content 'Stand-up moved to 10:00'",
+        "jiyi update standup --category core --tag work --clear expires_at",
+    ],
+)
+def update(
+    session: Session,
+    *,
+    key: KeyOrIdArgument,
+    content: Annotated[
+        str | None,
+        typer.Option("--content", metavar="TEXT", help="The new text; '-' reads it from standard input."),
+    ] = None,
+    category: Annotated[
+        str | None, typer.Option("--category", "-c", metavar="WORD", help="core, daily, conversation, or your own.")
+    ] = None,
+    tag: Annotated[
+        list[str] | None, typer.Option("--tag", "-t", metavar="TAG", help="In place of all its tags; may be repeated.")
+    ] = None,
+    importance: Annotated[
+        float | None, typer.Option("--importance", metavar="0..1", help="How much it matters.", show_default=False)
+    ] = None,
+    metadata: MetadataOption = None,
+    expires_at: Annotated[
+        str | None,
+        typer.Option("--expires-at", metavar="TIME", help="From then on it is in no answer.", show_default=False),
+    ] = None,
+    clear: Annotated[
+        list[str] | None,
+        typer.Option("--clear", metavar="FIELD", help="Empty this field, e.g. tags or expires_at; may be repeated."),
+    ] = None,
+) -> Code:
+    """Change a memory: what is given is replaced, the rest stays. Exit code 1 when there is none."""
+    body = None if content is None else content_or_input(content)
+    own = json_object(metadata, "--metadata")
+
+    async def action(memory: AgentMemory) -> MemoryEntry | None:
+        entry = await by_key_or_id(memory, key)
+        if entry is None:
+            return None
+        ends = None if expires_at is None else start_time(expires_at, "--expires-at", memory.settings.zone)
+        return await memory.update(
+            entry.id,
+            content=body,
+            category=category,
+            tags=tag or None,
+            importance=importance,
+            metadata=own,
+            expires_at=ends,
+            clear=clear or (),
+        )
+
+    entry = session.run_without_embedder(action)
+    if entry is None:
+        session.output.result({"entry": None}, lambda: [text(f"there is no memory {visible(key)}", "warn")])
+        return Code.NOTHING
+    said = f"stored version {entry.version} of {visible(entry.key or entry.id[:13])} in scope {visible(entry.scope)}"
+    session.output.result(entry.to_dict(), lambda: [text(said, "good")])
+    return Code.OK
+
+
 @command("forget", examples=["jiyi forget standup", "jiyi forget pet --erase"])
 def forget(
     session: Session,
-    key: Annotated[str, typer.Argument(metavar="KEY", help="A key, or the beginning of the id of a memory with one.")],
+    key: KeyOrIdArgument,
     erase: EraseOption = False,
 ) -> Code:
     """Take a memory out of recall; its history stays readable unless erased. Exit code 1 when there is none."""
 
     async def action(memory: AgentMemory) -> bool:
-        if await memory.forget(key, erase=erase):
-            return True
-        entry = await by_key_or_id(memory, key)
-        if entry is None or entry.key in (None, key):
-            return False
-        return await memory.forget(entry.key, erase=erase)
+        return bool(await forget_by_key_or_id(memory, key, erase=erase))
 
     gone = session.run_without_embedder(action)
     shown = visible(key)
     done = "erased" if erase else "forgot"
-    said = text(f"{done} {shown}", "good") if gone else text(f"there is no memory with the key {shown}", "warn")
+    said = text(f"{done} {shown}", "good") if gone else text(f"there is no memory {shown} in this scope", "warn")
     session.output.result({"key": key, "forgotten": gone, "erased": gone and erase}, lambda: [said])
     return Code.OK if gone else Code.NOTHING
 
 
 @command("count", examples=["jiyi count", "jiyi count --category daily --json"])
-def count(session: Session, category: CategoryFilter = None) -> Code:
+def count(session: Session, category: CategoryFilter = None, where: WhereOption = None) -> Code:
     """Say how many memories the scope sees, and which were counted."""
+    condition = json_object(where, "--where")
 
     async def action(memory: AgentMemory) -> tuple[int, str]:
-        return await memory.count(category=category or None), memory.settings.scope
+        return await memory.count(category=category or None, where=condition), memory.settings.scope
 
     number, scope = session.run_without_embedder(action)
     whose = f"of scope {visible(scope)}" + ("" if scope == PUBLIC else f" and of {PUBLIC}")
     kinds = f" in the category {' or '.join(map(visible, category))}" if category else ""
+    kinds += f" where {visible(str(where))}" if condition else ""
     counted = f"memories {whose}{kinds}, without the messages of conversations"
     session.output.result({"count": number, "scope": scope, "counted": counted}, lambda: [text(f"{number} {counted}")])
     return Code.OK
@@ -231,13 +304,15 @@ def list_(
     category: CategoryFilter = None,
     limit: LimitOption = 20,
     offset: Annotated[int, typer.Option("--offset", metavar="N", help="How many to skip.")] = 0,
+    where: WhereOption = None,
     full: FullOption = False,
 ) -> Code:
     """Show the memories the scope sees, newest first."""
+    condition = json_object(where, "--where")
 
     async def action(memory: AgentMemory) -> tuple[Sequence[MemoryEntry], int, Settings]:
-        page = await memory.list(category=category or None, limit=limit, offset=offset)
-        return page, await memory.count(category=category or None), memory.settings
+        page = await memory.list(category=category or None, where=condition, limit=limit, offset=offset)
+        return page, await memory.count(category=category or None, where=condition), memory.settings
 
     page, total, settings = session.run_without_embedder(action)
     data = {"entries": [entry.to_dict() for entry in page], "total": total, "offset": offset}
@@ -246,16 +321,16 @@ def list_(
 
 
 @command("history", examples=["jiyi history pet", "jiyi history standup --json"])
-def history(session: Session, key: KeyArgument) -> Code:
+def history(session: Session, key: KeyOrIdArgument) -> Code:
     """Show every version of a memory: what changed, when, by whom. Exit code 1 when there never was one."""
 
     async def action(memory: AgentMemory) -> tuple[Sequence[EntryVersion], Settings]:
-        return await memory.history(key), memory.settings
+        return await versions_by_key_or_id(memory, key), memory.settings
 
     found, settings = session.run_without_embedder(action)
     data = {"key": key, "versions": [version.to_dict() for version in found]}
     if not found:
-        said = f"there never was a memory with the key {visible(key)}"
+        said = f"there never was a memory {visible(key)}"
         session.output.result(data, lambda: [text(said, "warn")])
         return Code.NOTHING
     session.output.result(data, lambda: views.versions(found, settings.zone))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import sys
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -10,10 +12,12 @@ from jiyi.apps.cli.exit_codes import Code
 from jiyi.apps.cli.framework import command
 from jiyi.apps.cli.lookup import by_key_or_id
 from jiyi.apps.cli.options import LimitOption
+from jiyi.apps.cli.output import is_terminal
 from jiyi.apps.cli.renderables import Block, Column, Table, text
 from jiyi.apps.cli.sanitize import visible
 from jiyi.apps.cli.session import Session
 from jiyi.apps.cli.times import local_time
+from jiyi.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,7 +27,7 @@ if TYPE_CHECKING:
     from jiyi.memory import AgentMemory
     from jiyi.model.change import MemoryChange
     from jiyi.model.entry import MemoryEntry
-    from jiyi.model.scope_report import ScopeInfo
+    from jiyi.model.scope_report import ScopeInfo, ScopeReceipt
 
 
 @command("scopes", examples=["jiyi scopes", "jiyi scopes --json"])
@@ -100,6 +104,54 @@ def show(
     return Code.OK
 
 
+@command("forget-scope", examples=["jiyi forget-scope alice", "jiyi forget-scope alice --yes --json"])
+def forget_scope(
+    session: Session,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The scope to remove.")],
+    keep_history: Annotated[
+        bool, typer.Option("--keep-history", help="Only take its memories out of recall; nothing is erased.")
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+) -> Code:
+    """Erase everything of a scope in every room and index, and show a receipt. It cannot be undone."""
+    if not yes and not keep_history:
+        _confirm(session, name)
+
+    async def action(memory: AgentMemory) -> ScopeReceipt:
+        return await memory.forget_scope(name, erase=not keep_history)
+
+    # With the embedder: the vector index is to drop the entries as well.
+    receipt = session.run(action)
+    session.output.result(receipt.to_dict(), lambda: _receipt(receipt))
+    return Code.OK if receipt.complete or keep_history else Code.STORAGE
+
+
+def _confirm(session: Session, name: str) -> None:
+    """Ask for the name of the scope: what is erased does not come back."""
+    if session.output.json or not is_terminal(sys.stdin):
+        raise InvalidInputError(f"everything of scope {visible(name)} would be erased; add --yes to do it unasked")
+    typed = typer.prompt(f"Everything of scope {visible(name)} will be erased, for good. Type its name", default="")
+    if typed != name:
+        raise InvalidInputError(f"the name was not typed, and nothing of scope {visible(name)} was erased")
+
+
+def _receipt(receipt: ScopeReceipt) -> list[Block]:
+    done = "erased" if receipt.erased else "took out of recall"
+    blocks: list[Block] = [text(f"{done} scope {visible(receipt.scope)}", "good")]
+    if not receipt.removed:
+        blocks.append(text("there was nothing of it", "dim"))
+    for counts, title in ((receipt.removed, "removed"), (receipt.remaining, "written meanwhile and left")):
+        if counts:
+            rows = tuple((text(name, "key"), text(f"{count:,}")) for name, count in sorted(counts.items()))
+            blocks.append(Table((Column(title, "wide"), Column("count", "number")), rows))
+    if receipt.note_workspaces:
+        blocks.append(text(f"notes are files of yours, not deleted: {', '.join(receipt.note_workspaces)}", "warn"))
+        blocks += [text(visible(file)) for file in receipt.note_files]
+    if receipt.erased:
+        blocks.append(text("old index files may hold its words: 'jiyi rebuild' replaces them", "dim"))
+    return blocks
+
+
 def _changes(found: Sequence[MemoryChange], zone: tzinfo) -> list[Block]:
     if not found:
         return [text("no changes", "dim")]
@@ -120,6 +172,8 @@ def _changes(found: Sequence[MemoryChange], zone: tzinfo) -> list[Block]:
 
 
 def _shown(value: object) -> str:
+    if isinstance(value, dict):
+        return json.dumps(value, ensure_ascii=False)
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import sys
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 import typer
 
@@ -17,6 +18,34 @@ ExplainOption = Annotated[bool, typer.Option("--explain", "-e", help="Show each 
 EraseOption = Annotated[
     bool, typer.Option("--erase", help="Delete the texts of all its versions as well, permanently.")
 ]
+
+
+WhereOption = Annotated[
+    str | None,
+    typer.Option(
+        "--where",
+        metavar="JSON",
+        help='Only with this metadata, e.g. \'{"project": "x", "score": {"$gte": 3}}\'.',
+        show_default=False,
+    ),
+]
+MetadataOption = Annotated[
+    str | None,
+    typer.Option("--metadata", metavar="JSON", help="A JSON object of your own.", show_default=False),
+]
+
+
+def json_object(value: str | None, option: str) -> dict[str, Any] | None:
+    """The value of an option that takes a JSON object."""
+    if value is None:
+        return None
+    try:
+        found = json.loads(value)
+    except ValueError as error:
+        raise InvalidInputError(f'{option} is not JSON: {error}; write it like \'{{"project": "x"}}\'') from None
+    if not isinstance(found, dict):
+        raise InvalidInputError(f"{option} must be a JSON object, not {type(found).__name__}")
+    return found
 
 
 def standard_input() -> str:

@@ -8,6 +8,7 @@ automatic checkpoints are part of a commit, so they happen under that lock.
 from __future__ import annotations
 
 import sqlite3
+import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
@@ -18,8 +19,9 @@ from jiyi.backends.embedded.connection import SqliteConnection
 from jiyi.backends.records import versions
 from jiyi.backends.records.sql import NO_PARAMS, Dialect, Params, Row
 from jiyi.backends.shared.pool import Pool, PoolTimeoutError
+from jiyi.backends.shared.wal_index import WalIndex
 from jiyi.errors import StorageError, StoreBusyError, StoreDamagedError
-from jiyi.execution import WouldWaitError, may_wait, must_be_patient
+from jiyi.exhaustion import out_of_descriptors
 from jiyi.file_lock import FileLock
 
 FIXED_WAL_RESET: Final = (3, 51, 3)
@@ -29,8 +31,6 @@ _CHECKPOINT_PAGES = 1_000
 _MAX_LOG_BYTES = 64 << 20
 _PRIMARY_CODE: Final = 0xFF
 _BUSY_PAUSE: Final = 0.001
-# A write that may not wait does no checkpoint. After so many of them a write that may wait has to do one.
-_MAX_WRITES_WITHOUT_CHECKPOINT: Final = 64
 _MAX_READERS, _KEPT_READERS = 32, 8
 _PRAGMAS: Final = (
     "synchronous=FULL",
@@ -48,16 +48,19 @@ class SqliteDatabase:
 
     dialect: Dialect = "sqlite"
 
-    def __init__(self, path: Path, *, busy_timeout: float) -> None:
+    def __init__(self, path: Path, *, busy_timeout: float, derived: Path | None = None) -> None:
+        """`derived` is the folder of the indexes, if there is one."""
         self.path = path
+        self._derived = derived
         self._lock = FileLock(path.with_suffix(".lock"), timeout=busy_timeout, purpose="the write lock")
         self._wal = Path(f"{path}-wal")
+        self._wal_index = WalIndex(path)
         self._closed = False
         self._busy_timeout = busy_timeout
         # There is one writer at a time. One connection for all of them keeps its statements and pages in its caches.
         self._writer: SqliteConnection | None = None
-        self._checkpoints = True
-        self._writes_without_checkpoint = 0
+        self._group_thread: int | None = None
+        self._lost: BaseException | None = None
         self._readers = Pool(self._connect_reader, _close, kept=_KEPT_READERS, most=_MAX_READERS, timeout=busy_timeout)
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -65,6 +68,7 @@ class SqliteDatabase:
             where = path.parent if path.is_absolute() else f"{path.parent} (from here {path.parent.absolute()})"
             raise StorageError(f"the data directory {where} cannot be made: {error.strerror}") from error
         try:
+            self._refuse_emptied()
             self._prepare()
         except BaseException:
             self.close()
@@ -74,7 +78,11 @@ class SqliteDatabase:
 
     @contextmanager
     def read(self, scopes: Sequence[str] | None = None) -> Iterator[SqliteConnection]:  # noqa: ARG002
-        """One consistent snapshot."""
+        """One consistent snapshot; inside a group, with what the group has written."""
+        if self._in_group():
+            with self._translated():
+                yield self._group_connection()
+            return
         with self._translated(), self._reader() as connection:
             connection.driver.execute("BEGIN")
             try:
@@ -91,27 +99,48 @@ class SqliteDatabase:
         prepare: bool = True,  # noqa: ARG002
     ) -> list[Row]:
         """The rows of one statement, which is one snapshot."""
-        with self._translated(), self._reader() as connection:
-            return connection.rows(sql, params)
+        with self._translated():
+            if self._in_group():
+                return self._group_connection().rows(sql, params)
+            with self._reader() as connection:
+                return connection.rows(sql, params)
 
     @contextmanager
     def write(self, scopes: Sequence[str] | None = None, *, durable: bool = True) -> Iterator[SqliteConnection]:  # noqa: ARG002
-        """One transaction; durable when the block has ended without an error. There is one at a time."""
-        at_once = not may_wait()
-        if self._writes_without_checkpoint >= _MAX_WRITES_WITHOUT_CHECKPOINT:
-            must_be_patient()
+        """One transaction; durable when the block has ended without an error. There is one at a time.
+
+        Inside a group it is a savepoint, durable when the group has ended.
+        """
+        with self._savepoint() if self._in_group() else self._transaction() as connection:
+            yield connection
+
+    @contextmanager
+    def group(self) -> Iterator[None]:
+        """One transaction for every `write` of this thread: one turn of the lock, one commit.
+
+        A `write` that fails takes nothing of the others with it. An error at the end of the block means that nothing
+        was kept.
+        """
+        with self._transaction():
+            self._group_thread, self._lost = threading.get_ident(), None
+            try:
+                yield
+            finally:
+                self._group_thread = None
+            if self._lost is not None:
+                raise self._lost
+
+    @contextmanager
+    def _transaction(self) -> Iterator[SqliteConnection]:
         self._lock.acquire()
         try:
             if self._writer is None:
                 self._writer = self._connect_writer()
+            self._wal_index.restore()
             writer = self._writer
-            self._checkpoint_when_large(writer.driver, wanted=not at_once)
-            self._begin(writer.driver, at_once=at_once)
+            self._begin(writer.driver)
             yield writer
             writer.driver.commit()
-            self._writes_without_checkpoint = self._writes_without_checkpoint + 1 if at_once else 0
-        except WouldWaitError:
-            raise
         except BaseException as error:
             # Whatever state the connection is in, the next write begins with another one.
             self._close_writer()
@@ -122,24 +151,40 @@ class SqliteDatabase:
         finally:
             self._lock.release()
 
-    def _checkpoint_when_large(self, driver: sqlite3.Connection, *, wanted: bool) -> None:
-        """Whether a commit that finds the log large does a checkpoint, which takes longer than many commits."""
-        if self._checkpoints != wanted:
-            driver.execute(f"PRAGMA wal_autocheckpoint={_CHECKPOINT_PAGES if wanted else 0}")
-            self._checkpoints = wanted
+    @contextmanager
+    def _savepoint(self) -> Iterator[SqliteConnection]:
+        connection = self._group_connection()
+        driver = connection.driver
+        with self._translated():
+            driver.execute("SAVEPOINT caller")
+            try:
+                yield connection
+                driver.execute("RELEASE caller")
+            except BaseException as error:
+                try:
+                    driver.execute("ROLLBACK TO caller")
+                    driver.execute("RELEASE caller")
+                except sqlite3.Error:
+                    # After some errors (disk full, I/O) SQLite has already rolled back the whole transaction.
+                    self._lost = error
+                raise
 
-    def _begin(self, driver: sqlite3.Connection, *, at_once: bool) -> None:
-        """Begin to write. A program that does not know our lock may be writing: wait for it, unless `at_once`."""
+    def _in_group(self) -> bool:
+        return self._group_thread == threading.get_ident()
+
+    def _group_connection(self) -> SqliteConnection:
+        if self._lost is not None or self._writer is None:
+            raise StorageError(f"the transaction of {self.path} was lost by an earlier write of its group")
+        return self._writer
+
+    def _begin(self, driver: sqlite3.Connection) -> None:
+        """Begin to write. A program that does not know our lock may be writing: wait for it."""
         deadline = time.monotonic() + self._busy_timeout
         while True:
             try:
                 driver.execute("BEGIN IMMEDIATE")
             except sqlite3.OperationalError as error:
-                if error.sqlite_errorcode & _PRIMARY_CODE != sqlite3.SQLITE_BUSY:
-                    raise
-                if at_once:
-                    raise WouldWaitError from error
-                if time.monotonic() >= deadline:
+                if error.sqlite_errorcode & _PRIMARY_CODE != sqlite3.SQLITE_BUSY or time.monotonic() >= deadline:
                     raise
             else:
                 return
@@ -193,11 +238,24 @@ class SqliteDatabase:
             return
         self._closed = True
         with self._lock.hold():
+            self._wal_index.restore()
             self._close_writer()
             self._readers.close()
         self._lock.close()
 
     # --- opening ----------------------------------------------------------------------------------------------------
+
+    def _refuse_emptied(self) -> None:
+        """An empty file beside a log or an index was a store: a new one in its place would hide the loss."""
+        if not self.path.exists() or _size(self.path):
+            return
+        indexes = [each for each in self._derived.glob("*.current") if each.is_file()] if self._derived else []
+        if _size(self._wal) or indexes:
+            beside = self._wal if _size(self._wal) else indexes[0].parent
+            raise StoreDamagedError(
+                f"{self.path} is empty, and {beside} shows that it was not: something has truncated it; restore it "
+                f"from a backup or an export, or move {self.path.name} and {beside.name} away to begin anew"
+            )
 
     def _prepare(self) -> None:
         where = str(self.path)
@@ -238,6 +296,10 @@ class SqliteDatabase:
 
     @contextmanager
     def _reader(self) -> Iterator[SqliteConnection]:
+        if self._wal_index.is_truncated():
+            # Under the write lock: no transaction is being written, so everything that counts is in the log.
+            with self._lock.hold():
+                self._wal_index.restore()
         try:
             connection, _ = self._readers.take()
         except PoolTimeoutError as error:
@@ -255,7 +317,6 @@ class SqliteDatabase:
         return self._connect("query_only=ON")
 
     def _connect_writer(self) -> SqliteConnection:
-        self._checkpoints = True
         # It does not wait by itself, see `_begin`.
         return self._connect("busy_timeout=0")
 
@@ -304,6 +365,8 @@ def _meaning(path: Path, error: BaseException) -> StorageError | None:  # noqa: 
         return StoreBusyError(f"{path} is locked by another program ({reason}); try again")
     if "disk is full" in reason:
         return StorageError(f"no room left on the disk of {path}; nothing of this write was kept")
+    if limit := out_of_descriptors():
+        return limit
     if "readonly" in reason or "unable to open" in reason:
         return StorageError(f"{path} cannot be opened or written ({reason}); check its permissions")
     if "malformed" in reason or "not a database" in reason:

@@ -30,6 +30,7 @@ from jiyi.model import clock
 from jiyi.model.entry import MemoryEntry
 from jiyi.model.filters import Filters
 from jiyi.model.identity import text_hash
+from jiyi.model.searched_text import CONTENT_ONLY, SearchedText
 from jiyi.ports import Embedder, IndexBatch, LogPosition, Progress, RecordStore
 
 _log = logging.getLogger("jiyi.index")
@@ -72,6 +73,7 @@ class MilvusVectors:
         cache_bytes: int = 256 << 20,
         exact_rows: int = EXACT_ROWS,
         partitions: int = PARTITIONS,
+        searched: SearchedText = CONTENT_ONLY,
     ) -> None:
         """No connection is made before the first request.
 
@@ -87,10 +89,12 @@ class MilvusVectors:
             cache_bytes: Memory for the cache of small scopes.
             exact_rows: Up to so many entries of a scope are scanned exactly.
             partitions: Over how many partitions the scopes are distributed in a new collection.
+            searched: What of an entry is searched.
         """
         self._connection = MilvusConnection(uri, token=token, timeout=timeout, pause=pause)
         self._embedder = embedder
         self._store_id = store_id
+        self._searched = searched
         self._lock = lock
         dimension = embedder.identity.dimension
         store_hash = text_hash(store_id)
@@ -98,7 +102,7 @@ class MilvusVectors:
             self._connection, collection, store_hash, dimension=dimension, partitions=partitions
         )
         self._states = StateCollection(self._connection, f"{collection}_state", store_hash)
-        self._writer = RowWriter(self._connection, embedder)
+        self._writer = RowWriter(self._connection, embedder, searched)
         self._dimension = dimension
         self._cache = ScopeCache(self._connection, dimension, cache_bytes=cache_bytes, exact_rows=exact_rows)
         self._broken = ""
@@ -110,8 +114,8 @@ class MilvusVectors:
 
     @property
     def identity(self) -> str:
-        """What the vectors depend on: another store, model or chunk size means another index."""
-        return f"{self._store_id}/{SCHEMA_VERSION}/{CHUNK_COLUMNS}/{self._embedder.identity}"
+        """What the vectors depend on: another store, model, chunk size or searched text."""
+        return f"{self._store_id}/{SCHEMA_VERSION}/{CHUNK_COLUMNS}/{self._embedder.identity}{self._searched.identity}"
 
     # --- log position ---------------------------------------------------------------------------------------------
 
@@ -128,7 +132,8 @@ class MilvusVectors:
         return self._states.read(reading)
 
     def _is_usable(self, state: State) -> bool:
-        return state.identity == self.identity and state.generation not in {"", self._broken}
+        own = self._searched.matches(lambda: self.identity, state.identity)
+        return own and state.generation not in {"", self._broken}
 
     def _usable_state(self, reading: dict[str, Any]) -> State:
         state = self._state(reading)
@@ -155,7 +160,7 @@ class MilvusVectors:
 
     def fingerprint(self, entry: MemoryEntry) -> str:
         """The hash by which the index recognises the state of an entry; empty if a reflection replaces it."""
-        return row_fingerprint(entry)
+        return row_fingerprint(self._searched.entry(entry))
 
     def apply(self, batch: IndexBatch) -> None:
         """Embed the new texts, write the rows, then the log position."""
@@ -172,7 +177,8 @@ class MilvusVectors:
         removed = [entry_id for _, entry_id in batch.removals]
         generation, position = state.generation, batch.log_position
         known = self._writer.known(generation, [*(entry.id for entry in batch.upserts), *removed], state.reading)
-        outdated = [entry for entry in batch.upserts if not is_current(known.get(entry.id), entry)]
+        entries = self._searched.entries(batch.upserts)
+        outdated = [entry for entry in entries if not is_current(known.get(entry.id), entry)]
         written = self._writer.put(generation, outdated, known, position.sequence, [generation], state)
         deleted_at = self._writer.delete(generation, removed, known)
         after = replace(
@@ -242,7 +248,7 @@ class MilvusVectors:
         reusable = self._is_usable(state) and self._collections.is_intact(state.generation)
         sources = [target, state.generation] if reusable else [target]
         done, after, timestamp = 0, "", 0
-        while page := store.scan(after_id=after, limit=self.batch_size):
+        while page := self._searched.entries(store.scan(after_id=after, limit=self.batch_size)):
             known = {} if empty else self._writer.known(target, [entry.id for entry in page], STRONG)
             outdated = [entry for entry in page if not is_current(known.get(entry.id), entry)]
             written = self._writer.put(target, outdated, known, head.sequence, sources, state)
@@ -268,6 +274,8 @@ class MilvusVectors:
 
     def propose_text(self, text: str, filters: Filters, *, limit: int) -> list[tuple[str, float]]:
         """Entries by Milvus's own BM25 over words segmented by jieba, best first, with positive scores.
+
+        For administrators: its scores depend on the texts of all scopes. Recall does not ask it.
 
         Empty if the collection has no BM25: see `ranks_text`.
         """

@@ -15,6 +15,7 @@ from jiyi.backends.shared.embedding import embed_entries
 from jiyi.backends.shared.vector_matrix import Floats
 from jiyi.model.entry import MemoryEntry
 from jiyi.model.identity import text_hash
+from jiyi.model.searched_text import SearchedText
 from jiyi.ports import Embedder, RecordStore
 
 _PAGE = 2_000
@@ -36,9 +37,10 @@ class Written:
 class RowWriter:
     """Writes rows of one store."""
 
-    def __init__(self, connection: MilvusConnection, embedder: Embedder) -> None:
+    def __init__(self, connection: MilvusConnection, embedder: Embedder, searched: SearchedText) -> None:
         self._connection = connection
         self._embedder = embedder
+        self._searched = searched
         self._dimension = embedder.identity.dimension
 
     def put(
@@ -85,7 +87,7 @@ class RowWriter:
                 if (entry := present.get(str(row["entry_id"]))) is None
                 or not entry.is_active
                 or entry.scope != row["scope"]
-                or row_fingerprint(entry) != row["fingerprint"]
+                or row_fingerprint(self._searched.entry(entry)) != row["fingerprint"]
             ]
             timestamp = max(timestamp, self._connection.delete(collection, orphans))
         return timestamp

@@ -33,6 +33,7 @@ from jiyi.backends.postgres.schema import SCOPES, WHOLE_STORE, fence, fenced_tab
 from jiyi.backends.postgres.wire import BoundStatement, settings, text_array
 from jiyi.backends.records import migrations, versions
 from jiyi.backends.records.sql import NO_PARAMS, Connection, Dialect, Params, Row
+from jiyi.cleanup import on_error
 from jiyi.errors import CommitUnknownError, StorageError, StoreUnavailableError
 from jiyi.ports import LogPosition
 
@@ -108,23 +109,17 @@ class PostgresDatabase:
             )
             for prepare in (True, False)
         }
-        try:
+        with on_error(self.close):
             self._prepare()
-        except BaseException:
-            self.close()
-            raise
 
     @contextmanager
     def read(self, scopes: Sequence[str] | None = None) -> Iterator[PostgresConnection]:
         """One consistent snapshot; `scopes` are those that it may see beside `public`, `None` means all."""
         with self._translated():
             connection, _ = self.pool.begin(lambda new: self._start(new.driver, _READ, scopes))
-            try:
+            with on_error(lambda: self.pool.abandon(connection)):
                 yield connection
                 _send(connection.driver, b"COMMIT")
-            except BaseException:
-                self.pool.abandon(connection)
-                raise
             self.pool.release(connection)
 
     def query(
@@ -151,13 +146,10 @@ class PostgresDatabase:
         with self._translated():
             connection, _ = self.pool.begin(lambda new: self._start(new.driver, _WRITE, scopes, locks, durable=durable))
             log = LogBuffer(connection, None if whole else self.key("log"), self.key("tags"))
-            try:
+            with on_error(lambda: self.pool.abandon(connection)):
                 connection.pending_log = log
                 yield connection
                 self._finish(connection, log)
-            except BaseException:
-                self.pool.abandon(connection)
-                raise
             self._commit(connection, log)
 
     def _finish(self, connection: PostgresConnection, log: LogBuffer) -> None:

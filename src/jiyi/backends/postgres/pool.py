@@ -12,6 +12,7 @@ from psycopg.conninfo import conninfo_to_dict
 from jiyi.backends.postgres.connection import PostgresConnection
 from jiyi.backends.postgres.errors import is_lost, storage_error
 from jiyi.backends.shared.pool import Pool, PoolTimeoutError
+from jiyi.cleanup import on_error
 from jiyi.errors import ConfigError, StoreBusyError
 from jiyi.model.address import mask_passwords
 
@@ -62,12 +63,9 @@ class Address:
         connection = psycopg.connect(
             **{**wanted, **self.settings}, autocommit=True, prepare_threshold=self.prepare_threshold
         )
-        try:
+        with on_error(connection.close):
             connection.server_cursor_factory = _ServerCursor
             connection.execute("SET TIME ZONE 'UTC'")
-        except BaseException:
-            connection.close()
-            raise
         return connection
 
 

@@ -19,6 +19,8 @@ import psycopg
 from psycopg.adapt import Transformer
 from psycopg.pq import ConnStatus, ExecStatus, Format, TransactionStatus
 
+from jiyi.cleanup import on_error
+
 Connection: TypeAlias = "psycopg.Connection[Any]"
 Row: TypeAlias = tuple[Any, ...]
 
@@ -110,13 +112,10 @@ class PipelineConnection:
             return self._execute(statements)
 
     def _execute(self, statements: Sequence[BoundStatement]) -> list[list[Row]]:
-        try:
+        # After an error the connection is lost, or was interrupted in the middle of a result: it cannot be used again.
+        with on_error(self.connection.close):
             answers, failed = self._receive(self._send(statements))
             self.connection.pgconn.exit_pipeline_mode()
-        except BaseException:
-            # The connection is lost, or was interrupted in the middle of a result: it cannot be used again.
-            self.connection.close()
-            raise
         if failed is not None:
             if isinstance(failed, psycopg.errors.InvalidSqlStatementName):
                 # The prepared statements of this session were deallocated: prepare them again under other names.

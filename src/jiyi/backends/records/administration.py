@@ -9,12 +9,13 @@ from typing import Any, Final
 from jiyi.backends.records import tags, writes
 from jiyi.backends.records.codec import SELECT_ENTRY, entry_of
 from jiyi.backends.records.filters import in_scopes
+from jiyi.backends.records.overlays import seen
 from jiyi.backends.records.schema import ACTIVE, CONTENTS
 from jiyi.backends.records.sql import Connection, Database, Row, moment
 from jiyi.model import clock
 from jiyi.model.change import MemoryChange
 from jiyi.model.entry import MESSAGE_TYPE, MemoryEntry
-from jiyi.model.note import NOTE_SCOPES, is_note_scope, note_scope
+from jiyi.model.note import NOTE_SCOPES, is_note_scope, note_scopes_of
 from jiyi.model.scope_report import ScopeInfo, ScopeReceipt
 
 ERASED_SCOPE: Final = "erased"
@@ -44,6 +45,7 @@ _ERASE_LOG: Final = (
     "UPDATE memory_changes SET key = NULL, before = NULL, changed = '[]', changed_by = :by WHERE scope = :scope"
 )
 _FORGET_NAME: Final = "UPDATE memory_changes SET scope = :erased WHERE scope = :scope"
+_NOTE_SCOPES: Final = f"SELECT DISTINCT scope FROM {{}} WHERE substr(scope, 1, {len(NOTE_SCOPES)}) = :notes"
 _TABLES: Final = tuple(
     table.name
     for table in CONTENTS
@@ -91,7 +93,9 @@ class SqlAdministrationStore:
         """The active entries of these scopes whose ids begin with the prefix, oldest first."""
         # Ids are hexadecimal digits and dashes, all of which sort before `g`.
         params = {"first": prefix, "end": f"{prefix}g", "scopes": scopes, "limit": limit}
-        return list(map(entry_of, self._database.query(_BY_PREFIX, params, scopes)))
+        found = map(entry_of, self._database.query(_BY_PREFIX, params, scopes))
+        shown = seen(lambda sql, values: self._database.query(sql, values, scopes), scopes, found)
+        return [entry for entry in shown if entry.is_active]
 
     def forget_scope(self, scope: str, *, actor: str, erase: bool) -> ScopeReceipt:
         """Remove every entry of the scope; with `erase` everything else of it as well, for good."""
@@ -105,7 +109,7 @@ class SqlAdministrationStore:
                 return ScopeReceipt(scope, erased=False, at=now, removed={"memory_records": len(entries)})
             workspaces = connection.column(_WORKSPACES, {"scope": scope})
             removed: dict[str, int] = {}
-            for each in (scope, *_note_scopes(scope, workspaces)):
+            for each in (scope, *_note_scopes(connection, scope)):
                 for table, count in _erase(connection, each, actor).items():
                     removed[table] = removed.get(table, 0) + count
             tags.collect(connection)
@@ -114,16 +118,22 @@ class SqlAdministrationStore:
                 erased=True,
                 at=now,
                 removed={table: count for table, count in removed.items() if count},
-                note_workspaces=len(workspaces),
+                note_workspaces=tuple(workspaces),
             )
 
     def forget_name(self, scope: str) -> dict[str, int]:
         """Replace the name of an erased scope in the change log; returns what still belongs to the scope."""
         with self._database.write() as connection:
+            for each in _note_scopes(connection, scope):
+                # The feed has no changes of notes, also not of erased ones.
+                connection.execute(_FORGET_NAME, {"scope": each, "erased": f"{NOTE_SCOPES}{ERASED_SCOPE}"})
             connection.execute(_FORGET_NAME, {"scope": scope, "erased": ERASED_SCOPE})
         with self._database.read() as connection:
             counts = {
-                table: connection.scalar(f"SELECT count(*) FROM {table} WHERE scope = :scope", {"scope": scope})
+                table: connection.scalar(
+                    f"SELECT count(*) FROM {table} WHERE scope IN :scopes",
+                    {"scopes": [scope, *_note_scopes(connection, scope)]},
+                )
                 for table in ("memory_records", "memory_changes", *_TABLES)
                 if scope != ERASED_SCOPE or table != "memory_changes"
             }
@@ -135,8 +145,14 @@ def _change_of(row: Row) -> MemoryChange:
     return MemoryChange(position, operation, entry_id, scope, key, version, clock.of_driver(changed_at), changed_by)
 
 
-def _note_scopes(scope: str, workspaces: Sequence[str]) -> list[str]:
-    return [note_scope(workspace, scope, shared=shared) for workspace in workspaces for shared in (False, True)]
+def _note_scopes(connection: Connection, scope: str) -> list[str]:
+    """The scopes of the notes of a scope, also of workspaces that are not used any more."""
+    named = {
+        each
+        for table in ("memory_records", "memory_changes")
+        for each in connection.column(_NOTE_SCOPES.format(table), {"notes": NOTE_SCOPES})
+    }
+    return note_scopes_of(scope, sorted(named))
 
 
 def _erase(connection: Connection, scope: str, actor: str) -> dict[str, int]:
@@ -148,5 +164,5 @@ def _erase(connection: Connection, scope: str, actor: str) -> dict[str, int]:
     }
     # Each id gets an erasing line, by which the indexes drop it and an import of an old export leaves it out.
     removed["memory_records"] = writes.erase_messages(connection, scope, ids, actor)
-    connection.execute(_ERASE_LOG, {**params, "by": ERASED_SCOPE})
+    removed["memory_changes"] = connection.execute(_ERASE_LOG, {**params, "by": ERASED_SCOPE}).rowcount
     return removed

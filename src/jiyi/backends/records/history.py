@@ -73,12 +73,14 @@ def save(
     session_id: str,
     messages: Sequence[Message],
     times: Sequence[datetime] | None = None,
+    *,
+    said_at: datetime | None = None,
 ) -> Saved:
     """Replace what differs and keep what is the same.
 
     A conversation that only grew costs its new messages, and a row that is replaced stays in the table, marked. Only
     the current epoch is compared and replaced; what was said before the last reset stays as it is. `times` says when
-    each message was said, where that is known.
+    each message was said, where that is known; `said_at` when those were said that are new.
     """
     epoch, first = current_epoch(connection, scope, session_id)
     session = {"scope": scope, "session_id": session_id}
@@ -104,7 +106,7 @@ def save(
             "content": content,
             "created_at": times[position]
             if times is not None
-            else _time_of(messages[position], present.get(position), now),
+            else said_at or _time_of(messages[position], present.get(position), now),
         }
         for position, content in enumerate(encoded)
         if position not in present or position in replaced

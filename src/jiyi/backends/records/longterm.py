@@ -81,10 +81,11 @@ class SqlLongtermStore:
         actor: str,
         recallable: bool,
         job: JobDraft | None = None,
+        said_at: datetime | None = None,
     ) -> list[str]:
         """Add messages to a session, and the job that is about them, in one transaction; returns the message ids."""
         with self._database.write((scope,) if job is None else (scope, job.scope)) as connection:
-            saved = history.append(connection, scope, session_id, messages, self._now())
+            saved = history.append(connection, scope, session_id, messages, self._now(), said_at=said_at)
             remember_messages(connection, saved, actor, recallable=recallable)
             if job is not None:
                 payload = {**job.payload, "messages": saved.ids}
@@ -231,7 +232,7 @@ def unlink(connection: Connection, removed: MemoryEntry, actor: str, *, erase: b
     """After an entry was removed: its reflection is removed as well, and the other facts of it are released."""
     reflection = removed
     if removed.summarized_by is not None:
-        row = connection.row(_BY_ID, {"id": removed.summarized_by})
+        row = connection.row(_BY_ID_IN_SCOPE, {"id": removed.summarized_by, "scope": removed.scope})
         if row is None:
             return
         reflection = entry_of(row)

@@ -12,6 +12,9 @@ from jiyi.backends.records.sql import Connection, Row
 _WORDS: Final = "user_words"
 SELECT_WORDS: Final = f"SELECT value FROM store_meta WHERE name = '{_WORDS}'"
 """The user dictionary; its rows are those of `words_in`."""
+_FIELDS: Final = "index_metadata"
+SELECT_FIELDS: Final = f"SELECT value FROM store_meta WHERE name = '{_FIELDS}'"
+"""The fields of metadata that are searched; its rows are those of `words_in`."""
 _VALUE: Final = "SELECT value FROM store_meta WHERE name = :name"
 _UPDATE: Final = "UPDATE store_meta SET value = :value WHERE name = :name"
 
@@ -30,7 +33,7 @@ def set_meta(connection: Connection, name: str, value: str) -> None:
 
 
 def words_in(rows: Sequence[Row]) -> list[str]:
-    """The words that the segmenter shall take as words, in the order in which they were added."""
+    """A list of words, in the order in which they were added."""
     return list(json.loads(rows[0][0])) if rows else []
 
 
@@ -46,3 +49,8 @@ def add_user_word(connection: Connection, word: str) -> bool:
         return False
     set_meta(connection, _WORDS, json.dumps([*words, word], ensure_ascii=False))
     return True
+
+
+def set_fields(connection: Connection, names: Sequence[str]) -> None:
+    """The fields of metadata that are searched from now on."""
+    set_meta(connection, _FIELDS, json.dumps(list(names), ensure_ascii=False))

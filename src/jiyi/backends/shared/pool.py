@@ -8,6 +8,8 @@ import time
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
+from jiyi.cleanup import on_error
+
 C = TypeVar("C")
 
 # Connections that a child process has inherited by fork. Closing them would end the sessions of the parent.
@@ -55,11 +57,8 @@ class Pool(Generic[C]):
                     break
                 if not self._changed.wait(deadline - time.monotonic()):
                     raise PoolTimeoutError
-        try:
+        with on_error(self._left):
             return self._connect(), True
-        except BaseException:
-            self._left()
-            raise
 
     def give_back(self, connection: C) -> None:
         """Give back a connection that another caller can use."""

@@ -50,9 +50,15 @@ class Analysed:
 
 
 def analyse(analyzer: Analyzer, entry: MemoryEntry) -> Analysed:
-    """The terms of an entry: of its text, and of its key and tags."""
+    """The terms of an entry: of its searched text, and of its key and tags."""
+    entry = analyzer.searched.entry(entry)
     labels = (word for label in entry.labels for word in analyzer.analyze(label).words)
     return Analysed(entry, analyzer.analyze(entry.content), tuple(labels), entry.index_hash())
+
+
+def text_fingerprint(analyzer: Analyzer, entry: MemoryEntry) -> str:
+    """The hash by which a text index recognises the state of an entry."""
+    return analyzer.searched.entry(entry).index_hash()
 
 
 @dataclass(slots=True)
@@ -138,6 +144,8 @@ class StatisticsChange:
         default_factory=lambda: defaultdict(lambda: [0, 0])
     )
     """(scope, conversation) -> change of length, entries."""
+    conversations: defaultdict[str, list[int]] = field(default_factory=lambda: defaultdict(lambda: [0, 0]))
+    """Scope -> change of conversations, their shortness; known only when the conversations were read."""
 
 
 def statistics_change(removed: Sequence[Features], added: Sequence[Features]) -> StatisticsChange:

@@ -13,6 +13,7 @@ import pytest
 from jiyi.errors import InvalidScopeError
 from jiyi.sync import AgentMemory
 from jiyi.testing.conformance.examples import LOOK_ALIKE_SCOPES
+from jiyi.testing.conformance.profile_administration import AdministrationOfProfile
 from jiyi.testing.conformance.profile_entries import EntriesOfProfile, exported, keys_of
 
 # What a test does not ask for is the same each time.
@@ -20,7 +21,7 @@ _STILL: dict[str, Any] = {"background_indexing": False, "background_jobs": False
 Open = Callable[..., AgentMemory]
 
 
-class ProfileConformance(EntriesOfProfile):
+class ProfileConformance(EntriesOfProfile, AdministrationOfProfile):
     """Define `open(folder, **settings)` and run it: a memory for `folder`, the same data for the same folder."""
 
     def open(self, folder: Path, **settings: Any) -> AgentMemory:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from typing import Any
 
@@ -13,7 +12,6 @@ from jiyi.runtime import MemoryRuntime
 from jiyi.testing.conformance.runtime_consolidation import ConsolidationConformance
 from jiyi.testing.conformance.runtime_feedback import FeedbackConformance
 from jiyi.testing.conformance.runtime_fixtures import judgments
-from jiyi.tools import runtime_tools
 
 
 class MemoryRuntimeConformance(FeedbackConformance, ConsolidationConformance):
@@ -198,17 +196,3 @@ class MemoryRuntimeConformance(FeedbackConformance, ConsolidationConformance):
         assert runtime.collect_tags() == 1
         assert list(runtime.list_tags(memory_scope="bob")) == []
         assert len(runtime.recall("tea")) == 2
-
-    # --- tools ----------------------------------------------------------------------------------------------------
-
-    def test_the_tools_work_in_the_scope_of_the_program(self, runtime: Any) -> None:
-        def call(name: str, arguments: Any, scope: str) -> Any:
-            return asyncio.run(runtime_tools(runtime.target, scope).call(name, arguments))
-
-        made = call("core_memory_remember", '{"judgment": "小明爱吃火锅", "tags": ["小明", "火锅"]}', "alice")
-        found = call("core_memory_recall", {"query": "小明说晚上去吃火锅"}, "alice")
-        assert [memory["memory_id"] for memory in found["memories"]] == [made["memory_id"]]
-        assert call("core_memory_recall", {"query": "小明说晚上去吃火锅"}, "bob") == {"memories": []}
-        for tool in runtime_tools(runtime.target).tools:
-            with pytest.raises(InvalidInputError, match="memory_scope"):
-                call(tool.name, {"query": "x", "judgment": "x", "tags": ["x"], "memory_scope": "alice"}, "bob")

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
 
 import tantivy
+from tantivy import DocAddress, Query
 
-from jiyi.backends.embedded.text.documents import IndexState, build_schema
-from jiyi.backends.embedded.text.files import META, checksum_problems
+from jiyi.backends.embedded.text.documents import IndexState, build_schema, is_entry, stored_text
+from jiyi.backends.embedded.text.files import META, SegmentFiles, checksum_problems, segment_sizes
 from jiyi.backends.embedded.text.terms import TermStore
-from jiyi.backends.embedded.text.writer import IndexWriter
+from jiyi.backends.embedded.text.writer import IndexWriter, WritingMarker
 from jiyi.backends.shared.derived_file import FileIdentity, FileVersion, file_identity, file_version, tree_bytes
 from jiyi.errors import IndexDamagedError
 
 _TANTIVY = "tantivy"
 _TERMS = "terms.db"
-_MAX_CHECKED_BYTES = 64 << 20
-"""An index up to this size is checked against its checksums when it is opened; a larger one only by `verify`."""
 
 
 @dataclass(slots=True)
@@ -26,6 +26,7 @@ class Generation:
 
     folder: Path
     index: tantivy.Index
+    files: SegmentFiles
     writer: IndexWriter
     terms: TermStore
     _terms_path: str
@@ -40,26 +41,37 @@ class Generation:
     def open(cls, folder: Path) -> Generation:
         """Open a folder; `IndexDamagedError` if a file is missing or broken."""
         data = folder / _TANTIVY
-        if tree_bytes(data) <= _MAX_CHECKED_BYTES and (problems := checksum_problems(data)):
-            raise IndexDamagedError("; ".join(problems))
+        files = SegmentFiles(data)
+        # If a process has died while it was writing, look at everything: it may have died of a damaged file.
+        files.check_at_opening(everything=WritingMarker(data).exists())
         terms, meta = folder / _TERMS, data / META
         terms_file = file_identity(terms)
         if terms_file is None or not meta.is_file():
             raise IndexDamagedError(f"{_TERMS if terms_file is None else META} is missing")
         index = _configured(tantivy.Index(build_schema(), path=str(data), reuse=True))
-        return cls(folder, index, IndexWriter(index, data), TermStore(terms), str(terms), terms_file, str(meta))
+        writer = IndexWriter(index, data, files)
+        return cls(folder, index, files, writer, TermStore(terms), str(terms), terms_file, str(meta))
 
     def is_in(self, folder: Path) -> bool:
         """Whether this generation is in the folder, and the folder still has the same files."""
         return self.folder == folder and self._terms_file == file_identity(self._terms_path)
 
     def searcher(self) -> tantivy.Searcher:
-        """A view of the last commit. Each commit replaces `meta.json`, and only then the index is reloaded."""
+        """A view of the last commit. Each commit replaces `meta.json`, and only then the index is reloaded.
+
+        Before it is used, the files are checked as far as they have changed: see `files`.
+        """
+        self.files.check_unchanged()
         version = file_version(self._meta_path)
         if version is None or version != self._loaded:
             self.index.reload()
             self._loaded = version
         return self.index.searcher()
+
+    @property
+    def _index_folder(self) -> Path:
+        """Where tantivy's files are."""
+        return self.folder / _TANTIVY
 
     def state(self) -> IndexState | None:
         """The state as of the last commit."""
@@ -70,6 +82,31 @@ class Generation:
         found = IndexState.read(searcher, self.index.schema)
         self._state = None if version is None or found is None else (version, found)
         return found
+
+    def beside_removed(self, removed: set[str], most: int) -> list[str]:
+        """Ids of the other entries in segments that hold a document of these entries, live or deleted.
+
+        With those of all segments that hold deleted documents of any entry, if these are not more than `most`.
+        """
+        self._loaded = None
+        searcher = self.searcher()
+        everything = searcher.search(Query.all_query(), max(1, searcher.num_docs), count=False).hits
+        live: defaultdict[int, dict[int, str]] = defaultdict(dict)
+        for _, address in everything:
+            live[address.segment_ord][address.doc] = stored_text(searcher.doc(address), "id")
+        found: list[str] = []
+        others: list[str] = []
+        for place, size in enumerate(segment_sizes(self._index_folder)):
+            here = live[place]
+            # A deleted document can still be read by its address.
+            addresses = (DocAddress(place, number) for number in range(size) if number not in here)
+            deleted = {stored_text(searcher.doc(address), "id") for address in addresses}
+            beside = [entry_id for entry_id in here.values() if entry_id not in removed and is_entry(entry_id)]
+            if not removed.isdisjoint(here.values()) or not removed.isdisjoint(deleted):
+                found += beside
+            elif any(map(is_entry, deleted)):
+                others += beside
+        return found + others if len(found) + len(others) <= most else found
 
 
 def create_generation(folder: Path) -> tuple[IndexWriter, TermStore]:

@@ -15,7 +15,7 @@ from contextlib import closing, contextmanager
 from importlib.metadata import version
 from math import inf
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from tantivy import Query
 
@@ -26,11 +26,13 @@ from jiyi.backends.embedded.text.generation import (
     generation_bytes,
     generation_problems,
 )
-from jiyi.backends.embedded.text.queries import build_query
+from jiyi.backends.embedded.text.matches import best_matches
+from jiyi.backends.embedded.text.pending import PendingTerms
 from jiyi.backends.embedded.text.terms import TermStore
 from jiyi.backends.embedded.text.writer import IndexWriter, guarded
+from jiyi.backends.shared.bm25 import term_weights
 from jiyi.backends.shared.generations import Generations
-from jiyi.backends.shared.term_rows import analyse, term_id
+from jiyi.backends.shared.term_rows import BIGRAMS, WORDS, Analysed, analyse, term_id, text_fingerprint
 from jiyi.errors import IndexDamagedError, IndexingError
 from jiyi.file_lock import FileLock
 from jiyi.model.entry import MemoryEntry
@@ -38,10 +40,15 @@ from jiyi.model.filters import Filters
 from jiyi.ports import START, IndexBatch, LogPosition, Progress, RecordStore, TermRow, TermStatistics
 from jiyi.text import Analyzer, Vocabulary
 
+if TYPE_CHECKING:
+    from jiyi.backends.embedded.text.overlay import TextOverlay
+
 R = TypeVar("R")
 _log = logging.getLogger("jiyi.index")
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
+_MAX_RECENT = 512
+"""How many analysed entries are kept."""
 
 
 class TantivyIndex:
@@ -65,6 +72,8 @@ class TantivyIndex:
         self._broken: Path | None = None
         """A generation that turned out to be damaged; it is not opened again."""
         self._damage = ""
+        self._recent: dict[tuple[str, int], Analysed] = {}
+        """What overlays have analysed: several recalls may come before the commit, and then the commit."""
 
     # --- log position ---------------------------------------------------------------------------------------------
 
@@ -114,7 +123,7 @@ class TantivyIndex:
 
     def fingerprint(self, entry: MemoryEntry) -> str:
         """The hash by which the index recognises the state of an entry."""
-        return entry.index_hash()
+        return text_fingerprint(self._analyzer, entry)
 
     def apply(self, batch: IndexBatch) -> None:
         """Write the batch with one commit. The writer is open only for that long."""
@@ -125,6 +134,18 @@ class TantivyIndex:
             with self._writing, _damaged_if_removed(opened.folder), guarded("write"):
                 self._write(opened.writer, opened.terms, batch)
                 opened.index.reload()
+
+    def beside_removed(self, removed: Sequence[str], most: int) -> list[str]:
+        """Ids of the entries that have to be written again: see `SharesFiles`.
+
+        A segment keeps the words of deleted documents until its last document is deleted.
+        """
+        opened = self._open()
+        if opened is None:
+            return []
+        with self.exclusive(), self._writing, guarded("read"):
+            opened.writer.finish_merges(self._deadline or inf)
+            return opened.beside_removed(set(removed), most)
 
     def rebuild(self, store: RecordStore, *, progress: Progress | None = None) -> None:
         """Build a new index beside the old one from all records, then swap."""
@@ -151,7 +172,7 @@ class TantivyIndex:
             self._write(writer, terms, IndexBatch((), (), head))
 
     def _write(self, writer: IndexWriter, terms: TermStore, batch: IndexBatch, *, new: bool = False) -> None:
-        analysed = [analyse(self._analyzer, entry) for entry in batch.upserts]
+        analysed = [self._analysed(entry) for entry in batch.upserts]
         removed = [entry_id for _, entry_id in batch.removals]
         position = batch.log_position
         with writer.commit(self._deadline or inf) as documents:
@@ -168,32 +189,63 @@ class TantivyIndex:
     def propose(
         self, field: str, terms: Sequence[str], filters: Filters, *, limit: int, labels: bool = False
     ) -> list[str]:
-        """Ids of the best matches by BM25, filters applied inside the index."""
+        """Ids of the best matches, filters applied inside the index."""
         if not terms:
             return []
+        unique = list(dict.fromkeys(terms))
+        kind = WORDS if field == "words" else BIGRAMS
+        entries, mean_length, df = self._read_terms(lambda terms: terms.frequencies(filters.scopes, kind, unique))
+        weights = term_weights(unique, df, entries)
 
         def search(generation: Generation) -> list[str]:
-            query = build_query(generation.index.schema, field, terms, filters, labels=labels)
-            searcher = generation.searcher()
-            hits = searcher.search(query, limit, count=False).hits
-            return [stored_text(searcher.doc(address), "id") for _, address in hits]
+            return best_matches(
+                generation.searcher(),
+                generation.index.schema,
+                field,
+                weights,
+                filters,
+                labels=labels,
+                mean_length=mean_length,
+                limit=limit,
+            )
 
         return self._read(search)
 
-    def statistics(self, scopes: Sequence[str], words: Sequence[str], bigrams: Sequence[str]) -> TermStatistics:
-        """Numbers of these scopes together."""
-        return self._read_terms(lambda terms: terms.statistics(scopes, words, bigrams))
+    def statistics(
+        self, scopes: Sequence[str], words: Sequence[str], bigrams: Sequence[str], pending: PendingTerms | None = None
+    ) -> TermStatistics:
+        """Numbers of these scopes together, with `pending` as if it were in the index."""
+        return self._read_terms(lambda terms: terms.statistics(scopes, words, bigrams, pending))
 
-    def windows(self, ids: Sequence[str], *, reach: int, scopes: Sequence[str] = ()) -> list[TermRow]:
+    def windows(
+        self, ids: Sequence[str], *, reach: int, scopes: Sequence[str] = (), pending: PendingTerms | None = None
+    ) -> list[TermRow]:
         """Texts by id with up to `reach` others before and after each in its conversation, in order."""
-        return self._read_terms(lambda terms: terms.windows(ids, reach=reach, scopes=scopes))
+        return self._read_terms(lambda terms: terms.windows(ids, reach=reach, scopes=scopes, pending=pending))
 
     def conversations(
-        self, threads: Iterable[tuple[str, str]], words: Sequence[str]
+        self, threads: Iterable[tuple[str, str]], words: Sequence[str], pending: PendingTerms | None = None
     ) -> dict[tuple[str, str], tuple[int, tuple[int, ...]]]:
         """For each (scope, conversation) its length and how often each word occurs in it."""
         pairs = list(threads)
-        return self._read_terms(lambda terms: terms.conversations(pairs, words))
+        return self._read_terms(lambda terms: terms.conversations(pairs, words, pending))
+
+    def overlaid(self, batch: IndexBatch) -> TextOverlay:
+        """The index as if it had taken in this batch. Nothing is written."""
+        if len(self._recent) > _MAX_RECENT:
+            self._recent.clear()
+        for entry in batch.upserts:
+            key = _version(entry)
+            if key not in self._recent:
+                self._recent[key] = analyse(self._analyzer, entry)
+        from jiyi.backends.embedded.text.overlay import TextOverlay
+
+        removed = [entry_id for _, entry_id in batch.removals]
+        return TextOverlay(self, [self._analysed(entry) for entry in batch.upserts], removed)
+
+    def _analysed(self, entry: MemoryEntry) -> Analysed:
+        """The terms of an entry, which an overlay may have found before."""
+        return self._recent.get(_version(entry)) or analyse(self._analyzer, entry)
 
     def term_ids(self, terms: Sequence[str]) -> list[int]:
         """The numbers under which `windows` shows these terms."""
@@ -206,8 +258,7 @@ class TantivyIndex:
             return
         counted = self._read_terms(lambda terms: dict(terms.contents()))
         with guarded("read"):
-            opened.index.reload()
-            searcher = opened.index.searcher()
+            searcher = opened.searcher()
             everything = searcher.search(Query.all_query(), max(1, searcher.num_docs), count=False).hits
             for _, address in everything:
                 document = searcher.doc(address)
@@ -279,10 +330,11 @@ class TantivyIndex:
                     self._close_generation()
                     self._damage = "" if folder is None else self._damage
                     return None
-                if self._opened is not None and self._opened.is_in(folder):
-                    return self._opened
-                self._close_generation()
                 try:
+                    if self._opened is not None and self._opened.is_in(folder):
+                        self._opened.terms.check_mapping()
+                        return self._opened
+                    self._close_generation()
                     with guarded("open"):
                         self._opened = Generation.open(folder)
                 except IndexingError as error:
@@ -305,6 +357,11 @@ class TantivyIndex:
         """Do not open this generation again: it is rebuilt."""
         _log.warning("the text index is damaged and will be rebuilt from the records: %s", error)
         self._broken, self._damage = folder, str(error)
+
+
+def _version(entry: MemoryEntry) -> tuple[str, int]:
+    """What tells two states of an entry apart."""
+    return entry.id, entry.version
 
 
 @contextmanager

@@ -12,7 +12,7 @@ import sqlite3
 import threading
 import zlib
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
 from typing import Any
@@ -31,15 +31,24 @@ from jiyi.backends.embedded.vectors.rows import (
     text_hashes,
     write_rows,
 )
-from jiyi.backends.shared.derived_file import FILE_ERRORS, FileIdentity, file_identity, means_damage, tree_bytes
+from jiyi.backends.shared.derived_file import (
+    FILE_ERRORS,
+    FileIdentity,
+    file_identity,
+    index_failure,
+    means_damage,
+    tree_bytes,
+)
 from jiyi.backends.shared.embedding import CHUNK_COLUMNS, embed_entries, vector_fingerprint
 from jiyi.backends.shared.generations import Generations
 from jiyi.backends.shared.vector_matrix import Floats, MatrixScan, ScopeMatrix
-from jiyi.errors import IndexDamagedError, IndexingError
+from jiyi.backends.shared.wal_index import WalIndex
+from jiyi.errors import IndexDamagedError
 from jiyi.file_lock import FileLock
 from jiyi.model import clock
 from jiyi.model.entry import MemoryEntry
 from jiyi.model.identity import text_hash
+from jiyi.model.searched_text import CONTENT_ONLY, SearchedText
 from jiyi.ports import Embedder, IndexBatch, LogPosition, Progress, RecordStore
 
 _log = logging.getLogger("jiyi.index")
@@ -54,10 +63,20 @@ class SqliteVectors:
     name = "vectors"
     batch_size = 256
 
-    def __init__(self, root: Path, embedder: Embedder, store_id: str, *, cache_bytes: int, lock_timeout: float) -> None:
+    def __init__(
+        self,
+        root: Path,
+        embedder: Embedder,
+        store_id: str,
+        *,
+        cache_bytes: int,
+        lock_timeout: float,
+        searched: SearchedText = CONTENT_ONLY,
+    ) -> None:
         self._generations = Generations(root, "vectors")
         self._embedder = embedder
         self._store_id = store_id
+        self._searched = searched
         self._lock = FileLock(root.parent / "vector-index.lock", timeout=lock_timeout)
         self._dimension = embedder.identity.dimension
         self._width = 2 * self._dimension
@@ -68,13 +87,14 @@ class SqliteVectors:
         self._guard = threading.RLock()
         self._opened: tuple[Path, FileIdentity] | None = None
         self._connection: sqlite3.Connection | None = None
+        self._wal_index: WalIndex | None = None
         self._broken: Path | None = None
         self._damage = ""
 
     @property
     def identity(self) -> str:
-        """What the vectors depend on: another store, model or chunk size means another index."""
-        return f"{self._store_id}/{SCHEMA_VERSION}/{CHUNK_COLUMNS}/{self._embedder.identity}"
+        """What the vectors depend on: another store, model, chunk size or searched text."""
+        return f"{self._store_id}/{SCHEMA_VERSION}/{CHUNK_COLUMNS}/{self._embedder.identity}{self._searched.identity}"
 
     # --- log position -------------------------------------------------------------------------------------------------
 
@@ -86,9 +106,12 @@ class SqliteVectors:
         except IndexDamagedError:
             return None
         sequence, fingerprint = str(meta.get("sequence")), meta.get("fingerprint")
-        if meta.get("identity") != self.identity or not sequence.isdecimal() or fingerprint is None:
+        if not self._is_own(meta) or not sequence.isdecimal() or fingerprint is None:
             return None
         return LogPosition(int(sequence), str(fingerprint))
+
+    def _is_own(self, meta: Mapping[str, Any]) -> bool:
+        return self._searched.matches(lambda: self.identity, str(meta.get("identity")))
 
     # --- writing --------------------------------------------------------------------------------------------------
 
@@ -98,7 +121,7 @@ class SqliteVectors:
 
     def fingerprint(self, entry: MemoryEntry) -> str:
         """The hash by which the index recognises a text."""
-        return vector_fingerprint(entry)
+        return vector_fingerprint(self._searched.entry(entry))
 
     def apply(self, batch: IndexBatch) -> None:
         """Embed the new texts and write them with the log position in one transaction."""
@@ -107,7 +130,8 @@ class SqliteVectors:
                 raise IndexDamagedError("the vector index is missing or made by other rules")
             with self._using() as connection:
                 known = text_hashes(connection, batch.upserts) if connection is not None else {}
-            fresh = [entry for entry in batch.upserts if known.get(entry.id) != self.fingerprint(entry)]
+            entries = self._searched.entries(batch.upserts)
+            fresh = [entry for entry in entries if known.get(entry.id) != vector_fingerprint(entry)]
             vectors = embed_entries(self._embedder, fresh)
             sequence = batch.log_position.sequence
             rows = [self._row(entry, sequence, block) for entry, block in zip(fresh, vectors, strict=True)]
@@ -132,7 +156,7 @@ class SqliteVectors:
                 raise IndexDamagedError("the vector index was removed while it was built") from error
             except FILE_ERRORS as error:
                 if folder.is_dir() and not means_damage(error):
-                    raise IndexingError(f"the vector index cannot be written: {error}") from error
+                    raise index_failure("the vector index", "be written", error) from error
                 # The files of the interrupted run are damaged: the next run starts without them.
                 shutil.rmtree(folder, ignore_errors=True)
                 raise IndexDamagedError(
@@ -144,7 +168,7 @@ class SqliteVectors:
     ) -> None:
         sources = [folder / _FILE for folder in self._generations.folders() if (folder / _FILE).exists()]
         done, after = 0, ""
-        while page := store.scan(after_id=after, limit=self.batch_size):
+        while page := self._searched.entries(store.scan(after_id=after, limit=self.batch_size)):
             reused = self._reusable(sources, page)
             fresh = [entry for entry in page if entry.id not in reused]
             made = embed_entries(self._embedder, fresh)
@@ -164,7 +188,7 @@ class SqliteVectors:
             entry.id,
             sequence,
             clock.microseconds(entry.event_time),
-            self.fingerprint(entry),
+            vector_fingerprint(entry),
             zlib.crc32(data),
             data,
         )
@@ -177,7 +201,7 @@ class SqliteVectors:
     def _reusable(self, sources: Sequence[Path], entries: Sequence[MemoryEntry]) -> dict[str, Floats]:
         """Existing vectors of the same texts by the same model, with a valid checksum."""
         found: dict[str, Floats] = {}
-        wanted = {entry.id: self.fingerprint(entry) for entry in entries}
+        wanted = {entry.id: vector_fingerprint(entry) for entry in entries}
         for file in sources:
             try:
                 with closing(connect(file)) as connection:
@@ -206,7 +230,7 @@ class SqliteVectors:
         parts = []
         with self._using() as connection:
             meta = {} if connection is None else read_meta(connection)
-            if connection is None or meta.get("identity") != self.identity:
+            if connection is None or not self._is_own(meta):
                 raise IndexDamagedError(self._damage or "the vector index is missing or made by another model")
             log_position = (meta.get("sequence"), meta.get("fingerprint"))
             for scope in scopes:
@@ -214,6 +238,11 @@ class SqliteVectors:
                 if len(matrix):
                     parts.append((matrix, matrix.similarities(vector)))
             return MatrixScan(parts, vector)
+
+    def embedded(self, entries: Sequence[MemoryEntry]) -> list[Floats]:
+        """The vectors of each entry as a scan would compare them."""
+        blocks = embed_entries(self._embedder, self._searched.entries(entries))
+        return [block.astype(np.float16).astype(np.float32) for block in blocks]
 
     def contents(self) -> Iterator[tuple[str, str]]:
         """(id, hash) of every vector; a wrong hash where the checksum does not match."""
@@ -320,7 +349,7 @@ class SqliteVectors:
             except FILE_ERRORS as error:
                 in_place = self._opened is not None and self._opened[0].is_dir()
                 if in_place and not means_damage(error):
-                    raise IndexingError(f"the vector index failed: {error}") from error
+                    raise index_failure("the vector index", "be used", error) from error
                 reason = f"the vector index is damaged: {error}"
                 self._mark_broken(reason)
                 raise IndexDamagedError(reason) from error
@@ -334,12 +363,15 @@ class SqliteVectors:
                 return None
             file = file_identity(folder / _FILE)
             if file is not None and self._opened == (folder, file):
+                if self._wal_index is not None and self._wal_index.restore():
+                    raise IndexDamagedError("the log index of the vectors was truncated")
                 return self._connection
             self._close_connection()
             try:
                 if file is not None:
                     self._opened = (folder, file)
                     self._connection = connect(folder / _FILE)
+                    self._wal_index = WalIndex(folder / _FILE)
             except FILE_ERRORS:
                 if self._generations.current() == folder:
                     raise
@@ -350,6 +382,8 @@ class SqliteVectors:
 
     def _close_connection(self) -> None:
         if self._connection is not None:
+            if self._wal_index is not None:
+                self._wal_index.restore()
             self._connection.close()
         self._connection, self._opened = None, None
         self._cache.clear()

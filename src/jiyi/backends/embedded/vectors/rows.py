@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 
 from jiyi.backends.shared.derived_file import open_derived
 from jiyi.backends.shared.embedding import without_record
+from jiyi.cleanup import on_error
 from jiyi.model.entry import MemoryEntry
 from jiyi.ports import LogPosition, RecordStore
 
@@ -63,17 +64,13 @@ def write_rows(
 ) -> None:
     """Write rows, and the log position if it changes, in one transaction."""
     connection.execute("BEGIN IMMEDIATE")
-    try:
+    with on_error(connection.rollback):
         connection.executemany(_UPSERT, rows)
         meta = {"identity": identity}
         if log_position is not None:
             meta |= {"sequence": str(log_position.sequence), "fingerprint": log_position.fingerprint}
         connection.executemany("INSERT OR REPLACE INTO vector_meta VALUES (?, ?)", meta.items())
         connection.execute("COMMIT")
-    except BaseException:
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
-        raise
 
 
 def scope_rows(connection: sqlite3.Connection, scope: str, after: int) -> list[StoredVector]:

@@ -20,6 +20,7 @@ from jiyi.backends.postgres.text.small_batch import MAX_SMALL_BATCH, SmallBatchW
 from jiyi.backends.postgres.text.tables import State
 from jiyi.backends.postgres.text.writer import write_current
 from jiyi.backends.shared.term_rows import analyse
+from jiyi.cleanup import on_error
 from jiyi.ports import LogPosition
 from jiyi.text import Analyzer
 
@@ -93,7 +94,7 @@ class TransactionHooks:
 
     def _write_small(self, batch: SmallBatchWriter) -> State | None:
         """Write a few entries; returns the state of the tables, `None` if they cannot be written."""
-        with batch.undone_on_error():
+        with on_error(batch.roll_back):
             state = self._usable_state(batch.read())
             if state is not None:
                 batch.write(state.mode, lambda entry: analyse(self._analyzer, entry))

@@ -25,7 +25,7 @@ from jiyi.backends.postgres.text.tables import NEXT, PG_SEARCH, TEXTS, TSVECTOR,
 from jiyi.backends.postgres.text.tsvector import TsvectorProposer
 from jiyi.backends.postgres.text.writer import TextWriter, write_current
 from jiyi.backends.records.changelog import fingerprint as line_fingerprint
-from jiyi.backends.shared.term_rows import analyse, term_id
+from jiyi.backends.shared.term_rows import analyse, term_id, text_fingerprint
 from jiyi.errors import IndexDamagedError
 from jiyi.model.entry import MemoryEntry
 from jiyi.model.filters import Filters
@@ -58,13 +58,9 @@ class PostgresTextIndex:
         *,
         lock_timeout: float = 30.0,
         pg_search: bool = True,
-        beside: TextProposer | None = None,
         small_scope: int = MAX_SMALL_SCOPE,
     ) -> None:
-        """`pg_search=False` does not use the extension. Scopes of up to `small_scope` texts are read as a whole.
-
-        Without the extension, `beside` also proposes texts of larger scopes: another engine that has BM25.
-        """
+        """`pg_search=False` does not use the extension. Scopes of up to `small_scope` texts are read as a whole."""
         self._database = database
         self._analyzer = analyzer
         self._store_id = store_id
@@ -72,7 +68,7 @@ class PostgresTextIndex:
         self._connections = IndexConnections(database, self.name, self._translated, lock_timeout=lock_timeout)
         self._small_scopes = SmallScopeProposer(self._connections.fetch_pipelined, small_scope)
         self._by_pg_search = PgSearchProposer(self._fetch_without_workers)
-        self._by_tsvector = TsvectorProposer(self._fetch, beside)
+        self._by_tsvector = TsvectorProposer(self._fetch)
         self._hooks = TransactionHooks(analyzer, self.usable_state)
         self._mode = PG_SEARCH if pg_search else TSVECTOR
         self._obstacle = ""
@@ -146,7 +142,7 @@ class PostgresTextIndex:
 
     def fingerprint(self, entry: MemoryEntry) -> str:
         """The hash by which the index recognises the state of an entry."""
-        return entry.index_hash()
+        return text_fingerprint(self._analyzer, entry)
 
     def apply(self, batch: IndexBatch) -> None:
         """Write the batch with its log position, and all later changes of the log: nobody writes meanwhile."""

@@ -8,7 +8,6 @@ Statistics of conversations depend on values that the statements return, so thes
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
@@ -109,16 +108,8 @@ class SmallBatchWriter:
         self._entries: list[MemoryEntry] = []
         self._held: list[Features] = []
 
-    @contextmanager
-    def undone_on_error(self) -> Iterator[None]:
-        """Roll back to the savepoint of `read` if the block fails."""
-        try:
-            yield
-        except BaseException:
-            self._roll_back()
-            raise
-
-    def _roll_back(self) -> None:
+    def roll_back(self) -> None:
+        """Roll back to the savepoint of `read`, where there is a transaction."""
         connection = self._pipeline.connection
         if connection.pgconn.transaction_status in {TransactionStatus.INERROR, TransactionStatus.INTRANS}:
             connection.execute(f"ROLLBACK TO SAVEPOINT {_SAVEPOINT}")
@@ -136,7 +127,7 @@ class SmallBatchWriter:
             answers = self._pipeline.execute(statements)
         except psycopg.errors.InvalidSqlStatementName:
             # The prepared statements of this session were deallocated.
-            self._roll_back()
+            self.roll_back()
             answers = self._pipeline.execute(statements)
         _, _, state, entries, held = answers
         self._entries = [entry_of(row) for row in entries]

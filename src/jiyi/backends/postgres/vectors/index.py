@@ -51,6 +51,7 @@ from jiyi.backends.postgres.vectors.tables import (
 from jiyi.backends.shared.embedding import CHUNK_COLUMNS, embed_entries, vector_fingerprint
 from jiyi.errors import IndexDamagedError, IndexingError
 from jiyi.model.entry import MemoryEntry
+from jiyi.model.searched_text import CONTENT_ONLY, SearchedText
 from jiyi.ports import Embedder, IndexBatch, LogPosition, Progress, RecordStore
 
 _log = logging.getLogger("jiyi.index")
@@ -86,9 +87,11 @@ class PostgresVectors:
         *,
         lock_timeout: float = 30.0,
         exact_rows: int = EXACT_ROWS,
+        searched: SearchedText = CONTENT_ONLY,
     ) -> None:
         self._embedder = embedder
         self._store_id = store_id
+        self._searched = searched
         self._dimension = embedder.identity.dimension
         self._exact_rows = exact_rows
         self._where = database.where
@@ -99,18 +102,21 @@ class PostgresVectors:
 
     @property
     def identity(self) -> str:
-        """What the vectors depend on: another store, model or chunk size means another index."""
-        return f"{self._store_id}/{SCHEMA_VERSION}/{CHUNK_COLUMNS}/{self._embedder.identity}"
+        """What the vectors depend on: another store, model, chunk size or searched text."""
+        return f"{self._store_id}/{SCHEMA_VERSION}/{CHUNK_COLUMNS}/{self._embedder.identity}{self._searched.identity}"
 
     # --- log position -------------------------------------------------------------------------------------------------
 
     def log_position(self) -> LogPosition | None:
         """How far the index has come; `None` when it has to be rebuilt."""
         try:
-            rows = self._connections.fetch(*self._position_query())
+            found = _position(self._connections.fetch(*self._position_query()))
+            if found is None and self._searched.refresh():
+                # Another process has changed which metadata is searched.
+                found = _position(self._connections.fetch(*self._position_query()))
         except IndexDamagedError:
             return None
-        return _position(rows)
+        return found
 
     def _read_position(self, connection: Connection) -> LogPosition | None:
         try:
@@ -131,7 +137,7 @@ class PostgresVectors:
 
     def fingerprint(self, entry: MemoryEntry) -> str:
         """The hash by which the index recognises a text."""
-        return vector_fingerprint(entry)
+        return vector_fingerprint(self._searched.entry(entry))
 
     def apply(self, batch: IndexBatch) -> None:
         """Embed the new texts and write them with the log position in one transaction."""
@@ -139,7 +145,8 @@ class PostgresVectors:
             if self._read_position(connection) is None:
                 raise IndexDamagedError("the vector index is missing or made by other rules")
             known = fingerprints(connection, vectors_table(), batch.upserts)
-            fresh = [entry for entry in batch.upserts if known.get((entry.scope, entry.id)) != self.fingerprint(entry)]
+            entries = self._searched.entries(batch.upserts)
+            fresh = [entry for entry in entries if known.get((entry.scope, entry.id)) != vector_fingerprint(entry)]
             blocks = [combined(block) for block in embed_entries(self._embedder, fresh)]
             replaced = [*batch.removals, *((entry.scope, entry.id) for entry in fresh)]
             with connection.transaction():
@@ -196,12 +203,12 @@ class PostgresVectors:
     def _fill(self, connection: Connection, store: RecordStore, progress: Progress | None) -> None:
         usable = self._read_position(connection) is not None
         done, after = 0, ""
-        while page := store.scan(after_id=after, limit=self.batch_size):
+        while page := self._searched.entries(store.scan(after_id=after, limit=self.batch_size)):
             done_before = fingerprints(connection, vectors_table(NEXT), page)
-            wanted = [e for e in page if done_before.get((e.scope, e.id)) != self.fingerprint(e)]
+            wanted = [e for e in page if done_before.get((e.scope, e.id)) != vector_fingerprint(e)]
             reusable = fingerprints(connection, vectors_table(), wanted) if usable else {}
-            reused = [e for e in wanted if reusable.get((e.scope, e.id)) == self.fingerprint(e)]
-            fresh = [e for e in wanted if reusable.get((e.scope, e.id)) != self.fingerprint(e)]
+            reused = [e for e in wanted if reusable.get((e.scope, e.id)) == vector_fingerprint(e)]
+            fresh = [e for e in wanted if reusable.get((e.scope, e.id)) != vector_fingerprint(e)]
             blocks = [combined(block) for block in embed_entries(self._embedder, fresh)]
             with connection.transaction():
                 connection.execute("SET LOCAL synchronous_commit = off")

@@ -1,0 +1,37 @@
+"""Every example of a framework runs as it is, without a network, and prints something."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.documents import ROOT
+from tests.test_docs import OFFLINE
+
+EXAMPLES = sorted((ROOT / "examples" / "frameworks").glob("*.py"))
+PRINTED = {
+    "anthropic_memory_tool": "File created successfully at: /memories/family.md\n"
+    "Here's the content of /memories/family.md with line numbers:\n"
+    "     1\tPaula is allergic to peanuts\n"
+    "recalled: Paula is allergic to peanuts\n",
+    "openai_agents_session": "You said: My locker is 4711 / Which locker is mine?\n",
+    "langgraph_store": "I will remember that.\nI remember: My sister Paula is allergic to penicillin\n",
+}
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
+def test_an_example_runs_and_prints_what_it_promises(example: Path, tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", OFFLINE, str(example)],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONUTF8": "1", "JIYI_EMBEDDER": "none", "JIYI_TIME_ZONE": "UTC"},
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == PRINTED[example.stem]
