@@ -138,9 +138,13 @@ def test_a_task_that_is_cancelled_leaves_what_was_said(tmp_path: Path, talk: Tal
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
             # The generator is closed by the event loop once the task has let go of it.
-            while len(found := await memory.chat("s").get_all()) < 2:
+            found: list[Any] = []
+            for _ in range(500):
+                found = list(await memory.chat("s").get_all())
+                if len(found) == 2:
+                    break
                 await asyncio.sleep(0.01)
-            return list(found)
+            return found
 
     [question, reply] = asyncio.run(run())
     assert (question.text, reply.role) == ("count", "assistant")
