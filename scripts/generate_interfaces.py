@@ -25,6 +25,7 @@ from jiyi.agent import Agent, Turn
 from jiyi.chat.api import Chat
 from jiyi.longterm.api import Longterm
 from jiyi.memory import AgentMemory
+from jiyi.memory.administration import Administration
 from jiyi.notes.api import Notes
 from jiyi.runtime.api import MemoryRuntime
 from jiyi.tools import Toolbox
@@ -188,6 +189,7 @@ def class_text(
     *,
     blocking: bool,
     base: str,
+    without: frozenset[str] = frozenset(),
 ) -> str:
     """A class with the methods of another, without their bodies."""
     hidden = {"list": "builtins.list"} if hasattr(source.kind, "list") else {}
@@ -199,7 +201,8 @@ def class_text(
     }
     for node, names in source.methods:
         is_overload = any(ast.unparse(each) == "overload" for each in node.decorator_list)
-        wanted = (base != "Protocol" and source.kind is not Turn) or node.name not in NOT_IN_INTERFACE
+        is_whole = not base.endswith("Protocol") and source.kind is not Turn
+        wanted = node.name not in without and (is_whole or node.name not in NOT_IN_INTERFACE)
         # In a stub the overloads alone are the signature; when a program runs, the implementation is.
         if wanted and (is_overload or not blocking or node.name not in overloaded):
             methods.append(method(node, names, source.kind, imports, renamed | hidden, blocking=blocking))
@@ -219,14 +222,18 @@ def interface_module(kind: type, name: str) -> str:
     imports = Imports()
     own = name.removesuffix("Interface")
     others = {room: interface for room, interface in INTERFACES.items() if interface != name}
+    is_memory = kind is AgentMemory
+    # The methods for those who operate a memory are an interface of their own, which a memory has as well.
+    administration = {node.name for node, _ in Source.of(Administration).methods} if is_memory else ()
     text = class_text(
         name,
         Source.of(kind),
-        _doc(kind) if kind is not AgentMemory else _MEMORY_DOC,
+        _doc(kind) if not is_memory else _MEMORY_DOC,
         imports,
         others,
         blocking=False,
-        base="Protocol",
+        base="AdministrationInterface, Protocol" if is_memory else "Protocol",
+        without=frozenset(administration),
     )
     for room, interface in others.items():
         if interface in text.replace(f"class {name}", ""):
@@ -237,6 +244,7 @@ def interface_module(kind: type, name: str) -> str:
         f'"""The interface of `{own if own != "Memory" else "AgentMemory"}`. {NOTICE}"""',
         "from __future__ import annotations",
         f"from typing import TYPE_CHECKING, {typing}",
+        *(["from jiyi.interfaces.administration import AdministrationInterface"] if is_memory else []),
         "if TYPE_CHECKING:",
         *(f"    {line}" for line in imports.lines()),
         "\n\n@runtime_checkable",
@@ -305,6 +313,7 @@ def generated() -> dict[Path, str]:
     """Every generated file with its text."""
     folder = PACKAGE / "interfaces"
     files = {
+        folder / "administration.py": interface_module(Administration, "AdministrationInterface"),
         folder / "agent.py": interface_module(Agent, "AgentInterface"),
         folder / "chat.py": interface_module(Chat, "ChatInterface"),
         folder / "longterm.py": interface_module(Longterm, "LongtermInterface"),
