@@ -40,7 +40,10 @@ class Filters:
     namespace: tuple[str, ...] = ()
     """The namespace is this or below it."""
     alive_at: datetime | None = None
-    """What had expired at this moment is left out; `None` means now."""
+    """What had expired at this moment is left out; `None` means now. Of what was archived because it had expired later,
+    nothing is left out."""
+    beyond_expired: bool = False
+    """Indexes are to look beyond what has expired: there is so much of it that the rest might be missed."""
 
     def __post_init__(self) -> None:
         if not self.scopes:
@@ -65,12 +68,12 @@ class Filters:
     @property
     def of_records(self) -> bool:
         """Whether there are conditions that only the record store can check: no index holds what they ask for."""
-        return bool(self.where or self.key_prefix or self.namespace)
+        return bool(self.where or self.key_prefix or self.namespace or self.beyond_expired)
 
     def admits(self, entry: MemoryEntry) -> bool:
         """Whether the entry is active and meets every condition. The last word of every recall."""
         return (
-            entry.is_active
+            (entry.is_active or (self.alive_at is not None and entry.archived_by_expiry))
             and entry.scope in self.scopes
             and (not self.categories or entry.category in self.categories)
             and (not self.memory_types or entry.memory_type in self.memory_types)

@@ -61,6 +61,10 @@ class EntryStore(Protocol):
         """Make at most `limit` entries inactive that have expired, in one transaction; returns how many."""
         ...
 
+    def archived(self, filters: Filters, *, limit: int) -> list[MemoryEntry]:
+        """Entries that were archived because they had expired, and that the filters admit as of `alive_at`."""
+        ...
+
     def get(self, scopes: Sequence[str], key: str | None, *, entry_id: str | None = None) -> MemoryEntry | None:
         """The entry with this id, or else with this key, in the first of `scopes` that has it."""
         ...

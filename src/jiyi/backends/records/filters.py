@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, Final, TypeAlias, assert_never
 
-from jiyi.backends.records.schema import ACTIVE
+from jiyi.backends.records.schema import ACTIVE, ARCHIVED_BY_EXPIRY
 from jiyi.backends.records.sql import Dialect
 from jiyi.backends.shared.filters import AnyDomain, AnyOf, Condition, EveryTag, InPeriods, NoneOf, conditions
 from jiyi.model import clock
@@ -32,7 +32,9 @@ def where(filters: Filters, dialect: Dialect, *, by_id: bool = False) -> tuple[s
     rendered = _Rendered()
     # Rows of one scope come in the order of an index.
     fence = "scope = :scope" if len(filters.scopes) == 1 and not by_id else in_scopes(by_id=by_id)
-    parts = [ACTIVE, fence, *map(rendered.condition, conditions(filters)), _ALIVE]
+    # As of an earlier time what was archived later is to be seen.
+    present = ACTIVE if filters.alive_at is None else f"({ACTIVE} OR ({ARCHIVED_BY_EXPIRY}))"
+    parts = [present, fence, *map(rendered.condition, conditions(filters)), _ALIVE]
     if filters.of_records:
         parts += rendered.of_records(filters, dialect)
     params = {"scope": filters.scopes[0], "scopes": filters.scopes, "alive_at": moment_of(filters)}

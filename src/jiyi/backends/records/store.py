@@ -116,6 +116,13 @@ class SqlRecordStore:
         with self._database.write(scopes) as connection:
             return entries.archive_expired(connection, scopes, at, actor, limit=limit)
 
+    def archived(self, filters: Filters, *, limit: int) -> list[MemoryEntry]:
+        """Entries that were archived because they had expired, and that the filters admit as of `alive_at`."""
+        from jiyi.backends.records import entries
+
+        with self._database.read(filters.scopes) as connection:
+            return entries.archived(connection, filters, limit=limit)
+
     def get(self, scopes: Sequence[str], key: str | None, *, entry_id: str | None = None) -> MemoryEntry | None:
         """The entry with this key or id in the first of `scopes` that has it."""
         now = clock.utc_now()
