@@ -287,7 +287,7 @@ def test_the_mode_is_named_and_follows_the_extension(open_setup: OpenSetup) -> N
     assert best.index.log_position() is None  # there is a better way now
     Drainer(best.store).drain(best.index)
     assert best.found("apple") == {"one"}
-    assert best.index.mode == best.index.describe()["mode"] == "PostgreSQL, BM25 by pg_search"
+    assert best.index.mode == best.index.describe()["mode"] == "PostgreSQL, BM25 by jiyi, candidates by pg_search"
     assert "lesser_mode" not in best.index.describe()
     best.execute("DROP EXTENSION pg_search CASCADE")
     assert best.index.log_position() is None

@@ -5,12 +5,16 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Final
 
 from jiyi.errors import IndexDamagedError, StoreBusyError
-from jiyi.ports import Change, DerivedIndex, IndexBatch, LogPosition, Progress, RecordStore
+from jiyi.ports import Change, DerivedIndex, IndexBatch, LogPosition, Progress, RecordStore, SharesFiles
 
 _log = logging.getLogger("jiyi.index")
+
+_MAX_REWRITTEN: Final = 20_000
+"""If an erasure has to write more entries than these again, the index is rebuilt: that needs less memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,11 +104,25 @@ class Drainer:
             if not changes:
                 return None
             try:
-                index.apply(self._batch(changes))
+                self._apply(index, changes)
             except IndexDamagedError as error:
                 _log.warning("index %s is rebuilt: %s", index.name, error)
                 self.rebuild(index, progress=progress)
             return len(changes)
+
+    def _apply(self, index: DerivedIndex, changes: Sequence[Change]) -> None:
+        batch = self._batch(changes)
+        if isinstance(index, SharesFiles) and any(change.erased for change in changes):
+            # What was erased leaves the files with this batch: all that stands beside it is written into new ones.
+            named = {change.entry_id for change in changes}
+            erased = [change.entry_id for change in changes if change.erased]
+            beside = [each for each in index.beside_removed(erased, _MAX_REWRITTEN) if each not in named]
+            if len(beside) > _MAX_REWRITTEN:
+                self.rebuild(index)
+                return
+            again = [entry for entry in self._store.fetch(beside, None).values() if entry.is_active]
+            batch = replace(batch, upserts=[*batch.upserts, *again])
+        index.apply(batch)
 
     def rebuild(self, index: DerivedIndex, *, progress: Progress | None = None) -> None:
         """Build the index anew; once more when its files are taken away or turn out to be broken meanwhile."""

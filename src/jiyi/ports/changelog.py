@@ -16,6 +16,8 @@ class Change:
     scope: str
     version: int
     fingerprint: str
+    erased: bool = False
+    """Whether it removed an entry for good: then nothing of it may stay in the files of an index."""
 
     @property
     def log_position(self) -> LogPosition:

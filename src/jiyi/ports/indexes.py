@@ -84,6 +84,18 @@ class DerivedIndex(Protocol):
         ...
 
 
+@runtime_checkable
+class SharesFiles(Protocol):
+    """An index whose files keep the words of removed entries as long as they also hold others."""
+
+    def beside_removed(self, removed: Sequence[str], most: int) -> list[str]:
+        """Ids of the entries whose files also hold these: when they are written again, the files are deleted.
+
+        The same for entries that were removed before, if that makes no more than `most` ids.
+        """
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class TermStatistics:
     """Numbers about the visible texts together; the tuples follow the question's terms."""

@@ -21,9 +21,10 @@ from jiyi.ports import Change
 
 LINE: Final = memory_changes.names[1:]
 """The columns of a line; its sequence number is given by the engine."""
-REMOVED: Final = ("forget", "erase", "archive")
+ERASE: Final = "erase"
+REMOVED: Final = ("forget", ERASE, "archive")
 """Operations after which an entry has no row."""
-SELECT_CHANGE: Final = "SELECT sequence, entry_id, scope, version, changed_at FROM memory_changes"
+SELECT_CHANGE: Final = "SELECT sequence, entry_id, scope, version, changed_at, operation FROM memory_changes"
 """To be followed by conditions; its rows are those of `change_of`."""
 
 _INSERT = memory_changes.insert
@@ -93,8 +94,9 @@ def fingerprint(entry_id: str, version: int, changed_at: datetime | str) -> str:
 
 def change_of(row: Row) -> Change:
     """A row of `SELECT_CHANGE` as the driver gives it."""
-    sequence, entry_id, scope, version, changed_at = row
-    return Change(sequence, entry_id, scope, version, fingerprint(entry_id, version, changed_at))
+    sequence, entry_id, scope, version, changed_at, operation = row
+    erased = operation == ERASE
+    return Change(sequence, entry_id, scope, version, fingerprint(entry_id, version, changed_at), erased=erased)
 
 
 def last_versions(connection: Connection, ids: Sequence[str]) -> dict[str, int]:

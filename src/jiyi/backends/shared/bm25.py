@@ -1,13 +1,14 @@
-"""BM25 for engines that have no BM25 of their own: counts the terms of a question in packed texts and orders the texts.
+"""BM25 by the numbers of the visible scopes, from packed texts or from the weights of terms that an engine adds up.
 
-It is the formula of the scorer without its additions, so what is proposed is what the scorer will like.
+It is the formula of the scorer without its additions, so what is proposed is what the scorer will like. The BM25 of an
+engine is not used: it counts the texts of all scopes, and so tells whether a word occurs in foreign or deleted ones.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,12 @@ from jiyi.model.bm25 import K1, LENGTH_FLOOR, B
 
 Floats: TypeAlias = NDArray[np.float64]
 Lengths: TypeAlias = NDArray[np.int64]
+
+WIDE: Final = 600
+"""So many matches at least are compared by their length as well, where an engine only adds up the weights of terms."""
+_WEIGHT_UNIT: Final = 256
+"""The weights of terms are whole numbers of this fraction: 32-bit floats add them without rounding."""
+_MAX_WEIGHT_SUM: Final = 1 << 24
 
 
 class TermCounts(NamedTuple):
@@ -57,21 +64,52 @@ def count_terms(
     return TermCounts(tf, inside)
 
 
+def term_weights(terms: Sequence[str], df: Sequence[int], entries: int) -> dict[str, int]:
+    """Term -> idf in the visible scopes, as a whole number: their sums are the same in every order."""
+    found = np.maximum(1, np.rint(_WEIGHT_UNIT * _idf(entries, np.asarray(df, dtype=np.float64)))).astype(np.int64)
+    total = int(found.sum())
+    if total >= _MAX_WEIGHT_SUM:
+        found = np.maximum(1, found * (_MAX_WEIGHT_SUM // 2) // total)
+    return dict(zip(terms, found.tolist(), strict=True))
+
+
+def by_length(weight_sums: Sequence[float], lengths: Sequence[int], mean_length: float) -> list[float]:
+    """The BM25 of texts that have each of their terms once, from the sums of the weights of these terms."""
+    norm = _norm(np.asarray(lengths, dtype=np.float64), mean_length)
+    found: list[float] = (np.asarray(weight_sums, dtype=np.float64) * (K1 + 1.0) / (1.0 + norm)).tolist()
+    return found
+
+
+def _idf(entries: int, df: Floats) -> Floats:
+    found: Floats = np.log(1.0 + (np.maximum(entries - df, 0.0) + 0.5) / (df + 0.5))
+    return found
+
+
+def _norm(lengths: Floats, mean_length: float) -> Floats:
+    floored = np.maximum(lengths, LENGTH_FLOOR)
+    found: Floats = K1 * (1.0 - B + B * floored / max(mean_length, 1.0))
+    return found
+
+
 def bm25_order(
-    tf: Floats, lengths: Lengths, times: Sequence[int], limit: int, statistics: CollectionStatistics | None = None
+    tf: Floats,
+    lengths: Lengths,
+    times: Sequence[int],
+    ids: Sequence[str],
+    limit: int,
+    statistics: CollectionStatistics | None = None,
 ) -> list[int]:
-    """The places of the texts with the highest BM25, the newest first among equals.
+    """The places of the texts with the highest BM25, the newest first among equals, then by id.
 
     Without `statistics` these texts are the whole collection.
     """
-    floored = np.maximum(lengths, LENGTH_FLOOR)
     if statistics is None:
-        df, entries, mean = (tf > 0).sum(axis=0).astype(np.float64), len(tf), float(floored.mean())
+        df, entries = (tf > 0).sum(axis=0).astype(np.float64), len(tf)
+        mean = float(np.maximum(lengths, LENGTH_FLOOR).mean())
     else:
         df, entries, mean = np.asarray(statistics.df, dtype=np.float64), statistics.entries, statistics.mean_length
-    idf = np.log(1.0 + (np.maximum(entries - df, 0.0) + 0.5) / (df + 0.5))
-    norm = K1 * (1.0 - B + B * floored / max(mean, 1.0))
-    scores = ((K1 + 1.0) * tf * idf / (tf + norm[:, None])).sum(axis=1).tolist()
+    norm = _norm(lengths.astype(np.float64), mean)
+    scores = ((K1 + 1.0) * tf * _idf(entries, df) / (tf + norm[:, None])).sum(axis=1).tolist()
     places = [place for place, score in enumerate(scores) if score > 0]
-    places.sort(key=lambda place: (-scores[place], -times[place]))
+    places.sort(key=lambda place: (-scores[place], -times[place], ids[place]))
     return places[:limit]

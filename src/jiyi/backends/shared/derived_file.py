@@ -78,6 +78,8 @@ def open_derived(
     connection = sqlite3.connect(address, uri=True, timeout=30, isolation_level=None, check_same_thread=False)
     try:
         connection.execute(f"PRAGMA synchronous={synchronous}")
+        # What is erased leaves the pages of the file as well.
+        connection.execute("PRAGMA secure_delete=ON")
         if create is not None:
             connection.execute("PRAGMA journal_mode=WAL")
             connection.executescript(create)

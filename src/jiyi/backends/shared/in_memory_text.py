@@ -85,8 +85,8 @@ class InMemoryTextIndex:
             if not places:
                 return []
             rows, tf, lengths = [rows[place] for place in places], tf[places], lengths[places]
-        best = bm25_order(tf, lengths, [row[_EVENT_TIME] for row in rows], limit)
-        return [rows[place][_ID] for place in best]
+        ids = [row[_ID] for row in rows]
+        return [ids[place] for place in bm25_order(tf, lengths, [row[_EVENT_TIME] for row in rows], ids, limit)]
 
     def statistics(self, scopes: Sequence[str], words: Sequence[str], bigrams: Sequence[str]) -> TermStatistics:
         """Numbers of all the texts together."""

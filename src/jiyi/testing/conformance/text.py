@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import combinations
 
 import pytest
 
@@ -85,6 +86,37 @@ class TextIndexConformance(DerivedIndexConformance[TextIndex]):
     def test_no_terms_find_nothing(self, index: TextIndex) -> None:
         _apply(index, [entry("k", "apple")])
         assert index.propose("words", [], MAIN, limit=10) == []
+
+    def test_foreign_texts_change_no_proposal(self, index: TextIndex) -> None:
+        """Whether a word occurs in another scope, or in a removed entry, cannot be told from any proposals."""
+        fruit = ("apple", "banana", "cherry", "quince", "walnut", "香蕉", "早报")
+        own = [
+            entry(None, " ".join(fruit[(number * step) % 7] for step in range(1 + number % 5)) + f" n{number % 3}")
+            for number in range(60)
+        ]
+        _apply(index, own)
+
+        def proposed() -> list[list[str]]:
+            questions = [_analyzer.query(" ".join(words)) for words in combinations(fruit, 2)]
+            return [
+                index.propose(field, terms, MAIN, limit=limit, labels=True)
+                for question in questions
+                for field, terms in (("words", question.words), ("bigrams", question.bigrams))
+                for limit in (3, 20)
+            ]
+
+        before = proposed()
+        foreign = [entry(None, f"{fruit[number % 3]} banana 早报", scope="foreign") for number in range(200)]
+        _apply(index, foreign, place=2)
+        assert proposed() == before
+        changed = [replace(each, content="quince " * 40) for each in foreign[:100]]
+        removed = [("foreign", each.id) for each in foreign[100:]]
+        index.apply(IndexBatch(changed, removed, LogPosition(3, "x")))
+        assert proposed() == before
+        more = [entry(None, "walnut cherry") for _ in range(50)]
+        _apply(index, more, place=4)
+        index.apply(IndexBatch([], [("main", each.id) for each in more], LogPosition(5, "x")))
+        assert proposed() == before
 
     # --- numbers for the scorer -----------------------------------------------------------------------------------
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass
+from hashlib import blake2b
 
 import tantivy
 from tantivy import Query
@@ -14,6 +15,11 @@ from jiyi.model import clock
 
 _STATE_ID = "#log_position"
 _STATE = "log_position"
+RECENCY = "recency"
+"""The field that decides between equal matches: later first."""
+_RECENCY_HASH_BITS = 24
+LENGTHS = {"words": "length", "bigrams": "bigram_length"}
+"""Field -> the field with its length."""
 
 
 def build_schema() -> tantivy.Schema:
@@ -23,8 +29,10 @@ def build_schema() -> tantivy.Schema:
     for name in ("scope", "key", "category", "memory_type", "domain", "tags", "conversation"):
         builder.add_text_field(name, tokenizer_name="raw", index_option="basic")
     for name in ("words", "bigrams", "labels"):
-        builder.add_text_field(name, tokenizer_name="terms", index_option="freq")
+        builder.add_text_field(name, tokenizer_name="terms", index_option="basic")
     builder.add_integer_field("event_time", indexed=True, fast=True)
+    for name in (RECENCY, *LENGTHS.values()):
+        builder.add_integer_field(name, fast=True)
     builder.add_text_field("hash", stored=True, tokenizer_name="raw", index_option="basic")
     builder.add_text_field(_STATE, stored=True, tokenizer_name="raw", index_option="basic")
     return builder.build()
@@ -50,9 +58,19 @@ def entry_document(analysed: Analysed) -> tantivy.Document:
     document.add_text("bigrams", " ".join(analysis.bigrams))
     if analysed.labels:
         document.add_text("labels", " ".join(analysed.labels))
-    document.add_integer("event_time", clock.microseconds(entry.event_time))
+    event_time = clock.microseconds(entry.event_time)
+    document.add_integer("event_time", event_time)
+    document.add_integer(RECENCY, _recency(event_time, entry.id))
+    document.add_integer(LENGTHS["words"], analysis.length)
+    document.add_integer(LENGTHS["bigrams"], analysis.bigram_length)
     document.add_text("hash", analysed.digest)
     return document
+
+
+def _recency(event_time: int, entry_id: str) -> int:
+    """The second, and within it a hash of the id: hardly ever equal for two entries, and known without their texts."""
+    hashed = int.from_bytes(blake2b(entry_id.encode("utf-8", "surrogatepass"), digest_size=8).digest())
+    return (event_time // 1_000_000 << _RECENCY_HASH_BITS) + hashed % (1 << _RECENCY_HASH_BITS)
 
 
 def stored_text(document: tantivy.Document, name: str) -> str:

@@ -61,6 +61,11 @@ def segment_files(segments: Iterable[Segment]) -> list[str]:
     return names
 
 
+def segment_sizes(folder: Path) -> list[int]:
+    """How many documents were written into each segment of the last commit, deleted ones included."""
+    return [int(segment["max_doc"]) for segment in read_segments(folder / META)]
+
+
 class SegmentFiles:
     """The files of the last commit of one index, and in which state each of them was found to be sound."""
 

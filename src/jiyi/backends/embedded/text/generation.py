@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
 
 import tantivy
+from tantivy import DocAddress, Query
 
-from jiyi.backends.embedded.text.documents import IndexState, build_schema
-from jiyi.backends.embedded.text.files import META, SegmentFiles, checksum_problems
+from jiyi.backends.embedded.text.documents import IndexState, build_schema, is_entry, stored_text
+from jiyi.backends.embedded.text.files import META, SegmentFiles, checksum_problems, segment_sizes
 from jiyi.backends.embedded.text.terms import TermStore
 from jiyi.backends.embedded.text.writer import IndexWriter, WritingMarker
 from jiyi.backends.shared.derived_file import FileIdentity, FileVersion, file_identity, file_version, tree_bytes
@@ -66,6 +68,11 @@ class Generation:
             self._loaded = version
         return self.index.searcher()
 
+    @property
+    def _index_folder(self) -> Path:
+        """Where tantivy's files are."""
+        return self.folder / _TANTIVY
+
     def state(self) -> IndexState | None:
         """The state as of the last commit."""
         searcher = self.searcher()
@@ -75,6 +82,31 @@ class Generation:
         found = IndexState.read(searcher, self.index.schema)
         self._state = None if version is None or found is None else (version, found)
         return found
+
+    def beside_removed(self, removed: set[str], most: int) -> list[str]:
+        """Ids of the other entries in segments that hold a document of these entries, live or deleted.
+
+        With those of all segments that hold deleted documents of any entry, if these are not more than `most`.
+        """
+        self._loaded = None
+        searcher = self.searcher()
+        everything = searcher.search(Query.all_query(), max(1, searcher.num_docs), count=False).hits
+        live: defaultdict[int, dict[int, str]] = defaultdict(dict)
+        for _, address in everything:
+            live[address.segment_ord][address.doc] = stored_text(searcher.doc(address), "id")
+        found: list[str] = []
+        others: list[str] = []
+        for place, size in enumerate(segment_sizes(self._index_folder)):
+            here = live[place]
+            # A deleted document can still be read by its address.
+            addresses = (DocAddress(place, number) for number in range(size) if number not in here)
+            deleted = {stored_text(searcher.doc(address), "id") for address in addresses}
+            beside = [entry_id for entry_id in here.values() if entry_id not in removed and is_entry(entry_id)]
+            if not removed.isdisjoint(here.values()) or not removed.isdisjoint(deleted):
+                found += beside
+            elif any(map(is_entry, deleted)):
+                others += beside
+        return found + others if len(found) + len(others) <= most else found
 
 
 def create_generation(folder: Path) -> tuple[IndexWriter, TermStore]:

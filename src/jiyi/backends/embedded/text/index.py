@@ -26,11 +26,12 @@ from jiyi.backends.embedded.text.generation import (
     generation_bytes,
     generation_problems,
 )
-from jiyi.backends.embedded.text.queries import build_query
+from jiyi.backends.embedded.text.matches import best_matches
 from jiyi.backends.embedded.text.terms import TermStore
 from jiyi.backends.embedded.text.writer import IndexWriter, guarded
+from jiyi.backends.shared.bm25 import term_weights
 from jiyi.backends.shared.generations import Generations
-from jiyi.backends.shared.term_rows import analyse, term_id, text_fingerprint
+from jiyi.backends.shared.term_rows import BIGRAMS, WORDS, analyse, term_id, text_fingerprint
 from jiyi.errors import IndexDamagedError, IndexingError
 from jiyi.file_lock import FileLock
 from jiyi.model.entry import MemoryEntry
@@ -41,7 +42,7 @@ from jiyi.text import Analyzer, Vocabulary
 R = TypeVar("R")
 _log = logging.getLogger("jiyi.index")
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 
 
 class TantivyIndex:
@@ -126,6 +127,18 @@ class TantivyIndex:
                 self._write(opened.writer, opened.terms, batch)
                 opened.index.reload()
 
+    def beside_removed(self, removed: Sequence[str], most: int) -> list[str]:
+        """Ids of the entries that have to be written again: see `SharesFiles`.
+
+        A segment keeps the words of deleted documents until its last document is deleted.
+        """
+        opened = self._open()
+        if opened is None:
+            return []
+        with self.exclusive(), self._writing, guarded("read"):
+            opened.writer.finish_merges(self._deadline or inf)
+            return opened.beside_removed(set(removed), most)
+
     def rebuild(self, store: RecordStore, *, progress: Progress | None = None) -> None:
         """Build a new index beside the old one from all records, then swap."""
         with self.exclusive():
@@ -168,15 +181,25 @@ class TantivyIndex:
     def propose(
         self, field: str, terms: Sequence[str], filters: Filters, *, limit: int, labels: bool = False
     ) -> list[str]:
-        """Ids of the best matches by BM25, filters applied inside the index."""
+        """Ids of the best matches, filters applied inside the index."""
         if not terms:
             return []
+        unique = list(dict.fromkeys(terms))
+        kind = WORDS if field == "words" else BIGRAMS
+        entries, mean_length, df = self._read_terms(lambda terms: terms.frequencies(filters.scopes, kind, unique))
+        weights = term_weights(unique, df, entries)
 
         def search(generation: Generation) -> list[str]:
-            query = build_query(generation.index.schema, field, terms, filters, labels=labels)
-            searcher = generation.searcher()
-            hits = searcher.search(query, limit, count=False).hits
-            return [stored_text(searcher.doc(address), "id") for _, address in hits]
+            return best_matches(
+                generation.searcher(),
+                generation.index.schema,
+                field,
+                weights,
+                filters,
+                labels=labels,
+                mean_length=mean_length,
+                limit=limit,
+            )
 
         return self._read(search)
 

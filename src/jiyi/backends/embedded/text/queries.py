@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import assert_never
 
@@ -18,11 +18,17 @@ _MAX_TERM_QUERIES = 32
 
 
 def build_query(
-    schema: tantivy.Schema, field: str, terms: Sequence[str], filters: Filters, *, labels: bool = False
+    schema: tantivy.Schema, field: str, weights: Mapping[str, int], filters: Filters, *, labels: bool = False
 ) -> Query:
-    """Documents with any of the terms that meet the filters, scored by the terms only."""
+    """Documents with any of the terms that meet the filters; the score is the sum of the weights of their terms.
+
+    tantivy's own BM25 is not used: its numbers are those of all scopes together, and of deleted documents.
+    """
     fields = (field, "labels") if labels else (field,)
-    wanted = [Query.term_query(schema, name, term, "freq") for name in fields for term in terms]
+    wanted = [
+        Query.const_score_query(_any([Query.term_query(schema, name, term, "basic") for name in fields]), weight)
+        for term, weight in weights.items()
+    ]
     clauses = [(Occur.Must, _any(wanted)), (Occur.Must, _unscored(_any_of(schema, "scope", filters.scopes)))]
     for condition in conditions(filters):
         if isinstance(condition, NoneOf):

@@ -167,6 +167,18 @@ class TermStore:
             conversation_df=self._df(with_conversations, CONVERSATIONS, words),
         )
 
+    def frequencies(
+        self, scopes: Sequence[str], field: int, terms: Sequence[str]
+    ) -> tuple[int, float, tuple[int, ...]]:
+        """How many texts these scopes have, their mean length, and in how many of them each term of a field stands."""
+        column = "shortness" if field == WORDS else "bigram_shortness"
+        totals = self._reader.execute(
+            f"SELECT scope, entries, {column} FROM scope_totals WHERE scope IN ({_placeholders(scopes)})", scopes
+        ).fetchall()
+        entries = sum(total[1] for total in totals)
+        df = self._df([total[0] for total in totals if total[1]], field, terms)
+        return entries, mean_length(entries, sum(total[2] for total in totals)), df
+
     def _df(self, scopes: Sequence[str], field: int, terms: Sequence[str]) -> tuple[int, ...]:
         ids = [term_id(term) for term in terms]
         found = dict.fromkeys(ids, 0)
@@ -325,10 +337,18 @@ def _update_statistics(connection: sqlite3.Connection, changes: StatisticsChange
         sorted((*key, change) for key, change in changes.document_frequencies.items() if change),
     )
     connection.executemany(
+        "DELETE FROM term_df WHERE scope = ? AND field = ? AND term = ? AND df = 0",
+        [key for key, change in changes.document_frequencies.items() if change < 0],
+    )
+    connection.executemany(
         "INSERT INTO scope_totals VALUES (?, ?, ?, ?, 0, 0) ON CONFLICT DO UPDATE SET "
         "entries = entries + excluded.entries, shortness = shortness + excluded.shortness, "
         "bigram_shortness = bigram_shortness + excluded.bigram_shortness",
         [(scope, *total) for scope, total in changes.scopes.items()],
+    )
+    connection.executemany(
+        "DELETE FROM scope_totals WHERE scope = ? AND entries = 0 AND conversations = 0",
+        [(scope,) for scope in changes.scopes],
     )
 
 
@@ -354,10 +374,13 @@ def _update_conversations(connection: sqlite3.Connection, changes: StatisticsCha
         ).fetchone()
         before_length, before_entries = row if row is not None else (0, 0)
         after_length, after_entries = before_length + length, before_entries + entries
-        connection.execute(
-            "INSERT OR REPLACE INTO conversation_lengths VALUES (?, ?, ?, ?)",
-            (scope, thread, after_length, after_entries),
-        )
+        if after_entries:
+            connection.execute(
+                "INSERT OR REPLACE INTO conversation_lengths VALUES (?, ?, ?, ?)",
+                (scope, thread, after_length, after_entries),
+            )
+        else:
+            connection.execute("DELETE FROM conversation_lengths WHERE scope = ? AND thread = ?", (scope, thread))
         change = (shortness(after_length) if after_entries else 0) - (shortness(before_length) if before_entries else 0)
         connection.execute(
             "INSERT INTO scope_totals VALUES (?, 0, 0, 0, ?, ?) ON CONFLICT DO UPDATE SET "

@@ -81,6 +81,13 @@ class IndexWriter:
                 self._merge_thread = threading.Thread(target=self._wait_for_merge, name="jiyi-merging")
                 self._merge_thread.start()
 
+    def finish_merges(self, deadline: float = inf) -> None:
+        """Wait until no process merges: then the segments stay as they are until the next commit."""
+        with self._guard:
+            self._check_files()
+            writer, self._open = self._open or self._opened(deadline), None
+            self._close_writer(writer)
+
     def close(self, *, wait: bool = True) -> None:
         """Close the writer when the current merge is done; with `wait`, return only then."""
         self._closing.set()

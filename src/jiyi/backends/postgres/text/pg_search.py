@@ -1,20 +1,21 @@
 """`PgSearchProposer`: proposes texts by the BM25 index of the extension pg_search.
 
-Queries are built from terms, as JSON: nothing that a person typed is parsed. pg_search computes document frequencies
-over the whole index, all scopes together and with rows that are not vacuumed yet; the scorer ranks inside the visible
-scopes afterwards. Proposals only have to be among the best.
+Queries are built from terms, as JSON: nothing that a person typed is parsed. The BM25 of pg_search counts the texts of
+all scopes together, and rows that are not vacuumed yet. So terms get constant scores instead: their idf in the visible
+scopes. The length of each text is taken into account here, and equal matches are told apart by time and id.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypeAlias, assert_never
 
-from jiyi.backends.postgres.text.scorer_queries import Fetch
+from jiyi.backends.postgres.text.scorer_queries import Fetch, statistics
 from jiyi.backends.postgres.text.tables import TEXTS, is_storable, word_column
+from jiyi.backends.shared.bm25 import WIDE, by_length, term_weights
 from jiyi.backends.shared.filters import AnyDomain, AnyOf, EveryTag, InPeriods, NoneOf, conditions
 from jiyi.model import clock
 from jiyi.model.filters import Filters
@@ -22,6 +23,7 @@ from jiyi.model.filters import Filters
 Query: TypeAlias = dict[str, Any]
 
 _TEXT_COLUMNS = {"words": "word_text", "bigrams": "bigram_text"}
+_LENGTH_COLUMNS = {"words": "length", "bigrams": "bigram_length"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,27 +31,44 @@ class PgSearchProposer:
     """The best matches of the BM25 index; scope and filters are clauses of its query that add nothing to the score."""
 
     fetch: Fetch
-    mode: str = "PostgreSQL, BM25 by pg_search"
+    mode: str = "PostgreSQL, BM25 by jiyi, candidates by pg_search"
 
     def propose(
         self, field: str, terms: Sequence[str], filters: Filters, *, limit: int, labels: bool = False
     ) -> list[str]:
         """Ids of the best matches, best first."""
-        query = build_query((_TEXT_COLUMNS[field], *(["label_text"] if labels else [])), terms, filters)
+        unique = list(dict.fromkeys(terms))
+        by_words = field == "words"
+        numbers = statistics(self.fetch, filters.scopes, unique if by_words else (), () if by_words else unique)
+        weights = term_weights(unique, numbers.word_df if by_words else numbers.bigram_df, numbers.entries)
+        query = build_query((_TEXT_COLUMNS[field], *(["label_text"] if labels else [])), weights, filters)
         if query is None:
             return []
         # The limit is a literal: with a parameter the planner would not know how few rows are wanted.
         rows = self.fetch(
-            f"SELECT entry_id FROM {TEXTS} WHERE entry_id @@@ %(query)s::jsonb "
-            f"ORDER BY paradedb.score(entry_id) DESC LIMIT {limit:d}",
+            f"SELECT paradedb.score(entry_id), event_time, entry_id, {_LENGTH_COLUMNS[field]} FROM {TEXTS} "
+            "WHERE entry_id @@@ %(query)s::jsonb "
+            f"ORDER BY paradedb.score(entry_id) DESC, event_time DESC, entry_id LIMIT {max(WIDE, 2 * limit):d}",
             {"query": json.dumps(query)},
         )
-        return [row[0] for row in rows]
+        if not rows:
+            return []
+        mean_length = numbers.mean_length if by_words else numbers.mean_bigram_length
+        scores = by_length([row[0] for row in rows], [row[3] for row in rows], mean_length)
+        order = sorted(range(len(rows)), key=lambda place: (-scores[place], -rows[place][1], rows[place][2]))
+        return [rows[place][2] for place in order[:limit]]
 
 
-def build_query(fields: Sequence[str], terms: Sequence[str], filters: Filters) -> Query | None:
-    """Texts with any of the terms in any of the fields that meet the filters; `None` if nothing can match."""
-    wanted = [_term(name, term) for name in fields for term in terms if is_storable(term)]
+def build_query(fields: Sequence[str], weights: Mapping[str, int], filters: Filters) -> Query | None:
+    """Texts with any of the terms in any of the fields that meet the filters; `None` if nothing can match.
+
+    The score of a text is the sum of the weights of its terms.
+    """
+    wanted = [
+        _constant(float(weight), {"boolean": {"should": [_term(name, term) for name in fields]}})
+        for term, weight in weights.items()
+        if is_storable(term)
+    ]
     must: list[Query | None] = [_any_of("scope", filters.scopes)]
     must_not: list[Query] = []
     for condition in conditions(filters):
@@ -58,7 +77,7 @@ def build_query(fields: Sequence[str], terms: Sequence[str], filters: Filters) -
             must_not += [excluded] if excluded is not None else []
         else:
             must += _clauses(condition)
-    clauses = [{"const_score": {"score": 0.0, "query": clause}} for clause in must if clause is not None]
+    clauses = [_constant(0.0, clause) for clause in must if clause is not None]
     if not wanted or len(clauses) < len(must):
         return None
     query: Query = {"must": [{"boolean": {"should": wanted}}, *clauses]}
@@ -84,6 +103,10 @@ def _clauses(condition: AnyOf | AnyDomain | EveryTag | InPeriods) -> list[Query 
 
 def _column(condition: AnyOf | NoneOf) -> tuple[str, Sequence[str]]:
     return word_column(condition.word, condition.values)
+
+
+def _constant(score: float, query: Query) -> Query:
+    return {"const_score": {"score": score, "query": query}}
 
 
 def _term(field: str, value: str) -> Query:
