@@ -77,6 +77,10 @@ class EntryStore(Protocol):
         """Which of these ids the filters admit; quicker than `fetch` where the entries are not needed."""
         ...
 
+    def few_matching(self, filters: Filters, *, most: int) -> list[str] | None:
+        """Ids of all entries that the filters admit, if they are at most so many and that is known without a scan."""
+        ...
+
     def matching_ids(self, filters: Filters) -> list[str]:
         """Ids of all entries that the filters admit."""
         ...

@@ -49,6 +49,8 @@ if TYPE_CHECKING:
     from jiyi.text import Analyzer
 
 
+_FEW: Final = 2_000
+"""Up to so many entries are named to the indexes; above, the best proposals are checked until enough have passed."""
 _MOST_ARCHIVED: Final = 10_000
 """How many archived entries a question about an earlier time looks at, those that expired last."""
 WithArchived: TypeAlias = "Callable[[TextSource, Sequence[MemoryEntry]], TextSource]"
@@ -106,6 +108,9 @@ class RecallEngine:
         An index that was deleted or turns out to be damaged is rebuilt, and asked once more.
         """
         check_mode(request.mode)
+        request = self._narrowed(request)
+        if request.filters.ids == frozenset():
+            return Answer([], 0)
         answer = self._answer_safely(request)
         if self._expired_crowd(request, answer):
             filters = replace(request.filters, beyond_expired=True)
@@ -117,6 +122,14 @@ class RecallEngine:
             return self._answer(request)
         except IndexDamagedError:
             return self._answer(request)
+
+    def _narrowed(self, request: Request) -> Request:
+        """With the ids of what meets the conditions that no index can check, if the records find only a few."""
+        filters = request.filters
+        if not filters.left_to_records or request.mode == "tags":
+            return request
+        ids = self.store.few_matching(filters, most=_FEW)
+        return request if ids is None else replace(request, filters=replace(filters, ids=frozenset(ids)))
 
     def _expired_crowd(self, request: Request, answer: Answer) -> bool:
         """Whether the answer may be short because the indexes proposed what has expired and was not archived yet.

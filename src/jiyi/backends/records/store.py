@@ -153,6 +153,13 @@ class SqlRecordStore:
         params["ids"] = list(ids)
         return {row[0] for row in self._database.query(sql, params, filters.scopes, prepare=False)}
 
+    def few_matching(self, filters: Filters, *, most: int) -> list[str] | None:
+        """Ids of all entries that the filters admit, if they are at most so many and that is known without a scan."""
+        from jiyi.backends.records import metadata_index
+
+        with self._database.read(filters.scopes) as connection:
+            return metadata_index.few_matching(connection, filters, most=most)
+
     def matching_ids(self, filters: Filters) -> list[str]:
         """Ids of all entries that the filters admit."""
         condition, params = where(filters, self._database.dialect)

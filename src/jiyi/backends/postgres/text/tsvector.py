@@ -13,7 +13,7 @@ from jiyi.backends.postgres.text.scorer_queries import Fetch, statistics
 from jiyi.backends.postgres.text.tables import TEXTS, is_storable, word_column
 from jiyi.backends.postgres.text.writer import lexeme
 from jiyi.backends.shared.bm25 import CollectionStatistics, bm25_order, count_terms
-from jiyi.backends.shared.filters import AnyDomain, AnyOf, Condition, EveryTag, InPeriods, NoneOf, conditions
+from jiyi.backends.shared.filters import AnyDomain, AnyId, AnyOf, Condition, EveryTag, InPeriods, NoneOf, conditions
 from jiyi.backends.shared.term_rows import term_id
 from jiyi.model import clock
 from jiyi.model.filters import Filters
@@ -54,7 +54,8 @@ class TsvectorProposer:
         by_words = field == "words"
         numbers = statistics(self.fetch, filters.scopes, terms if by_words else (), () if by_words else terms)
         df = numbers.word_df if by_words else numbers.bigram_df
-        rarest, capped = _rarest(terms, df, self.max_candidates)
+        # Among a few named texts frequent terms cost nothing.
+        rarest, capped = _rarest(terms, df, self.max_candidates) if filters.ids is None else (terms, False)
         names = ["words", "labels"] if labels else ["words"]
         if not by_words:
             # A text without Han characters has its bigrams under its words.
@@ -135,6 +136,8 @@ def _sql(condition: Condition, parameters: _Parameters) -> str:
                 before = "" if end is None else f"event_time < {parameters.add(clock.microseconds(end))}"
                 bounds.append(" AND ".join(part for part in (after, before) if part))
             return f"({' OR '.join(bounds)})"
+        case AnyId(ids):
+            return f"entry_id = ANY ({parameters.add(sorted(ids))})"
         case _:
             assert_never(condition)
 
