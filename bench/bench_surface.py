@@ -37,13 +37,14 @@ _CONDITIONS: dict[str, dict[str, Any]] = {
 
 
 def metadata_of(number: int) -> dict[str, Any]:
-    """Metadata of the usual size."""
+    """Metadata of the usual size. Texts are English and Chinese in turn, and no value depends on that."""
+    pair = number // 2
     return {
-        "even": number % 2 == 0,
-        "project": f"p{number % 10}",
-        "place": {"room": number % 100, "floor": number % 7},
-        "rare": f"r{number % 1_000}",
-        "score": (number * 7919 % 1_000) / 1_000,
+        "even": pair % 2 == 0,
+        "project": f"p{pair % 10}",
+        "place": {"room": pair % 100, "floor": pair % 7},
+        "rare": f"r{pair % 1_000}",
+        "score": (pair * 7919 % 1_000) / 1_000,
         "title": f"note {number}",
     }
 
