@@ -341,6 +341,9 @@ class Memory(Protocol):
         `None` as scopes means every scope: for administration only. Positions survive restarts.
         """
 
+    def last_position(self) -> int:
+        """The position of the last change: `changes(after=…)` with it returns what comes next."""
+
     def watch(
         self, *, after: int | None = None, scopes: str | Iterable[str] | None = None, interval: float = 0.5
     ) -> Iterator[MemoryChange]:
@@ -755,7 +758,7 @@ class Longterm:
     def feedback(self, user_id: str, useful: str | MemoryEntry | Iterable[Any]) -> list[str]:
         """Count memories as used: cited in an answer, or confirmed; by id, key or entry. Returns the ids counted.
 
-        Each use makes the curve of forgetting flatter. Memories of other scopes, the public one included, are left.
+        Each use makes the curve of forgetting flatter. A public one counts for this user alone.
         """
 
     def get_memory_context_for_prompt(

@@ -12,17 +12,22 @@ from jiyi.errors import ImportFormatError, InvalidInputError
 from jiyi.ports import ImportCounts, Progress, RecordStore
 
 FORMAT = 1
+_NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 
 
 def export_file(store: RecordStore, path: str | os.PathLike[str], scope: str | None, progress: Progress | None) -> int:
     """Write all rows to `path`; the file appears under its name only when it is complete."""
     target = Path(path)
+    if target.is_symlink():
+        raise InvalidInputError(f"{target} cannot be written: it is a symbolic link; name the file itself")
     if target.is_dir() or not target.name:
         raise InvalidInputError(f"{target} cannot be written: it is a directory; name a file in it")
-    partial = target.with_name(f"{target.name}.{os.getpid()}.partial")
+    partial = target.with_name(f"{target.name}.{os.getpid()}.{os.urandom(4).hex()}.partial")
     lines = 0
     try:
-        with partial.open("w", encoding="utf-8", newline="\n") as file:
+        # Nothing that somebody has prepared under this name is written to, and nobody else can read it meanwhile.
+        descriptor = os.open(partial, _NEW_FILE, 0o600)
+        with os.fdopen(descriptor, "w", encoding="utf-8", newline="\n") as file:
             for row in store.export_rows(scope):
                 file.write(json.dumps(row, ensure_ascii=False, separators=(",", ":")) + "\n")
                 lines += 1

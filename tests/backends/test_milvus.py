@@ -15,12 +15,10 @@ from jiyi.backends.milvus.expressions import in_filters, in_scope
 from jiyi.backends.milvus.index import MilvusVectors
 from jiyi.backends.milvus.rows import content_pieces
 from jiyi.backends.milvus.schema import data_fields, differences
-from jiyi.backends.milvus.text import MilvusProposer
 from jiyi.errors import ConfigError, IndexingError, IndexUnavailableError, MissingDependencyError
 from jiyi.indexing import Drainer, verify
 from jiyi.model.filters import Filters
 from jiyi.ports import IndexBatch, LogPosition, RecordStore
-from jiyi.sync import AgentMemory
 from jiyi.testing.conformance.examples import ACTOR, FILTERS, draft, entry, proposed_by_an_index, varied_entries
 from jiyi.wiring import build
 from tests.backends.milvus_support import CountingEmbedder, lite, vector
@@ -143,41 +141,6 @@ def test_milvus_ranks_chinese_words_by_itself_and_more_is_better(index: MilvusVe
     assert index.propose_text("早报", MAIN, limit=1) == found[:1]
     assert index.propose_text("早报", Filters(scopes=("main",), memory_types=("reflection",)), limit=10) == []
     assert index.propose_text("  ", MAIN, limit=10) == []
-
-
-def test_milvus_proposes_texts_by_their_words_and_nothing_while_it_is_away(
-    index: MilvusVectors, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    paper = entry("a", "早报每天早上七点送到")
-    put(index, paper, entry("b", "杭州的天气很好"), entry("c", "早报", scope="other"))
-    proposer = MilvusProposer(index)
-    assert proposer.propose("words", ["早报", "天亮"], MAIN, limit=10) == [paper.id]
-    assert proposer.propose("bigrams", ["早报"], MAIN, limit=10) == []
-
-    def away(*_args: Any, **_options: Any) -> Any:
-        raise IndexUnavailableError("Milvus does not answer")
-
-    monkeypatch.setattr(index, "propose_text", away)
-    assert proposer.propose("words", ["早报"], MAIN, limit=10) == []
-    assert "Milvus does not answer" in caplog.text
-
-
-@pytest.mark.server
-def test_postgresql_without_bm25_asks_milvus_for_words_as_well(postgres_url: str, tmp_path: Path) -> None:
-    options: dict[str, Any] = {
-        "embedder": CountingEmbedder(),
-        "background_indexing": False,
-        "vectors": "milvus",
-        "milvus_uri": str(tmp_path / "milvus.db"),
-        "pg_search": False,
-    }
-    with AgentMemory.open(postgres_url, **options) as memory:
-        memory.store("paper", "早报每天早上七点送到")
-        memory.store("tea", "green tea in the morning")
-        [hit, *_] = memory.recall("早报")
-        assert hit.key == "paper"
-        [text, _] = memory.doctor()["indexes"]
-    assert text["mode"].endswith("in large scopes also BM25 by Milvus")
 
 
 def test_words_at_the_end_of_a_long_text_are_found_too(index: MilvusVectors) -> None:

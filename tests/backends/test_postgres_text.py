@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import UTC
@@ -321,48 +321,15 @@ def test_every_hit_names_the_mode(built: Setup) -> None:
         assert [again.key for again in engine.answer(Request("龙井", MAIN, mode="keyword"))] == ["tea"]
 
 
-class _Beside:
-    """Another engine that proposes."""
-
-    mode = "by hand"
-
-    def __init__(self, *ids: str) -> None:
-        self.ids = ids
-        self.asked: list[tuple[str, tuple[str, ...]]] = []
-
-    def propose(
-        self, field: str, terms: Sequence[str], filters: Filters, *, limit: int, labels: bool = False
-    ) -> list[str]:
-        self.asked.append((field, tuple(terms)))
-        del filters, labels
-        return list(self.ids)[:limit]
-
-
-def test_another_engine_proposes_beside_the_lesser_mode_what_only_frequent_words_find(open_setup: OpenSetup) -> None:
-    beside = _Beside()
-    setup = open_setup(pg_search=False, beside=beside, small_scope=5)
+def test_two_frequent_words_find_a_text_that_no_rare_word_finds(open_setup: OpenSetup) -> None:
+    setup = open_setup(pg_search=False)
     setup.index.rebuild(setup.store)
-    stored = setup.store.put([draft(f"k{i}", f"apple number{i}") for i in range(40)], actor=ACTOR)
+    setup.store.put([draft("both", "apple banana")], actor=ACTOR)
+    for word in ("apple", "banana"):
+        setup.store.put([draft(f"{word}{i}", f"{word} number{i}") for i in range(40)], actor=ACTOR)
     setup.index._by_tsvector = replace(setup.index._by_tsvector, max_candidates=10)
-    words = _analyzer.query("apple").words
-    alone = setup.index.propose("words", words, MAIN, limit=50)
-    assert len(alone) == 10
-    beside.ids = tuple(entry.id for entry in stored if entry.id not in alone)[:3]
-    together = setup.index.propose("words", words, MAIN, limit=50)
-    assert set(together) == {*alone, *beside.ids}
-    assert together[:2] == [alone[0], beside.ids[0]]
-    assert len(setup.index.propose("words", words, MAIN, limit=4)) == 4
-    assert setup.index.mode.endswith("in large scopes also by hand")
-
-
-def test_scopes_that_are_read_whole_need_no_other_engine(open_setup: OpenSetup) -> None:
-    beside = _Beside("an id")
-    setup = open_setup(pg_search=False, beside=beside, small_scope=5)
-    setup.index.rebuild(setup.store)
-    [stored] = setup.store.put([draft("one", "apple")], actor=ACTOR)
-    words = _analyzer.query("apple").words
-    assert setup.index.propose("words", words, MAIN, limit=5, labels=True) == [stored.id]
-    assert beside.asked == []
+    best = setup.index.propose("words", _analyzer.query("apple banana").words, MAIN, limit=1)
+    assert [entry.key for entry in setup.store.fetch(best, MAIN).values()] == ["both"]
 
 
 def test_frequent_words_do_not_hide_what_has_the_rare_one(open_setup: OpenSetup) -> None:

@@ -271,7 +271,7 @@ def load_settings(
         home = home or values.get("path")
     else:
         beside = (home or parse.path(DEFAULT_HOME)) / FILE_NAME
-        if home != IN_MEMORY and beside.is_file():
+        if home != IN_MEMORY and _is_file(beside):
             values.update(_from_file(beside))
     if {**values, **from_environment, **given}.get("vectors") == "milvus":
         named_for_milvus = {name: env[variable] for name, variable in _MILVUS_VARIABLES.items() if env.get(variable)}
@@ -319,6 +319,15 @@ def _check_combinations(settings: Settings) -> Settings:
                 f"set {' and '.join(PREFIX + other.upper() for other in missing)} or the same names in {FILE_NAME}"
             )
     return settings
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except PermissionError as error:
+        raise ConfigError(
+            f"{path} cannot be looked at ({error.strerror}); check the permissions of the data directory {path.parent}"
+        ) from error
 
 
 def load_memory_config(config_path: str | os.PathLike[str] = "configs/memory.yaml") -> dict[str, Any]:

@@ -65,6 +65,14 @@ class Drainer:
         state = self.state(index)
         return None if state.usable and not state.behind else self._step(index, target, None, progress)
 
+    def pending(self, index: DerivedIndex, scopes: Sequence[str], *, head: LogPosition, most: int) -> IndexBatch | None:
+        """What the index lacks of these scopes, if it is between 1 and `most` changes; nothing is written."""
+        log_position = self._valid_position(index)
+        if log_position is None or log_position.sequence >= head.sequence:
+            return None
+        changes = self._store.changes_after(log_position.sequence, limit=most + 1, scopes=scopes)
+        return self._batch(changes) if 0 < len(changes) <= most else None
+
     def catch_up(
         self, index: DerivedIndex, scopes: Sequence[str], *, seconds: float, head: LogPosition | None = None
     ) -> IndexState:

@@ -324,6 +324,9 @@ class Memory(Protocol):
         `None` as scopes means every scope: for administration only. Positions survive restarts.
         """
 
+    async def last_position(self) -> int:
+        """The position of the last change: `changes(after=…)` with it returns what comes next."""
+
     def watch(
         self, *, after: int | None = None, scopes: str | Iterable[str] | None = None, interval: float = 0.5
     ) -> AsyncIterator[MemoryChange]:

@@ -98,6 +98,10 @@ class Administration(MemoryBase):
         wanted = self._feed_scopes(scopes)
         return await self._run(self._components.administration.changes, after, wanted, self._limits.check_limit(limit))
 
+    async def last_position(self) -> int:
+        """The position of the last change: `changes(after=…)` with it returns what comes next."""
+        return (await self._run(self._store.head)).sequence
+
     def watch(
         self, *, after: int | None = None, scopes: str | Iterable[str] | None = None, interval: float = 0.5
     ) -> AsyncIterator[MemoryChange]:
@@ -114,7 +118,7 @@ class Administration(MemoryBase):
     async def _watch(
         self, after: int | None, wanted: tuple[str, ...] | None, interval: float
     ) -> AsyncIterator[MemoryChange]:
-        position = (await self._run(self._store.head)).sequence if after is None else after
+        position = await self.last_position() if after is None else after
         signal = await self._run(self._components.administration.listen)
         if signal is not None:
             self._signals.add(signal)

@@ -113,8 +113,11 @@ class EntryStore(Protocol):
         """When the first and the last of these scopes' entries happened; `None` when there are none."""
         ...
 
-    def touch(self, ids: Sequence[str], at: datetime, *, used: bool = True) -> None:
-        """Note the time of access to each of these entries, and with `used` count it."""
+    def touch(self, ids: Sequence[str], at: datetime, *, used: bool = True, scope: str | None = None) -> None:
+        """Note the time of access to each of these entries, and with `used` count it.
+
+        With a `scope` only the scope's own entries are changed; that it used public ones is noted for itself alone.
+        """
         ...
 
     def scan(self, *, after_id: str = "", limit: int) -> list[MemoryEntry]:

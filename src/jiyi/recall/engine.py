@@ -7,7 +7,7 @@ what is missing, foreign, forgotten or outside the filters is dropped.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import wait
+from concurrent.futures import Future, wait
 from dataclasses import dataclass, replace
 from datetime import datetime, tzinfo
 from threading import Event
@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from jiyi.cleanup import on_error
 from jiyi.errors import IndexDamagedError, IndexingError, IndexUnavailableError, InvalidInputError, ModelError
+from jiyi.exhaustion import resource_limit
 from jiyi.model import clock
 from jiyi.model.entry import IndexCoverage, MemoryEntry
-from jiyi.ports import ALONE
+from jiyi.ports import ALONE, EmbedsEntries
 from jiyi.recall.context import add_context
 from jiyi.recall.freshness import Freshness, not_answered
 from jiyi.recall.proposers import PROPOSERS, RECORDS, TEXT, VECTORS, Proposer, ask
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
         TextSource,
         VectorIndex,
         Vectors,
+        VectorScan,
     )
     from jiyi.recall.gather import Gathered
     from jiyi.text import Analyzer
@@ -178,7 +180,7 @@ class RecallEngine:
             # The text proposers run in another thread. Embedding and comparing takes longer than they do, so as a rule
             # their result is there when this thread needs it.
             scanned = Event()
-            text_answer = self.helpers.submit(self._propose_by_text, request, now, head, scanned)
+            text_answer = self._in_parallel(request, now, head, scanned)
             try:
                 with on_error(lambda: wait((text_answer,))):
                     vectors = self._propose_by_vector(request, head, vector_coverage, vector)
@@ -268,7 +270,7 @@ class RecallEngine:
 
     @property
     def _freshness(self) -> Freshness:
-        return Freshness(self.drainer, self.settings.freshness_seconds)
+        return Freshness(self.drainer, self.settings.freshness_seconds, self.settings.overlaid_changes)
 
     def _begin(self, request: Request, now: datetime) -> Search:
         return begin_search(request, now, self.settings, self.store, self.analyzer, self.zone)
@@ -287,6 +289,17 @@ class RecallEngine:
         coverage.append(IndexCoverage("vectors", answered=False, note="no embedder is configured"))
         return False
 
+    def _in_parallel(self, request: Request, now: datetime, head: LogPosition, scanned: Event) -> Future[_TextAnswer]:
+        """What the text index says, asked in another thread; in this one if the system gives no further thread."""
+        try:
+            return self.helpers.submit(self._propose_by_text, request, now, head, scanned)
+        except RuntimeError as error:
+            if resource_limit(error) is None:
+                raise
+        answer: Future[_TextAnswer] = Future()
+        answer.set_result(self._propose_by_text(request, now, head, None))
+        return answer
+
     def _propose_by_vector(
         self, request: Request, head: LogPosition, coverage: list[IndexCoverage], known: Vectors | ModelError | None
     ) -> FilteredScan | None:
@@ -295,14 +308,20 @@ class RecallEngine:
             return None
         # First, while the text proposers run: it takes longest and needs nothing else.
         vector = _embedded(self.embedder, request.query) if known is None else known
-        coverage.append(self._freshness.catch_up(self.vectors, request.filters.scopes, head))
-        if not coverage[-1].answered:
+        index = self.vectors
+        part, missing = self._freshness.vectors(index, request.filters.scopes, head)
+        coverage.append(part)
+        if not part.answered:
             return None
         if isinstance(vector, ModelError):
             coverage[-1] = not_answered(coverage[-1], vector)
             return None
         try:
-            scan = self.vectors.scan(vector, request.filters.scopes)
+            scan: VectorScan = index.scan(vector, request.filters.scopes)
+            if missing is not None and isinstance(index, EmbedsEntries):
+                from jiyi.recall.overlay import ScanOverlay
+
+                scan = ScanOverlay(scan, vector, missing, index.embedded(missing.upserts))
             vectors = FilteredScan(scan, self.store, request.filters)
             # Computed here, beside the text proposers, and kept for the proposer that asks for it.
             vectors.best(vector_limit(request, self.settings))
@@ -321,11 +340,11 @@ class RecallEngine:
         The term rows of the proposals are read at once, unless the vectors have been `scanned` and the caller would
         wait. The records are not: most of them are not needed, and reading them slows the vectors down.
         """
-        coverage = [self._freshness.catch_up(self.text, request.filters.scopes, head)]
-        found = _TextAnswer(self._begin(request, now), coverage)
-        if not coverage[0].answered:
+        part, text = self._freshness.text(self.text, request.filters.scopes, head)
+        found = _TextAnswer(self._begin(request, now), [part])
+        if not part.answered:
             return found
-        text = self._as_of(self.text, request)
+        text = self._as_of(text, request)
         found = self._ask_text(replace(found, search=found.search.with_text(text)))
         if not found.proposed or scanned is None or scanned.is_set():
             return found

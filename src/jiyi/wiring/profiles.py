@@ -11,7 +11,7 @@ from jiyi.model.address import EMBEDDED
 
 if TYPE_CHECKING:
     from jiyi.backends.embedded.database import SqliteDatabase
-    from jiyi.backends.milvus.index import ExclusiveLock, MilvusVectors
+    from jiyi.backends.milvus.index import ExclusiveLock
     from jiyi.backends.postgres.database import PostgresDatabase
     from jiyi.backends.postgres.session import AdvisoryLock
     from jiyi.backends.postgres.text.index import PostgresTextIndex
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from jiyi.config import Settings
     from jiyi.execution import Transaction
     from jiyi.model.searched_text import SearchedText
-    from jiyi.ports import AdministrationStore, Embedder, RecordStore, ScopeReader, TextIndex, TextProposer, VectorIndex
+    from jiyi.ports import AdministrationStore, Embedder, RecordStore, ScopeReader, TextIndex, VectorIndex
     from jiyi.text import Vocabulary
 
 DATABASE_FILE: Final = "memory.db"
@@ -32,7 +32,8 @@ def open_database(settings: Settings) -> Database:
     if settings.storage == EMBEDDED:
         from jiyi.backends.embedded.database import SqliteDatabase
 
-        return SqliteDatabase(settings.path / DATABASE_FILE, busy_timeout=settings.busy_timeout)
+        indexes = settings.path / _INDEXES
+        return SqliteDatabase(settings.path / DATABASE_FILE, busy_timeout=settings.busy_timeout, derived=indexes)
     try:
         from jiyi.backends.postgres.database import PostgresDatabase
     except ImportError as error:
@@ -68,10 +69,8 @@ def administration_store(database: Database) -> AdministrationStore:
     return SqlAdministrationStore(database)
 
 
-def text_index(
-    settings: Settings, database: Database, vocabulary: Vocabulary, store_id: str, vectors: VectorIndex | None
-) -> TextIndex:
-    """The text index: tantivy with SQLite; PostgreSQL's own with PostgreSQL, helped by Milvus if that has BM25."""
+def text_index(settings: Settings, database: Database, vocabulary: Vocabulary, store_id: str) -> TextIndex:
+    """The text index: tantivy with SQLite; PostgreSQL's own with PostgreSQL."""
     if settings.storage == EMBEDDED:
         from jiyi.backends.embedded.text.index import TantivyIndex
 
@@ -84,18 +83,9 @@ def text_index(
         store_id,
         lock_timeout=settings.busy_timeout,
         pg_search=settings.pg_search,
-        beside=_words_of_milvus(settings, vectors),
     )
     index.follow()
     return index
-
-
-def _words_of_milvus(settings: Settings, vectors: VectorIndex | None) -> TextProposer | None:
-    if vectors is None or settings.vectors != "milvus":
-        return None
-    from jiyi.backends.milvus.text import MilvusProposer
-
-    return MilvusProposer(cast("MilvusVectors", vectors))
 
 
 def vector_index(

@@ -29,6 +29,10 @@ if TYPE_CHECKING:
 _log = logging.getLogger("jiyi.runtime")
 
 
+_MAX_OVERLAID = 200
+"""So many changes are compared beside an index; taking in more with one commit takes less time than that."""
+
+
 @dataclass(frozen=True, slots=True)
 class Recall:
     """The engine that answers recall requests, with its indexes and the runtime on top of it."""
@@ -85,7 +89,7 @@ def with_indexes(
     vectors: VectorIndex | None = None
     if embedder is not None:
         vectors = vector_index(settings, database, embedder, store.store_id, vocabulary.searched)
-    text = text_index(settings, database, vocabulary, store.store_id, vectors)
+    text = text_index(settings, database, vocabulary, store.store_id)
     indexes: tuple[DerivedIndex, ...] = (text,) if vectors is None else (text, vectors)
     indexer = None
     if settings.background_indexing:
@@ -97,6 +101,7 @@ def with_indexes(
         dense_candidates=settings.dense_candidates,
         dated_candidates=settings.dated_candidates,
         freshness_seconds=settings.freshness_seconds,
+        overlaid_changes=_MAX_OVERLAID if settings.background_indexing else 0,
         rerank_candidates=settings.rerank_candidates,
     )
     helpers = ThreadPoolExecutor(max_workers=8, thread_name_prefix="jiyi-words")

@@ -275,6 +275,8 @@ class MilvusVectors:
     def propose_text(self, text: str, filters: Filters, *, limit: int) -> list[tuple[str, float]]:
         """Entries by Milvus's own BM25 over words segmented by jieba, best first, with positive scores.
 
+        For administrators: its scores depend on the texts of all scopes. Recall does not ask it.
+
         Empty if the collection has no BM25: see `ranks_text`.
         """
         state = self._usable_state(SESSION)

@@ -9,6 +9,7 @@ from typing import Any, Final
 from jiyi.backends.records import tags, writes
 from jiyi.backends.records.codec import SELECT_ENTRY, entry_of
 from jiyi.backends.records.filters import in_scopes
+from jiyi.backends.records.overlays import seen
 from jiyi.backends.records.schema import ACTIVE, CONTENTS
 from jiyi.backends.records.sql import Connection, Database, Row, moment
 from jiyi.model import clock
@@ -97,7 +98,9 @@ class SqlAdministrationStore:
         """The active entries of these scopes whose ids begin with the prefix, oldest first."""
         # Ids are hexadecimal digits and dashes, all of which sort before `g`.
         params = {"first": prefix, "end": f"{prefix}g", "scopes": scopes, "limit": limit}
-        return list(map(entry_of, self._database.query(_BY_PREFIX, params, scopes)))
+        found = map(entry_of, self._database.query(_BY_PREFIX, params, scopes))
+        shown = seen(lambda sql, values: self._database.query(sql, values, scopes), scopes, found)
+        return [entry for entry in shown if entry.is_active]
 
     def forget_scope(self, scope: str, *, actor: str, erase: bool) -> ScopeReceipt:
         """Remove every entry of the scope; with `erase` everything else of it as well, for good."""

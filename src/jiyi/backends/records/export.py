@@ -12,7 +12,13 @@ from jiyi.backends.records.codec import SELECT_ENTRY, entry_of
 from jiyi.backends.records.import_checks import CHANGE_FIELDS, MESSAGE_FIELDS
 from jiyi.backends.records.merge import Merge
 from jiyi.backends.records.meta import user_words
-from jiyi.backends.records.schema import conversation_history, jobs, memory_changes, runtime_memories
+from jiyi.backends.records.schema import (
+    conversation_history,
+    jobs,
+    memory_changes,
+    memory_overlays,
+    runtime_memories,
+)
 from jiyi.backends.records.sql import Connection, Row
 from jiyi.errors import ImportFormatError
 from jiyi.model import clock
@@ -37,6 +43,7 @@ def export_rows(connection: Connection, scope: str | None) -> Iterator[dict[str,
         (memory_changes.select, "ORDER BY sequence", _change),
         (SELECT_ENTRY, "ORDER BY id", _entry),
         (runtime_memories.select, "ORDER BY memory_id", _usage),
+        (memory_overlays.select, "ORDER BY scope, memory_id", _overlay),
         (conversation_history.select, "ORDER BY id", _message),
     ):
         yield from _exported(connection, f"{select} WHERE {_of_scope(scope)} {more}", scope, exported)
@@ -88,6 +95,12 @@ def _usage(row: Row) -> dict[str, Any]:
     }
 
 
+def _overlay(row: Row) -> dict[str, Any]:
+    values = memory_overlays.values(row)
+    last = values["last_accessed_at"]
+    return {"kind": "overlay", **values, "last_accessed_at": None if last is None else clock.to_text(last)}
+
+
 def _message(row: Row) -> dict[str, Any]:
     values = conversation_history.values(row)
     return {
@@ -119,6 +132,7 @@ def import_rows(connection: Connection, rows: Iterable[Mapping[str, Any]], actor
         "change": merge.change,
         "entry": merge.entry,
         "usage": merge.usage,
+        "overlay": merge.overlay,
         "message": merge.message,
         "job": merge.job,
         "word": merge.word,

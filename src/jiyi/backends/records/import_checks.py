@@ -15,7 +15,7 @@ from jiyi.model.entry import MemoryEntry, Source
 from jiyi.model.limits import Limits, check_importance, check_whole
 from jiyi.model.metadata import check_metadata
 from jiyi.model.namespace import check_namespace
-from jiyi.model.scope import check_scope
+from jiyi.model.scope import PUBLIC, check_scope
 from jiyi.text import Analyzer
 
 CHANGE_FIELDS: Final = ("entry_id", "scope", "key", "version", "operation", "changed_by")
@@ -135,6 +135,22 @@ def checked_usage(data: Mapping[str, Any]) -> dict[str, Any]:
         "useful": check_whole(data["useful"], "useful", 0, _ENDLESS),
         "missed": check_whole(data["missed"], "missed", 0, _ENDLESS),
         "decayed_at": clock.from_text(data["decayed_at"]) if data["decayed_at"] is not None else None,
+    }
+
+
+def checked_overlay(data: Mapping[str, Any]) -> dict[str, Any]:
+    """What a private scope thinks of a public memory."""
+    counters = ("strength", "useful", "missed", "access_count")
+    _only(data, ("scope", "memory_id", *counters, "last_accessed_at", "superseded_by"))
+    if check_scope(data["scope"]) == PUBLIC:
+        raise InvalidInputError(f"{PUBLIC} has no opinion of its own memories; only private scopes have")
+    last, front = data["last_accessed_at"], data["superseded_by"]
+    return {
+        "scope": data["scope"],
+        "memory_id": _LIMITS.check_session_id(data["memory_id"], "memory_id"),
+        **{name: check_whole(data[name], name, 0, _ENDLESS) for name in counters},
+        "last_accessed_at": clock.from_text(last) if last is not None else None,
+        "superseded_by": _LIMITS.check_session_id(front, "superseded_by") if front is not None else None,
     }
 
 

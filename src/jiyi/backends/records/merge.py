@@ -25,10 +25,12 @@ from jiyi.backends.records.import_checks import (
     checked_entry,
     checked_job,
     checked_message,
+    checked_overlay,
     checked_usage,
     checked_word,
 )
 from jiyi.backends.records.meta import add_user_word
+from jiyi.backends.records.overlays import merge_overlay
 from jiyi.backends.records.schema import conversation_history, jobs, memory_changes, runtime_memories
 from jiyi.backends.records.sql import CHUNK, Connection, Params
 from jiyi.backends.records.tags import write_tags
@@ -36,6 +38,7 @@ from jiyi.backends.records.writes import delete_rows, insert_rows, remove_entry,
 from jiyi.errors import InvalidInputError
 from jiyi.model import clock
 from jiyi.model.entry import MemoryEntry
+from jiyi.model.scope import PUBLIC
 from jiyi.ports import ImportCounts
 
 _UNCHANGED: Final = ImportCounts(unchanged=1)
@@ -214,6 +217,23 @@ class Merge:
             return _UNCHANGED
         self._connection.execute(_UPDATE_USAGE, {**both, "memory_id": memory_id})
         return ImportCounts()
+
+    def overlay(self, data: Mapping[str, Any]) -> ImportCounts:
+        """Take in what a private scope thinks of a public memory; where both stores know it, the greater numbers."""
+        values = checked_overlay(data)
+        self._write_batch()
+        for name in ("memory_id", "superseded_by"):
+            values[name] = self._renamed.get(values[name], values[name])
+        if self._scope_of(values["memory_id"]) != PUBLIC:
+            return _UNCHANGED
+        front = values["superseded_by"]
+        if front is not None and self._scope_of(front) != values["scope"]:
+            raise InvalidInputError(f"memory {front} is none of the scope that it should stand in front for")
+        return ImportCounts() if merge_overlay(self._connection, values) else _UNCHANGED
+
+    def _scope_of(self, entry_id: str) -> str | None:
+        entry = self._one(_BY_ID, {"id": entry_id})
+        return None if entry is None else entry.scope
 
     # --- conversations --------------------------------------------------------------------------------------------
 

@@ -36,6 +36,8 @@ class Migration:
     version: int
     name: str
     prepare: Callable[[Connection], None] | None = None
+    finish: Callable[[Connection], None] | None = None
+    """Runs after they were added."""
 
 
 def _add_scopes_of_tags(connection: Connection) -> None:
@@ -55,11 +57,19 @@ def _add_scopes_of_tags(connection: Connection) -> None:
         connection.execute(statement)
 
 
+def _return_public_memories(connection: Connection) -> None:
+    """Earlier versions let a private scope merge public memories away for everybody."""
+    from jiyi.backends.records.overlay_migration import return_public_memories
+
+    return_public_memories(connection)
+
+
 # Versions 1 to 6 were made during the development of the first release.
 MIGRATIONS: tuple[Migration, ...] = (
     Migration(7, "the schema of the first release", _add_scopes_of_tags),
     Migration(8, "metadata, namespaces and times of expiry"),
-    Migration(9, "an index of metadata"),
+    Migration(9, "what a scope thinks of public memories", finish=_return_public_memories),
+    Migration(10, "an index of metadata"),
 )
 _OUTDATED: Final = ("ix_memory_records_active_strength",)
 """Indexes that earlier versions had."""
@@ -101,6 +111,9 @@ def migrate(connection: Connection, where: str, created: Created = lambda _conne
         applied.append(migration.name)
     if found and applied:
         _add_missing(connection, created)
+        for migration in MIGRATIONS:
+            if migration.version > found and migration.finish is not None:
+                migration.finish(connection)
     if applied:
         metadata_index.create(connection)
     return applied

@@ -299,6 +299,25 @@ runtime_memories = Table(
 )
 """The entries of the runtime, with how often each was useful, and recalled without being useful."""
 
+memory_overlays = Table(
+    "memory_overlays",
+    (
+        Column("scope", TEXT),
+        Column("memory_id", TEXT),
+        Column("strength", INTEGER),
+        Column("useful", INTEGER),
+        Column("missed", INTEGER),
+        Column("access_count", INTEGER),
+        Column("last_accessed_at", TIME, nullable=True),
+        # The scope's own memory that stands in front of it.
+        Column("superseded_by", TEXT, nullable=True),
+    ),
+    primary_key=("scope", "memory_id"),
+    indexes=(Index("ix_memory_overlays_memory", ("memory_id",)),),
+    foreign_keys=(ForeignKey("memory_id", "memory_records", "CASCADE"),),
+)
+"""What a private scope thinks of a public memory; only that scope sees it."""
+
 runtime_requests = Table(
     "runtime_requests",
     (
@@ -342,6 +361,7 @@ CONTENTS: Final = (
     runtime_requests,
     memory_tag_rel,
     runtime_memories,
+    memory_overlays,
 )
 """The tables that hold what was stored; a table follows those that it refers to."""
 TABLES: Final = (*CONTENTS, store_meta, schema_migrations)

@@ -6,12 +6,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
-from jiyi.backends.records import meta, tags
+from jiyi.backends.records import meta, overlays, tags
 from jiyi.backends.records.changelog import SELECT_CHANGE, change_of, versions_of
 from jiyi.backends.records.codec import BY_IDS, BY_KEY, SELECT_ENTRY, entry_of
 from jiyi.backends.records.filters import in_scopes, where
 from jiyi.backends.records.schema import ACTIVE
-from jiyi.backends.records.sql import Database, chunks, moment
+from jiyi.backends.records.sql import Database, Row, chunks, moment
+from jiyi.errors import StoreDamagedError
 from jiyi.model import clock
 from jiyi.model.entry import EntryVersion, MemoryEntry
 from jiyi.model.filters import Filters
@@ -35,6 +36,9 @@ _LAST_EVENT: Final = "(SELECT max(event_time) FROM memory_records WHERE scope = 
 _HEAD: Final = f"{SELECT_CHANGE} ORDER BY sequence DESC LIMIT 1"
 _CHANGE_AT: Final = f"{SELECT_CHANGE} WHERE sequence = :sequence"
 _CHANGES_AFTER: Final = f"{SELECT_CHANGE} WHERE sequence > :sequence ORDER BY sequence LIMIT :limit"
+_CHANGES_AFTER_IN_SCOPES: Final = (
+    f"{SELECT_CHANGE} WHERE sequence > :sequence AND {in_scopes(by_id=True)} ORDER BY sequence LIMIT :limit"
+)
 _PENDING: Final = "SELECT count(*) FROM memory_changes WHERE sequence > :sequence"
 # The scope as an expression: only the lines that follow are read, however many the scope has.
 _PENDING_IN_SCOPES: Final = f"{_PENDING} AND {in_scopes(by_id=True)}"
@@ -57,6 +61,11 @@ class SqlRecordStore:
             from jiyi.backends.records.copy import refuse_unfinished
 
             refuse_unfinished(found)
+        if "store_id" not in found:
+            raise StoreDamagedError(
+                "the store has lost its identity (store_meta has no store_id): something has emptied that table; "
+                "restore the database from a backup or an export"
+            )
         self._store_id = str(found["store_id"])
 
     @property
@@ -129,7 +138,10 @@ class SqlRecordStore:
         with self._database.read(scopes) as connection:
             for scope in scopes:
                 row = connection.row(*_one(scope, key, entry_id))
-                if row is not None and (entry := entry_of(row)).is_active and not entry.has_expired(now):
+                if row is None:
+                    continue
+                [entry] = overlays.seen(connection.rows, scopes, [entry_of(row)])
+                if entry.is_active and not entry.has_expired(now):
                     return entry
         return None
 
@@ -143,8 +155,14 @@ class SqlRecordStore:
             # Scopes isolate and are part of the statement; the other conditions are cheaper to check here.
             params = {"ids": list(ids), "scopes": filters.scopes}
             rows = self._database.query(_FETCH_IN_SCOPES, params, filters.scopes)
-        found = map(entry_of, rows)
-        return {entry.id: entry for entry in found if filters is None or filters.admits(entry)}
+            return {entry.id: entry for entry in self._seen(filters, rows) if filters.admits(entry)}
+        return {entry.id: entry for entry in map(entry_of, rows)}
+
+    def _seen(self, filters: Filters, rows: Sequence[Row]) -> list[MemoryEntry]:
+        def query(sql: str, params: Mapping[str, Any]) -> list[Row]:
+            return self._database.query(sql, params, filters.scopes)
+
+        return overlays.seen(query, filters.scopes, map(entry_of, rows))
 
     def admitted(self, ids: Sequence[str], filters: Filters) -> set[str]:
         """Which of these ids the filters admit."""
@@ -210,14 +228,21 @@ class SqlRecordStore:
         found = [value for value in map(moment, row) if value is not None]
         return (min(found), max(found)) if found else None
 
-    def touch(self, ids: Sequence[str], at: datetime, *, used: bool = True) -> None:
+    def touch(self, ids: Sequence[str], at: datetime, *, used: bool = True, scope: str | None = None) -> None:
         """Note the time of access, and with `used` count it; no new version, nothing to re-index."""
         from jiyi.backends.records import writes
 
-        if ids:
-            with self._database.write(writes.scopes_of(self._database, ids), durable=False) as connection:
-                for chunk in chunks(list(dict.fromkeys(ids))):
+        if not ids:
+            return
+        names = [scope] if scope is not None else writes.scopes_of(self._database, ids)
+        with self._database.write(names, durable=False) as connection:
+            for chunk in chunks(list(dict.fromkeys(ids))):
+                if scope is None:
                     connection.execute(_TOUCH if used else _SHOW, {"ids": chunk, "at": at})
+                else:
+                    own = f"{_TOUCH if used else _SHOW} AND scope = :scope"
+                    connection.execute(own, {"ids": chunk, "at": at, "scope": scope})
+                    overlays.touch(connection, scope, chunk, at, used=used)
 
     def scan(self, *, after_id: str = "", limit: int) -> list[MemoryEntry]:
         """All active entries of all scopes in id order."""
@@ -262,9 +287,13 @@ class SqlRecordStore:
         rows = self._database.query(_CHANGE_AT, {"sequence": sequence})
         return change_of(rows[0]).log_position if rows else None
 
-    def changes_after(self, sequence: int, *, limit: int) -> list[Change]:
-        """The changes that follow this sequence number."""
-        rows = self._database.query(_CHANGES_AFTER, {"sequence": sequence, "limit": limit})
+    def changes_after(self, sequence: int, *, limit: int, scopes: Sequence[str] | None = None) -> list[Change]:
+        """The changes that follow this sequence number, in these scopes or in all."""
+        params: dict[str, Any] = {"sequence": sequence, "limit": limit}
+        if scopes is None:
+            rows = self._database.query(_CHANGES_AFTER, params)
+        else:
+            rows = self._database.query(_CHANGES_AFTER_IN_SCOPES, {**params, "scopes": list(scopes)}, scopes)
         return [change_of(row) for row in rows]
 
     def pending(self, sequence: int, scopes: Sequence[str] | None = None) -> int:

@@ -31,12 +31,19 @@ from jiyi.backends.embedded.vectors.rows import (
     text_hashes,
     write_rows,
 )
-from jiyi.backends.shared.derived_file import FILE_ERRORS, FileIdentity, file_identity, means_damage, tree_bytes
+from jiyi.backends.shared.derived_file import (
+    FILE_ERRORS,
+    FileIdentity,
+    file_identity,
+    index_failure,
+    means_damage,
+    tree_bytes,
+)
 from jiyi.backends.shared.embedding import CHUNK_COLUMNS, embed_entries, vector_fingerprint
 from jiyi.backends.shared.generations import Generations
 from jiyi.backends.shared.vector_matrix import Floats, MatrixScan, ScopeMatrix
 from jiyi.backends.shared.wal_index import WalIndex
-from jiyi.errors import IndexDamagedError, IndexingError
+from jiyi.errors import IndexDamagedError
 from jiyi.file_lock import FileLock
 from jiyi.model import clock
 from jiyi.model.entry import MemoryEntry
@@ -149,7 +156,7 @@ class SqliteVectors:
                 raise IndexDamagedError("the vector index was removed while it was built") from error
             except FILE_ERRORS as error:
                 if folder.is_dir() and not means_damage(error):
-                    raise IndexingError(f"the vector index cannot be written: {error}") from error
+                    raise index_failure("the vector index", "be written", error) from error
                 # The files of the interrupted run are damaged: the next run starts without them.
                 shutil.rmtree(folder, ignore_errors=True)
                 raise IndexDamagedError(
@@ -231,6 +238,11 @@ class SqliteVectors:
                 if len(matrix):
                     parts.append((matrix, matrix.similarities(vector)))
             return MatrixScan(parts, vector)
+
+    def embedded(self, entries: Sequence[MemoryEntry]) -> list[Floats]:
+        """The vectors of each entry as a scan would compare them."""
+        blocks = embed_entries(self._embedder, self._searched.entries(entries))
+        return [block.astype(np.float16).astype(np.float32) for block in blocks]
 
     def contents(self) -> Iterator[tuple[str, str]]:
         """(id, hash) of every vector; a wrong hash where the checksum does not match."""
@@ -337,7 +349,7 @@ class SqliteVectors:
             except FILE_ERRORS as error:
                 in_place = self._opened is not None and self._opened[0].is_dir()
                 if in_place and not means_damage(error):
-                    raise IndexingError(f"the vector index failed: {error}") from error
+                    raise index_failure("the vector index", "be used", error) from error
                 reason = f"the vector index is damaged: {error}"
                 self._mark_broken(reason)
                 raise IndexDamagedError(reason) from error

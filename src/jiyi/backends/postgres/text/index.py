@@ -58,13 +58,9 @@ class PostgresTextIndex:
         *,
         lock_timeout: float = 30.0,
         pg_search: bool = True,
-        beside: TextProposer | None = None,
         small_scope: int = MAX_SMALL_SCOPE,
     ) -> None:
-        """`pg_search=False` does not use the extension. Scopes of up to `small_scope` texts are read as a whole.
-
-        Without the extension, `beside` also proposes texts of larger scopes: another engine that has BM25.
-        """
+        """`pg_search=False` does not use the extension. Scopes of up to `small_scope` texts are read as a whole."""
         self._database = database
         self._analyzer = analyzer
         self._store_id = store_id
@@ -72,7 +68,7 @@ class PostgresTextIndex:
         self._connections = IndexConnections(database, self.name, self._translated, lock_timeout=lock_timeout)
         self._small_scopes = SmallScopeProposer(self._connections.fetch_pipelined, small_scope)
         self._by_pg_search = PgSearchProposer(self._fetch_without_workers)
-        self._by_tsvector = TsvectorProposer(self._fetch, beside)
+        self._by_tsvector = TsvectorProposer(self._fetch)
         self._hooks = TransactionHooks(analyzer, self.usable_state)
         self._mode = PG_SEARCH if pg_search else TSVECTOR
         self._obstacle = ""

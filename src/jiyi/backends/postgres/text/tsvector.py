@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import zip_longest
+from itertools import combinations
 from typing import Any, assert_never
 
 import numpy as np
@@ -17,9 +17,9 @@ from jiyi.backends.shared.filters import AnyDomain, AnyId, AnyOf, Condition, Eve
 from jiyi.backends.shared.term_rows import term_id
 from jiyi.model import clock
 from jiyi.model.filters import Filters
-from jiyi.ports import TextProposer
 
 _MAX_CANDIDATES = 3_000
+_MAX_FREQUENT = 6
 _COUNT_COLUMNS = {
     "words": "length, words, word_counts",
     # The bigrams of a text without Han characters are its words.
@@ -32,19 +32,12 @@ _COUNT_COLUMNS = {
 class TsvectorProposer:
     """The texts that have the rarest of the terms, at most a few thousand, ordered by BM25 of the visible scopes.
 
-    In a large scope, a text is not found if all its terms of the question are frequent. A second engine `beside` this
-    one, which has a BM25 index, makes up for that.
+    Of terms that stand in thousands of texts a text has to have two: with a single one of them it is not found.
     """
 
     fetch: Fetch
-    beside: TextProposer | None = None
     max_candidates: int = _MAX_CANDIDATES
-
-    @property
-    def mode(self) -> str:
-        """How proposals are made, for `doctor` and the coverage of an answer."""
-        own = "PostgreSQL without pg_search: candidates by tsvector, BM25 by jiyi"
-        return own if self.beside is None else f"{own}; in large scopes also {self.beside.mode}"
+    mode: str = "PostgreSQL without pg_search: candidates by tsvector, BM25 by jiyi"
 
     def propose(
         self, field: str, terms: Sequence[str], filters: Filters, *, limit: int, labels: bool = False
@@ -54,36 +47,47 @@ class TsvectorProposer:
         by_words = field == "words"
         numbers = statistics(self.fetch, filters.scopes, terms if by_words else (), () if by_words else terms)
         df = numbers.word_df if by_words else numbers.bigram_df
-        # Among a few named texts frequent terms cost nothing.
-        rarest, capped = _rarest(terms, df, self.max_candidates) if filters.ids is None else (terms, False)
         names = ["words", "labels"] if labels else ["words"]
         if not by_words:
             # A text without Han characters has its bigrams under its words.
             names = ["bigrams", *names]
-        # Lexemes consist of hexadecimal digits, whatever the terms are.
-        query = " | ".join(
-            lexeme(name, scope, term_id(term)) for scope in filters.scopes for name in names for term in rarest
-        )
+        # Among a few named texts frequent terms cost nothing.
+        chosen = (terms, [], False) if filters.ids is not None else _rarest(terms, df, self.max_candidates)
+        rarest, frequent, capped = chosen
+        rows = self._rows(field, " | ".join(_any_of(filters.scopes, names, rarest)), filters, newest=capped)
+        pairs = [
+            f"({' | '.join(_any_of([scope], names, [one]))}) & ({' | '.join(_any_of([scope], names, [other]))})"
+            for scope in filters.scopes
+            for one, other in combinations(frequent, 2)
+        ]
+        if pairs:
+            known = {row[0] for row in rows}
+            both = self._rows(field, " | ".join(f"({pair})" for pair in pairs), filters, newest=True)
+            rows += [row for row in both if row[0] not in known]
+        mean = numbers.mean_length if by_words else numbers.mean_bigram_length
+        return _best(rows, terms, limit, CollectionStatistics(df, numbers.entries, mean))
+
+    def _rows(self, field: str, query: str, filters: Filters, *, newest: bool) -> list[tuple[Any, ...]]:
+        """The texts that match a query of lexemes, at most `max_candidates`: then the newest."""
         where, values = _where(filters)
-        newest = "ORDER BY event_time DESC, entry_id" if capped else ""
-        rows = self.fetch(
+        order = "ORDER BY event_time DESC, entry_id" if newest else ""
+        return self.fetch(
             f"SELECT entry_id, event_time, {_COUNT_COLUMNS[field]} FROM {TEXTS} "
-            f"WHERE terms @@ %(query)s::tsquery{where} {newest} LIMIT {self.max_candidates:d}",
+            f"WHERE terms @@ %(query)s::tsquery{where} {order} LIMIT {self.max_candidates:d}",
             {"query": query, **values},
         )
-        mean = numbers.mean_length if by_words else numbers.mean_bigram_length
-        own = _best(rows, terms, limit, CollectionStatistics(df, numbers.entries, mean))
-        if self.beside is None:
-            return own
-        others = self.beside.propose(field, terms, filters, limit=limit, labels=labels)
-        in_turn = dict.fromkeys(entry_id for pair in zip_longest(own, others) for entry_id in pair if entry_id)
-        return list(in_turn)[:limit]
 
 
-def _rarest(terms: Sequence[str], df: Sequence[int], max_texts: int) -> tuple[list[str], bool]:
+def _any_of(scopes: Sequence[str], names: Sequence[str], terms: Sequence[str]) -> list[str]:
+    """The lexemes of these terms. They consist of hexadecimal digits, whatever the terms are."""
+    return [lexeme(name, scope, term_id(term)) for scope in scopes for name in names for term in terms]
+
+
+def _rarest(terms: Sequence[str], df: Sequence[int], max_texts: int) -> tuple[list[str], list[str], bool]:
     """The rarest terms that together match at most `max_texts` texts, at least one; and whether they may match more.
 
-    Terms without statistics, such as stop words, may be frequent: they come last.
+    Between them the rarest of the frequent terms. Terms without statistics, such as stop words, may be frequent: they
+    come last.
     """
     order = sorted(range(len(terms)), key=lambda place: (df[place] == 0, df[place]))
     chosen, total = [order[0]], df[order[0]]
@@ -93,7 +97,9 @@ def _rarest(terms: Sequence[str], df: Sequence[int], max_texts: int) -> tuple[li
         total += df[place]
         chosen.append(place)
     unknown = any(df[place] == 0 for place in chosen)
-    return [terms[place] for place in chosen], unknown or total > max_texts
+    known = [place for place in order if df[place]]
+    frequent = [place for place in known if place not in chosen or total > max_texts][:_MAX_FREQUENT]
+    return [terms[place] for place in chosen], [terms[place] for place in frequent], unknown or total > max_texts
 
 
 def _where(filters: Filters) -> tuple[str, dict[str, Any]]:
