@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import AbstractAsyncContextManager, aclosing
 from dataclasses import replace
 from datetime import timedelta
@@ -112,12 +112,7 @@ class Agent:
         Everything is on disk at each step. If the model fails, the turn stays open; without a message the newest open
         turn goes on. A reader that stops ends the turn with what was said so far, marked as broken off.
         """
-        if self._deps.model is None:
-            raise ConfigError(
-                "no model is configured; set llm to openai-compatible with llm_base_url and llm_model, or call begin, "
-                "ask a model of your own, and call finish"
-            )
-        return self._reply(self._deps.model, message, name, request_id)
+        return self._reply(self._model(), message, name, request_id)
 
     async def _reply(
         self, model: ChatModel, message: str | MessageLike | None, name: str | None, request_id: str | None
@@ -129,16 +124,33 @@ class Agent:
                     raise InvalidInputError("there is no open turn to go on with; pass what the user said")
             else:
                 turn = await self.begin(message, name=name, request_id=request_id)
-            if turn.reply is not None:
-                yield turn.reply
-                return
-            try:
-                async with aclosing(run_turn(self._deps, self._options, turn, model)) as pieces:
-                    async for piece in pieces:
-                        yield piece
-            finally:
-                # A turn that failed is under way no more, also while somebody holds on to it.
-                self._sessions.live_turns.pop(turn.id, None)
+            async with aclosing(self._run(model, turn)) as pieces:
+                async for piece in pieces:
+                    yield piece
+
+    def answer(self, turn: Turn) -> AsyncIterator[str]:
+        """The same for a turn that was begun: its prompt can be looked at before, with `turn.budget`."""
+        return self._run(self._model(), turn)
+
+    async def _run(self, model: ChatModel, turn: Turn) -> AsyncGenerator[str, None]:
+        if turn.reply is not None:
+            yield turn.reply
+            return
+        try:
+            async with aclosing(run_turn(self._deps, self._options, turn, model)) as pieces:
+                async for piece in pieces:
+                    yield piece
+        finally:
+            # A turn that failed is under way no more, also while somebody holds on to it.
+            self._sessions.live_turns.pop(turn.id, None)
+
+    def _model(self) -> ChatModel:
+        if self._deps.model is None:
+            raise ConfigError(
+                "no model is configured; set llm to openai-compatible with llm_base_url and llm_model, or call begin, "
+                "ask a model of your own, and call finish"
+            )
+        return self._deps.model
 
     async def reset(self) -> int:
         """Begin the conversation anew, after what was said was searched for what is worth keeping."""

@@ -184,8 +184,8 @@ class Turn:
         return await self._finish(_reply_message(reply), used, "")
 
     async def break_off(self, partial: str, reason: str) -> FinishedTurn:
-        """End the turn with what there is of the reply, marked as broken off for this reason."""
-        return await self._finish(Message("assistant", partial), (), reason)
+        """End the turn with what there is of the reply, which may be nothing, marked as broken off for this reason."""
+        return await self._finish(Message("assistant", partial or None), (), reason or "broken off")
 
     async def _finish(self, message: Message, used: Iterable[Any] | None, broken_off: str) -> FinishedTurn:
         self._check_open()

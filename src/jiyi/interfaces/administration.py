@@ -57,7 +57,8 @@ class AdministrationInterface(Protocol):
     ) -> AsyncIterator[MemoryChange]:
         """Every change behind `after` as it happens, in order and once; `None` begins with what comes next.
 
-        The store is asked every `interval` seconds. To go on later, keep the position of the last change.
+        PostgreSQL tells when there is something new; in any case the store is asked every `interval` seconds. To go on
+        later, keep the position of the last change.
         """
 
     async def entries_by_id(

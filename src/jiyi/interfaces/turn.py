@@ -76,4 +76,4 @@ class TurnInterface(Protocol):
         """
 
     async def break_off(self, partial: str, reason: str) -> FinishedTurn:
-        """End the turn with what there is of the reply, marked as broken off for this reason."""
+        """End the turn with what there is of the reply, which may be nothing, marked as broken off for this reason."""
