@@ -59,6 +59,7 @@ def export(session: Session, file: FileArgument) -> Code:
     "import",
     examples=[
         "jiyi import memories.jsonl",
+        "jiyi import memories.jsonl --update",
         "jiyi import chatgpt.zip --from chatgpt --dry-run",
         "jiyi import notes.csv --from csv --map content=text --map occurred_at=day",
     ],
@@ -69,6 +70,12 @@ def import_(
     program: FromOption = None,
     dry_run: DryRunOption = False,
     mapping: MapOption = None,
+    update: Annotated[
+        bool, typer.Option("--update", help="Let the newer of two states win, and forget what was forgotten there.")
+    ] = False,
+    skip_bad_rows: Annotated[
+        bool, typer.Option("--skip-bad-rows", help="Leave out rows that are wrong, and name them.")
+    ] = False,
 ) -> Code:
     """Take in a FILE written by export, all or nothing; or with --from what another program has exported.
 
@@ -76,11 +83,15 @@ def import_(
     """
     _named(file)
     if program is not None:
+        if update or skip_bad_rows:
+            raise InvalidInputError("--update and --skip-bad-rows are for files of jiyi export; leave --from out")
         return _import_from(session, file, program, dry_run=dry_run, mapping=_mapping(mapping))
     if dry_run or mapping:
         raise InvalidInputError("--dry-run and --map are for the files of other programs; name one with --from")
     with progress(session.output, "importing", total=_lines(file)) as advance:
-        counts = session.run_without_embedder(lambda memory: memory.import_jsonl(file, progress=advance))
+        counts = session.run_without_embedder(
+            lambda memory: memory.import_jsonl(file, update=update, skip_bad_rows=skip_bad_rows, progress=advance)
+        )
     data = {
         "file": str(file),
         "entries": counts.entries,
@@ -88,12 +99,14 @@ def import_(
         "messages": counts.messages,
         "chat": counts.chat,
         "unchanged": counts.unchanged,
+        "refused": list(counts.refused),
     }
     said = (
         f"took in {counts.entries:,} memories, {counts.versions:,} versions and {counts.messages:,} messages; "
         f"{counts.unchanged:,} lines were here already"
     )
-    session.output.result(data, lambda: [text(said, "good")])
+    bad = [text(f"left out {refused}", "bad") for refused in counts.refused]
+    session.output.result(data, lambda: [text(said, "good"), *bad])
     return Code.OK
 
 
