@@ -26,6 +26,7 @@ CONFIG_VARIABLE = "JIYI_CONFIG"
 HOME_VARIABLE = "JIYI_HOME"
 DEFAULT_HOME = "~/.jiyi/data"
 FILE_NAME = "memory.yaml"
+DEFAULT_SCOPE = "main"
 
 # The variables of the long-term design. An API key is only sent to the server it belongs to.
 _DESIGN_VARIABLES = {
@@ -59,7 +60,7 @@ class Settings:
     """Everything that can be configured. Made by `load_settings`."""
 
     path: Path = setting(Path(DEFAULT_HOME), parse.data_path, "the data directory; :memory: keeps nothing")
-    scope: str = setting("main", parse.scope, "the scope that is meant when a call names none")
+    scope: str = setting(DEFAULT_SCOPE, parse.scope, "the scope that is meant when a call names none")
     actor: str = setting("user", parse.text, "who is named in the change log")
     storage: str = setting(
         EMBEDDED,
