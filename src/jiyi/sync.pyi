@@ -383,8 +383,20 @@ class Memory(Protocol):
     ) -> int:
         """Write everything (or one scope) to a JSON Lines file; returns how many lines. Nothing is left out."""
 
-    def import_jsonl(self, path: str | os.PathLike[str], *, progress: Progress | None = None) -> ImportCounts:
-        """Import a file written by `export_jsonl`, all or nothing. Entries that exist are not changed."""
+    def import_jsonl(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        update: bool = False,
+        skip_bad_rows: bool = False,
+        progress: Progress | None = None,
+    ) -> ImportCounts:
+        """Import a file written by `export_jsonl`. What is there stays as it is: only what is new is added.
+
+        With `update` the newer of two states of an entry or a conversation wins, the other stays in the history, and
+        what was forgotten or erased there is forgotten or erased here. A bad row is an error that names its line, and
+        nothing is imported; with `skip_bad_rows` the others are, and `refused` of the result names the bad ones.
+        """
 
     @property
     def runtime(self) -> MemoryRuntime:

@@ -285,11 +285,32 @@ class Administration(MemoryBase):
         own = check_scope(scope) if scope is not None else None
         return await self._run(export_file, self._store, path, own, progress)
 
-    async def import_jsonl(self, path: str | os.PathLike[str], *, progress: Progress | None = None) -> ImportCounts:
-        """Import a file written by `export_jsonl`, all or nothing. Entries that exist are not changed."""
+    async def import_jsonl(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        update: bool = False,
+        skip_bad_rows: bool = False,
+        progress: Progress | None = None,
+    ) -> ImportCounts:
+        """Import a file written by `export_jsonl`. What is there stays as it is: only what is new is added.
+
+        With `update` the newer of two states of an entry or a conversation wins, the other stays in the history, and
+        what was forgotten or erased there is forgotten or erased here. A bad row is an error that names its line, and
+        nothing is imported; with `skip_bad_rows` the others are, and `refused` of the result names the bad ones.
+        """
         from jiyi.transfer import import_file
 
-        counts = await self._run(import_file, self._store, path, self._settings.actor, progress)
+        counts = await self._run(
+            import_file,
+            self._store,
+            path,
+            self._settings.actor,
+            progress,
+            update=bool(update),
+            skip_bad_rows=bool(skip_bad_rows),
+            limits=self._limits,
+        )
         if counts.words:
             await self._run(self._components.vocabulary.refresh)
         self._written()

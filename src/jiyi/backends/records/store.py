@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
@@ -16,11 +16,13 @@ from jiyi.errors import StoreDamagedError
 from jiyi.model import clock
 from jiyi.model.entry import EntryVersion, MemoryEntry
 from jiyi.model.filters import Filters
+from jiyi.model.limits import Limits
 from jiyi.model.listing import NEWEST_FIRST, Order, Place
 from jiyi.ports import START, Change, Draft, ImportCounts, LogPosition, Tagged, TagPage, TagPosition
 
 # Modules that not every program needs are imported where they are used: a command that only recalls starts sooner.
 if TYPE_CHECKING:
+    from jiyi.errors import ImportFormatError
     from jiyi.model.message import Message
     from jiyi.model.note import NoteCounts, NoteFile, NoteUpdate
 
@@ -354,12 +356,23 @@ class SqlRecordStore:
         with self._database.read(None if scope is None else (scope,)) as connection:
             yield from export.export_rows(connection, scope)
 
-    def import_rows(self, rows: Iterable[Mapping[str, Any]], *, actor: str) -> ImportCounts:
+    def import_rows(
+        self,
+        rows: Iterable[Mapping[str, Any]],
+        *,
+        actor: str,
+        update: bool = False,
+        limits: Limits | None = None,
+        refuse: Callable[[ImportFormatError], None] | None = None,
+    ) -> ImportCounts:
         """Take exported rows in, in one transaction: a bad row means that nothing was changed."""
         from jiyi.backends.records import export
+        from jiyi.backends.records.import_checks import ImportSchema
+        from jiyi.backends.records.merge import Merge
 
         with self._database.write() as connection:
-            return export.import_rows(connection, rows, actor)
+            schema = ImportSchema(limits or Limits())
+            return export.import_rows(rows, Merge(connection, actor, schema, update=update), refuse)
 
     def user_words(self) -> list[str]:
         """Words that the segmenter shall take as words."""
