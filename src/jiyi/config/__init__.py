@@ -153,7 +153,9 @@ class Settings:
         "kinds of facts that are not forgotten: some of health, identity, safety, pinned; or none",
     )
     strict_scope: bool = setting(
-        False, parse.flag, "the runtime refuses calls that name no memory_scope: for hosts with many chats"
+        False,
+        parse.flag,
+        "the runtime refuses calls that name no memory_scope, unless scope is set: for hosts with many chats",
     )
     freshness_seconds: float = setting(10.0, parse.number(0, 3600), "how long a recall waits for the indexes")
     recall_messages: bool = setting(True, parse.flag, "what is said in conversations can be recalled")
