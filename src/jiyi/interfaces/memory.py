@@ -190,8 +190,12 @@ class Memory(Protocol):
         since: datetime | None = None,
         until: datetime | None = None,
         where: Mapping[str, Any] | None = None,
+        now: datetime | None = None,
     ) -> int:
-        """How many entries the scope sees: its own and the public ones. Messages count only if asked for."""
+        """How many entries the scope sees: its own and the public ones. Messages count only if asked for.
+
+        With `now` those count that had not expired at that moment, also if they are archived since.
+        """
 
     async def forget_many(
         self,
@@ -329,7 +333,8 @@ class Memory(Protocol):
     ) -> AsyncIterator[MemoryChange]:
         """Every change behind `after` as it happens, in order and once; `None` begins with what comes next.
 
-        The store is asked every `interval` seconds. To go on later, keep the position of the last change.
+        PostgreSQL tells when there is something new; in any case the store is asked every `interval` seconds. To go on
+        later, keep the position of the last change.
         """
 
     async def entries_by_id(
@@ -421,6 +426,7 @@ class Memory(Protocol):
         since: datetime | None = None,
         until: datetime | None = None,
         where: Mapping[str, Any] | None = None,
+        now: datetime | None = None,
         sort: str = "created",
         descending: bool | None = None,
         limit: int = 100,
@@ -431,7 +437,8 @@ class Memory(Protocol):
 
         They are sorted by `created` (when they were stored), `event` (when it happened) or `key` (those that have one,
         from the first to the last); `descending` turns the order round. The page has `next_cursor`: passed as `cursor`
-        it gives the page that follows, whatever was stored or forgotten meanwhile, however far it is.
+        it gives the page that follows, whatever was stored or forgotten meanwhile, however far it is. With `now` those
+        are listed that had not expired at that moment, also if they are archived since.
         """
 
     async def __aenter__(self) -> Self: ...
