@@ -13,7 +13,7 @@ COMMAND_MODULES: Final = {
     "commands_scopes": ("scopes", "sessions", "changes", "show", "forget-scope"),
     "commands_admin": ("export", "import", "migrate", "verify", "repair", "rebuild", "doctor", "maintain", "jobs"),
     "commands_chat": ("chat",),
-    "commands_server": ("mcp",),
+    "commands_server": ("mcp", "serve", "keys"),
     "demo": ("demo",),
     "commands_longterm": ("longterm",),
     "commands_notes": ("notes",),
