@@ -39,9 +39,9 @@ def says(texts: Sequence[str], *parts: str) -> bool:
         ("我爸在铁路上班，我妈开小卖部", "我妈把店盘出去了，现在去物业干了", [("铁路",), ("物业",)], [("小卖部",)]),
         (
             "I'm vegetarian, I hate mushrooms, and I cook on gas",
-            "induction hob went in today, bye bye flames",
-            [("mushroom",)],
-            [("gas",)],
+            "I switched from gas to an induction hob",
+            [("mushroom",), ("vegetarian",), ("induction",)],
+            [("cook on gas",)],
         ),
     ],
 )

@@ -39,12 +39,23 @@ def export(session: Session, file: FileArgument) -> Code:
     return Code.OK
 
 
-@command("import", examples=["jiyi import memories.jsonl"])
-def import_(session: Session, file: FileArgument) -> Code:
+@command("import", examples=["jiyi import memories.jsonl", "jiyi import memories.jsonl --update"])
+def import_(
+    session: Session,
+    file: FileArgument,
+    update: Annotated[
+        bool, typer.Option("--update", help="Let the newer of two states win, and forget what was forgotten there.")
+    ] = False,
+    skip_bad_rows: Annotated[
+        bool, typer.Option("--skip-bad-rows", help="Leave out rows that are wrong, and name them.")
+    ] = False,
+) -> Code:
     """Take in a FILE written by export, all or nothing. What is there already is left alone."""
     _named(file)
     with progress(session.output, "importing", total=_lines(file)) as advance:
-        counts = session.run_without_embedder(lambda memory: memory.import_jsonl(file, progress=advance))
+        counts = session.run_without_embedder(
+            lambda memory: memory.import_jsonl(file, update=update, skip_bad_rows=skip_bad_rows, progress=advance)
+        )
     data = {
         "file": str(file),
         "entries": counts.entries,
@@ -52,12 +63,14 @@ def import_(session: Session, file: FileArgument) -> Code:
         "messages": counts.messages,
         "chat": counts.chat,
         "unchanged": counts.unchanged,
+        "refused": list(counts.refused),
     }
     said = (
         f"took in {counts.entries:,} memories, {counts.versions:,} versions and {counts.messages:,} messages; "
         f"{counts.unchanged:,} lines were here already"
     )
-    session.output.result(data, lambda: [text(said, "good")])
+    bad = [text(f"left out {refused}", "bad") for refused in counts.refused]
+    session.output.result(data, lambda: [text(said, "good"), *bad])
     return Code.OK
 
 
