@@ -41,8 +41,8 @@ INTERFACES = {
     "Turn": "TurnInterface",
 }
 """The classes of rooms, and the names of their interfaces."""
-NOT_IN_INTERFACE = {"open", "settings", "make_room", "run_calls", "settle_interrupted"}
-"""What only AgentMemory has: it is opened, and it has settings; and the steps of a turn that `Agent.reply` takes."""
+NOT_IN_INTERFACE = {"open", "settings", "answer", "make_room", "run_calls", "settle_interrupted"}
+"""What only AgentMemory has: it is opened, and it has settings; and the steps that `Agent.reply` consists of."""
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -201,7 +201,7 @@ def class_text(
     }
     for node, names in source.methods:
         is_overload = any(ast.unparse(each) == "overload" for each in node.decorator_list)
-        is_whole = not base.endswith("Protocol") and source.kind is not Turn
+        is_whole = not base.endswith("Protocol") and source.kind not in {Agent, Turn}
         wanted = node.name not in without and (is_whole or node.name not in NOT_IN_INTERFACE)
         # In a stub the overloads alone are the signature; when a program runs, the implementation is.
         if wanted and (is_overload or not blocking or node.name not in overloaded):

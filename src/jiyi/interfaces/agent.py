@@ -67,9 +67,6 @@ class AgentInterface(Protocol):
         turn goes on. A reader that stops ends the turn with what was said so far, marked as broken off.
         """
 
-    def answer(self, turn: TurnInterface) -> AsyncIterator[str]:
-        """The same for a turn that was begun: its prompt can be looked at before, with `turn.budget`."""
-
     async def reset(self) -> int:
         """Begin the conversation anew, after what was said was searched for what is worth keeping."""
 

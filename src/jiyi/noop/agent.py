@@ -91,10 +91,6 @@ class NoopAgent:
         """This memory has no model."""
         raise ConfigError("this memory keeps nothing and has no model; call begin, ask a model of your own, and finish")
 
-    def answer(self, turn: TurnInterface) -> AsyncIterator[str]:
-        """This memory has no model."""
-        return self.reply()
-
     async def reset(self) -> int:
         """The first epoch."""
         return 1
