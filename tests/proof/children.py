@@ -21,7 +21,7 @@ def fork(run: Callable[[Callable[..., None]], None]) -> tuple[int, int]:
         os.close(write)
         return child, read
     os.close(read)
-    _in_child(run, write)
+    return _in_child(run, write)
 
 
 def _in_child(run: Callable[[Callable[..., None]], None], write: int) -> NoReturn:
@@ -33,7 +33,7 @@ def _in_child(run: Callable[[Callable[..., None]], None], write: int) -> NoRetur
     code = 0
     try:
         run(say)
-    except BaseException:
+    except BaseException:  # noqa: BLE001 - whatever it is, the parent is told
         say(error=traceback.format_exc()[-4_000:])
         code = 3
     sys.stdout.flush()

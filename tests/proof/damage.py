@@ -32,9 +32,16 @@ def run(folder: Path, *, rounds: int) -> dict[str, Any]:
         how = "open" if seed % 2 else "closed"
         command = [sys.executable, "-m", "tests.crash.damaged", str(data), str(seed), str(number), how]
         ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-        assert ended.returncode == 0, f"seed {seed}, {how}: {ended.returncode}\n{ended.stdout[-500:]}{ended.stderr[-2000:]}"
+        assert ended.returncode == 0, (
+            f"seed {seed}, {how}: {ended.returncode}\n{ended.stdout[-500:]}{ended.stderr[-2000:]}"
+        )
         done += number
-    return {"damaged files": done, "ended by a signal": 0, "wrong after repair": 0, "seconds": round(time.monotonic() - begun)}
+    return {
+        "damaged files": done,
+        "ended by a signal": 0,
+        "wrong after repair": 0,
+        "seconds": round(time.monotonic() - begun),
+    }
 
 
 def main() -> None:

@@ -2,9 +2,9 @@
 
 python -m tests.proof.power --points 1000
 
-What was not synced at the moment of the cut is kept, dropped or torn at random. Names (creating, renaming, deleting) are
-kept in their order up to a random one, as a journaling file system does; a sync makes all earlier ones durable. Every
-act that was acknowledged before the cut must be there.
+What was not synced at the moment of the cut is kept, dropped or torn at random. Names (creating, renaming, deleting)
+are kept in their order up to a random one, as a journaling file system does; a sync makes all earlier ones durable.
+Every act that was acknowledged before the cut must be there.
 """
 
 import argparse

@@ -70,6 +70,8 @@ class Act:
                 return str(memory.runtime.remember("fact", text, "because", ["proof"], memory_scope="main"))
             case "round":
                 return memory.longterm.schedule_round("main", self.name, text, "ok")
+            case _:
+                raise ValueError(self.room)
         return ""
 
 
@@ -120,9 +122,7 @@ class Ledger:
                 wrong.append(f"{slot} holds {found!r} and not {value!r}")
         for room in ADDING:
             wanted = {
-                stamp: act
-                for stamp, act in self.added[room].items()
-                if only is None or stamp.partition(".")[0] in only
+                stamp: act for stamp, act in self.added[room].items() if only is None or stamp.partition(".")[0] in only
             }
             seen = self._seen(memory, room, wanted.values(), [act for act in flying if act.room == room])
             wrong += [f"{room} {stamp} is there {seen[stamp]} times" for stamp in wanted if seen[stamp] != 1]

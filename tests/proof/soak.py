@@ -1,4 +1,4 @@
-"""A process works for a long time; memory, open files, the log of the database and the segments of the index stay bounded.
+"""A process works for long; memory, open files, the log of the database and the segments of the index stay bounded.
 
 python -m tests.proof.soak --minutes 20
 

@@ -19,7 +19,7 @@ from tests.proof.rooms import open_memory, text_of
 
 def run(folder: Path, *, processes: int, writes: int) -> dict[str, Any]:
     begun = time.monotonic()
-    answer_of(lambda say: (open_memory(folder).close(), say(made=True))[1])
+    answer_of(_made(folder))
     workers = [Listener(*fork(_writer(folder, number, writes))) for number in range(processes)]
     for worker in workers:
         said = worker.rest()
@@ -37,6 +37,14 @@ def run(folder: Path, *, processes: int, writes: int) -> dict[str, Any]:
     }
 
 
+def _made(folder: Path) -> Callable[[Callable[..., None]], None]:
+    def make(say: Callable[..., None]) -> None:
+        open_memory(folder).close()
+        say(made=True)
+
+    return make
+
+
 def _writer(folder: Path, number: int, writes: int) -> Callable[[Callable[..., None]], None]:
     def write(say: Callable[..., None]) -> None:
         with open_memory(folder, busy_timeout=300) as memory:
@@ -49,7 +57,7 @@ def _writer(folder: Path, number: int, writes: int) -> Callable[[Callable[..., N
                         memory.add(text_of(stamp))
                     case 2:
                         memory.chat(f"together-{i % 8}").put({"role": "user", "content": text_of(stamp)})
-                    case 3:
+                    case _:
                         memory.notes.memory_append(text_of(stamp))
         say(written=writes)
 
