@@ -200,7 +200,7 @@ FILTERS: list[tuple[dict[str, Any], set[str]]] = [
 ]
 
 
-@pytest.mark.parametrize(("filters", "found"), FILTERS, ids=str)
+@pytest.mark.parametrize(("filters", "found"), FILTERS, ids=[str(filters) for filters, _ in FILTERS])
 def test_filters_on_the_metadata_hold_in_lists_and_searches(
     mem0: Memory, filters: dict[str, Any], found: set[str]
 ) -> None:

@@ -125,9 +125,10 @@ def _job(row: Row) -> dict[str, Any]:
     }
 
 
-def import_rows(connection: Connection, rows: Iterable[Mapping[str, Any]], actor: str) -> ImportCounts:
-    """Take rows in. What is there already is left alone; `merge` says which side wins where two stores differ."""
-    merge = Merge(connection, actor)
+def import_rows(
+    rows: Iterable[Mapping[str, Any]], merge: Merge, refuse: Callable[[ImportFormatError], None] | None
+) -> ImportCounts:
+    """Take rows in. A bad row is an error, or is left out where `refuse` takes it."""
     take: dict[str, Callable[[dict[str, Any]], ImportCounts]] = {
         "change": merge.change,
         "entry": merge.entry,
@@ -140,16 +141,25 @@ def import_rows(connection: Connection, rows: Iterable[Mapping[str, Any]], actor
     }
     counts = ImportCounts()
     for row in rows:
-        kind = row.get("kind")
-        if kind == "jiyi-export":
+        if row.get("kind") == "jiyi-export":
             continue
-        if not isinstance(kind, str) or kind not in take:
-            raise ImportFormatError(f"unknown kind {kind!r}; expected {', '.join(take)}")
         try:
-            counts += take[kind]({name: value for name, value in row.items() if name != "kind"})
-        except KeyError as error:
-            raise ImportFormatError(f"a row of kind {kind!r} has no {error}") from error
-        except (TypeError, ValueError, AttributeError) as error:
-            raise ImportFormatError(f"a row of kind {kind!r} is not in the export format: {error}") from error
+            counts += _taken(take, row)
+        except ImportFormatError as error:
+            if refuse is None:
+                raise
+            refuse(error)
     merge.finish()
     return counts
+
+
+def _taken(take: Mapping[str, Callable[[dict[str, Any]], ImportCounts]], row: Mapping[str, Any]) -> ImportCounts:
+    kind = row.get("kind")
+    if not isinstance(kind, str) or kind not in take:
+        raise ImportFormatError(f"unknown kind {ascii(kind)[:80]}; expected {', '.join(take)}")
+    try:
+        return take[kind]({name: value for name, value in row.items() if name != "kind"})
+    except KeyError as error:
+        raise ImportFormatError(f"a row of kind {kind!r} has no {error}") from error
+    except (TypeError, ValueError, AttributeError, OverflowError, RecursionError) as error:
+        raise ImportFormatError(f"a row of kind {kind!r} is not in the export format: {error}") from error

@@ -113,12 +113,14 @@ def note(connection: Connection, scope: str, memory_id: str, noted: Noted) -> No
     connection.execute(_UPDATE, both)
 
 
-def merge_overlay(connection: Connection, values: Mapping[str, Any]) -> bool:
-    """Take in a row of another store: the greater numbers stay; whether anything changed."""
+def merge_overlay(connection: Connection, values: Mapping[str, Any], *, update: bool) -> bool:
+    """Take in a row of another store; of a known one, with `update`, the greater numbers. Whether anything changed."""
     row = connection.row(_ONE, values)
     if row is None:
         connection.execute(memory_overlays.insert, values)
         return True
+    if not update:
+        return False
     here = memory_overlays.values(row)
     times = [each for each in (here["last_accessed_at"], values["last_accessed_at"]) if each is not None]
     both = {
