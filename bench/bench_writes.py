@@ -227,11 +227,11 @@ async def run(options: argparse.Namespace) -> Path:
     report = Report("writes", "The write path: group commit, and a recall right after a write")
     with work_directory(options.work) as folder:
         for number in (1, 16, 200):
-            count = {1: 200, 16: 400, 200: 800}[number] if quick else {1: 1_200, 16: 3_200, 200: 8_000}[number]
+            count = {1: 80, 16: 160, 200: 400}[number] if quick else {1: 1_200, 16: 3_200, 200: 8_000}[number]
             await callers(folder / f"callers-{number}", number, count, report)
-        await asyncio.to_thread(without_async, folder / "sync", 100 if quick else 1_000, report)
-        await right_after_a_write(folder / "after", 300 if quick else 10_000, 10 if quick else 100, report)
-        await readers(folder / "readers", 300 if quick else 10_000, 40 if quick else 200, report)
+        await asyncio.to_thread(without_async, folder / "sync", 40 if quick else 1_000, report)
+        await right_after_a_write(folder / "after", 300 if quick else 10_000, 4 if quick else 100, report)
+        await readers(folder / "readers", 300 if quick else 10_000, 16 if quick else 200, report)
     report.note("Lag: how much longer than asked a pause of 1 ms takes beside the callers.")
     return report.finish(options.results)
 
