@@ -1,7 +1,7 @@
 """How well rules choose what to keep of a conversation: precision and recall of keeping, accuracy of the domain.
 
-The rules were tuned on the rounds of bench/rounds.jsonl marked `dev`, and the prototypes that judge what no rule knows
-are the sentences of these rounds. Those marked `held_out` were written after the rules were done, and only dev was
+The rules were tuned on the rounds of bench/rounds.jsonl marked `dev`, and the classifier that judges what no rule knows
+was trained on them. Those marked `held_out` were written after the rules were done, and only dev was
 used to change them: they show the quality for unseen sentences.
 
     python -m bench.extraction [--show dev]
@@ -56,7 +56,7 @@ def load() -> list[dict[str, Any]]:
 
 
 def kept(row: dict[str, Any], classifier: StatementClassifier | None = None) -> list[Proposal]:
-    """What is kept of a round without a model: by rules, and by prototypes if there are any."""
+    """What is kept of a round without a model: with a classifier, or with features alone."""
     return propose(None, Round.of(row["user"], row["assistant"]), (), classifier)
 
 
@@ -108,7 +108,7 @@ def main() -> None:
                 f"domain {scores.domain_accuracy:.2f}",
             )
     report.note(
-        "The rules were tuned on dev, and its sentences are the prototypes; held_out was written after the rules, by "
+        "The rules were tuned on dev, and the classifier was trained on it; held_out was written after the rules, by "
         "the same author. It was measured twice before: each time the next change was made on the figures of dev alone."
     )
     report.note(

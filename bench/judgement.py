@@ -5,6 +5,7 @@ its reply with the facts that are worth keeping; sequences are messages over tim
 end and what must not. A third of every kind is held out: the rules were not changed after it had been measured.
 
     python -m bench.judgement [--split dev] [--writers a,b,c] [--show rounds,sequences]
+    python -m bench.judgement --split all --cross-validated        # each writer judged by weights of the others
     python -m bench.judgement --split held_out --llm http://127.0.0.1:8000/v1 --llm-model NAME [--sample 20]
     python -m bench.judgement --real-model --sample 6
 """
@@ -12,7 +13,6 @@ end and what must not. A third of every kind is held out: the rules were not cha
 from __future__ import annotations
 
 import argparse
-import json
 import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,18 +20,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 from bench.judgement_script import ScriptedJudge
+from bench.judgement_sets import LANGUAGES, WRITERS, holds, load
 from bench.support import Report, console, parser, progress, work_directory
 from jiyi.errors import JiyiError
 from jiyi.model.entry import MemoryEntry
 from jiyi.ports import ChatModel
 from jiyi.sync import AgentMemory
-from jiyi.text import fold
 
-SETS = Path(__file__).parent / "sets" / "judgement"
-WRITERS = ("a", "b", "c")
-LANGUAGES = ("zh", "en")
 NOTHING_REPLACED = frozenset({"add_many", "unrelated", "other_subject", "temporary"})
 TARGETS = {
     "precision": 0.90,
@@ -42,28 +40,6 @@ TARGETS = {
     "sequences": 0.88,
     "wrong losses": 0.05,
 }
-
-
-def load(what: str, split: str, writers: Sequence[str], language: str) -> list[dict[str, Any]]:
-    """The items of a set: `rounds` or `sequences`."""
-    found: list[dict[str, Any]] = []
-    for writer in writers:
-        lines = (SETS / writer / f"{what}.{language}.{split}.jsonl").read_text("utf-8").splitlines()
-        found += [json.loads(line) for line in lines if line.strip()]
-    return found
-
-
-def holds(must: Sequence[str | Sequence[str]], text: str) -> bool:
-    """Whether a text has every part, or one of its alternatives; figures must stand alone."""
-    folded = fold(text)
-    return all(any(_has(part, folded) for part in ([each] if isinstance(each, str) else each)) for each in must)
-
-
-def _has(part: str, folded: str) -> bool:
-    wanted = fold(part)
-    if wanted.isdecimal():
-        return re.search(rf"(?<!\d){wanted}(?!\d)", folded) is not None
-    return wanted in folded
 
 
 @dataclass
@@ -185,10 +161,31 @@ class Judge:
         return facts, [each.entry for each in self._memory.longterm.superseded(scope, limit=1_000)]
 
 
-def measure(place: Path, name: str, options: argparse.Namespace, language: str, model: ChatModel | None) -> Counts:
-    """Run the sets of one language."""
+def measure_across(place: Path, name: str, options: argparse.Namespace, language: str) -> Counts:
+    """Run the sets of one language, those of each writer with weights that are trained on the others."""
+    from bench.make_weights import Vectors, texts_of, train
+    from jiyi.longterm import trained
+    from jiyi.providers.bundled import BundledEmbedder
+
     counts = Counts()
-    writers = options.writers.split(",")
+    vectors = Vectors(BundledEmbedder())
+    for writer in options.writers.split(","):
+        weights = train([other for other in WRITERS if other != writer], vectors, texts_of(writer))
+        with patch.object(trained, "stored_weights", lambda found=weights: found):
+            measure(place / writer, name, options, language, None, counts, [writer])
+    return counts
+
+
+def measure(
+    place: Path,
+    name: str,
+    options: argparse.Namespace,
+    language: str,
+    model: ChatModel | None,
+    counts: Counts,
+    writers: Sequence[str],
+) -> None:
+    """Run the sets of some writers in one language."""
     rounds = sampled(load("rounds", options.split, writers, language), options.sample)
     sequences = sampled(load("sequences", options.split, writers, language), options.sample)
     show = frozenset(options.show.split(","))
@@ -204,7 +201,6 @@ def measure(place: Path, name: str, options: argparse.Namespace, language: str, 
             for item in sequences:
                 judge.sequence(item, counts)
                 advance(1)
-    return counts
 
 
 def sampled(items: list[dict[str, Any]], most: int) -> list[dict[str, Any]]:
@@ -261,10 +257,13 @@ def tell(report: Report, name: str, language: str, counts: Counts) -> None:
 
 def main() -> None:
     arguments = parser(__doc__)
-    arguments.add_argument("--split", choices=["dev", "held_out"], default="dev")
+    arguments.add_argument("--split", choices=["dev", "held_out", "all"], default="dev")
     arguments.add_argument("--writers", default=",".join(WRITERS), help="which writers' sets")
     arguments.add_argument("--languages", default=",".join(LANGUAGES))
     arguments.add_argument("--only", default="", help="run only this judge: rules or scripted")
+    arguments.add_argument(
+        "--cross-validated", action="store_true", help="judge each writer's sets by weights trained on the others'"
+    )
     arguments.add_argument("--show", default="", help="print what came out wrong: rounds, domains, sequences")
     arguments.add_argument("--sample", type=int, default=0, help="at most so many items of each set")
     arguments.add_argument("--llm", default="", help="address of an OpenAI-compatible server")
@@ -278,7 +277,12 @@ def main() -> None:
     with work_directory(options.work) as place, models(options) as judges:
         for name, model in judges:
             for language in options.languages.split(","):
-                counts = measure(place, re.sub(r"\W+", "-", name), options, language, model)
+                short = re.sub(r"\W+", "-", name)
+                if options.cross_validated and model is None:
+                    counts = measure_across(place, short, options, language)
+                else:
+                    counts = Counts()
+                    measure(place, short, options, language, model, counts, options.writers.split(","))
                 tell(report, name, language, counts)
     report.note(
         "precision: rounds of which something was kept rightly; recall: facts that one kept entry holds; domain: of "

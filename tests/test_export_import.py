@@ -1,6 +1,7 @@
 """Export and import: everything comes through, twice is once, and where two stores differ nothing is lost."""
 
 import json
+import os
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -60,7 +61,7 @@ def transfer(source: AgentMemory, target: AgentMemory, **options: Any) -> Import
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "export.jsonl")
         source.export_jsonl(file, **options)
-        counts: ImportCounts = target.import_jsonl(file)
+        counts: ImportCounts = target.import_jsonl(file, update=True)
         return counts
 
 
@@ -415,7 +416,7 @@ BAD: dict[str, tuple[str, Callable[[dict[str, Any]], Any], list[str]]] = {
     "content with NUL": ("entry", lambda row: spoil(row, content="a\x00"), ["NUL"]),
     "lone surrogate": ("entry", lambda row: spoil(row, content="\ud800"), ["surrogate"]),
     "importance out of range": ("entry", lambda row: spoil(row, importance_score=7), ["importance", "7"]),
-    "importance NaN": ("entry", lambda row: spoil(row, importance_score=float("nan")), ["importance", "nan"]),
+    "importance NaN": ("entry", lambda row: spoil(row, importance_score=float("nan")), ["NaN"]),
     "tags are a text": ("entry", lambda row: spoil(row, tags="home"), ["tags"]),
     "tags twice": ("entry", lambda row: spoil(row, tags=["a", "a"]), ["tags"]),
     "a time without zone": ("entry", lambda row: spoil(row, created_at="2024-01-01T00:00:00"), ["2024-01-01"]),
@@ -519,3 +520,17 @@ def test_progress_is_told_by_lines(open_memory: OpenMemory, tmp_path: Path) -> N
     target.import_jsonl(tmp_path / "export.jsonl", progress=lambda done, total: seen.append(done))
     assert seen == [1_000, 2_000]
     assert target.count() == 1_100
+
+
+def test_an_export_does_not_follow_a_prepared_link(memory: AgentMemory, tmp_path: Path) -> None:
+    memory.store("city", "Turin")
+    target, victim = tmp_path / "export.jsonl", tmp_path / "victim"
+    victim.write_text("untouched", "utf-8")
+    target.symlink_to(victim)
+    with pytest.raises(InvalidInputError, match="symbolic link"):
+        memory.export_jsonl(target)
+    target.unlink()
+    (tmp_path / f"export.jsonl.{os.getpid()}.partial").symlink_to(victim)
+    memory.export_jsonl(target)
+    assert victim.read_text("utf-8") == "untouched"
+    assert target.stat().st_mode & 0o077 == 0

@@ -279,3 +279,32 @@ def test_nothing_stays_open_after_a_refusal(open_memory: OpenMemory, tmp_path: P
 
 def test_the_newest_version_is_that_of_the_last_migration() -> None:
     assert migrations.MIGRATIONS[-1].version == versions.NEWEST
+
+
+def test_a_public_memory_that_a_private_scope_had_merged_away_comes_back(
+    open_memory: OpenMemory, tmp_path: Path
+) -> None:
+    with open_memory() as memory:
+        runtime = memory.runtime
+        public, own = (runtime.remember("fact", f"tea of {s}", "", ["tea"], memory_scope=s) for s in ("public", "eve"))
+        [merged] = runtime.feedback(merge_groups=[[public, own]], memory_scope="eve")
+    with database(tmp_path / "data") as connection:
+        # As versions up to 8 wrote it.
+        source = f'{{"kind":"superseded","trust":"agent","references":["{merged.id}"]}}'
+        connection.execute(
+            "UPDATE memory_records SET is_active = 0, version = 2, source = ? WHERE id = ?", (source, public)
+        )
+        connection.execute(
+            "INSERT INTO memory_changes (entry_id, scope, key, version, operation, changed_at, changed_by, changed, "
+            "before) SELECT id, scope, key, 2, 'update', updated_at, 'eve', '[]', NULL FROM memory_records "
+            "WHERE id = ?",
+            (public,),
+        )
+        connection.execute("DROP TABLE memory_overlays")
+        connection.execute("DELETE FROM schema_migrations WHERE version > 8")
+    with open_memory() as memory:
+        runtime = memory.runtime
+        assert [hit.id for hit in runtime.recall("tea", memory_scope="public")] == [public]
+        assert [hit.id for hit in runtime.recall("tea", memory_scope="eve")] == [merged.id]
+        assert runtime.get(public, memory_scope="eve").superseded_by == merged.id
+        assert merged.id not in repr(contents_of(memory, scope="public"))

@@ -8,13 +8,15 @@ from __future__ import annotations
 import asyncio
 import functools
 import inspect
+import os
 import threading
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping
 from contextlib import suppress
 from typing import Any, Self, TypeVar
 
 from jiyi.errors import InvalidInputError, MemoryClosedError
-from jiyi.execution import CLOSED
+from jiyi.execution import CLOSED, inherited
+from jiyi.exhaustion import resource_limit, thread_limit
 
 R = TypeVar("R")
 
@@ -23,11 +25,19 @@ class Portal:
     """An event loop in a thread of its own. Any thread may run a coroutine on it and wait for the result."""
 
     def __init__(self) -> None:
-        self._loop = asyncio.new_event_loop()
+        try:
+            self._loop = asyncio.new_event_loop()
+        except OSError as error:
+            raise resource_limit(error) or error from error
+        self._process = os.getpid()
         self._guard = threading.Lock()
         self._stopped = False
         self._thread = threading.Thread(target=self._loop.run_forever, name="jiyi-portal", daemon=True)
-        self._thread.start()
+        try:
+            self._thread.start()
+        except RuntimeError as error:
+            self._loop.close()
+            raise thread_limit() from error
 
     def call(self, coroutine: Coroutine[Any, Any, R]) -> R:
         """Run the coroutine and return its result."""
@@ -37,6 +47,9 @@ class Portal:
                 "a callback of jiyi.sync called the memory that is waiting for the callback, which would never end; "
                 "call the memory after the callback has returned"
             )
+        if self._process != os.getpid():
+            coroutine.close()
+            raise inherited(self._process)
         with self._guard:
             if self._stopped:
                 coroutine.close()
@@ -45,7 +58,9 @@ class Portal:
         return waiting.result()
 
     def stop(self) -> None:
-        """End the loop and its thread; stopping again does nothing."""
+        """End the loop and its thread; stopping again does nothing, nor does a forked process that inherited it."""
+        if self._process != os.getpid():
+            return
         with self._guard:
             if self._stopped:
                 return

@@ -11,6 +11,7 @@ JiyiError
 ├── StorageError                            the record store could not do it; `retryable` says whether to try again
 │   ├── StoreBusyError                      somebody else holds a lock for too long; retrying can help
 │   ├── StoreUnavailableError               the database server cannot be reached, or went away; nothing was kept
+│   ├── ResourceLimitError                  no file descriptor or thread is left; retrying can help
 │   ├── CommitUnknownError                  the server went away during a commit: look whether the write was kept
 │   ├── StoreTooNewError                    the data was written by a newer jiyi
 │   ├── StoreIncompleteError                a migration into the store was begun and not completed
@@ -18,7 +19,7 @@ JiyiError
 │   └── HistoryUnreadableError              rows of a conversation cannot be decoded
 ├── IndexingError                           a derived index failed; the records are safe
 │   ├── IndexDamagedError                   the index's files are broken; a rebuild mends it
-│   └── IndexUnavailableError               the server that keeps the index does not answer; retrying can help
+│   └── IndexUnavailableError               its server or its files cannot be reached now; retrying can help
 ├── NotesError                              a note file or the workspace could not be read or written
 │   └── NoteConflictError                   a file was changed by somebody else meanwhile; nothing was overwritten
 ├── ImportFormatError                       a line of an import file is not what export writes
@@ -62,6 +63,7 @@ __all__ = [
     "ModelUnavailableError",
     "NoteConflictError",
     "NotesError",
+    "ResourceLimitError",
     "RuntimeUnavailableError",
     "SimpleModeError",
     "StorageError",
@@ -136,6 +138,12 @@ class StoreUnavailableError(StorageError):
     retryable = True
 
 
+class ResourceLimitError(StorageError):
+    """The process has no file descriptor or thread left. Nothing was changed and nothing is damaged."""
+
+    retryable = True
+
+
 class CommitUnknownError(StorageError):
     """The server went away while a write was being committed, and whether it was kept could not be found out.
 
@@ -169,7 +177,9 @@ class HistoryUnreadableError(StorageError):
 
 
 class IndexingError(JiyiError):
-    """A derived index failed. The records themselves are safe."""
+    """A derived index failed. The records themselves are safe. `retryable` as in `StorageError`."""
+
+    retryable: ClassVar[bool] = False
 
 
 class IndexDamagedError(IndexingError):
@@ -177,7 +187,9 @@ class IndexDamagedError(IndexingError):
 
 
 class IndexUnavailableError(IndexingError):
-    """The server that keeps an index does not answer. Recall goes on without it; it catches up when it is back."""
+    """The server or the files of an index cannot be reached now. Recall goes on without it; it catches up later."""
+
+    retryable = True
 
 
 class NotesError(JiyiError):

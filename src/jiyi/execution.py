@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import os
 import threading
 import time
 from collections.abc import Callable, Coroutine, Iterator
@@ -19,6 +20,7 @@ from queue import Empty, SimpleQueue
 from typing import Any, Final, Generic, ParamSpec, Protocol, TypeAlias, TypeVar
 
 from jiyi.errors import MemoryClosedError
+from jiyi.exhaustion import resource_limit, thread_limit
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -102,8 +104,15 @@ class Workers:
     def _start(self) -> None:
         # Daemon threads: a program that does not close its memory still ends, and acknowledged writes are on disk.
         thread = threading.Thread(target=self._work, name=f"{self._name}-{len(self._threads)}", daemon=True)
-        self._threads.append(thread)
-        thread.start()
+        try:
+            thread.start()
+        except RuntimeError as error:
+            # With one thread the calls wait for each other; without one they would wait for ever.
+            if not self._threads:
+                self._unfinished -= 1
+                raise thread_limit() from error
+        else:
+            self._threads.append(thread)
 
     def _free(self) -> None:
         """Count this thread as idle before its caller gets the result, so that the next call reuses it."""
@@ -180,8 +189,12 @@ class GroupWriter:
             if self._closed:
                 raise MemoryClosedError(_CLOSED_MEANWHILE)
             if self._thread is None:
-                self._thread = threading.Thread(target=self._work, name="jiyi-writer", daemon=True)
-                self._thread.start()
+                thread = threading.Thread(target=self._work, name="jiyi-writer", daemon=True)
+                try:
+                    thread.start()
+                except RuntimeError as error:
+                    raise thread_limit() from error
+                self._thread = thread
             self._writes.put(write)
         result: R = await write.outcome
         return result
@@ -274,6 +287,7 @@ class BlockingCalls:
         self._writer = self._threads if transaction is None else GroupWriter(transaction, written)
         self._model_threads = Workers(8, name="jiyi-model")
         self._deferred: set[asyncio.Task[object]] = set()
+        self._process = os.getpid()
         self.closed = False
 
     async def run(self, function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
@@ -296,7 +310,7 @@ class BlockingCalls:
 
     def defer(self, function: Callable[..., object], *args: Any) -> None:
         """Run it after the current call has returned; the next call of this memory waits for it."""
-        if self.closed:
+        if self.closed or self.is_inherited:
             return
         task = asyncio.get_running_loop().create_task(self._threads.run(functools.partial(function, *args)))
         self._deferred.add(task)
@@ -307,6 +321,11 @@ class BlockingCalls:
         own = [task for task in self._deferred if task.get_loop() is asyncio.get_running_loop()]
         if own:
             await asyncio.wait(own)
+
+    @property
+    def is_inherited(self) -> bool:
+        """Whether this is a process that was forked from the one that opened the memory."""
+        return self._process != os.getpid()
 
     def close(self) -> None:
         """Finish what is queued and end the threads."""
@@ -322,6 +341,28 @@ class BlockingCalls:
     def _check_open(self) -> None:
         if self.closed:
             raise MemoryClosedError(CLOSED)
+        if self.is_inherited:
+            raise inherited(self._process)
+
+
+async def on_a_thread(function: Callable[[], R], *, or_here: bool = False) -> R:
+    """Run it on a thread of the event loop; if none can be started, `or_here` or `ResourceLimitError`."""
+    try:
+        return await asyncio.get_running_loop().run_in_executor(None, function)
+    except RuntimeError as error:
+        if resource_limit(error) is None:
+            raise
+        if not or_here:
+            raise thread_limit() from error
+    return function()
+
+
+def inherited(owner: int) -> MemoryClosedError:
+    """The error of a memory that a forked process uses: threads and locks of its owner are not in this process."""
+    return MemoryClosedError(
+        f"this memory was opened by process {owner} and inherited by process {os.getpid()} through fork; "
+        "open it again in this process (or open it after the fork only)"
+    )
 
 
 class BackgroundThread:
@@ -335,7 +376,10 @@ class BackgroundThread:
     def start(self) -> None:
         """Start, with the work that an earlier process left."""
         self._wake.set()
-        self._thread.start()
+        try:
+            self._thread.start()
+        except RuntimeError as error:
+            raise thread_limit() from error
 
     def notify(self) -> None:
         """Wake the thread: there is work."""

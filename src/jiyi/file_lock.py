@@ -14,7 +14,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from jiyi.errors import JiyiError, StoreBusyError
+from jiyi.errors import JiyiError, StorageError, StoreBusyError
+from jiyi.exhaustion import resource_limit
 
 if sys.platform == "win32":
     import msvcrt
@@ -79,10 +80,20 @@ class _LockFile:
     def _own_descriptor(self) -> int:
         if self._descriptor is None or self._owner_process != os.getpid():
             # A descriptor inherited by fork shares its lock with the parent, so a child opens its own.
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            self._descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
+            try:
+                self._path.parent.mkdir(parents=True, exist_ok=True)
+                self._descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
+            except OSError as error:
+                raise _cannot_open(self._path, error) from error
             self._owner_process = os.getpid()
         return self._descriptor
+
+
+def _cannot_open(path: Path, error: OSError) -> StorageError:
+    return resource_limit(error) or StorageError(
+        f"the lock file {path} cannot be opened for writing ({error.strerror}); a memory writes in its data directory: "
+        f"check the permissions of {path.parent}, and that its disk is not mounted read-only"
+    )
 
 
 class FileLock:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import functools
 import os
 from collections.abc import Generator
 from typing import TYPE_CHECKING, Any
+
+from jiyi.execution import on_a_thread
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -50,7 +51,7 @@ class Opening:
         from jiyi.wiring import build
 
         call = functools.partial(build, self._path, config=self._config, **self._settings)
-        return self._kind(await asyncio.get_running_loop().run_in_executor(None, call))
+        return self._kind(await on_a_thread(call))
 
 
 async def create_memory(
@@ -82,4 +83,4 @@ async def migrate_store(
     from jiyi.wiring.migrate import migrate_store
 
     call = functools.partial(migrate_store, source, target, config=config, progress=progress, **settings)
-    return await asyncio.get_running_loop().run_in_executor(None, call)
+    return await on_a_thread(call)

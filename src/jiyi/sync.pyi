@@ -207,8 +207,12 @@ class Memory(Protocol):
         since: datetime | None = None,
         until: datetime | None = None,
         where: Mapping[str, Any] | None = None,
+        now: datetime | None = None,
     ) -> int:
-        """How many entries the scope sees: its own and the public ones. Messages count only if asked for."""
+        """How many entries the scope sees: its own and the public ones. Messages count only if asked for.
+
+        With `now` those count that had not expired at that moment, also if they are archived since.
+        """
 
     def forget_many(
         self,
@@ -323,7 +327,8 @@ class Memory(Protocol):
     def maintain(self, *, scope: str | None = None, dry_run: bool = False) -> dict[str, Any]:
         """The regular maintenance, for cron: what has expired, due background jobs, forgetting, unused tags, dead jobs.
 
-        `None` as scope means every scope. A dry run changes nothing and reports how much would be forgotten.
+        `None` as scope means every scope, and then the indexes are compared with the records and mended as well. A dry
+        run changes nothing and reports how much would be forgotten, and which indexes differ.
         """
 
     def scopes(self) -> Sequence[ScopeInfo]:
@@ -337,12 +342,16 @@ class Memory(Protocol):
         `None` as scopes means every scope: for administration only. Positions survive restarts.
         """
 
+    def last_position(self) -> int:
+        """The position of the last change: `changes(after=…)` with it returns what comes next."""
+
     def watch(
         self, *, after: int | None = None, scopes: str | Iterable[str] | None = None, interval: float = 0.5
     ) -> Iterator[MemoryChange]:
         """Every change behind `after` as it happens, in order and once; `None` begins with what comes next.
 
-        The store is asked every `interval` seconds. To go on later, keep the position of the last change.
+        PostgreSQL tells when there is something new; in any case the store is asked every `interval` seconds. To go on
+        later, keep the position of the last change.
         """
 
     def entries_by_id(self, id_prefix: str, *, scope: str | None = None, limit: int = 10) -> Sequence[MemoryEntry]:
@@ -380,8 +389,20 @@ class Memory(Protocol):
     ) -> int:
         """Write everything (or one scope) to a JSON Lines file; returns how many lines. Nothing is left out."""
 
-    def import_jsonl(self, path: str | os.PathLike[str], *, progress: Progress | None = None) -> ImportCounts:
-        """Import a file written by `export_jsonl`, all or nothing. Entries that exist are not changed."""
+    def import_jsonl(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        update: bool = False,
+        skip_bad_rows: bool = False,
+        progress: Progress | None = None,
+    ) -> ImportCounts:
+        """Import a file written by `export_jsonl`. What is there stays as it is: only what is new is added.
+
+        With `update` the newer of two states of an entry or a conversation wins, the other stays in the history, and
+        what was forgotten or erased there is forgotten or erased here. A bad row is an error that names its line, and
+        nothing is imported; with `skip_bad_rows` the others are, and `refused` of the result names the bad ones.
+        """
 
     @property
     def runtime(self) -> MemoryRuntime:
@@ -420,6 +441,7 @@ class Memory(Protocol):
         since: datetime | None = None,
         until: datetime | None = None,
         where: Mapping[str, Any] | None = None,
+        now: datetime | None = None,
         sort: str = "created",
         descending: bool | None = None,
         limit: int = 100,
@@ -430,7 +452,8 @@ class Memory(Protocol):
 
         They are sorted by `created` (when they were stored), `event` (when it happened) or `key` (those that have one,
         from the first to the last); `descending` turns the order round. The page has `next_cursor`: passed as `cursor`
-        it gives the page that follows, whatever was stored or forgotten meanwhile, however far it is.
+        it gives the page that follows, whatever was stored or forgotten meanwhile, however far it is. With `now` those
+        are listed that had not expired at that moment, also if they are archived since.
         """
 
     def __enter__(self) -> Self: ...
@@ -748,7 +771,7 @@ class Longterm:
     def feedback(self, user_id: str, useful: str | MemoryEntry | Iterable[Any]) -> list[str]:
         """Count memories as used: cited in an answer, or confirmed; by id, key or entry. Returns the ids counted.
 
-        Each use makes the curve of forgetting flatter. Memories of other scopes, the public one included, are left.
+        Each use makes the curve of forgetting flatter. A public one counts for this user alone.
         """
 
     def get_memory_context_for_prompt(

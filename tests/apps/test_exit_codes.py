@@ -131,6 +131,7 @@ def test_every_error_of_the_tree_has_its_code() -> None:
         errors.StoreIncompleteError: Code.STORAGE,
         errors.StoreUnavailableError: Code.STORAGE,
         errors.CommitUnknownError: Code.STORAGE,
+        errors.ResourceLimitError: Code.STORAGE,
         errors.IndexingError: Code.INDEX,
         errors.IndexDamagedError: Code.INDEX,
         errors.IndexUnavailableError: Code.INDEX,

@@ -68,6 +68,7 @@ METHODS = {
     "recall",
     "reject_candidate",
     "repair",
+    "last_position",
     "retry_job",
     "run_jobs",
     "runtime",

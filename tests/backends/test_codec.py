@@ -17,11 +17,12 @@ from jiyi.backends.records.codec import (
     entry_of,
     entry_values,
 )
-from jiyi.backends.records.import_checks import checked_entry
+from jiyi.backends.records.import_checks import ImportSchema
 from jiyi.backends.records.schema import memory_records
 from jiyi.backends.records.writes import insert_rows
 from jiyi.model.category import MemoryCategory
 from jiyi.model.entry import MemoryEntry, Source
+from jiyi.model.limits import Limits
 
 NOON = datetime(2026, 1, 2, 12, 0, 0, 123456, tzinfo=UTC)
 OF_A_HIT = {"relevance_score", "similarity", "confident", "explanation", "context", "other_sources"}
@@ -39,7 +40,7 @@ FULL = MemoryEntry(
     more_domains=("travel", "home"),
     reasoning="because",
     importance_score=0.75,
-    strength=-3,
+    strength=3,
     tags=("tea", "绿茶"),
     conversation_id="s",
     position=7,
@@ -83,7 +84,7 @@ def test_an_entry_comes_back_from_its_row_from_its_dictionary_and_from_an_export
     database.close()
     assert MemoryEntry.from_dict(entry.to_dict()) == entry
     assert sorted(entry.to_dict()) == sorted(STORED)
-    assert checked_entry(entry.to_dict()) == entry
+    assert ImportSchema(Limits()).entry(entry.to_dict()) == entry
     assert list(entry_values(entry)) == list(memory_records.names)
 
 

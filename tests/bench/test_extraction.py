@@ -2,6 +2,8 @@
 
 from collections import Counter
 
+import pytest
+
 from bench.extraction import load, score
 from jiyi.longterm.classifier import StatementClassifier
 from jiyi.ports import Embedder
@@ -20,22 +22,24 @@ def test_the_set_is_large_bilingual_and_half_not_worth_keeping() -> None:
         assert not row["keep"] or (row["domain"] in DOMAINS and row["fact"].lower() in row["user"].lower())
 
 
-def test_what_is_kept_is_worth_it_and_most_of_what_was_thought_of_is_kept() -> None:
-    rows = load()
-    for language in ("zh", "en"):
-        dev = score([row for row in rows if row["language"] == language and row["split"] == "dev"])
-        unseen = score([row for row in rows if row["language"] == language and row["split"] == "held_out"])
-        assert dev.precision >= 0.8
-        assert dev.recall >= 0.9
-        assert dev.domain_accuracy >= 0.7
-        assert unseen.precision >= 0.75
-        assert unseen.recall >= 0.45
+# What is reached, less two points: (precision, recall, domain).
+FLOORS = {
+    ("zh", "dev", False): (0.91, 0.90, 0.73),
+    ("en", "dev", False): (0.87, 0.91, 0.69),
+    ("zh", "held_out", False): (0.76, 0.70, 0.59),
+    ("en", "held_out", False): (0.82, 0.82, 0.64),
+    ("zh", "held_out", True): (0.83, 0.90, 0.71),
+    ("en", "held_out", True): (0.87, 0.98, 0.74),
+}
 
 
-def test_with_an_embedder_most_of_what_is_unseen_is_kept(bundled_embedder: Embedder) -> None:
-    rows = [row for row in load() if row["split"] == "held_out"]
-    classifier = StatementClassifier(bundled_embedder)
-    for language in ("zh", "en"):
-        scores = score([row for row in rows if row["language"] == language], classifier)
-        assert scores.precision >= 0.8
-        assert scores.recall >= 0.85
+@pytest.mark.parametrize(("language", "split", "embedded"), FLOORS)
+def test_what_is_kept_is_worth_it_and_most_of_what_was_thought_of_is_kept(
+    language: str, split: str, embedded: bool, bundled_embedder: Embedder
+) -> None:
+    rows = [row for row in load() if row["language"] == language and row["split"] == split]
+    scores = score(rows, StatementClassifier(bundled_embedder) if embedded else None)
+    precision, recall, domain = FLOORS[language, split, embedded]
+    assert scores.precision >= precision
+    assert scores.recall >= recall
+    assert scores.domain_accuracy >= domain

@@ -74,7 +74,7 @@ def test_of_two_states_of_a_session_the_one_last_written_to_stands_with_its_summ
 ) -> None:
     one, other = open_memory("one"), open_memory("two")
     talk(one)
-    other.import_jsonl(export(one, tmp_path / "first.jsonl"))
+    other.import_jsonl(export(one, tmp_path / "first.jsonl"), update=True)
     mine, theirs = one.chat("s", token_limit=250), other.chat("s", token_limit=250)
     mine.put_many([said(n, f"only here {n} is the weather fine") for n in range(10)])
     mine.get()
@@ -82,13 +82,13 @@ def test_of_two_states_of_a_session_the_one_last_written_to_stands_with_its_summ
     theirs.get()
     wanted = [m.message for m in theirs.messages()]
     candidates = {c.id for c in [*mine.candidates(state=None), *theirs.candidates(state=None)]}
-    one.import_jsonl(export(other, tmp_path / "second.jsonl"))
+    one.import_jsonl(export(other, tmp_path / "second.jsonl"), update=True)
     assert mine.get_all() == wanted
     window = mine.get()
     check_whole(mine, window)
     assert window.summary.id in {s.id for s in theirs.summaries()}
     assert {c.id for c in mine.candidates(state=None)} >= candidates
-    other.import_jsonl(export(one, tmp_path / "third.jsonl"))
+    other.import_jsonl(export(one, tmp_path / "third.jsonl"), update=True)
     assert theirs.get_all() == wanted
     check_whole(theirs, theirs.get())
 
@@ -96,10 +96,10 @@ def test_of_two_states_of_a_session_the_one_last_written_to_stands_with_its_summ
 def test_what_was_settled_anywhere_is_settled_after_an_import(open_memory: OpenMemory, tmp_path: Path) -> None:
     one, other = open_memory("one"), open_memory("two")
     talk(one)
-    other.import_jsonl(export(one, tmp_path / "first.jsonl"))
+    other.import_jsonl(export(one, tmp_path / "first.jsonl"), update=True)
     candidate = one.candidates()[0]
     assert other.take_candidate(candidate.id, by="longterm")
-    counts = one.import_jsonl(export(other, tmp_path / "second.jsonl"))
+    counts = one.import_jsonl(export(other, tmp_path / "second.jsonl"), update=True)
     assert counts.chat == 1
     assert candidate.id not in {c.id for c in one.candidates()}
     assert not one.take_candidate(candidate.id)

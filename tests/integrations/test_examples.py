@@ -14,6 +14,11 @@ from tests.test_docs import OFFLINE
 
 EXAMPLES = sorted((ROOT / "examples" / "frameworks").glob("*.py"))
 PRINTED = {
+    "anthropic_memory_tool": "File created successfully at: /memories/family.md\n"
+    "Here's the content of /memories/family.md with line numbers:\n"
+    "     1\tPaula is allergic to peanuts\n"
+    "recalled: Paula is allergic to peanuts\n",
+    "openai_agents_session": "You said: My locker is 4711 / Which locker is mine?\n",
     "langgraph_store": "I will remember that.\nI remember: My sister Paula is allergic to penicillin\n",
 }
 

@@ -39,9 +39,9 @@ def says(texts: Sequence[str], *parts: str) -> bool:
         ("我爸在铁路上班，我妈开小卖部", "我妈把店盘出去了，现在去物业干了", [("铁路",), ("物业",)], [("小卖部",)]),
         (
             "I'm vegetarian, I hate mushrooms, and I cook on gas",
-            "induction hob went in today, bye bye flames",
-            [("mushroom",)],
-            [("gas",)],
+            "I switched from gas to an induction hob",
+            [("mushroom",), ("vegetarian",), ("induction",)],
+            [("cook on gas",)],
         ),
     ],
 )
@@ -133,6 +133,16 @@ def test_what_is_not_certain_is_listed_as_a_conflict_until_somebody_settles_it(o
     assert known(room) == ["The user drinks tea in the morning"]
     assert room.longterm.conflicts("alice") == []
     assert not room.longterm.settle_conflict("alice", conflict.newer, conflict.older)
+
+
+def test_a_prompt_shows_the_newer_one_first_and_marks_the_older_one_as_possibly_outdated(open_room: OpenMemory) -> None:
+    room = uncertain(open_room)
+    block = room.longterm.get_memory_context_for_prompt("alice", "What does the user drink: coffee or tea?")
+    lines = [line for line in block.splitlines() if line.startswith("- ")]
+    assert [("may be outdated" in line, line.rsplit("] ", 1)[1]) for line in lines] == [
+        (False, "The user drinks tea in the morning"),
+        (True, "The user drinks coffee"),
+    ]
 
 
 @pytest.mark.parametrize("keep", ["older", "both"])

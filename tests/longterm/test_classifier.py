@@ -1,19 +1,26 @@
 """Without a model a classifier judges what is worth keeping: by features of the text, and by its meaning if it can."""
 
+import json
+from collections.abc import Sequence
+from importlib.resources import files
+from typing import TYPE_CHECKING
+
 import pytest
 
 from bench.extraction import load as load_rounds
-from bench.judgement import LANGUAGES, WRITERS, load
-from jiyi.longterm.classifier import StatementClassifier
-from jiyi.longterm.classifier import load as load_prototypes
+from bench.make_weights import statements
+from jiyi.errors import ModelError
+from jiyi.longterm.classifier import StatementClassifier, domain_row, worth_row
 from jiyi.longterm.extraction import Round, propose
-from jiyi.longterm.feature_classifier import FeatureClassifier
 from jiyi.model.domain import SUBSTANTIAL
-from jiyi.ports import Embedder
+from jiyi.ports import Embedder, ModelIdentity
 from jiyi.testing.fakes import HashEmbedder
 from jiyi.text.claims import split_claims
 from jiyi.text.statement_features import WORTH_KEEPING
 from tests.longterm.conftest import OpenMemory
+
+if TYPE_CHECKING:
+    from jiyi.ports import Vectors
 
 
 @pytest.fixture(scope="module")
@@ -70,31 +77,59 @@ def test_text_that_gives_orders_to_the_memory_is_not_even_judged(classifier: Sta
 
 def test_an_embedder_that_knows_no_meaning_does_no_harm() -> None:
     texts = ["I have kept bees for ten years", "thanks a lot", "我每周三晚上打羽毛球"]
-    for classifier in (StatementClassifier(HashEmbedder()), FeatureClassifier()):
+    for classifier in (StatementClassifier(HashEmbedder()), StatementClassifier()):
         assert [value >= WORTH_KEEPING for value in classifier.worth(texts)] == [True, False, True]
 
 
-def test_the_weights_that_are_shipped_are_those_that_are_learned() -> None:
+class Failing:
+    """The bundled embedder on a day on which it does not answer."""
+
+    identity = ModelIdentity("use-multilingual-v3", 256, "any")
+
+    def embed(self, texts: Sequence[str]) -> "Vectors":
+        raise ModelError(f"no vectors for {len(texts)} texts")
+
+
+def test_an_embedder_that_fails_costs_no_fact() -> None:
     texts = ["I have kept bees for ten years", "thanks a lot", "我每周三晚上打羽毛球"]
-    assert FeatureClassifier().worth(texts) == pytest.approx(StatementClassifier(None).worth(texts), abs=1e-3)
     claims = [claim for text in texts for claim in split_claims(text)]
-    assert FeatureClassifier().domains(claims) == StatementClassifier(None).domains(claims)
+    failing, without = StatementClassifier(Failing()), StatementClassifier()
+    assert failing.worth(texts) == without.worth(texts)
+    assert failing.domains(claims, texts[0]) == without.domains(claims)
 
 
-def test_most_prototypes_are_told_right_by_the_others(classifier: StatementClassifier) -> None:
-    assert classifier.accuracy > 0.94
-    assert StatementClassifier(None).accuracy > 0.9
+def test_nothing_is_embedded_before_the_first_question_and_then_only_what_is_asked(bundled_embedder: Embedder) -> None:
+    asked: list[int] = []
+
+    class Counting:
+        identity = bundled_embedder.identity
+
+        def embed(self, texts: Sequence[str]) -> "Vectors":
+            asked.append(len(texts))
+            return bundled_embedder.embed(texts)
+
+    classifier = StatementClassifier(Counting())
+    assert asked == []
+    classifier.worth(["I have kept bees for ten years"])
+    assert asked == [1]
 
 
-def test_the_prototypes_are_of_both_sorts_and_none_of_them_is_measured_with() -> None:
-    labels, texts = load_prototypes()
+def test_the_statements_that_it_is_trained_on_are_of_both_sorts_and_none_of_the_unseen_rounds_is_among_them() -> None:
+    labels = [label for label, _ in statements()]
+    texts = [text for _, text in statements()]
     assert set(labels) == {*SUBSTANTIAL, "-", "+"}
     assert len(texts) == len(set(texts)) >= 300
-    held_out = {row["user"] for row in load_rounds() if row["split"] == "held_out"}
-    for language in LANGUAGES:
-        held_out |= {row["user"] for row in load("rounds", "held_out", WRITERS, language)}
-        held_out |= {m for row in load("sequences", "held_out", WRITERS, language) for m in row["messages"]}
-    assert not set(texts) & held_out
+    assert not set(texts) & {row["user"] for row in load_rounds() if row["split"] == "held_out"}
+
+
+def test_the_weights_that_are_shipped_fit_the_features() -> None:
+    stored = json.loads(files("jiyi.longterm").joinpath("data/weights.json").read_text("utf-8"))
+    claim = split_claims("I live in Oslo")[0]
+    for name, dimension in (("features", 0), ("vectors", stored["embedder"]["dimension"])):
+        vector = [0.0] * dimension
+        assert len(stored[name]["worth"]["weights"]) == len(worth_row("I live in Oslo", vector))
+        for domain in SUBSTANTIAL:
+            assert len(stored[name]["domains"][domain]["weights"]) == len(domain_row(claim, vector, vector))
 
 
 def test_the_room_asks_it_when_it_has_an_embedder_of_meaning(open_room: OpenMemory, bundled_embedder: Embedder) -> None:

@@ -319,3 +319,92 @@ def test_a_workspace_moves_and_takes_its_notes_with_it(open_desk: OpenDesk, tmp_
     desk.memory.close()
     (tmp_path / "ws").rename(tmp_path / "moved")
     assert open_desk(root="moved").found("zebra") == ["zebra"]
+
+
+@pytest.mark.date_sensitive
+def test_a_file_with_a_second_name_elsewhere_is_neither_read_nor_written(desk: Desk, tmp_path: Path) -> None:
+    outside = tmp_path / "secret.md"
+    outside.write_text("zebra outside\n", "utf-8")
+    desk.write("memory/good.md", "zebra inside\n")
+    (desk.root / "memory/into.md").hardlink_to(outside)
+    (desk.root / DAY).hardlink_to(outside)
+    assert desk.found("zebra") == ["zebra inside"]
+    problems = {problem.path: problem.reason for problem in desk.notes.scan().problems}
+    assert set(problems) == {"memory/into.md", DAY}
+    assert all("hard link" in reason for reason in problems.values())
+    with pytest.raises(InvalidInputError, match="hard link"):
+        desk.notes.memory_get("memory/into.md")
+    with pytest.raises(InvalidInputError, match="hard link"):
+        desk.notes.memory_append("into the open", at=NOON)
+    assert outside.read_text("utf-8") == "zebra outside\n"
+
+
+def test_a_private_note_does_not_become_shared_by_a_second_name(desk: Desk) -> None:
+    secret = desk.write("memory/private.md", "zebra private\n")
+    (desk.root / "memory/shared").mkdir()
+    (desk.root / "memory/shared/x.md").hardlink_to(secret)
+    assert desk.found("zebra", kind="group") == []
+
+
+@pytest.mark.date_sensitive
+def test_a_daily_note_that_gets_a_second_name_between_two_appends_is_not_written_to(desk: Desk, tmp_path: Path) -> None:
+    desk.notes.memory_append("first", at=NOON)
+    (tmp_path / "elsewhere.md").hardlink_to(desk.root / DAY)
+    with pytest.raises(InvalidInputError, match="hard link"):
+        desk.notes.memory_append("second", at=NOON)
+    assert "second" not in (tmp_path / "elsewhere.md").read_text("utf-8")
+
+
+def test_a_backup_that_was_cut_short_leaves_the_long_term_memory_usable(desk: Desk) -> None:
+    file = desk.write("MEMORY.md", "# Memory\n\n- zebra\n")
+    backups = desk.root / ".jiyi/backups"
+    backups.mkdir(parents=True)
+    (backups / "MEMORY.20261115T120000.000000Z.md").hardlink_to(file)
+    assert desk.notes.memory_get("MEMORY.md").text == "# Memory\n\n- zebra\n"
+
+
+def test_a_key_that_stands_twice_in_front_matter_makes_nothing_visible(desk: Desk) -> None:
+    desk.write("memory/a.md", "---\nvisibility: private\nvisibility: group\n---\nzebra twice\n")
+    assert desk.found("zebra", kind="group") == []
+    assert desk.found("zebra") == ["zebra twice"]
+    [problem] = desk.notes.scan().problems
+    assert "twice" in problem.reason
+    with pytest.raises(InvalidInputError, match="there is no note"):
+        desk.notes.memory_get("memory/a.md", kind="group")
+
+
+def test_a_group_learns_nothing_of_private_notes_from_errors(desk: Desk, tmp_path: Path) -> None:
+    desk.write("memory/private.md", "zebra\n")
+    desk.write("memory.md", "zebra\n")
+    (desk.root / "memory/undecodable.md").write_bytes(b"\x00\xff\xfe\x80" * 9)
+    (desk.root / "memory/large.md").write_bytes(b"x" * (20 << 20))
+    (desk.root / "memory/folder.md").mkdir()
+    (desk.root / "memory/link.md").symlink_to(tmp_path)
+    (desk.root / "memory/locked.md").touch(0o000)
+    said = set()
+    for name in ("private", "undecodable", "large", "folder", "link", "locked", "none"):
+        path = f"memory/{name}.md"
+        with pytest.raises(InvalidInputError) as caught:
+            desk.notes.memory_get(path, 10**6, kind="group")
+        said.add(str(caught.value).replace(path, "PATH"))
+    with pytest.raises(InvalidInputError) as caught:
+        desk.notes.memory_get("MEMORY.md", kind="group")
+    said.add(str(caught.value).replace("MEMORY.md", "PATH"))
+    assert said == {"there is no note 'PATH' here"}
+
+
+def test_an_imported_file_cannot_make_itself_visible_to_groups(desk: Desk, tmp_path: Path) -> None:
+    there = tmp_path / "there"
+    (there / "memory/shared").mkdir(parents=True)
+    (there / "memory/shared/a.md").write_text("zebra by folder\n", "utf-8")
+    (there / "memory/b.md").write_text("---\nvisibility: group\n---\nzebra by word\n", "utf-8")
+    (there / "memory/c.md").write_text("zebra private\n", "utf-8")
+    done = desk.notes.import_workspace(there)
+    assert set(done.beside) == {"memory/shared/a.md", "memory/b.md"}
+    assert sorted(desk.found("zebra")) == ["zebra by folder", "zebra by word", "zebra private"]
+    assert desk.found("zebra", kind="group") == []
+    assert desk.notes.import_workspace(there).unchanged
+    # Whoever wants the group to see it moves it there.
+    (desk.root / "memory/shared").mkdir(exist_ok=True)
+    (desk.root / done.beside["memory/shared/a.md"]).rename(desk.root / "memory/shared/a.md")
+    assert desk.found("zebra", kind="group") == ["zebra by folder"]

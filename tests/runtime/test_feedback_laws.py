@@ -54,8 +54,13 @@ class World:
     def all(self) -> dict[str, BaseMemory]:
         return {each: self.runtime.get(each, memory_scope=scope) for each, scope in self.scope_of.items()}
 
-    def strength(self) -> int:
-        return sum(memory.strength for memory in self.all().values() if memory.is_active)
+    def seen(self, viewer: str) -> dict[str, BaseMemory]:
+        """What a scope sees, as it sees it."""
+        visible = [each for each, scope in self.scope_of.items() if scope in {viewer, PUBLIC}]
+        return {each: self.runtime.get(each, memory_scope=viewer) for each in visible}
+
+    def strength(self, viewer: str) -> int:
+        return sum(memory.strength for memory in self.seen(viewer).values() if memory.is_active)
 
 
 @settings(max_examples=examples(5))
@@ -72,7 +77,7 @@ def test_feedback_loses_nothing_makes_nothing_up_and_touches_nobody_else(first: 
 def check(world: World, turn: Turn, number: int) -> None:
     known = list(world.scope_of)
     name = [known[place] if place < len(known) else "nobody" for place in range(12)]
-    before, strength = world.all(), world.strength()
+    before, strength = world.all(), world.strength(turn.scope)
     new = [{"memory_type": "fact", "judgment": f"new {number}", "tags": ["new"], "strength": 2}] * turn.new
     order: dict[str, Any] = {
         "useful_memory_ids": [name[place] for place in turn.useful],
@@ -84,14 +89,14 @@ def check(world: World, turn: Turn, number: int) -> None:
     }
     result = world.runtime.feedback(**order)
     world.scope_of |= {made.id: made.memory_scope for made in result}
-    after = world.all()
+    everything, after = world.all(), world.seen(turn.scope)
     # Strength comes from what was useful and what is new, and merging only adds up.
-    assert world.strength() == strength + len(result.strengthened) + 2 * turn.new
-    # Others' memories are as they were, and their ids are as unknown as any.
+    assert world.strength(turn.scope) == strength + len(result.strengthened) + 2 * turn.new
+    # Others' memories and public ones are as they were, and others' ids are as unknown as any.
     visible = {turn.scope, PUBLIC}
     for memory_id, was in before.items():
-        if was.memory_scope not in visible:
-            assert after[memory_id] == was
+        if was.memory_scope != turn.scope:
+            assert everything[memory_id] == was
     asked = {
         *(*order["useful_memory_ids"], *order["recalled_memory_ids"]),
         *(each for ids in order["merge_groups"] for each in ids),
@@ -103,12 +108,11 @@ def check(world: World, turn: Turn, number: int) -> None:
         assert {tag_form(tag) for tag in after[made].tags} == {
             tag_form(tag) for source in sources for tag in after[source].tags
         }
-        private = {world.scope_of[source] for source in sources} - {PUBLIC}
-        assert {after[made].memory_scope} == (private or {PUBLIC})
+        assert after[made].memory_scope == turn.scope
         assert all(after[source].superseded_by == made and not after[source].is_active for source in sources)
     for memory_id, scope in world.scope_of.items():
         texts = [version.entry.content for version in world.runtime.history(memory_id, memory_scope=scope)]
-        assert set(texts) == {after[memory_id].judgment}
+        assert set(texts) == {everything[memory_id].judgment}
     # Once more is as good as once.
     assert world.runtime.feedback(**order).repeated
-    assert world.all() == after
+    assert (world.all(), world.seen(turn.scope)) == (everything, after)

@@ -102,10 +102,10 @@ def test_strength_has_an_end() -> None:
 
 def test_the_strongest_gives_the_text_and_of_equals_the_newest() -> None:
     old, new = entry("1", content="old", created_at=NOON - DAY, reasoning="why"), entry("2", content="new")
-    merged, sources = merge_entries([old, new], MergeGroup(("1", "2")), now=NOON, form=tag_form)
+    merged, sources = merge_entries([old, new], MergeGroup(("1", "2")), scope="a", now=NOON, form=tag_form)
     assert (merged.content, merged.reasoning, merged.created_at) == ("new", "why", NOON)
     strong = entry("3", content="strong", strength=7, created_at=NOON - 9 * DAY)
-    merged, sources = merge_entries([old, new, strong], MergeGroup(()), now=NOON, form=tag_form)
+    merged, sources = merge_entries([old, new, strong], MergeGroup(()), scope="a", now=NOON, form=tag_form)
     assert (merged.content, merged.strength, merged.source.references) == ("strong", 9, ("3", "2", "1"))
     assert all(not s.is_active and s.source == Source("superseded", "user", (merged.id,)) for s in sources)
     assert [s.content for s in sources] == ["strong", "new", "old"]
@@ -113,7 +113,7 @@ def test_the_strongest_gives_the_text_and_of_equals_the_newest() -> None:
 
 def test_the_least_trusted_source_gives_the_trust() -> None:
     pair = [entry("1", source=Source("stored", "user")), entry("2", source=Source("runtime", "tool"))]
-    merged, _ = merge_entries(pair, MergeGroup(()), now=NOON, form=tag_form)
+    merged, _ = merge_entries(pair, MergeGroup(()), scope="a", now=NOON, form=tag_form)
     assert merged.source.trust == "tool"
 
 

@@ -303,7 +303,7 @@ class Compactor:
         number = last.attempt + 1 if last is not None else 1
         pause = min(_MIN_BACKOFF * 2 ** min(number - 1, 20), _MAX_BACKOFF)
         if isinstance(error, ModelUnavailableError) and error.retry_after is not None:
-            pause = max(pause, timedelta(seconds=error.retry_after))
+            pause = max(pause, min(timedelta(seconds=error.retry_after), _MAX_BACKOFF))
         now = self._now()
         attempt = Attempt(
             id=new_id(),

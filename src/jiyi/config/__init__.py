@@ -26,6 +26,7 @@ CONFIG_VARIABLE = "JIYI_CONFIG"
 HOME_VARIABLE = "JIYI_HOME"
 DEFAULT_HOME = "~/.jiyi/data"
 FILE_NAME = "memory.yaml"
+DEFAULT_SCOPE = "main"
 
 # The variables of the long-term design. An API key is only sent to the server it belongs to.
 _DESIGN_VARIABLES = {
@@ -59,7 +60,7 @@ class Settings:
     """Everything that can be configured. Made by `load_settings`."""
 
     path: Path = setting(Path(DEFAULT_HOME), parse.data_path, "the data directory; :memory: keeps nothing")
-    scope: str = setting("main", parse.scope, "the scope that is meant when a call names none")
+    scope: str = setting(DEFAULT_SCOPE, parse.scope, "the scope that is meant when a call names none")
     actor: str = setting("user", parse.text, "who is named in the change log")
     storage: str = setting(
         EMBEDDED,
@@ -152,7 +153,9 @@ class Settings:
         "kinds of facts that are not forgotten: some of health, identity, safety, pinned; or none",
     )
     strict_scope: bool = setting(
-        False, parse.flag, "the runtime refuses calls that name no memory_scope: for hosts with many chats"
+        False,
+        parse.flag,
+        "the runtime refuses calls that name no memory_scope, unless scope is set: for hosts with many chats",
     )
     freshness_seconds: float = setting(10.0, parse.number(0, 3600), "how long a recall waits for the indexes")
     recall_messages: bool = setting(True, parse.flag, "what is said in conversations can be recalled")
@@ -271,7 +274,7 @@ def load_settings(
         home = home or values.get("path")
     else:
         beside = (home or parse.path(DEFAULT_HOME)) / FILE_NAME
-        if home != IN_MEMORY and beside.is_file():
+        if home != IN_MEMORY and _is_file(beside):
             values.update(_from_file(beside))
     if {**values, **from_environment, **given}.get("vectors") == "milvus":
         named_for_milvus = {name: env[variable] for name, variable in _MILVUS_VARIABLES.items() if env.get(variable)}
@@ -319,6 +322,15 @@ def _check_combinations(settings: Settings) -> Settings:
                 f"set {' and '.join(PREFIX + other.upper() for other in missing)} or the same names in {FILE_NAME}"
             )
     return settings
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except PermissionError as error:
+        raise ConfigError(
+            f"{path} cannot be looked at ({error.strerror}); check the permissions of the data directory {path.parent}"
+        ) from error
 
 
 def load_memory_config(config_path: str | os.PathLike[str] = "configs/memory.yaml") -> dict[str, Any]:

@@ -2,10 +2,31 @@
 
 from __future__ import annotations
 
+import asyncio
+import inspect
 import os
+from collections.abc import Awaitable, Callable
+from typing import ParamSpec, TypeAlias, TypeVar, cast
 
+import jiyi
 from jiyi.errors import InvalidInputError, MissingDependencyError
 from jiyi.sync import AgentMemory
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+AnyMemory: TypeAlias = jiyi.AgentMemory | AgentMemory
+"""An open memory, with async or without."""
+
+
+def check_any_memory(owner: str, memory: object) -> AnyMemory:
+    """A memory that is open, with async or without."""
+    if isinstance(memory, jiyi.AgentMemory | AgentMemory):
+        return memory
+    raise InvalidInputError(
+        f"{owner} needs an open AgentMemory, not {type(memory).__module__}.{type(memory).__name__}; "
+        "open it with jiyi.AgentMemory.open(path) or jiyi.sync.AgentMemory.open(path)"
+    )
 
 
 def use_memory(owner: str, memory: AgentMemory | str | os.PathLike[str]) -> tuple[AgentMemory, bool]:
@@ -25,3 +46,10 @@ def missing_framework(error: ModuleNotFoundError, package: str, name: str, extra
     if (error.name or "").split(".")[0] != package:
         return error
     return MissingDependencyError(f"{name} is not installed; install it with: pip install 'jiyi[{extra}]'")
+
+
+async def finished(call: Callable[P, Awaitable[R]] | Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+    """What a method of a memory returns, with async or without: a blocking one runs in another thread."""
+    if inspect.iscoroutinefunction(call):
+        return cast(R, await call(*args, **kwargs))
+    return cast(R, await asyncio.to_thread(call, *args, **kwargs))

@@ -190,8 +190,12 @@ class Memory(Protocol):
         since: datetime | None = None,
         until: datetime | None = None,
         where: Mapping[str, Any] | None = None,
+        now: datetime | None = None,
     ) -> int:
-        """How many entries the scope sees: its own and the public ones. Messages count only if asked for."""
+        """How many entries the scope sees: its own and the public ones. Messages count only if asked for.
+
+        With `now` those count that had not expired at that moment, also if they are archived since.
+        """
 
     async def forget_many(
         self,
@@ -306,7 +310,8 @@ class Memory(Protocol):
     async def maintain(self, *, scope: str | None = None, dry_run: bool = False) -> dict[str, Any]:
         """The regular maintenance, for cron: what has expired, due background jobs, forgetting, unused tags, dead jobs.
 
-        `None` as scope means every scope. A dry run changes nothing and reports how much would be forgotten.
+        `None` as scope means every scope, and then the indexes are compared with the records and mended as well. A dry
+        run changes nothing and reports how much would be forgotten, and which indexes differ.
         """
 
     async def scopes(self) -> Sequence[ScopeInfo]:
@@ -320,12 +325,16 @@ class Memory(Protocol):
         `None` as scopes means every scope: for administration only. Positions survive restarts.
         """
 
+    async def last_position(self) -> int:
+        """The position of the last change: `changes(after=…)` with it returns what comes next."""
+
     def watch(
         self, *, after: int | None = None, scopes: str | Iterable[str] | None = None, interval: float = 0.5
     ) -> AsyncIterator[MemoryChange]:
         """Every change behind `after` as it happens, in order and once; `None` begins with what comes next.
 
-        The store is asked every `interval` seconds. To go on later, keep the position of the last change.
+        PostgreSQL tells when there is something new; in any case the store is asked every `interval` seconds. To go on
+        later, keep the position of the last change.
         """
 
     async def entries_by_id(
@@ -365,8 +374,20 @@ class Memory(Protocol):
     ) -> int:
         """Write everything (or one scope) to a JSON Lines file; returns how many lines. Nothing is left out."""
 
-    async def import_jsonl(self, path: str | os.PathLike[str], *, progress: Progress | None = None) -> ImportCounts:
-        """Import a file written by `export_jsonl`, all or nothing. Entries that exist are not changed."""
+    async def import_jsonl(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        update: bool = False,
+        skip_bad_rows: bool = False,
+        progress: Progress | None = None,
+    ) -> ImportCounts:
+        """Import a file written by `export_jsonl`. What is there stays as it is: only what is new is added.
+
+        With `update` the newer of two states of an entry or a conversation wins, the other stays in the history, and
+        what was forgotten or erased there is forgotten or erased here. A bad row is an error that names its line, and
+        nothing is imported; with `skip_bad_rows` the others are, and `refused` of the result names the bad ones.
+        """
 
     @property
     def runtime(self) -> MemoryRuntime:
@@ -405,6 +426,7 @@ class Memory(Protocol):
         since: datetime | None = None,
         until: datetime | None = None,
         where: Mapping[str, Any] | None = None,
+        now: datetime | None = None,
         sort: str = "created",
         descending: bool | None = None,
         limit: int = 100,
@@ -415,7 +437,8 @@ class Memory(Protocol):
 
         They are sorted by `created` (when they were stored), `event` (when it happened) or `key` (those that have one,
         from the first to the last); `descending` turns the order round. The page has `next_cursor`: passed as `cursor`
-        it gives the page that follows, whatever was stored or forgotten meanwhile, however far it is.
+        it gives the page that follows, whatever was stored or forgotten meanwhile, however far it is. With `now` those
+        are listed that had not expired at that moment, also if they are archived since.
         """
 
     async def __aenter__(self) -> Self: ...

@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from jiyi.errors import ModelError, ModelUnavailableError, StoreBusyError
+from jiyi.errors import IndexingError, JiyiError, ModelError, ModelUnavailableError, StorageError
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +32,9 @@ class Backoff:
 
 def may_succeed_later(error: BaseException) -> bool:
     """Whether the same work may succeed another time. An unforeseen error counts as one that may pass."""
-    from jiyi.errors import JiyiError
-
-    if isinstance(error, ModelError):
+    if isinstance(error, IndexingError):
+        # The index catches up or is rebuilt.
+        return True
+    if isinstance(error, ModelError | StorageError):
         return error.retryable
-    return isinstance(error, StoreBusyError) or not isinstance(error, JiyiError)
+    return not isinstance(error, JiyiError)

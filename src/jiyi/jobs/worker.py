@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from jiyi.errors import JiyiError, StorageError
 from jiyi.execution import BackgroundThread
+from jiyi.exhaustion import resource_limit
 from jiyi.jobs.backoff import Backoff, may_succeed_later
 from jiyi.model import clock
 from jiyi.model.identity import new_id
@@ -85,10 +86,12 @@ class JobRunner:
     def settle(self, job: Job, error: BaseException) -> bool:
         """Write down that an attempt failed: to be tried again, or dead. Whether it is tried again."""
         reason = f"{type(error).__name__}: {error}"
-        again = may_succeed_later(error) and job.attempt < self._backoff.attempts
+        # Without resources nothing was tried: however often that happens, the job is not dead.
+        limited = resource_limit(error) is not None
+        again = limited or (may_succeed_later(error) and job.attempt < self._backoff.attempts)
         if again:
             until = self.now() + timedelta(seconds=self._backoff.pause(job.attempt, error))
-            self._store.postpone(job, until=until, reason=reason)
+            self._store.postpone(job, until=until, reason=reason, counts=not limited)
             # The reason is in the job. A log line must not carry what somebody said.
             _log.warning("job %s (%s) failed (%s) and is tried again", job.id, job.kind, type(error).__name__)
         else:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from jiyi.errors import ContextOverflowError, ModelReplyError
-from jiyi.longterm.feature_classifier import Classifier, FeatureClassifier
+from jiyi.longterm.classifier import StatementClassifier
 from jiyi.longterm.rule_router import route_by_rules
 from jiyi.longterm.structured_output import ask_json, shown, wrong
 from jiyi.longterm.untrusted import is_steering, looked_at, readable
@@ -22,7 +22,7 @@ from jiyi.text.claims import ClaimText, split_claims
 from jiyi.text.cues import find_statements, gives_orders, strip_code
 from jiyi.text.non_statements import LEAD_IN
 from jiyi.text.smalltalk import is_small_talk
-from jiyi.text.statement_features import WORTH_KEEPING
+from jiyi.text.statement_features import WORTH_KEEPING, is_invented, is_quoted_text
 from jiyi.text.topics import topics_of
 
 _log = logging.getLogger("jiyi.longterm")
@@ -90,7 +90,7 @@ class Proposal:
 
 
 def propose(
-    model: ChatModel | None, said: Round, known: Sequence[str], classifier: Classifier | None = None
+    model: ChatModel | None, said: Round, known: Sequence[str], classifier: StatementClassifier | None = None
 ) -> list[Proposal]:
     """The facts of a round that are worth keeping. A model that fails is an error.
 
@@ -98,18 +98,18 @@ def propose(
     """
     if not (said.user or said.assistant):
         return []
-    found = _by_model(model, said, known) if model is not None else _by_rules(said, classifier or FeatureClassifier())
+    found = _by_model(model, said, known) if model is not None else _by_rules(said, classifier or StatementClassifier())
     return [proposal for proposal in found if proposal.worth_keeping and not is_steering(proposal.text)]
 
 
-def _by_rules(said: Round, classifier: Classifier) -> list[Proposal]:
+def _by_rules(said: Round, classifier: StatementClassifier) -> list[Proposal]:
     # Only what the user says about things: a reply is made of what the memory and the model already know.
     text = said.user[:_LONGEST_BY_RULES]
     if gives_orders(text):
         return []
     kept = _kept_sentences(text, classifier)
     claims = [claim for claim in split_claims("\n".join(kept)) if _says_something(claim)][:_MAX_BY_RULES]
-    domains = classifier.domains(claims)
+    domains = classifier.domains(claims, text)
     return [
         Proposal(
             _fact(LEAD_IN.sub("", claim.text).strip() or claim.text), importance_of(claim.text), domain, claim=claim
@@ -118,10 +118,10 @@ def _by_rules(said: Round, classifier: Classifier) -> list[Proposal]:
     ]
 
 
-def _kept_sentences(text: str, classifier: Classifier) -> list[str]:
+def _kept_sentences(text: str, classifier: StatementClassifier) -> list[str]:
     """The sentences that are worth keeping: of a message that is, those that are not plainly something else."""
     parts = [part for part in sentences(strip_code(text)) if not is_small_talk(part) and len(part) <= _LONGEST_SENTENCE]
-    if not parts:
+    if not parts or is_quoted_text(text):
         return []
     windows = ["".join(_joined(parts[start : start + _WINDOW])) for start in range(0, len(parts), _WINDOW)]
     worth = classifier.worth([*windows, *parts])
@@ -129,8 +129,10 @@ def _kept_sentences(text: str, classifier: Classifier) -> list[str]:
     for place, part in enumerate(parts):
         whole, own = worth[place // _WINDOW], worth[len(windows) + place]
         alone = len(parts) == 1
+        if is_invented(fold(part)):
+            continue
         if (whole >= WORTH_KEEPING and (alone or own >= _NOT_PLAINLY_NOTHING)) or (
-            whole < WORTH_KEEPING and own >= _SURE
+            whole < WORTH_KEEPING and own >= _SURE and not is_invented(fold(windows[place // _WINDOW]))
         ):
             found.append(part)
     return found

@@ -13,11 +13,12 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from jiyi.errors import ModelError
+from jiyi.longterm.classifier import StatementClassifier
 from jiyi.longterm.corrections import REPLACES, Finding, Known, judge, residue_without_attribute, supports
 from jiyi.longterm.dependencies import LongtermDeps, made_by
 from jiyi.longterm.duplicates import Gist, fact_key, gist, is_known, support
 from jiyi.longterm.extraction import Proposal, Round, propose
-from jiyi.longterm.feature_classifier import FeatureClassifier
+from jiyi.longterm.replacement import ReplacementModel
 from jiyi.longterm.rule_router import route_by_rules
 from jiyi.longterm.untrusted import is_steering
 from jiyi.model.category import MemoryCategory
@@ -36,7 +37,6 @@ from jiyi.text.claims import split_claims
 from jiyi.text.subjects import subject_words
 
 if TYPE_CHECKING:
-    from jiyi.longterm.feature_classifier import Classifier
     from jiyi.longterm.recently_recalled import RecentlyRecalled
     from jiyi.model.chat import Candidate
     from jiyi.model.job import Job
@@ -103,7 +103,8 @@ class FactIngestor:
     def __init__(self, deps: LongtermDeps, recalled: RecentlyRecalled) -> None:
         self._deps = deps
         self._recalled = recalled
-        self._classifier: Classifier | None = None
+        self._classifier: StatementClassifier | None = None
+        self._replacement = ReplacementModel(deps.analyzer, deps.embedder)
 
     def keep_round(
         self, scope: str, conversation_id: str, messages: Sequence[tuple[str, Message, datetime]], job: Job
@@ -143,16 +144,10 @@ class FactIngestor:
         decision = self._decide(work, [proposal], ())
         return self._deps.store.commit(scope, decision.entries, decision.amendments, actor=self._deps.actor)
 
-    def _made_classifier(self) -> Classifier:
+    def _made_classifier(self) -> StatementClassifier:
         """Judges what is worth keeping without a model; made when the first round is looked at."""
         if self._classifier is None:
-            if self._deps.embedder is None:
-                self._classifier = FeatureClassifier()
-            else:
-                # Who has no embedder need not load what its vectors are compared with.
-                from jiyi.longterm.classifier import StatementClassifier
-
-                self._classifier = StatementClassifier(self._deps.embedder)
+            self._classifier = StatementClassifier(self._deps.embedder)
         return self._classifier
 
     def _with_antecedent(self, scope: str, proposal: Proposal) -> Proposal:
@@ -207,9 +202,8 @@ class FactIngestor:
 
     def _apply_proposed(self, decision: _Decision, proposed: MemoryEntry, entry: MemoryEntry) -> None:
         """A model has proposed a correction: it is carried out only if subject and attribute agree."""
-        like = self._likeness(entry.content, [proposed.content])[0]
-        known = Known(proposed, gist(proposed.content, self._deps.analyzer), like)
-        finding = supports(_spoken(entry.content), known, self._deps.analyzer)
+        known = Known(proposed, gist(proposed.content, self._deps.analyzer))
+        finding = supports(_spoken(entry.content), known, self._replacement)
         if finding is not None:
             self._apply(decision, finding, entry)
 
@@ -222,9 +216,9 @@ class FactIngestor:
         facts += [fact for fact in self._similar(work.scope, work.said.user, _CANDIDATES) if fact.id not in found]
         if not facts:
             return
-        likeness = self._likeness(work.said.user[:_QUERY_CHARACTERS], [fact.content for fact in facts])
-        olds = [Known(fact, gist(fact.content, analyzer), like) for fact, like in zip(facts, likeness, strict=True)]
-        for finding in judge(work.said.user, olds, analyzer):
+        olds = [Known(fact, gist(fact.content, analyzer)) for fact in facts]
+        said = work.said.user[:_QUERY_CHARACTERS]
+        for finding in judge(said, olds, self._replacement):
             if finding.known.entry.id in decision.replaced:
                 continue
             entry = self._nearest(decision.entries, finding) or self._stating_the_change(work, decision, finding)
@@ -257,7 +251,7 @@ class FactIngestor:
         for fact in self._by_attribute(entry.scope, *attribute):
             near.setdefault(fact.id, Known(fact, gist(fact.content, self._deps.analyzer)))
         return [
-            Finding(old, REPLACES, 2.0, residue_without_attribute(old.entry.content, _attribute), "the same attribute")
+            Finding(old, REPLACES, 1.0, residue_without_attribute(old.entry.content, _attribute), "the same attribute")
             for old in near.values()
             if _attribute(old.entry.content) == attribute
         ]

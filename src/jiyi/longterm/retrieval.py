@@ -131,21 +131,29 @@ class Retriever:
 
         Only for the user's own memories that the question was about: what is shown beside them was of no use.
         """
-        self._touch([hit.id for hit in hits if hit.scope == scope and _was_asked_for(hit)], used=False)
+        self._touch(scope, [hit.id for hit in hits if hit.scope == scope and _was_asked_for(hit)], used=False)
 
     def note_used(self, scope: str, names: Sequence[str]) -> list[str]:
-        """Count that the user's own memories were used, by id or key: cited in an answer, or confirmed. Returns ids."""
+        """Count that memories were used, by id or key: cited in an answer, or confirmed. Returns ids.
+
+        That a public one was used counts for this user alone.
+        """
         store = self._deps.store
-        found = [*store.by_ids(scope, names), *store.by_keys(scope, names).values()]
+        found: list[MemoryEntry] = []
+        for each in visible_scopes(scope):
+            # An own memory stands before a public one with the same key.
+            known = {name for entry in found for name in (entry.id, entry.key)}
+            left = [name for name in names if name not in known]
+            found += [*store.by_ids(each, left), *store.by_keys(each, left).values()]
         ids = list(dict.fromkeys(entry.id for entry in found if entry.is_active))
-        self._touch(ids, used=True)
+        self._touch(scope, ids, used=True)
         return ids
 
-    def _touch(self, ids: Sequence[str], *, used: bool) -> None:
+    def _touch(self, scope: str, ids: Sequence[str], *, used: bool) -> None:
         if not ids:
             return
         try:
-            self._deps.records.touch(ids, self._deps.now(), used=used)
+            self._deps.records.touch(ids, self._deps.now(), used=used, scope=scope)
         except StorageError as error:
             # The answer is there. That it was given could not be noted, which only makes it fade a little sooner.
             _log.warning("recalled memories could not be touched: %s", type(error).__name__)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Self
 
 from jiyi.errors import InvalidInputError
+from jiyi.execution import on_a_thread
 from jiyi.memory.administration import Administration
 from jiyi.memory.conversations import Conversations
 from jiyi.memory.keyed import KeyedMemory
@@ -112,11 +112,11 @@ class AgentMemory(KeyedMemory, Listing, Conversations, Administration):
 
     async def close(self) -> None:
         """Release files and threads. Acknowledged writes are on disk; indexes catch up at the next opening."""
-        if self._calls.closed:
+        if self._calls.closed or self._calls.is_inherited:
             return
         await self._calls.finish_deferred()
         self._calls.closed = True
-        await asyncio.get_running_loop().run_in_executor(None, self._close)
+        await on_a_thread(self._close, or_here=True)
 
     def _close(self) -> None:
         components = self._components
@@ -125,6 +125,8 @@ class AgentMemory(KeyedMemory, Listing, Conversations, Administration):
         if components.indexer is not None:
             components.indexer.stop()
         self._calls.close()
+        for signal in tuple(self._signals):
+            signal.close()
         if self._make_notes.made:
             self._make_notes().close()
         components.engine.close()

@@ -13,6 +13,8 @@ from typing import Final
 NOTES_FOLDER: Final = "memory"
 SHARED_FOLDER: Final = "memory/shared"
 """Notes that a group session may see."""
+IMPORTED_FOLDER: Final = "memory/imported"
+"""Notes of another workspace that could not have the path they had there; no group sees them."""
 DAY_FORMAT: Final = "YYYY-MM-DD"
 
 _DAY: Final = re.compile(r"(?P<day>\d{4}-\d\d-\d\d)(?!\d)")

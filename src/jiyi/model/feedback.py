@@ -116,9 +116,9 @@ def why_not_merged(entries: Sequence[MemoryEntry]) -> str | None:
 
 
 def merge_entries(
-    entries: Sequence[MemoryEntry], group: MergeGroup, *, now: datetime, form: Callable[[str], str]
+    entries: Sequence[MemoryEntry], group: MergeGroup, *, scope: str, now: datetime, form: Callable[[str], str]
 ) -> tuple[MemoryEntry, list[MemoryEntry]]:
-    """The merged memory, and its sources as they are afterwards: superseded, not erased.
+    """The merged memory of a scope, and its sources as they are for it afterwards: superseded, not erased.
 
     The strongest gives the text, unless the group brings one; of equally strong ones the newest. Tags are united,
     strengths are added, and the least trusted source gives the trust.
@@ -129,7 +129,7 @@ def merge_entries(
     one = replace(
         lead,
         id=new_id(),
-        scope=merged_scope(entry.scope for entry in ordered),
+        scope=scope,
         content=group.judgment if group.judgment is not None else lead.content,
         reasoning=group.reasoning if group.reasoning is not None else _first_text(entry.reasoning for entry in ordered),
         importance_score=max(entry.importance_score for entry in ordered),
@@ -142,6 +142,8 @@ def merge_entries(
         last_accessed_at=max(entry.last_accessed_at for entry in ordered),
         access_count=sum(entry.access_count for entry in ordered),
         pinned=any(entry.pinned for entry in ordered),
+        superseded_by=None,
+        summarized_by=None,
         is_active=True,
         version=1,
     )

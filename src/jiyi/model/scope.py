@@ -6,6 +6,7 @@ import logging
 import unicodedata
 
 from jiyi.errors import InvalidScopeError
+from jiyi.model.logs import escape_controls
 
 PUBLIC = "public"
 MAX_SCOPE_CHARACTERS = 256
@@ -13,6 +14,8 @@ GROUP_PREFIX = "group:"
 """What the scope of a group conversation begins with: its memory is its own, and nobody's private one."""
 
 _log = logging.getLogger("jiyi.scope")
+# Here, because every program that opens a memory imports this module.
+escape_controls()
 
 
 def check_scope(scope: object) -> str:

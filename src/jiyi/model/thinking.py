@@ -8,7 +8,7 @@ from typing import Final
 __all__ = ["strip_thinking", "strip_thinking_blocks", "strip_thinking_reply"]
 
 _TAG: Final = re.compile(
-    r"<(?P<end>/?)(?:antml:)?(?:think|thinking|thoughts?|reasoning|reflection|scratchpad)(?:\s[^<>]{0,200})?\s*>",
+    r"<(?P<end>/?)(?:antml:)?(?:think|thinking|thoughts?|reasoning|reflection|scratchpad)(?:\s[^<>]{0,200})?>",
     re.IGNORECASE,
 )
 

@@ -102,6 +102,7 @@ class NoopMemory:
     update = raises(Memory.update, "there is no such entry: this memory keeps nothing")
     changes = returns(Memory.changes, empty)
     scopes = returns(Memory.scopes, empty)
+    last_position = returns(Memory.last_position, int)
     entries_by_id = returns(Memory.entries_by_id, empty)
     recall = returns(Memory.recall, list)
     get = returns(Memory.get, none)

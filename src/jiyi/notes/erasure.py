@@ -12,7 +12,7 @@ from pathlib import Path
 from jiyi.errors import NotesError
 from jiyi.file_lock import FileLock
 from jiyi.notes.files import Files
-from jiyi.notes.longterm_file import BACKUPS
+from jiyi.notes.listing import BACKUPS
 from jiyi.notes.paths import CONTEXT_FILES
 from jiyi.notes.workspaces import (
     CURATION,

@@ -18,7 +18,19 @@ from typing import Final
 from jiyi.errors import InvalidInputError, NotesError
 from jiyi.model.note import FileStamp
 from jiyi.notes.file_identity import ContentDigest, file_identity
-from jiyi.notes.listing import FOLDER_FLAGS, LINK_REMEDY, NO_LINK, Listing, entries_of, kind_of, list_notes, stamp_of
+from jiyi.notes.listing import (
+    BACKUPS,
+    FOLDER_FLAGS,
+    HARD_LINK,
+    LINK_REMEDY,
+    NO_LINK,
+    Listing,
+    entries_of,
+    is_linked,
+    kind_of,
+    list_notes,
+    stamp_of,
+)
 from jiyi.notes.paths import LONG_TERM, is_long_term
 
 _CAN_WALK: Final = os.open in os.supports_dir_fd
@@ -53,7 +65,9 @@ class AppendTarget:
             now = os.lstat(self._place)
         except OSError:
             return None
-        return now if now.st_ino == self._inode and now.st_dev == self._device else None
+        same = now.st_ino == self._inode and now.st_dev == self._device
+        # With a second name it is looked at again before it is written to.
+        return now if same and now.st_nlink == 1 else None
 
     def close(self) -> None:
         """Let go of the file."""
@@ -115,8 +129,15 @@ class Files:
                 status = os.stat(name, dir_fd=folder, follow_symlinks=False)
                 _refuse_others(path, status.st_mode)
                 descriptor = os.open(name, flags | _FILE_FLAGS, dir_fd=folder)
+                try:
+                    status = os.fstat(descriptor)
+                    # A backup is a second name that jiyi gave; its path is never named by a caller.
+                    own = path.startswith(f"{BACKUPS}/")
+                    _refuse_others(path, status.st_mode, linked=not own and is_linked(folder, name, status))
+                except BaseException:
+                    os.close(descriptor)
+                    raise
             try:
-                _refuse_others(path, os.fstat(descriptor).st_mode)
                 yield descriptor
             finally:
                 os.close(descriptor)
@@ -247,7 +268,9 @@ class Files:
             yield folder, name
 
 
-def _refuse_others(path: str, mode: int) -> None:
+def _refuse_others(path: str, mode: int, *, linked: bool = False) -> None:
+    if linked:
+        raise InvalidInputError(f"{path} {HARD_LINK}")
     if not stat.S_ISREG(mode):
         raise InvalidInputError(f"{path} is {kind_of(mode)}; only plain files of the workspace are read and written")
 

@@ -1,4 +1,8 @@
-"""The note files of a workspace, with what the system says of each. Symbolic links are reported, not followed."""
+"""The note files of a workspace, with what the system says of each. Links are reported, not followed.
+
+A hard link is a second name of a file, and the other name may be anywhere: such a file is neither read nor written.
+Only second names that jiyi itself gives for a moment are allowed: that of a file being made, and that of a backup.
+"""
 
 from __future__ import annotations
 
@@ -10,10 +14,12 @@ from typing import Final
 
 from jiyi.model.daily_note import NOTES_FOLDER
 from jiyi.model.note import FileStamp, NoteProblem
-from jiyi.notes.paths import LONG_TERM, MAX_DEPTH, is_note, path_problem
+from jiyi.notes.paths import LONG_TERM, MAX_DEPTH, is_long_term, is_note, path_problem
 
 FOLDER_FLAGS: Final = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_CLOEXEC", 0)
 NO_LINK: Final = getattr(os, "O_NOFOLLOW", 0)
+BACKUPS: Final = ".jiyi/backups"
+HARD_LINK: Final = "has a second name elsewhere (a hard link), so it may be no file of the workspace; copy it instead"
 LINK_REMEDY: Final = "links are not followed; put the files there, or point the setting workspace at where they are"
 _KINDS: Final = (
     (stat.S_ISLNK, "a symbolic link"),
@@ -48,7 +54,7 @@ def list_notes(root: int) -> Listing:
         )
     for name, status in entries_of(root):
         if is_note(name):
-            _add(found, name, status)
+            _add(root, found, name, status)
         elif name == NOTES_FOLDER:
             if stat.S_ISDIR(status.st_mode):
                 _list_folder(root, name, found)
@@ -77,7 +83,7 @@ def _list_folder(parent: int, path: str, found: Listing) -> None:
                 else:
                     found.problems.append(NoteProblem(below, f"it lies more than {MAX_DEPTH} folders deep"))
             elif is_note(below):
-                _add(found, below, status)
+                _add(folder, found, below, status)
             elif stat.S_ISLNK(status.st_mode) and _leads_to_folder(folder, name):
                 found.problems.append(NoteProblem(below, f"it is a symbolic link to a folder; {LINK_REMEDY}"))
     except OSError as error:
@@ -113,13 +119,44 @@ def entries_of(folder: int) -> list[tuple[str, os.stat_result]]:
     return found
 
 
-def _add(found: Listing, path: str, status: os.stat_result) -> None:
+def is_linked(folder: int, name: str, status: os.stat_result) -> bool:
+    """Whether a file in an open folder has a name that is neither this one nor one that jiyi gave it."""
+    while status.st_nlink > 1:
+        own = [s.st_ino for other, s in entries_of(folder) if other.startswith(".") and other.endswith(".jiyi")]
+        names = 1 + [*own, *_backups(folder, name)].count(status.st_ino)
+        now = os.stat(name, dir_fd=folder, follow_symlinks=False)
+        if now.st_nlink == status.st_nlink:
+            return now.st_nlink > names
+        # It was given or lost a name meanwhile.
+        status = now
+    return False
+
+
+def _backups(folder: int, name: str) -> list[int]:
+    """The inodes of the backups of the long-term memory, where the folder is its own."""
+    if not is_long_term(name):
+        return []
+    opened = [folder]
+    try:
+        for part in BACKUPS.split("/"):
+            opened.append(os.open(part, FOLDER_FLAGS | NO_LINK, dir_fd=opened[-1]))
+        return [status.st_ino for _, status in entries_of(opened[-1])]
+    except OSError:
+        return []
+    finally:
+        for descriptor in opened[1:]:
+            os.close(descriptor)
+
+
+def _add(folder: int, found: Listing, path: str, status: os.stat_result) -> None:
     problem = path_problem(path)
     if problem is not None:
         found.problems.append(NoteProblem(ascii(path), f"its name {problem}; rename it"))
         return
-    if stat.S_ISREG(status.st_mode):
+    if stat.S_ISREG(status.st_mode) and not is_linked(folder, path.rpartition("/")[2], status):
         found.files[path] = stamp_of(status)
+    elif stat.S_ISREG(status.st_mode):
+        found.problems.append(NoteProblem(path, f"it {HARD_LINK}"))
     else:
         remedy = f"; {LINK_REMEDY}" if stat.S_ISLNK(status.st_mode) else "; only plain files are read"
         found.problems.append(NoteProblem(path, f"it is {kind_of(status.st_mode)}{remedy}"))

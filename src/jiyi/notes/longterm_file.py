@@ -16,6 +16,7 @@ from jiyi.errors import InvalidInputError, NoteConflictError, NotesError
 from jiyi.model import clock
 from jiyi.notes import text_encoding
 from jiyi.notes.entries import without_comment
+from jiyi.notes.listing import BACKUPS
 from jiyi.notes.markdown import headings_in
 from jiyi.notes.paths import LONG_TERM
 from jiyi.text import detect_language, fold
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("jiyi.notes")
 
-BACKUPS: Final = ".jiyi/backups"
 KEPT_BACKUPS: Final = 20
 """How many backups are kept, the newest ones; older ones are deleted when another is made."""
 _BACKUP: Final = re.compile(r"MEMORY\.\d{8}T\d{6}\.\d{6}Z\.md")

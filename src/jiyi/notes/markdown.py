@@ -11,7 +11,8 @@ import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import Any, Final
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple
 
 from jiyi.model.daily_note import daily_title, day_of, moment_of
 from jiyi.model.note import SEPARATOR
@@ -58,6 +59,8 @@ class Document:
     pieces: tuple[Piece, ...]
     properties: Mapping[str, Any] = field(default_factory=dict)
     """Its front matter."""
+    problem: str = ""
+    """Why its front matter is not used."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,9 +89,10 @@ def take_apart(text: str) -> Document:
     lines = lines_of(text)
     placed = {entry.start_line - 1: entry for entry in entries.parse(lines)}
     clean = [entries.without_comment(line.removesuffix("\r")) for line in lines]
-    begin, properties = _front_matter(clean)
+    front = _front_matter(clean)
     # Front matter describes the file; it is not an answer.
-    return Document(tuple(_pieces(clean, list(_units(clean, begin, placed)))), properties)
+    pieces = tuple(_pieces(clean, list(_units(clean, front.lines, placed))))
+    return Document(pieces, front.properties, front.problem)
 
 
 def block_starts(lines: Sequence[str]) -> list[int]:
@@ -100,27 +104,38 @@ def block_starts(lines: Sequence[str]) -> list[int]:
 # --- structure --------------------------------------------------------------------------------------------------------
 
 
-def _front_matter(lines: Sequence[str]) -> tuple[int, dict[str, Any]]:
-    """How many lines the front matter takes, and what it says; 0 when there is none that can be read."""
+class _FrontMatter(NamedTuple):
+    lines: int = 0
+    """How many it takes; 0 when there is none that can be read."""
+    properties: Mapping[str, Any] = MappingProxyType({})
+    problem: str = ""
+
+
+def _front_matter(lines: Sequence[str]) -> _FrontMatter:
     if not lines or lines[0].rstrip() != _FRONT_MATTER:
-        return 0, {}
+        return _FrontMatter()
     for number in range(1, min(len(lines), _MAX_FRONT_MATTER_LINES)):
         if lines[number].rstrip() in {_FRONT_MATTER, "..."}:
-            properties = _properties("\n".join(lines[1:number]))
-            return (number + 1, properties) if properties is not None else (0, {})
-    return 0, {}
+            return _properties("\n".join(lines[1:number]), number + 1)
+    return _FrontMatter()
 
 
-def _properties(text: str) -> dict[str, Any] | None:
+def _properties(text: str, lines: int) -> _FrontMatter:
     import yaml
 
+    from jiyi.notes.front_matter import DuplicateKeyError, load_front_matter
+
     try:
-        data = yaml.safe_load(text)
+        data = load_front_matter(text)
+    except DuplicateKeyError as error:
+        return _FrontMatter(lines, problem=f"its front matter is not used: {error}; keep one of them")
     except (yaml.YAMLError, ValueError, RecursionError):
-        return None
+        return _FrontMatter()
     if data is None:
-        return {}
-    return {str(key): value for key, value in data.items()} if isinstance(data, dict) else None
+        return _FrontMatter(lines)
+    if not isinstance(data, dict):
+        return _FrontMatter()
+    return _FrontMatter(lines, {str(key): value for key, value in data.items()})
 
 
 def _units(lines: Sequence[str], begin: int, placed: Mapping[int, entries.PlacedEntry]) -> Iterator[_Unit]:
@@ -288,7 +303,7 @@ def items_of(path: str, text: str) -> list[PlacedEntry]:
     lines = lines_of(text)
     clean = [entries.without_comment(line.removesuffix("\r")) for line in lines]
     placed = {entry.start_line - 1: entry for entry in entries.parse(lines)}
-    begin, _ = _front_matter(clean)
+    begin = _front_matter(clean).lines
     day = day_of(path)
     title = "" if day is None else daily_title(day)
     moment = moment_of(day, UTC) or datetime.min.replace(tzinfo=UTC)
@@ -316,7 +331,7 @@ def item_text(lines: Sequence[str]) -> str:
 def headings_in(lines: Sequence[str]) -> list[tuple[int, int, str]]:
     """(line counted from 0, level, title) of every heading."""
     placed = {entry.start_line - 1: entry for entry in entries.parse(lines)}
-    begin, _ = _front_matter(lines)
+    begin = _front_matter(lines).lines
     return [(unit.start, unit.level, unit.title) for unit in _units(lines, begin, placed) if unit.kind == "heading"]
 
 

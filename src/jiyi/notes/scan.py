@@ -175,7 +175,7 @@ class Scanner:
         document = take_apart(text)
         shared = is_shared(path, document)
         entries = tuple(self._entries(path, document, stamp, shared=shared))
-        file = NoteFile(path, stamp, digest, checked, shared, len(entries), encoding)
+        file = NoteFile(path, stamp, digest, checked, shared, len(entries), encoding, document.problem)
         return NoteUpdate(path, file, entries)
 
     def _entries(self, path: str, document: Document, stamp: FileStamp, *, shared: bool) -> Iterator[MemoryEntry]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from jiyi.errors import InvalidInputError, NotesError
 from jiyi.file_lock import FileLock
 from jiyi.model import clock
-from jiyi.model.daily_note import NOTES_FOLDER, daily_heading, daily_path, local_day
+from jiyi.model.daily_note import NOTES_FOLDER, SHARED_FOLDER, daily_heading, daily_path, local_day
 from jiyi.model.entry import TRUST_LEVELS
 from jiyi.model.limits import Limits, check_whole
 from jiyi.model.note import AppendedNote, NoteFile, NoteProblem, NoteText, ScanReport
@@ -22,7 +22,7 @@ from jiyi.notes.curation_ledger import CurationLedger
 from jiyi.notes.files import Files
 from jiyi.notes.journal import Journal
 from jiyi.notes.markdown import items_of, lines_of, take_apart
-from jiyi.notes.paths import CONTEXT_FILES, LONG_TERM, check_path, is_note
+from jiyi.notes.paths import CONTEXT_FILES, LONG_TERM, check_path, is_long_term, is_note
 from jiyi.notes.proposals import ProposalStore
 from jiyi.notes.scan import Scanner
 from jiyi.notes.search import NoteSearch
@@ -226,12 +226,15 @@ class NotesService:
                 f"{checked} is no note; {LONG_TERM}, the files below {NOTES_FOLDER}/ that end in .md, "
                 f"and {', '.join(CONTEXT_FILES)} can be read"
             )
-        if checked == LONG_TERM:
-            checked = self.files.long_term()
-        text = self.read_text(checked)
-        if text is None or (kind == "group" and is_note(checked) and not is_shared(checked, take_apart(text))):
-            # To a group a private note is no different from one that is not there.
-            raise InvalidInputError(f"there is no note {checked!r} here")
+        asked = checked
+        if kind == "group" and is_note(checked):
+            text = self._shared_text(checked)
+        else:
+            if checked == LONG_TERM:
+                checked = self.files.long_term()
+            text = self.read_text(checked)
+        if text is None:
+            raise InvalidInputError(f"there is no note {asked!r} here")
         lines = [entries.without_comment(line) for line in text.split("\n")]
         total = len(lines_of(text))
         if from_line > max(total, 1):
@@ -241,6 +244,19 @@ class NotesService:
         if end == total and text.endswith("\n"):
             shown += "\n"
         return NoteText(checked, from_line, end, total, shown)
+
+    def _shared_text(self, path: str) -> str | None:
+        """The text of a note that a group may see. A private one is no different from one that is not there."""
+        if is_long_term(path):
+            return None
+        try:
+            text = self.read_text(path)
+        except (NotesError, InvalidInputError):
+            if path.startswith(f"{SHARED_FOLDER}/"):
+                raise
+            # What is wrong with a private note would say that there is one.
+            return None
+        return text if text is not None and is_shared(path, take_apart(text)) else None
 
     def entries_of_day(self, day: date | None = None, *, kind: str = "main") -> tuple[str, list[entries.PlacedEntry]]:
         """The path of a daily note and what is in it: entries, and what people wrote by hand."""

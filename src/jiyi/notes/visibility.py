@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from jiyi.errors import InvalidInputError
-from jiyi.model.daily_note import SHARED_FOLDER
+from jiyi.model.daily_note import IMPORTED_FOLDER, SHARED_FOLDER
 from jiyi.model.note import note_scope
 from jiyi.notes.paths import is_long_term
 
@@ -45,8 +45,9 @@ def check_kind(kind: object) -> str:
 def is_shared(path: str, document: Document) -> bool:
     """Whether a group may see it: it lies in `memory/shared/`, or its front matter says `visibility: group`.
 
-    Nothing else makes a note shared, and nothing makes MEMORY.md shared.
+    Nothing else makes a note shared, and nothing makes MEMORY.md or an imported file shared: whoever imports it moves
+    it to where a group may see it.
     """
-    if is_long_term(path):
+    if is_long_term(path) or path.startswith(f"{IMPORTED_FOLDER}/"):
         return False
     return path.startswith(f"{SHARED_FOLDER}/") or document.properties.get("visibility") == "group"

@@ -6,19 +6,20 @@ import hashlib
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from jiyi.errors import InvalidInputError, NotesError
-from jiyi.model.daily_note import NOTES_FOLDER
+from jiyi.model.daily_note import IMPORTED_FOLDER, NOTES_FOLDER
 from jiyi.model.note import NoteProblem
+from jiyi.notes import text_encoding
 from jiyi.notes.files import Files
-from jiyi.notes.paths import CONTEXT_FILES
+from jiyi.notes.markdown import take_apart
+from jiyi.notes.paths import CONTEXT_FILES, is_note
 from jiyi.notes.templates import TEMPLATES
+from jiyi.notes.visibility import is_shared
 
 if TYPE_CHECKING:
     from jiyi.notes.service import NotesService
-
-_IMPORTED: Final = f"{NOTES_FOLDER}/imported"
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +30,7 @@ class Imported:
     unchanged: list[str] = field(default_factory=list)
     """There already, byte for byte."""
     beside: dict[str, str] = field(default_factory=dict)
-    """Another file has the name here: path there -> path under which it was taken in."""
+    """Another file has the name here, or a group would have seen it: path there -> path under which it was taken in."""
     problems: list[NoteProblem] = field(default_factory=list)
 
     def to_dict(self) -> dict[str, Any]:
@@ -68,26 +69,36 @@ def import_workspace(service: NotesService, path: str | os.PathLike[str]) -> Imp
 
 
 def _import_file(service: NotesService, name: str, data: bytes, report: Imported) -> None:
-    if service.files.create(name, data):
-        report.copied.append(name)
-        return
-    if _is_template(service, name):
-        service.files.replace(name, data)
-        report.copied.append(name)
-        return
     if _same(service, name, data):
         report.unchanged.append(name)
         return
+    # A file does not decide that a group of this workspace sees it.
+    if not _would_be_shared(name, data):
+        if service.files.create(name, data):
+            report.copied.append(name)
+            return
+        if _is_template(service, name):
+            service.files.replace(name, data)
+            report.copied.append(name)
+            return
     # The same name for the same bytes each time: importing twice is importing once.
     digest = hashlib.blake2b(data, digest_size=4).hexdigest()
     stem = name.removeprefix(f"{NOTES_FOLDER}/").removesuffix(".md")
-    target = f"{_IMPORTED}/{stem}.{digest}.md"
+    target = f"{IMPORTED_FOLDER}/{stem}.{digest}.md"
     if service.files.create(target, data):
         report.beside[name] = target
     elif _same(service, target, data):
         report.unchanged.append(name)
     else:
         raise NotesError(f"{target} exists and holds something else; move it away")
+
+
+def _would_be_shared(name: str, data: bytes) -> bool:
+    try:
+        text, _ = text_encoding.decode(data)
+    except text_encoding.UndecodableError:
+        text = ""
+    return is_note(name) and is_shared(name, take_apart(text))
 
 
 def _is_template(service: NotesService, name: str) -> bool:

@@ -19,7 +19,10 @@ if TYPE_CHECKING:
         CONVERSATION,
         TIMED,
         DerivedIndex,
+        EmbedsEntries,
         IndexBatch,
+        OverlaidText,
+        PreparesBatches,
         Reading,
         ScopeReader,
         SharesFiles,
@@ -33,6 +36,7 @@ if TYPE_CHECKING:
         VectorScan,
     )
     from jiyi.ports.jobs import JobStore
+    from jiyi.ports.keys import KeyStore
     from jiyi.ports.longterm import Amendment, Fading, FadingPlace, LongtermStore
     from jiyi.ports.models import ChatModel, Embedder, ModelIdentity, TokenCounter
     from jiyi.ports.models import Vectors as Vectors
@@ -57,6 +61,7 @@ __all__ = [
     "DerivedIndex",
     "Draft",
     "Embedder",
+    "EmbedsEntries",
     "EntryStore",
     "Fading",
     "FadingPlace",
@@ -64,10 +69,13 @@ __all__ = [
     "ImportCounts",
     "IndexBatch",
     "JobStore",
+    "KeyStore",
     "LogPosition",
     "LongtermStore",
     "ModelIdentity",
     "NoteStore",
+    "OverlaidText",
+    "PreparesBatches",
     "Progress",
     "Reading",
     "RecordStore",
@@ -108,6 +116,7 @@ __getattr__ = load_on_first_use(
         "DerivedIndex": "jiyi.ports.indexes",
         "Draft": "jiyi.ports.records",
         "Embedder": "jiyi.ports.models",
+        "EmbedsEntries": "jiyi.ports.indexes",
         "EntryStore": "jiyi.ports.records",
         "Fading": "jiyi.ports.longterm",
         "FadingPlace": "jiyi.ports.longterm",
@@ -115,10 +124,13 @@ __getattr__ = load_on_first_use(
         "ImportCounts": "jiyi.ports.records",
         "IndexBatch": "jiyi.ports.indexes",
         "JobStore": "jiyi.ports.jobs",
+        "KeyStore": "jiyi.ports.keys",
         "LogPosition": "jiyi.ports.changelog",
         "LongtermStore": "jiyi.ports.longterm",
         "ModelIdentity": "jiyi.ports.models",
         "NoteStore": "jiyi.ports.notes",
+        "OverlaidText": "jiyi.ports.indexes",
+        "PreparesBatches": "jiyi.ports.indexes",
         "Progress": "jiyi.ports.progress",
         "Reading": "jiyi.ports.indexes",
         "RecordStore": "jiyi.ports.records",

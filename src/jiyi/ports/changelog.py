@@ -47,8 +47,8 @@ class ChangeLog(Protocol):
         """The log position with this sequence number; `None` when the log has none."""
         ...
 
-    def changes_after(self, sequence: int, *, limit: int) -> list[Change]:
-        """What follows this place of the change log."""
+    def changes_after(self, sequence: int, *, limit: int, scopes: Sequence[str] | None = None) -> list[Change]:
+        """What follows this place of the change log, in these scopes or in all."""
         ...
 
     def pending(self, sequence: int, scopes: Sequence[str] | None = None) -> int:

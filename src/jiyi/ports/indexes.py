@@ -176,6 +176,15 @@ class TextIndex(TextSource, DerivedIndex, Protocol):
     """A text source that follows the change log."""
 
 
+@runtime_checkable
+class OverlaidText(Protocol):
+    """A text index that can answer as if it had taken in a few more changes."""
+
+    def overlaid(self, batch: IndexBatch) -> TextSource:
+        """The index together with the batch. Nothing is written."""
+        ...
+
+
 class TextProposer(Protocol):
     """A part of a text index that another engine may do: finding the best matches."""
 
@@ -234,6 +243,24 @@ class VectorIndex(DerivedIndex, Protocol):
 
     def scan(self, vector: Vectors, scopes: Sequence[str]) -> VectorScan:
         """Compare a question with every text of these scopes."""
+        ...
+
+
+@runtime_checkable
+class EmbedsEntries(Protocol):
+    """A vector index that gives vectors as it would hold them."""
+
+    def embedded(self, entries: Sequence[MemoryEntry]) -> list[Vectors]:
+        """The vectors of each entry, one for each chunk of its text."""
+        ...
+
+
+@runtime_checkable
+class PreparesBatches(Protocol):
+    """An index that can do the slow part of a batch before its lock is taken."""
+
+    def prepare(self, batch: IndexBatch, timeout: float | None = None) -> None:
+        """Compute what `apply` of this batch will write; `StoreBusyError` if other threads keep it waiting longer."""
         ...
 
 

@@ -28,7 +28,7 @@ class JobStore(Protocol):
         """Mark it as done; `False` when it is no longer this worker's."""
         ...
 
-    def postpone(self, job: Job, *, until: datetime, reason: str) -> bool:
+    def postpone(self, job: Job, *, until: datetime, reason: str, counts: bool = True) -> bool:
         """Give it back, to be tried again later."""
         ...
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -15,8 +15,10 @@ from jiyi.ports.tags import TagStore
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from jiyi.errors import ImportFormatError
     from jiyi.model.entry import EntryVersion, MemoryEntry
     from jiyi.model.filters import Filters
+    from jiyi.model.limits import Limits
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +63,10 @@ class EntryStore(Protocol):
         """Make at most `limit` entries inactive that have expired, in one transaction; returns how many."""
         ...
 
+    def archived(self, filters: Filters, *, limit: int) -> list[MemoryEntry]:
+        """Entries that were archived because they had expired, and that the filters admit as of `alive_at`."""
+        ...
+
     def get(self, scopes: Sequence[str], key: str | None, *, entry_id: str | None = None) -> MemoryEntry | None:
         """The entry with this id, or else with this key, in the first of `scopes` that has it."""
         ...
@@ -71,6 +77,10 @@ class EntryStore(Protocol):
 
     def admitted(self, ids: Sequence[str], filters: Filters) -> set[str]:
         """Which of these ids the filters admit; quicker than `fetch` where the entries are not needed."""
+        ...
+
+    def few_matching(self, filters: Filters, *, most: int) -> list[str] | None:
+        """Ids of all entries that the filters admit, if they are at most so many and that is known without a scan."""
         ...
 
     def matching_ids(self, filters: Filters) -> list[str]:
@@ -105,8 +115,11 @@ class EntryStore(Protocol):
         """When the first and the last of these scopes' entries happened; `None` when there are none."""
         ...
 
-    def touch(self, ids: Sequence[str], at: datetime, *, used: bool = True) -> None:
-        """Note the time of access to each of these entries, and with `used` count it."""
+    def touch(self, ids: Sequence[str], at: datetime, *, used: bool = True, scope: str | None = None) -> None:
+        """Note the time of access to each of these entries, and with `used` count it.
+
+        With a `scope` only the scope's own entries are changed; that it used public ones is noted for itself alone.
+        """
         ...
 
     def scan(self, *, after_id: str = "", limit: int) -> list[MemoryEntry]:
@@ -126,6 +139,8 @@ class ImportCounts:
     chat: int = 0
     """Epochs, summaries, flush positions and candidates of conversations."""
     jobs: int = 0
+    refused: tuple[str, ...] = ()
+    """The rows that were left out because something is wrong with them: line and reason."""
 
     def __add__(self, other: ImportCounts) -> ImportCounts:
         return ImportCounts(
@@ -136,6 +151,7 @@ class ImportCounts:
             self.words + other.words,
             self.chat + other.chat,
             self.jobs + other.jobs,
+            (*self.refused, *other.refused),
         )
 
 
@@ -146,8 +162,20 @@ class TransferStore(Protocol):
         """Everything, or everything of one scope, as JSON-ready rows."""
         ...
 
-    def import_rows(self, rows: Iterable[Mapping[str, Any]], *, actor: str) -> ImportCounts:
-        """Take exported rows in, all or nothing."""
+    def import_rows(
+        self,
+        rows: Iterable[Mapping[str, Any]],
+        *,
+        actor: str,
+        update: bool = False,
+        limits: Limits | None = None,
+        refuse: Callable[[ImportFormatError], None] | None = None,
+    ) -> ImportCounts:
+        """Take exported rows in, in one transaction.
+
+        What is there stays as it is; with `update` the newer of two states of an entry or a conversation wins, and
+        what was forgotten there is forgotten here. A bad row means that nothing is imported, unless `refuse` takes it.
+        """
         ...
 
 

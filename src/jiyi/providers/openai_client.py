@@ -1,7 +1,8 @@
 """The HTTP client for OpenAI-compatible servers: the `openai` package with limits on size and time, and our own errors.
 
-The retries of the package are off: `RetryingModel` decides whether a request is repeated. A reply is read as bytes, and
-reading stops at the size limit.
+The retries of the package are off: `RetryingModel` decides whether a request is repeated. Redirects are not followed:
+what is asked goes to the server of the settings and to no other. A reply is read as bytes, and reading stops at the
+size limit and at the deadline of the whole exchange. What a server says loses the API key before anybody sees it.
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ import importlib.util
 import json
 import re
 import threading
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from datetime import UTC, datetime
@@ -28,16 +28,21 @@ from jiyi.errors import (
     ModelTimeoutError,
     ModelUnavailableError,
 )
+from jiyi.providers.deadline import Deadline, limit_connections
+from jiyi.providers.redaction import Redaction
 
 if TYPE_CHECKING:
     import openai
 
-__all__ = ["CHAT", "EMBEDDINGS", "RERANK", "OpenAIClient", "parse_json_object"]
+__all__ = ["CHAT", "EMBEDDINGS", "RERANK", "OpenAIClient"]
 
 CHAT: Final = "/chat/completions"
 EMBEDDINGS: Final = "/embeddings"
 RERANK: Final = "/rerank"
 _MAX_ERROR_BYTES: Final = 64 << 10
+_MAX_SHOWN: Final = 300
+_MAX_RETRY_AFTER: Final = 3600.0
+"""Seconds. A server that asks for more, by mistake or on purpose, is not waited for longer."""
 _CONTEXT_OVERFLOW: Final = re.compile(
     r"context_length_exceeded|exceed_context_size"
     r"|(?:maximum|available|exceeds?[^.]{0,40}) context (?:length|size|window)"
@@ -66,6 +71,8 @@ class OpenAIClient:
         self._path = path
         self._model = model
         self._key = api_key or None
+        self.redact = Redaction(self._key)
+        self.deadline = Deadline(model)
         self._max_reply_bytes = max_reply_bytes
         self._client: openai.OpenAI | None = None
         self._guard = threading.Lock()
@@ -79,23 +86,54 @@ class OpenAIClient:
 
     @contextmanager
     def post(self, request: Mapping[str, Any], seconds: float) -> Iterator[Any]:
-        """Yields a successful response whose body has not been read. Every failure becomes a `ModelError`."""
+        """Yields a successful response whose body has not been read. Every failure becomes a `ModelError`.
+
+        The whole exchange, the block included, takes at most `seconds`.
+        """
+        # Before the clock starts: the first use imports the package.
+        client, http = self._connect()
+        with self.deadline.within(seconds):
+            yield from self._post(client, http, request, seconds)
+
+    def ask(self, request: Mapping[str, Any], seconds: float) -> Mapping[str, Any]:
+        """The JSON object that the server answers."""
+        with self.post(request, seconds) as response:
+            return self.parse(b"".join(response.iter_bytes()))
+
+    def parse(self, data: bytes) -> Mapping[str, Any]:
+        """Part of an answer as a JSON object."""
+        try:
+            value = json.loads(data)
+        except (ValueError, RecursionError):
+            if not data.strip():
+                raise ModelReplyError("the server's answer is empty", reason="not json") from None
+            said = self.redact(repr(data[:_MAX_SHOWN]))[:60]
+            raise ModelReplyError(f"the server's answer is not json: {said}", reason="not json") from None
+        if not isinstance(value, Mapping):
+            kind = type(value).__name__
+            raise ModelReplyError(f"the server's answer is a {kind}, not an object", reason="wrong schema")
+        return value
+
+    def _post(self, client: openai.OpenAI, http: Any, request: Mapping[str, Any], seconds: float) -> Iterator[Any]:
         import openai
 
-        client, http = self._connect()
         try:
             # Round trip through JSON: the package would send values such as NaN, which are not JSON.
             body = json.loads(json.dumps(request, ensure_ascii=True, allow_nan=False))
             with self._start_request(client, body, seconds) as response:
                 yield response
-        except openai.APITimeoutError as error:
-            raise ModelTimeoutError(f"{self._model} did not answer within {seconds:g} s") from error
+        # `from None`: what the package raises may quote the key, and would be shown with a traceback.
+        except openai.APITimeoutError:
+            raise ModelTimeoutError(f"{self._model} did not answer within {seconds:g} s") from None
         except openai.APIStatusError as error:
-            self.raise_for_status(error.status_code, error.response.text[:_MAX_ERROR_BYTES], error.response.headers)
+            status, text, headers = error.status_code, error.response.text[:_MAX_ERROR_BYTES], error.response.headers
         except openai.APIConnectionError as error:
-            raise self._to_model_error(error.__cause__ or error, http, seconds) from error
+            raise self._to_model_error(error.__cause__ or error, http, seconds) from None
         except http.HTTPError as error:
-            raise self._to_model_error(error, http, seconds) from error
+            raise self._to_model_error(error, http, seconds) from None
+        else:
+            return
+        self.raise_for_status(status, text, headers)
 
     def _start_request(self, client: openai.OpenAI, body: dict[str, Any], seconds: float) -> Any:
         """Start the request with the package; the response body is not read yet."""
@@ -114,19 +152,14 @@ class OpenAIClient:
             **named, encoding_format="float", extra_body=body, timeout=seconds
         )
 
-    def read(self, response: Any, seconds: float) -> bytes:
-        """Returns the body, or raises `ModelTimeoutError` after `seconds`."""
-        until = time.monotonic() + seconds
-        body = bytearray()
-        for chunk in response.iter_bytes():
-            body += chunk
-            if time.monotonic() > until:
-                raise ModelTimeoutError(f"{self._model} did not finish its reply in time")
-        return bytes(body)
-
     def raise_for_status(self, status: int, text: str, headers: Mapping[str, str] | None) -> NoReturn:
         """Raise the `ModelError` for an HTTP status and the error text of the server."""
-        said = f"{self._model} answered {status}: {self.redact_key(_error_summary(text))}"
+        said = f"{self._model} answered {status}: {self.redact(_error_summary(text))[:_MAX_SHOWN]}"
+        if 300 <= status < 400:
+            said = (
+                f"{self._model} answered {status}, a redirect, which is not followed: texts and the key go only to the "
+                "server of the settings; set the address to the one that answers itself"
+            )
         error: ModelError
         if (_CONTEXT_OVERFLOW.search(text) and status != 429) or status == 413:
             error = ContextOverflowError(said)
@@ -138,10 +171,6 @@ class OpenAIClient:
             error = ModelRejectedError(said)
         raise error
 
-    def redact_key(self, text: str) -> str:
-        """The text without the API key: some servers quote it in errors."""
-        return text.replace(self._key, "***") if self._key else text
-
     def _to_model_error(self, error: BaseException, http: Any, seconds: float) -> ModelError:
         if isinstance(error, ModelError):
             return error
@@ -151,7 +180,7 @@ class OpenAIClient:
             return ModelRejectedError(f"the address of {self._model} cannot be used: {type(error).__name__}")
         if isinstance(error, http.DecodingError):
             return ModelReplyError(f"{self._model} sent what cannot be decoded", reason="not json")
-        return ModelUnavailableError(f"{self._model} cannot be reached: {self.redact_key(str(error))}")
+        return ModelUnavailableError(f"{self._model} cannot be reached: {self.redact(str(error))[:_MAX_SHOWN]}")
 
     def _connect(self) -> tuple[openai.OpenAI, Any]:
         import openai
@@ -166,9 +195,14 @@ class OpenAIClient:
                     base_url=self._base,
                     max_retries=0,
                     default_headers={"Accept-Encoding": "identity"},
-                    http_client=openai.DefaultHttpxClient(event_hooks=hooks),
+                    http_client=self._http_client(openai, hooks),
                 )
             return self._client, http
+
+    def _http_client(self, package: Any, hooks: Mapping[str, Any]) -> Any:
+        made = package.DefaultHttpxClient(event_hooks=hooks, follow_redirects=False)
+        limit_connections(made, self.deadline)
+        return made
 
     def _strip_headers(self, request: Any) -> None:
         for name in [name for name in request.headers if _UNWANTED_HEADERS.fullmatch(name)]:
@@ -204,18 +238,6 @@ class OpenAIClient:
         return limit_body
 
 
-def parse_json_object(data: bytes) -> Mapping[str, Any]:
-    """Parse a reply of a server as a JSON object."""
-    try:
-        value = json.loads(data)
-    except (ValueError, RecursionError):
-        reason = "not json" if data.strip() else "empty"
-        raise ModelReplyError(f"the server's answer is {reason}: {data[:60]!r}", reason="not json") from None
-    if not isinstance(value, Mapping):
-        raise ModelReplyError(f"the server's answer is a {type(value).__name__}, not an object", reason="wrong schema")
-    return value
-
-
 def _error_summary(text: str) -> str:
     """The message of an error body, in one short line."""
     try:
@@ -224,18 +246,19 @@ def _error_summary(text: str) -> str:
         data = text
     while isinstance(data, Mapping):
         data = next((data[name] for name in ("error", "message", "detail") if data.get(name)), json.dumps(data))
-    return " ".join(str(data).split())[:300]
+    return " ".join(str(data).split())
 
 
 def _retry_after(headers: Mapping[str, str] | None) -> float | None:
-    """The `Retry-After` header in seconds; it holds seconds or a date."""
-    value = (headers or {}).get("retry-after", "").strip()
-    if re.fullmatch(r"\d+(?:\.\d+)?", value):
-        return float(value)
+    """The `Retry-After` header in seconds, at most an hour; it holds seconds or a date."""
+    value = (headers or {}).get("retry-after", "").strip()[:64]
+    if re.fullmatch(r"[0-9]+(?:\.[0-9]+)?", value):
+        return min(float(value), _MAX_RETRY_AFTER)
     try:
         moment = parsedate_to_datetime(value)
-    except (TypeError, ValueError):
+        if moment.tzinfo is None:
+            moment = moment.replace(tzinfo=UTC)
+        seconds = (moment - datetime.now(UTC)).total_seconds()
+    except (TypeError, ValueError, IndexError, OverflowError):
         return None
-    if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=UTC)
-    return max(0.0, (moment - datetime.now(UTC)).total_seconds())
+    return min(max(0.0, seconds), _MAX_RETRY_AFTER)

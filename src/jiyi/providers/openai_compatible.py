@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from jiyi.errors import ModelRejectedError, ModelReplyError, ModelUnavailableError
-from jiyi.providers.openai_client import CHAT, OpenAIClient, parse_json_object
+from jiyi.providers.openai_client import CHAT, OpenAIClient
 
 if TYPE_CHECKING:
     from jiyi.model.message import Message
@@ -29,8 +29,9 @@ _JSON_MODES: Final = ("json_schema", "json_object", "prompt")
 class OpenAICompatibleModel:
     """A `ChatModel` at `{base_url}/chat/completions`. Safe for several threads; it never retries.
 
-    `timeout` applies to a whole reply, and in a stream to each chunk. A reply longer than `max_reply_bytes` raises
-    `ModelReplyError`. The API key is sent to the server and appears in no message.
+    `timeout` applies to a whole reply, headers and all, and in a stream to each event of it. A reply longer than
+    `max_reply_bytes` raises `ModelReplyError`. The API key is sent to the server and appears in no message, and in no
+    reply of a server that quotes it.
     """
 
     def __init__(
@@ -77,22 +78,25 @@ class OpenAICompatibleModel:
         while True:
             form = _JSON_MODES[self._json_mode] if schema is not None else "prompt"
             try:
-                with self._client.post(self._request(messages, max_tokens, schema, form), seconds) as response:
-                    body = self._client.read(response, seconds)
+                reply = self._client.ask(self._request(messages, max_tokens, schema, form), seconds)
             except ModelRejectedError as error:
                 if schema is None or form == "prompt" or not _SCHEMA_UNSUPPORTED.search(str(error)):
                     raise
                 self._json_mode = _JSON_MODES.index(form) + 1
             else:
-                return self._content(body)
+                return self._content(reply)
 
     def stream(self, messages: Sequence[Message], *, max_tokens: int | None = None) -> Iterator[str]:
         """Yields the reply in pieces. A stream that is cut off raises after its last piece."""
+        yield from self._client.redact.stream(self._stream(messages, max_tokens))
+
+    def _stream(self, messages: Sequence[Message], max_tokens: int | None) -> Iterator[str]:
         request = {**self._request(messages, max_tokens, None, "prompt"), "stream": True}
         with self._client.post(request, self._timeout) as response:
             finish: str | None = None
             has_text = False
             for event in self._events(response):
+                self._client.deadline.renew(self._timeout)
                 if isinstance(event.get("error"), Mapping | str):
                     self._client.raise_for_status(200, json.dumps(event["error"]), None)
                 if not event.get("choices", ()):  # usage, keep-alive
@@ -105,6 +109,8 @@ class OpenAICompatibleModel:
                 if isinstance(piece, str) and piece:
                     has_text = has_text or bool(piece.strip())
                     yield piece
+                    # What the caller does with a piece is not the time of the server.
+                    self._client.deadline.renew(self._timeout)
                 finish = choice.get("finish_reason") or finish
             _check_finish(finish, ended=True)
             if not has_text:
@@ -133,9 +139,14 @@ class OpenAICompatibleModel:
 
     def _events(self, response: Any) -> Iterator[Mapping[str, Any]]:
         """Yields the server-sent events of a stream up to `[DONE]`."""
-        rest = b""
+        # A line may come in very many pieces: they are put together once, when it is complete.
+        rest: list[bytes] = []
         for chunk in response.iter_bytes():
-            *lines, rest = (rest + chunk).split(b"\n")
+            if b"\n" not in chunk:
+                rest.append(chunk)
+                continue
+            *lines, last = b"".join([*rest, chunk]).split(b"\n")
+            rest = [last]
             for line in lines:
                 data = line.strip()
                 if not data.startswith(b"data:"):
@@ -143,10 +154,9 @@ class OpenAICompatibleModel:
                 data = data.removeprefix(b"data:").strip()
                 if data == b"[DONE]":
                     return
-                yield parse_json_object(data)
+                yield self._client.parse(data)
 
-    def _content(self, body: bytes) -> str:
-        reply = parse_json_object(body)
+    def _content(self, reply: Mapping[str, Any]) -> str:
         if isinstance(reply.get("error"), Mapping | str):  # some servers report errors with status 200
             self._client.raise_for_status(200, json.dumps(reply["error"]), None)
         choice = _first_choice(reply)
@@ -154,7 +164,9 @@ class OpenAICompatibleModel:
         if not isinstance(message, Mapping):
             raise ModelReplyError("the reply has no message", reason="wrong schema")
         if message.get("refusal"):
-            raise ModelReplyError(f"{self._model} refused: {str(message['refusal'])[:200]}", reason="refused")
+            raise ModelReplyError(
+                f"{self._model} refused: {self._client.redact(str(message['refusal']))[:200]}", reason="refused"
+            )
         content = message.get("content")
         if isinstance(content, list):
             parts = [part.get("text") for part in content if isinstance(part, Mapping)]
@@ -164,7 +176,7 @@ class OpenAICompatibleModel:
         _check_finish(choice.get("finish_reason"))
         if content is None or not content.strip():
             raise ModelReplyError(f"{self._model} sent an empty reply", reason="empty")
-        return content
+        return self._client.redact(content)
 
 
 # --- reading replies --------------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ import numpy as np
 
 from jiyi.errors import ModelReplyError
 from jiyi.ports import ModelIdentity
-from jiyi.providers.openai_client import EMBEDDINGS, OpenAIClient, parse_json_object
+from jiyi.providers.openai_client import EMBEDDINGS, OpenAIClient
 
 if TYPE_CHECKING:
     from jiyi.ports import Vectors
@@ -73,8 +73,7 @@ class OpenAICompatibleEmbedder:
         request: dict[str, Any] = {"model": name, "input": sent}
         if self._ask_for_dimension:
             request["dimensions"] = dimension
-        with self._client.post(request, self._timeout) as response:
-            reply = parse_json_object(self._client.read(response, self._timeout))
+        reply = self._client.ask(request, self._timeout)
         if isinstance(reply.get("error"), Mapping | str):
             self._client.raise_for_status(200, str(reply["error"]), None)
         rows = reply.get("data")

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from jiyi.errors import MissingDependencyError, ModelReplyError
 from jiyi.ports import RerankUsage
-from jiyi.providers.openai_client import RERANK, OpenAIClient, parse_json_object
+from jiyi.providers.openai_client import RERANK, OpenAIClient
 
 __all__ = ["FastEmbedReranker", "HttpReranker", "SentenceTransformersReranker"]
 
@@ -50,8 +50,8 @@ class HttpReranker:
         """How well each text answers the query, in the order of the texts."""
         documents = [text[:_MAX_CHARACTERS] or " " for text in texts]
         request = {"model": self._model, "query": query, "documents": documents, "top_n": len(documents)}
-        with self._usage.counting(len(documents)), self._client.post(request, self._timeout) as response:
-            reply = parse_json_object(self._client.read(response, self._timeout))
+        with self._usage.counting(len(documents)):
+            reply = self._client.ask(request, self._timeout)
         return _scores(reply, len(documents), self._model)
 
     def close(self) -> None:

@@ -21,10 +21,10 @@ def add_context(
 ) -> list[MemoryEntry]:
     """Each hit with `request.context` entries before and after it; the text index knows the order."""
     scopes = request.filters.scopes
-    coverage = freshness.catch_up(text, scopes, store.head())
+    coverage, source = freshness.text(text, scopes, store.head())
     if not coverage.answered:
         return [_covered(hit, coverage) for hit in hits]
-    rows = text.windows([hit.id for hit in hits], reach=request.context)
+    rows = source.windows([hit.id for hit in hits], reach=request.context)
     place_of = {row.entry_id: place for place, row in enumerate(rows)}
     entries = store.fetch(list(place_of), Filters(scopes))
     found = []

@@ -6,18 +6,19 @@ what is missing, foreign, forgotten or outside the filters is dropped.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from concurrent.futures import wait
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, wait
 from dataclasses import dataclass, replace
 from datetime import datetime, tzinfo
 from threading import Event
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from jiyi.cleanup import on_error
 from jiyi.errors import IndexDamagedError, IndexingError, IndexUnavailableError, InvalidInputError, ModelError
+from jiyi.exhaustion import resource_limit
 from jiyi.model import clock
 from jiyi.model.entry import IndexCoverage, MemoryEntry
-from jiyi.ports import ALONE
+from jiyi.ports import ALONE, EmbedsEntries
 from jiyi.recall.context import add_context
 from jiyi.recall.freshness import Freshness, not_answered
 from jiyi.recall.proposers import PROPOSERS, RECORDS, TEXT, VECTORS, Proposer, ask
@@ -41,11 +42,20 @@ if TYPE_CHECKING:
         TermRow,
         TermStatistics,
         TextIndex,
+        TextSource,
         VectorIndex,
         Vectors,
+        VectorScan,
     )
     from jiyi.recall.gather import Gathered
     from jiyi.text import Analyzer
+
+
+_FEW: Final = 2_000
+"""Up to so many entries are named to the indexes; above, the best proposals are checked until enough have passed."""
+_MOST_ARCHIVED: Final = 10_000
+"""How many archived entries a question about an earlier time looks at, those that expired last."""
+WithArchived: TypeAlias = "Callable[[TextSource, Sequence[MemoryEntry]], TextSource]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +90,8 @@ class RecallEngine:
     """Reads small scopes whole, where the backend can."""
     proposers: Sequence[Proposer] = PROPOSERS
     reranker: Reranker | None = None
+    with_archived: WithArchived | None = None
+    """Lets a text source find entries as well that are in no index any more."""
 
     def answer(self, request: Request) -> list[MemoryEntry]:
         """The best entries for the question, best first.
@@ -98,10 +110,40 @@ class RecallEngine:
         An index that was deleted or turns out to be damaged is rebuilt, and asked once more.
         """
         check_mode(request.mode)
+        request = self._narrowed(request)
+        if request.filters.ids == frozenset():
+            return Answer([], 0)
+        answer = self._answer_safely(request)
+        if self._expired_crowd(request, answer):
+            filters = replace(request.filters, beyond_expired=True)
+            answer = self._answer_safely(replace(request, filters=filters))
+        return answer
+
+    def _answer_safely(self, request: Request) -> Answer:
         try:
             return self._answer(request)
         except IndexDamagedError:
             return self._answer(request)
+
+    def _narrowed(self, request: Request) -> Request:
+        """With the ids of what meets the conditions that no index can check, if the records find only a few."""
+        filters = request.filters
+        if not filters.left_to_records or request.mode == "tags":
+            return request
+        ids = self.store.few_matching(filters, most=_FEW)
+        return request if ids is None else replace(request, filters=replace(filters, ids=frozenset(ids)))
+
+    def _expired_crowd(self, request: Request, answer: Answer) -> bool:
+        """Whether the answer may be short because the indexes proposed what has expired and was not archived yet.
+
+        Asked only where proposals may have been cut off: an answer that found everything is not short because of it.
+        """
+        filters = request.filters
+        if len(answer.hits) >= request.limit or request.mode == "tags" or filters.beyond_expired:
+            return False
+        if filters.only_scopes and answer.candidates < self.settings.fewest_candidates:
+            return False
+        return self.store.count_expired(filters.scopes, filters.alive_at or clock.utc_now()) > 0
 
     def close(self) -> None:
         """Stop the threads."""
@@ -138,7 +180,7 @@ class RecallEngine:
             # The text proposers run in another thread. Embedding and comparing takes longer than they do, so as a rule
             # their result is there when this thread needs it.
             scanned = Event()
-            text_answer = self.helpers.submit(self._propose_by_text, request, now, head, scanned)
+            text_answer = self._in_parallel(request, now, head, scanned)
             try:
                 with on_error(lambda: wait((text_answer,))):
                     vectors = self._propose_by_vector(request, head, vector_coverage, vector)
@@ -170,7 +212,7 @@ class RecallEngine:
             return None, vector
         scan = None if reading.scan is None else FilteredScan(reading.scan, self.store, request.filters)
         coverage = [IndexCoverage(self.text.name, answered=True, note=reading.mode)]
-        text = self._ask_text(_TextAnswer(search.with_text(reading.text), coverage))
+        text = self._ask_text(_TextAnswer(search.with_text(self._as_of(reading.text, request)), coverage))
         text = replace(text, search=text.search.with_vectors(scan))
         return self._finish(text, vector_coverage, now), vector
 
@@ -216,11 +258,19 @@ class RecallEngine:
             return None
         return gather(search, proposed, text.statistics, text.ahead)
 
+    def _as_of(self, text: TextSource, request: Request) -> TextSource:
+        """The source, for a question about an earlier time with what had not expired then and is archived now."""
+        alive_at = request.filters.alive_at
+        if self.with_archived is None or alive_at is None or alive_at >= clock.utc_now():
+            return text
+        entries = self.store.archived(request.filters, limit=_MOST_ARCHIVED)
+        return self.with_archived(text, entries) if entries else text
+
     # --- asking the sources ---------------------------------------------------------------------------------------
 
     @property
     def _freshness(self) -> Freshness:
-        return Freshness(self.drainer, self.settings.freshness_seconds)
+        return Freshness(self.drainer, self.settings.freshness_seconds, self.settings.overlaid_changes)
 
     def _begin(self, request: Request, now: datetime) -> Search:
         return begin_search(request, now, self.settings, self.store, self.analyzer, self.zone)
@@ -239,6 +289,17 @@ class RecallEngine:
         coverage.append(IndexCoverage("vectors", answered=False, note="no embedder is configured"))
         return False
 
+    def _in_parallel(self, request: Request, now: datetime, head: LogPosition, scanned: Event) -> Future[_TextAnswer]:
+        """What the text index says, asked in another thread; in this one if the system gives no further thread."""
+        try:
+            return self.helpers.submit(self._propose_by_text, request, now, head, scanned)
+        except RuntimeError as error:
+            if resource_limit(error) is None:
+                raise
+        answer: Future[_TextAnswer] = Future()
+        answer.set_result(self._propose_by_text(request, now, head, None))
+        return answer
+
     def _propose_by_vector(
         self, request: Request, head: LogPosition, coverage: list[IndexCoverage], known: Vectors | ModelError | None
     ) -> FilteredScan | None:
@@ -247,14 +308,20 @@ class RecallEngine:
             return None
         # First, while the text proposers run: it takes longest and needs nothing else.
         vector = _embedded(self.embedder, request.query) if known is None else known
-        coverage.append(self._freshness.catch_up(self.vectors, request.filters.scopes, head))
-        if not coverage[-1].answered:
+        index = self.vectors
+        part, missing = self._freshness.vectors(index, request.filters.scopes, head)
+        coverage.append(part)
+        if not part.answered:
             return None
         if isinstance(vector, ModelError):
             coverage[-1] = not_answered(coverage[-1], vector)
             return None
         try:
-            scan = self.vectors.scan(vector, request.filters.scopes)
+            scan: VectorScan = index.scan(vector, request.filters.scopes)
+            if missing is not None and isinstance(index, EmbedsEntries):
+                from jiyi.recall.overlay import ScanOverlay
+
+                scan = ScanOverlay(scan, vector, missing, index.embedded(missing.upserts))
             vectors = FilteredScan(scan, self.store, request.filters)
             # Computed here, beside the text proposers, and kept for the proposer that asks for it.
             vectors.best(vector_limit(request, self.settings))
@@ -273,16 +340,17 @@ class RecallEngine:
         The term rows of the proposals are read at once, unless the vectors have been `scanned` and the caller would
         wait. The records are not: most of them are not needed, and reading them slows the vectors down.
         """
-        coverage = [self._freshness.catch_up(self.text, request.filters.scopes, head)]
-        found = _TextAnswer(self._begin(request, now), coverage)
-        if not coverage[0].answered:
+        part, text = self._freshness.text(self.text, request.filters.scopes, head)
+        found = _TextAnswer(self._begin(request, now), [part])
+        if not part.answered:
             return found
-        found = self._ask_text(replace(found, search=found.search.with_text(self.text)))
+        text = self._as_of(text, request)
+        found = self._ask_text(replace(found, search=found.search.with_text(text)))
         if not found.proposed or scanned is None or scanned.is_set():
             return found
         from jiyi.recall.gather import REACH
 
-        ahead = self.text.windows(found.proposed, reach=REACH, scopes=request.filters.scopes)
+        ahead = text.windows(found.proposed, reach=REACH, scopes=request.filters.scopes)
         # The order of what has neighbours is known only when all proposals are read together.
         return replace(found, ahead=ahead) if all(row.thread.startswith(ALONE) for row in ahead) else found
 

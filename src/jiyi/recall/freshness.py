@@ -1,4 +1,7 @@
-"""Bringing an index up to date before it is asked, and saying in the coverage how that went."""
+"""What an index lacks before it is asked: a few entries are compared beside it, more are taken in first.
+
+Either way the answer knows every write that was acknowledged before the question.
+"""
 
 from __future__ import annotations
 
@@ -8,19 +11,49 @@ from typing import TYPE_CHECKING
 
 from jiyi.errors import IndexDamagedError, IndexingError, ModelError
 from jiyi.model.entry import IndexCoverage
-from jiyi.ports import StatesMode
+from jiyi.ports import EmbedsEntries, OverlaidText, StatesMode
 
 if TYPE_CHECKING:
     from jiyi.indexing import Drainer
-    from jiyi.ports import DerivedIndex, LogPosition
+    from jiyi.ports import DerivedIndex, IndexBatch, LogPosition, TextIndex, TextSource, VectorIndex
+
+_MAX_CHARACTERS = 200_000
+"""More text than this is taken in and not compared beside the index: analysing it takes longer than a commit."""
 
 
 @dataclass(frozen=True, slots=True)
 class Freshness:
-    """Lets an index take in what the visible scopes have written, for a limited time."""
+    """Makes up for what an index lacks of the visible scopes."""
 
     drainer: Drainer
     seconds: float
+    """How long a recall waits for an index that takes in more."""
+    overlaid: int
+    """So many changes are compared beside an index; with 0 it always takes them in first."""
+
+    def text(self, index: TextIndex, scopes: Sequence[str], head: LogPosition) -> tuple[IndexCoverage, TextSource]:
+        """The coverage of the text index, and what to ask: the index, or the index with what it lacks."""
+        batch = self._pending(index, scopes, head) if isinstance(index, OverlaidText) else None
+        if batch is None or not isinstance(index, OverlaidText):
+            return self.catch_up(index, scopes, head), index
+        return IndexCoverage(index.name, answered=True, note=_mode(index)), index.overlaid(batch)
+
+    def vectors(
+        self, index: VectorIndex, scopes: Sequence[str], head: LogPosition
+    ) -> tuple[IndexCoverage, IndexBatch | None]:
+        """The coverage of the vector index, and what has to be compared beside it."""
+        batch = self._pending(index, scopes, head) if isinstance(index, EmbedsEntries) else None
+        if batch is None:
+            return self.catch_up(index, scopes, head), None
+        return IndexCoverage(index.name, answered=True, note=_mode(index)), batch
+
+    def _pending(self, index: DerivedIndex, scopes: Sequence[str], head: LogPosition) -> IndexBatch | None:
+        if not self.overlaid:
+            return None
+        batch = self.drainer.pending(index, scopes, head=head, most=self.overlaid)
+        if batch is None or sum(len(entry.content) for entry in batch.upserts) > _MAX_CHARACTERS:
+            return None
+        return batch
 
     def catch_up(self, index: DerivedIndex, scopes: Sequence[str], head: LogPosition) -> IndexCoverage:
         """The coverage of an index that was brought up to `head`; `answered` says whether it can be asked."""
@@ -31,9 +64,12 @@ class Freshness:
         except (ModelError, IndexingError) as error:
             # The embedder or the server of the index cannot be reached: the other index answers alone.
             return not_answered(IndexCoverage(index.name, answered=False), error)
-        mode = index.mode if isinstance(index, StatesMode) else ""
-        note = mode if state.usable else "missing or being rebuilt"
+        note = _mode(index) if state.usable else "missing or being rebuilt"
         return IndexCoverage(state.name, answered=state.usable, behind=state.behind, note=note)
+
+
+def _mode(index: DerivedIndex) -> str:
+    return index.mode if isinstance(index, StatesMode) else ""
 
 
 def not_answered(coverage: IndexCoverage, error: Exception) -> IndexCoverage:

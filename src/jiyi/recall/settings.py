@@ -82,6 +82,16 @@ class RecallSettings:
     """Of each kind, inside the dates that the question names."""
     freshness_seconds: float = 10.0
     """How long to wait for indexes that are behind in the visible scopes."""
+    overlaid_changes: int = 0
+    """So many changes of the visible scopes are compared beside an index that lacks them; more are taken in first.
+
+    0 where no background indexer would take them in later.
+    """
     rerank_candidates: int = 30
     """How many of the best hits a reranker reads."""
     weights: ScoringWeights = field(default_factory=ScoringWeights)
+
+    @property
+    def fewest_candidates(self) -> int:
+        """An answer with fewer candidates has left none out."""
+        return min(self.word_candidates, self.bigram_candidates, self.dense_candidates)

@@ -145,7 +145,7 @@ class RuntimeService(ABC):
         if not stale:
             return
         try:
-            self.deps.records.touch(stale, now, used=False)
+            self.deps.records.touch(stale, now, used=False, scope=own)
         except StorageError as error:
             # The answer is there; that it was given only delays fading.
             log.warning("runtime=%s recalled memories could not be touched: %s", self.name, type(error).__name__)

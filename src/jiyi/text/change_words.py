@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-__all__ = ["adds", "changes", "ends", "ends_life", "ends_love", "is_mistake", "is_temporary"]
+__all__ = ["adds", "changes", "ends", "ends_life", "ends_love", "is_mistake", "is_strong_change", "is_temporary"]
 
 
 def _any(*alternatives: str) -> re.Pattern[str]:
@@ -99,9 +99,15 @@ _LASTING: Final = _any(
     r"\b(?:for good|hit|started|from this|from now on|these days|as of|bought|permanent\w*|every|each|went in"
     r"|switched|moved (?:to|out|in)|started at|is home now|new job|deferred|replaced|swapped)\b",
 )
+_STRONG: Final = _any(
+    r"换|改|搬|跳槽|转(?:岗|园|到)|[推延挪]到|变成|不再",
+    r"\b(?:switch\w*|swap\w*|replac\w*|moved (?:to|out)|instead|changed|no longer|deferred|used to)\b",
+)
 _MISTAKE: Final = _any(
-    r"才对|贴错|说错|打错|记错|写错|更正|纠正|应该是|不对[，,]|搞错|弄错",
-    r"\b(?:oops|typo|correction|i meant|gave you the wrong|got (?:that|it|the \w+) wrong|i misspoke|wrong (?:age"
+    r"才对|(?:贴|说|讲|講|打|记|記|写|寫|搞|弄|看|算|报)(?:错|錯|漏)|更正|纠正|应该是|不对[，,]|先啱|口误|手误",
+    r"\b(?:oops|typo|wait,? (?:no|that'?s|thats)|no wait|scratch that|my bad|my mistake|i lied"
+    r"|should(?: have been| read)"
+    r"|correction|i meant|gave you the wrong|got (?:that|it|the \w+) wrong|i misspoke|wrong (?:age"
     r"|number|name|date|email|address)|scrap that|sorry,? (?:it'?s|its|i meant)|not \w+,? it'?s)\b",
 )
 
@@ -140,3 +146,8 @@ def is_temporary(folded: str) -> bool:
 def is_mistake(folded: str) -> bool:
     """Whether a statement takes back what was said wrongly."""
     return _MISTAKE.search(folded) is not None
+
+
+def is_strong_change(folded: str) -> bool:
+    """Whether a statement changes something in words that are used for nothing else."""
+    return _STRONG.search(folded) is not None

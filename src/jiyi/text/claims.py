@@ -48,6 +48,8 @@ _APPOSITION: Final = re.compile(
     r"|band|put|mostly|roughly|every|old|new|two|three)\b"
 )
 _MIN_LIST: Final = 4
+# A part as short as this after somebody was introduced describes them: "a dog, Pip, three years old".
+_SHORT: Final = {True: 14, False: 5}
 _LIST_TOPICS: Final = frozenset({"name", "age", "weight", "height", "family", "pet"})
 _WEAK: Final = frozenset(
     {"plan", "travel", "family", "friends and colleagues", "project", "origin", "skill", "like and dislike"}
@@ -181,6 +183,7 @@ def _parts(sentence: str) -> list[str]:
             and not _DEPENDENT.search(folded)
             and not PRONOUN.search(folded)
             and not _only_names(groups[-1], topics)
+            and not (topics & _WHO and not starts_with_subject(folded) and len(folded) <= _SHORT[folded.isascii()])
             and (
                 who != subject
                 or (not own & topics and bool(topics - _WHO))

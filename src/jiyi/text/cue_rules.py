@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias, get_args
 
 __all__ = [
     "DOMAINS",
@@ -32,14 +32,7 @@ Domain: TypeAlias = Literal[
     "social_and_relationships",
     "tasks_and_schedules",
 ]
-DOMAINS: Final[tuple[Domain, ...]] = (
-    "general_chat",
-    "user_preferences",
-    "professional_and_academic",
-    "lifestyle_and_interests",
-    "social_and_relationships",
-    "tasks_and_schedules",
-)
+DOMAINS: Final[tuple[Domain, ...]] = get_args(Domain)
 
 
 @dataclass(frozen=True, slots=True)

@@ -79,13 +79,10 @@ def assemble(
     own_embedder = embedder is not None
     if settings.enable_simple_memory:
         embedder = None
-    elif embedder is not None:
-        from jiyi.providers.checked import CheckedEmbedder
-
-        settings = replace(settings, embedder=str(embedder.identity))
-        embedder = CheckedEmbedder(embedder)
     else:
-        embedder = embedder_of(settings)
+        if embedder is not None:
+            settings = replace(settings, embedder=str(embedder.identity))
+        embedder = embedder_of(settings, embedder)
     own_model = model
     if model is not None:
         settings = replace(settings, llm=model.name)

@@ -13,17 +13,20 @@ if TYPE_CHECKING:
     from jiyi.longterm.dependencies import TaskModels
 
 
-def embedder_of(settings: Settings) -> Embedder | None:
-    """The embedder; `None` means that nothing is found by meaning."""
-    if settings.embedder == "none":
+def embedder_of(settings: Settings, own: Embedder | None) -> Embedder | None:
+    """The caller's own embedder or that of the settings; `None` means that nothing is found by meaning."""
+    if own is None and settings.embedder == "none":
         return None
-    if settings.embedder == "bundled":
+    from jiyi.providers.cached import CachedEmbedder
+
+    if own is None and settings.embedder == "bundled":
         from jiyi.providers.bundled import BundledEmbedder
 
-        return BundledEmbedder()
+        return CachedEmbedder(BundledEmbedder())
     from jiyi.providers.checked import CheckedEmbedder
 
-    return CheckedEmbedder(_optional_embedder(settings, settings.embedding_model or ""))
+    embedder = _optional_embedder(settings, settings.embedding_model or "") if own is None else own
+    return CachedEmbedder(CheckedEmbedder(embedder))
 
 
 def _optional_embedder(settings: Settings, model: str) -> Embedder:

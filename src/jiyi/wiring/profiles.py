@@ -32,7 +32,8 @@ def open_database(settings: Settings) -> Database:
     if settings.storage == EMBEDDED:
         from jiyi.backends.embedded.database import SqliteDatabase
 
-        return SqliteDatabase(settings.path / DATABASE_FILE, busy_timeout=settings.busy_timeout)
+        indexes = settings.path / _INDEXES
+        return SqliteDatabase(settings.path / DATABASE_FILE, busy_timeout=settings.busy_timeout, derived=indexes)
     try:
         from jiyi.backends.postgres.database import PostgresDatabase
     except ImportError as error:

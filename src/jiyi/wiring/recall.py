@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from jiyi.config import Settings
     from jiyi.execution import Run
     from jiyi.indexing import BackgroundIndexer, Drainer
-    from jiyi.ports import DerivedIndex, Embedder, RecordStore, VectorIndex
+    from jiyi.model.entry import MemoryEntry
+    from jiyi.ports import DerivedIndex, Embedder, RecordStore, TextSource, VectorIndex
     from jiyi.recall import RecallEngine
     from jiyi.recall.tags import TagMirror
     from jiyi.runtime import MemoryRuntime
@@ -26,6 +27,10 @@ if TYPE_CHECKING:
     from jiyi.text import Vocabulary
 
 _log = logging.getLogger("jiyi.runtime")
+
+
+_MAX_OVERLAID = 200
+"""So many changes are compared beside an index; taking in more with one commit takes less time than that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +66,12 @@ def tags_only(settings: Settings, store: RecordStore, tags: TagMirror, deps: Run
     return Recall(TagsOnlyRecall(store, tags, (*INDEXES, "notes") if with_notes else INDEXES), make)
 
 
+def _with_archived(source: TextSource, vocabulary: Vocabulary, entries: Sequence[MemoryEntry]) -> TextSource:
+    from jiyi.backends.shared.archived_texts import ArchivedTexts
+
+    return ArchivedTexts(source, vocabulary, entries)
+
+
 def with_indexes(
     settings: Settings,
     database: Database,
@@ -90,6 +101,7 @@ def with_indexes(
         dense_candidates=settings.dense_candidates,
         dated_candidates=settings.dated_candidates,
         freshness_seconds=settings.freshness_seconds,
+        overlaid_changes=_MAX_OVERLAID if settings.background_indexing else 0,
         rerank_candidates=settings.rerank_candidates,
     )
     helpers = ThreadPoolExecutor(max_workers=8, thread_name_prefix="jiyi-words")
@@ -107,6 +119,7 @@ def with_indexes(
         tags,
         reader,
         reranker=reranker_of(settings),
+        with_archived=lambda source, entries: _with_archived(source, vocabulary, entries),
     )
     _log.info("记忆运行时: %s", "VectorMemoryRuntime")
 

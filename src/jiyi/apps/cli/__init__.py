@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 import sys
 
 __all__ = ["main"]
@@ -14,12 +15,14 @@ def main() -> None:
     # Start-up creates no garbage; collecting would cost 5 % of a short command. `Session` enables the collector again
     # when the memory is open.
     gc.disable()
+    # Before anything else is loaded: Ctrl-C ends the process at any moment without a traceback.
+    signal.signal(signal.SIGINT, lambda _number, _frame: os._exit(130))
     _write_any_text()
     from jiyi.apps.cli import interrupts
     from jiyi.apps.cli.command_modules import app_for
 
-    app = app_for(sys.argv[1] if len(sys.argv) > 1 else "")
     interrupts.install(json="--json" in sys.argv)
+    app = app_for(sys.argv[1] if len(sys.argv) > 1 else "")
     code: int | str | None = 0
     try:
         app()

@@ -1,8 +1,7 @@
-"""Commands that move memories, and that look after records and indexes."""
+"""Commands that look after records and indexes, and that move whole stores."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -13,7 +12,6 @@ from jiyi.apps.cli.framework import command
 from jiyi.apps.cli.progress import progress
 from jiyi.apps.cli.renderables import text
 from jiyi.apps.cli.session import Session
-from jiyi.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,44 +19,6 @@ if TYPE_CHECKING:
     from jiyi.indexing import IndexReport
 
 _STORE_HELP = "A data directory, or a postgresql:// address."
-FileArgument = Annotated[Path, typer.Argument(metavar="FILE", help="A JSON Lines file.", show_default=False)]
-
-
-@command("export", examples=["jiyi export memories.jsonl", "jiyi export mine.jsonl --scope main"])
-def export(session: Session, file: FileArgument) -> Code:
-    """Write everything to FILE: memories, every version, tags, conversations. With --scope, only that scope."""
-    _named(file)
-    with progress(session.output, "exporting") as advance:
-        lines = session.run_without_embedder(
-            lambda memory: memory.export_jsonl(file, scope=session.options.scope, progress=advance)
-        )
-    session.output.result(
-        {"file": str(file), "lines": lines, "scope": session.options.scope},
-        lambda: [text(f"wrote {lines:,} lines to {file}", "good")],
-    )
-    return Code.OK
-
-
-@command("import", examples=["jiyi import memories.jsonl"])
-def import_(session: Session, file: FileArgument) -> Code:
-    """Take in a FILE written by export, all or nothing. What is there already is left alone."""
-    _named(file)
-    with progress(session.output, "importing", total=_lines(file)) as advance:
-        counts = session.run_without_embedder(lambda memory: memory.import_jsonl(file, progress=advance))
-    data = {
-        "file": str(file),
-        "entries": counts.entries,
-        "versions": counts.versions,
-        "messages": counts.messages,
-        "chat": counts.chat,
-        "unchanged": counts.unchanged,
-    }
-    said = (
-        f"took in {counts.entries:,} memories, {counts.versions:,} versions and {counts.messages:,} messages; "
-        f"{counts.unchanged:,} lines were here already"
-    )
-    session.output.result(data, lambda: [text(said, "good")])
-    return Code.OK
 
 
 @command("migrate", examples=["jiyi migrate ~/.jiyi/data postgresql://ada@db.example.org/jiyi"])
@@ -169,19 +129,3 @@ def _reported(session: Session, found: Sequence[IndexReport], *, done: str) -> C
     }
     session.output.result(data, lambda: views.reports(found, done=done))
     return Code.OK if agree else Code.INDEX
-
-
-def _named(file: Path) -> None:
-    if str(file) == "-":
-        raise InvalidInputError("FILE '-' is not a file: an export is written whole or not at all; name a file")
-
-
-def _lines(file: Path) -> int | None:
-    """How many lines the bar has to go. A pipe is left alone, and what cannot be read the import itself reports."""
-    if not file.is_file():
-        return None
-    try:
-        with file.open("rb") as stream:
-            return sum(block.count(b"\n") for block in iter(lambda: stream.read(1 << 20), b""))
-    except OSError:
-        return None

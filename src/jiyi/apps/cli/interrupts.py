@@ -9,10 +9,9 @@ from __future__ import annotations
 import json as json_module
 import os
 import signal
-import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType
 
 from jiyi.apps.cli.exit_codes import Code
@@ -62,7 +61,8 @@ def check() -> None:
 
 
 def _write(text: str) -> None:
+    # Not by `sys.stderr`: the signal may have come in the middle of a write to it, which must not be entered again.
     # A progress bar hides the cursor, and after os._exit nothing shows it again.
-    cursor = "\x1b[?25h" if sys.stderr.isatty() else ""
-    sys.stderr.write(f"{cursor}\n{text}\n")
-    sys.stderr.flush()
+    with suppress(OSError):
+        cursor = "\x1b[?25h" if os.isatty(2) else ""
+        os.write(2, f"{cursor}\n{text}\n".encode())

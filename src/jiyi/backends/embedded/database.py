@@ -21,6 +21,7 @@ from jiyi.backends.records.sql import NO_PARAMS, Dialect, Params, Row
 from jiyi.backends.shared.pool import Pool, PoolTimeoutError
 from jiyi.backends.shared.wal_index import WalIndex
 from jiyi.errors import StorageError, StoreBusyError, StoreDamagedError
+from jiyi.exhaustion import out_of_descriptors
 from jiyi.file_lock import FileLock
 
 FIXED_WAL_RESET: Final = (3, 51, 3)
@@ -47,8 +48,10 @@ class SqliteDatabase:
 
     dialect: Dialect = "sqlite"
 
-    def __init__(self, path: Path, *, busy_timeout: float) -> None:
+    def __init__(self, path: Path, *, busy_timeout: float, derived: Path | None = None) -> None:
+        """`derived` is the folder of the indexes, if there is one."""
         self.path = path
+        self._derived = derived
         self._lock = FileLock(path.with_suffix(".lock"), timeout=busy_timeout, purpose="the write lock")
         self._wal = Path(f"{path}-wal")
         self._wal_index = WalIndex(path)
@@ -65,6 +68,7 @@ class SqliteDatabase:
             where = path.parent if path.is_absolute() else f"{path.parent} (from here {path.parent.absolute()})"
             raise StorageError(f"the data directory {where} cannot be made: {error.strerror}") from error
         try:
+            self._refuse_emptied()
             self._prepare()
         except BaseException:
             self.close()
@@ -228,6 +232,9 @@ class SqliteDatabase:
                 tables = [row[0] for row, _ in zip(rows, range(20), strict=False)]
         return [p for p in problems if p != "ok"] + [f"dangling reference in {table}" for table in tables]
 
+    def listen(self) -> None:
+        """SQLite tells nobody of changes."""
+
     def close(self) -> None:
         """Close every connection; the last one of all processes does a checkpoint."""
         if self._closed:
@@ -240,6 +247,18 @@ class SqliteDatabase:
         self._lock.close()
 
     # --- opening ----------------------------------------------------------------------------------------------------
+
+    def _refuse_emptied(self) -> None:
+        """An empty file beside a log or an index was a store: a new one in its place would hide the loss."""
+        if not self.path.exists() or _size(self.path):
+            return
+        indexes = [each for each in self._derived.glob("*.current") if each.is_file()] if self._derived else []
+        if _size(self._wal) or indexes:
+            beside = self._wal if _size(self._wal) else indexes[0].parent
+            raise StoreDamagedError(
+                f"{self.path} is empty, and {beside} shows that it was not: something has truncated it; restore it "
+                f"from a backup or an export, or move {self.path.name} and {beside.name} away to begin anew"
+            )
 
     def _prepare(self) -> None:
         where = str(self.path)
@@ -349,6 +368,8 @@ def _meaning(path: Path, error: BaseException) -> StorageError | None:  # noqa: 
         return StoreBusyError(f"{path} is locked by another program ({reason}); try again")
     if "disk is full" in reason:
         return StorageError(f"no room left on the disk of {path}; nothing of this write was kept")
+    if limit := out_of_descriptors():
+        return limit
     if "readonly" in reason or "unable to open" in reason:
         return StorageError(f"{path} cannot be opened or written ({reason}); check its permissions")
     if "malformed" in reason or "not a database" in reason:

@@ -9,6 +9,7 @@ from typing import Any, Final
 from jiyi.backends.records import tags, writes
 from jiyi.backends.records.codec import SELECT_ENTRY, entry_of
 from jiyi.backends.records.filters import in_scopes
+from jiyi.backends.records.overlays import seen
 from jiyi.backends.records.schema import ACTIVE, CONTENTS
 from jiyi.backends.records.sql import Connection, Database, Row, moment
 from jiyi.model import clock
@@ -16,6 +17,7 @@ from jiyi.model.change import MemoryChange
 from jiyi.model.entry import MESSAGE_TYPE, MemoryEntry
 from jiyi.model.note import NOTE_SCOPES, is_note_scope, note_scopes_of
 from jiyi.model.scope_report import ScopeInfo, ScopeReceipt
+from jiyi.ports.administration import ChangeSignal
 
 ERASED_SCOPE: Final = "erased"
 """The scope that stands in the change log for one that was erased."""
@@ -88,11 +90,17 @@ class SqlAdministrationStore:
             rows = self._database.query(_CHANGES.format(f"AND {in_scopes(by_id=True)} "), {**params, "scopes": scopes})
         return list(map(_change_of, rows))
 
+    def listen(self) -> ChangeSignal | None:
+        """Hears of changes; `None` where the engine cannot tell of them, and has to be asked."""
+        return self._database.listen()
+
     def entries_by_id_prefix(self, prefix: str, scopes: Sequence[str], limit: int) -> list[MemoryEntry]:
         """The active entries of these scopes whose ids begin with the prefix, oldest first."""
         # Ids are hexadecimal digits and dashes, all of which sort before `g`.
         params = {"first": prefix, "end": f"{prefix}g", "scopes": scopes, "limit": limit}
-        return list(map(entry_of, self._database.query(_BY_PREFIX, params, scopes)))
+        found = map(entry_of, self._database.query(_BY_PREFIX, params, scopes))
+        shown = seen(lambda sql, values: self._database.query(sql, values, scopes), scopes, found)
+        return [entry for entry in shown if entry.is_active]
 
     def forget_scope(self, scope: str, *, actor: str, erase: bool) -> ScopeReceipt:
         """Remove every entry of the scope; with `erase` everything else of it as well, for good."""

@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from jiyi.backends.records.import_checks import MAX_COUNT, ImportSchema, check_id, check_time
 from jiyi.backends.records.schema import chat_epochs, chat_flushes, chat_summaries, flush_candidates
 from jiyi.backends.records.sql import Connection
 from jiyi.backends.records.tables import INTEGER, REAL, TIME, Column, Table
 from jiyi.errors import InvalidInputError
 from jiyi.model import clock
 from jiyi.model.chat import CANDIDATE_STATES
-from jiyi.model.limits import Limits, check_importance, check_whole
+from jiyi.model.limits import check_importance, check_whole
 from jiyi.model.scope import check_scope
 from jiyi.ports import ImportCounts
 
@@ -27,8 +28,8 @@ TABLES: dict[str, Table] = {
 }
 """The kinds of rows of an export, in their order."""
 
-_ENDLESS = 1 << 62
 _IN_EPOCH = "scope = :scope AND session_id = :session_id AND epoch = :epoch"
+_KNOWN = "SELECT 1 FROM conversation_history WHERE scope = :scope AND session_id = :session_id LIMIT 1"
 _MAKE_ROOM = (
     *(
         f"UPDATE {table.name} SET replaced_at = :now "
@@ -37,7 +38,6 @@ _MAKE_ROOM = (
     ),
     "DELETE FROM chat_epochs WHERE scope = :scope AND session_id = :session_id",
 )
-_ANY_LENGTH = Limits(max_content_bytes=_ENDLESS, max_key_characters=_ENDLESS)
 
 
 def export_rows(connection: Connection, scope: str | None) -> Iterator[dict[str, Any]]:
@@ -62,15 +62,21 @@ def _outside(kind: str, values: dict[str, Any]) -> dict[str, Any]:
 class ChatMerge:
     """The chat rows of one import, inside the caller's transaction."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: Connection, schema: ImportSchema, *, update: bool) -> None:
         self._connection = connection
+        self._schema = schema
+        self._update_known = update
         self._waiting: dict[tuple[str, str], list[tuple[Table, dict[str, Any], bool]]] = {}
 
     def take(self, kind: str, data: Mapping[str, Any]) -> ImportCounts:
         """Check a row; it waits until it is known which state of its session is kept."""
         table = TABLES[kind]
-        values = _checked(kind, table, data)
+        values = _checked(kind, table, data, self._schema)
         present = self._connection.row(f"{table.select} WHERE {_key_of(table)}", values)
+        if present is not None:
+            here = table.values(present)
+            if (here["scope"], here["session_id"]) != (values["scope"], values["session_id"]):
+                raise InvalidInputError(f"{kind} {values.get('id')} is of another conversation here")
         same = present is not None and _same(table, table.values(present), values)
         self._waiting.setdefault((values["scope"], values["session_id"]), []).append((table, values, same))
         return ImportCounts(unchanged=1) if same else ImportCounts(chat=1)
@@ -86,9 +92,16 @@ class ChatMerge:
             elif keep_theirs or (new_here and not same and not self._overlaps(table, values)):
                 self._insert(table, values)
 
+    def leave(self, scope: str, session_id: str) -> None:
+        """Leave the rows of this session out: it stays as it is here."""
+        self._waiting.pop((scope, session_id), None)
+
     def finish(self) -> None:
         """Write the rows of sessions without messages."""
         for scope, session_id in list(self._waiting):
+            if not self._update_known and self._connection.row(_KNOWN, {"scope": scope, "session_id": session_id}):
+                self.leave(scope, session_id)
+                continue
             self.settle(scope, session_id, keep_theirs=False, new_here=True)
 
     def _make_room(self, scope: str, session_id: str) -> None:
@@ -126,7 +139,7 @@ class ChatMerge:
         state = self._connection.scalar("SELECT state FROM flush_candidates WHERE id = :id", values)
         if state is None:
             self._connection.execute(flush_candidates.insert, values)
-        elif state == "new" and values["state"] != "new":
+        elif self._update_known and state == "new" and values["state"] != "new":
             settled = flush_candidates.update_of(("state", "state_at", "taken_by"))
             self._connection.execute(f"{settled} WHERE id = :id", values)
 
@@ -145,7 +158,7 @@ def _same(table: Table, here: Mapping[str, Any], values: Mapping[str, Any]) -> b
     return True
 
 
-def _checked(kind: str, table: Table, data: Mapping[str, Any]) -> dict[str, Any]:
+def _checked(kind: str, table: Table, data: Mapping[str, Any], schema: ImportSchema) -> dict[str, Any]:
     given = dict(data)
     if kind == "candidate":
         given["kind"] = given.pop("what")
@@ -155,7 +168,7 @@ def _checked(kind: str, table: Table, data: Mapping[str, Any]) -> dict[str, Any]
         raise InvalidInputError(
             f"unknown fields: {', '.join(unknown)}" if unknown else f"a {kind} without {', '.join(missing)}"
         )
-    values = {column.name: _value(column, given[column.name]) for column in table.columns}
+    values = {column.name: _value(column, given[column.name], schema) for column in table.columns}
     check_scope(values["scope"])
     if kind == "candidate":
         if values["state"] not in CANDIDATE_STATES:
@@ -164,15 +177,17 @@ def _checked(kind: str, table: Table, data: Mapping[str, Any]) -> dict[str, Any]
     return values
 
 
-def _value(column: Column, value: Any) -> Any:
+def _value(column: Column, value: Any, schema: ImportSchema) -> Any:
     if value is None:
         if not column.nullable:
             raise InvalidInputError(f"{column.name} is missing")
         return None
     if column.type is TIME:
-        return clock.from_text(value)
+        return check_time(value, column.name)
+    if column.name == "id":
+        return check_id(value, column.name)
     if column.type is INTEGER:
-        return check_whole(value, column.name, 0, _ENDLESS)
+        return check_whole(value, column.name, 0, MAX_COUNT)
     if column.type is REAL:
         return check_importance(value)
-    return _ANY_LENGTH.check_content(value, column.name)
+    return schema.text(value, column.name)

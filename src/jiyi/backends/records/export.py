@@ -12,7 +12,13 @@ from jiyi.backends.records.codec import SELECT_ENTRY, entry_of
 from jiyi.backends.records.import_checks import CHANGE_FIELDS, MESSAGE_FIELDS
 from jiyi.backends.records.merge import Merge
 from jiyi.backends.records.meta import user_words
-from jiyi.backends.records.schema import conversation_history, jobs, memory_changes, runtime_memories
+from jiyi.backends.records.schema import (
+    conversation_history,
+    jobs,
+    memory_changes,
+    memory_overlays,
+    runtime_memories,
+)
 from jiyi.backends.records.sql import Connection, Row
 from jiyi.errors import ImportFormatError
 from jiyi.model import clock
@@ -37,6 +43,7 @@ def export_rows(connection: Connection, scope: str | None) -> Iterator[dict[str,
         (memory_changes.select, "ORDER BY sequence", _change),
         (SELECT_ENTRY, "ORDER BY id", _entry),
         (runtime_memories.select, "ORDER BY memory_id", _usage),
+        (memory_overlays.select, "ORDER BY scope, memory_id", _overlay),
         (conversation_history.select, "ORDER BY id", _message),
     ):
         yield from _exported(connection, f"{select} WHERE {_of_scope(scope)} {more}", scope, exported)
@@ -88,6 +95,12 @@ def _usage(row: Row) -> dict[str, Any]:
     }
 
 
+def _overlay(row: Row) -> dict[str, Any]:
+    values = memory_overlays.values(row)
+    last = values["last_accessed_at"]
+    return {"kind": "overlay", **values, "last_accessed_at": None if last is None else clock.to_text(last)}
+
+
 def _message(row: Row) -> dict[str, Any]:
     values = conversation_history.values(row)
     return {
@@ -112,13 +125,15 @@ def _job(row: Row) -> dict[str, Any]:
     }
 
 
-def import_rows(connection: Connection, rows: Iterable[Mapping[str, Any]], actor: str) -> ImportCounts:
-    """Take rows in. What is there already is left alone; `merge` says which side wins where two stores differ."""
-    merge = Merge(connection, actor)
+def import_rows(
+    rows: Iterable[Mapping[str, Any]], merge: Merge, refuse: Callable[[ImportFormatError], None] | None
+) -> ImportCounts:
+    """Take rows in. A bad row is an error, or is left out where `refuse` takes it."""
     take: dict[str, Callable[[dict[str, Any]], ImportCounts]] = {
         "change": merge.change,
         "entry": merge.entry,
         "usage": merge.usage,
+        "overlay": merge.overlay,
         "message": merge.message,
         "job": merge.job,
         "word": merge.word,
@@ -126,16 +141,25 @@ def import_rows(connection: Connection, rows: Iterable[Mapping[str, Any]], actor
     }
     counts = ImportCounts()
     for row in rows:
-        kind = row.get("kind")
-        if kind == "jiyi-export":
+        if row.get("kind") == "jiyi-export":
             continue
-        if not isinstance(kind, str) or kind not in take:
-            raise ImportFormatError(f"unknown kind {kind!r}; expected {', '.join(take)}")
         try:
-            counts += take[kind]({name: value for name, value in row.items() if name != "kind"})
-        except KeyError as error:
-            raise ImportFormatError(f"a row of kind {kind!r} has no {error}") from error
-        except (TypeError, ValueError, AttributeError) as error:
-            raise ImportFormatError(f"a row of kind {kind!r} is not in the export format: {error}") from error
+            counts += _taken(take, row)
+        except ImportFormatError as error:
+            if refuse is None:
+                raise
+            refuse(error)
     merge.finish()
     return counts
+
+
+def _taken(take: Mapping[str, Callable[[dict[str, Any]], ImportCounts]], row: Mapping[str, Any]) -> ImportCounts:
+    kind = row.get("kind")
+    if not isinstance(kind, str) or kind not in take:
+        raise ImportFormatError(f"unknown kind {ascii(kind)[:80]}; expected {', '.join(take)}")
+    try:
+        return take[kind]({name: value for name, value in row.items() if name != "kind"})
+    except KeyError as error:
+        raise ImportFormatError(f"a row of kind {kind!r} has no {error}") from error
+    except (TypeError, ValueError, AttributeError, OverflowError, RecursionError) as error:
+        raise ImportFormatError(f"a row of kind {kind!r} is not in the export format: {error}") from error

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Final
 
 from jiyi.backends.records.codec import to_json
@@ -24,6 +24,8 @@ _QUEUED_TWIN = "SELECT id FROM jobs WHERE dedupe_key = :dedupe_key AND scope = :
 _HELD = "id = :id AND state = 'running' AND attempt = :attempt AND lease_by = :lease_by"
 _FINISH = f"UPDATE jobs SET state = 'done', finished_at = :now, lease_until = NULL, reason = '' WHERE {_HELD}"
 _POSTPONE = f"UPDATE jobs SET state = 'queued', not_before = :until, reason = :reason, lease_by = NULL WHERE {_HELD}"
+# As if it had not been tried: the machine had no resources for it.
+_FORGIVEN = _POSTPONE.replace("SET state", "SET attempt = attempt - 1, state", 1)
 _DEAD_LETTER = f"UPDATE jobs SET state = 'dead', finished_at = :now, reason = :reason WHERE {_HELD}"
 _CLAIM = (
     "UPDATE jobs SET state = 'running', attempt = attempt + 1, lease_by = :worker, lease_until = :lease_until "
@@ -38,12 +40,15 @@ _IN_SCOPES = " AND scope IN :scopes"
 _HEADS = "SELECT min(sequence) FROM jobs WHERE state IN ('queued', 'running') GROUP BY scope"
 _DUE = (
     f"SELECT id, scope, state, attempt FROM jobs WHERE sequence IN ({_HEADS}) AND "
-    "((state = 'queued' AND not_before <= :now) OR (state = 'running' AND lease_until <= :now))"
+    "((state = 'queued' AND (not_before <= :now OR not_before > :horizon)) "
+    "OR (state = 'running' AND (lease_until <= :now OR lease_until > :horizon)))"
 )
 _NEXT_DUE = (
     "SELECT min(CASE WHEN state = 'queued' THEN not_before ELSE lease_until END) "
     f"FROM jobs WHERE sequence IN ({_HEADS})"
 )
+_LONGEST_WAIT: Final = timedelta(hours=2)
+"""No retry and no lease is longer: see `Backoff.longest_wish` and the lease of `JobRunner`."""
 _PURGE = (
     "DELETE FROM jobs WHERE sequence IN (SELECT sequence FROM jobs WHERE state = 'done' AND finished_at < :before "
     "ORDER BY sequence LIMIT :limit)"
@@ -105,9 +110,10 @@ class SqlJobStore:
         """The oldest job (of these scopes) that is due, now this worker's; `None` when there is none.
 
         Jobs of one scope are done in their order: what was said later must not be learned earlier. A lease that has run
-        out means that its holder has died.
+        out means that its holder has died. A job that would wait longer than any is put off was written by a clock that
+        was ahead: it is due.
         """
-        sql, params = _of_scopes(_DUE, {"now": now}, scopes)
+        sql, params = _of_scopes(_DUE, {"now": now, "horizon": now + _LONGEST_WAIT}, scopes)
         while True:
             with self._database.read() as connection:
                 row = connection.row(f"{sql} ORDER BY sequence LIMIT 1", params)
@@ -124,11 +130,11 @@ class SqlJobStore:
         with self._database.write((job.scope,)) as connection:
             return finish_job(connection, job, now)
 
-    def postpone(self, job: Job, *, until: datetime, reason: str) -> bool:
-        """Give it back, to be tried again later."""
+    def postpone(self, job: Job, *, until: datetime, reason: str, counts: bool = True) -> bool:
+        """Give it back, to be tried again later. Unless it `counts`, as if it had not been tried."""
         with self._database.write((job.scope,)) as connection:
             params = {**_held(job), "until": until, "reason": storable(reason)}
-            return connection.execute(_POSTPONE, params).rowcount == 1
+            return connection.execute(_POSTPONE if counts else _FORGIVEN, params).rowcount == 1
 
     def dead_letter(self, job: Job, *, now: datetime, reason: str) -> bool:
         """Put it on the dead-letter list."""

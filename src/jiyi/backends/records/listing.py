@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from jiyi.backends.records.codec import BY_IDS, entry_of
 from jiyi.backends.records.filters import where
+from jiyi.backends.records.overlays import seen
 from jiyi.backends.records.schema import ACTIVE
 from jiyi.backends.records.sql import Connection, chunks, moment, skip_scan
 from jiyi.model import clock
@@ -37,7 +38,7 @@ def page(
     places: list[tuple[Any, str]] = []
     # Scope by scope: each is read in the order of its index, and no further than to the end of the page.
     for scope in filters.scopes:
-        condition, params = where(replace(filters, scopes=(scope,)), connection.dialect)
+        condition, params = where(replace(filters, scopes=(scope,)), connection.dialect, reader=filters.scopes[0])
         sql = (
             f"SELECT {column}, id FROM memory_records WHERE {condition}{more} "
             f"ORDER BY {column} {direction}, id {direction} LIMIT :limit"
@@ -47,7 +48,7 @@ def page(
     places.sort(reverse=order.descending)
     ids = [entry_id for _, entry_id in places[offset : offset + limit]]
     rows = [row for chunk in chunks(ids) for row in connection.rows(BY_IDS, {"ids": chunk})]
-    entries = {entry.id: entry for entry in map(entry_of, rows)}
+    entries = {entry.id: entry for entry in seen(connection.rows, filters.scopes, map(entry_of, rows))}
     return [entries[entry_id] for entry_id in ids]
 
 

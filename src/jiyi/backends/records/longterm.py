@@ -232,7 +232,7 @@ def unlink(connection: Connection, removed: MemoryEntry, actor: str, *, erase: b
     """After an entry was removed: its reflection is removed as well, and the other facts of it are released."""
     reflection = removed
     if removed.summarized_by is not None:
-        row = connection.row(_BY_ID, {"id": removed.summarized_by})
+        row = connection.row(_BY_ID_IN_SCOPE, {"id": removed.summarized_by, "scope": removed.scope})
         if row is None:
             return
         reflection = entry_of(row)

@@ -1,6 +1,7 @@
 """Merge: exported rows into a store that may know some of them already.
 
-Nothing is lost, the newer wins, and doing it twice is doing it once:
+What is there stays as it is: rows about entries and conversations that the store knows are left out. With `update`
+nothing is lost either, the newer wins, and doing it twice is doing it once:
 
 - Changes that the store does not have are added to its log. Where the two logs have parted (both changed the same
   version of an entry), the imported one continues under an id of its own, the same one each time.
@@ -17,30 +18,29 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, Final
 
+from jiyi.backends.records.administration import ERASED_SCOPE
 from jiyi.backends.records.changelog import REMOVED, erase_texts, log_changes, log_line, past_entry
 from jiyi.backends.records.chat_export import ChatMerge
 from jiyi.backends.records.codec import BY_KEY, SELECT_ENTRY, changed_fields, entry_of, to_json
-from jiyi.backends.records.import_checks import (
-    checked_change,
-    checked_entry,
-    checked_job,
-    checked_message,
-    checked_usage,
-    checked_word,
-)
+from jiyi.backends.records.import_checks import ImportSchema
 from jiyi.backends.records.meta import add_user_word
+from jiyi.backends.records.overlays import merge_overlay
+from jiyi.backends.records.references import drop_foreign_references
 from jiyi.backends.records.schema import conversation_history, jobs, memory_changes, runtime_memories
-from jiyi.backends.records.sql import CHUNK, Connection, Params
+from jiyi.backends.records.sql import CHUNK, Connection, Params, chunks
 from jiyi.backends.records.tags import write_tags
 from jiyi.backends.records.writes import delete_rows, insert_rows, remove_entry, update_row
 from jiyi.errors import InvalidInputError
 from jiyi.model import clock
-from jiyi.model.entry import MemoryEntry
+from jiyi.model.entry import MESSAGE_TYPE, MemoryEntry
+from jiyi.model.scope import PUBLIC
 from jiyi.ports import ImportCounts
 
 _UNCHANGED: Final = ImportCounts(unchanged=1)
 _NEVER: Final = datetime.min.replace(tzinfo=UTC)
 _BY_ID = f"{SELECT_ENTRY} WHERE id = :id"
+_SCOPE_OF = "SELECT scope FROM memory_changes WHERE entry_id = :id LIMIT 1"
+_PLACE_OF_MESSAGE = "SELECT scope, session_id FROM conversation_history WHERE message_id = :id"
 _CHANGE_AT = f"{memory_changes.select} WHERE entry_id = :id AND version = :version"
 _LAST_CHANGE = f"{memory_changes.select} WHERE entry_id = :id ORDER BY version DESC LIMIT 1"
 _ERASED_MESSAGES = "SELECT entry_id FROM memory_changes WHERE operation = 'erase' AND key IS NULL"
@@ -70,13 +70,16 @@ class _Session:
 class Merge:
     """One import, inside the caller's transaction."""
 
-    def __init__(self, connection: Connection, actor: str) -> None:
+    def __init__(self, connection: Connection, actor: str, schema: ImportSchema, *, update: bool) -> None:
         self._connection = connection
         self._actor = actor
+        self._schema = schema
+        self._update_known = update
+        self._referring: list[str] = []
         self._renamed: dict[str, str] = {}
         self._erased: set[str] = set()
         self._sessions: dict[tuple[str, str], _Session] = {}
-        self.chat = ChatMerge(connection)
+        self.chat = ChatMerge(connection, schema, update=update)
         # What the store has never heard of needs no second look, and is written in batches.
         self._ids = set(connection.column("SELECT DISTINCT entry_id FROM memory_changes"))
         self._keys = set(connection.rows(_TAKEN_KEYS))
@@ -91,7 +94,7 @@ class Merge:
 
     def change(self, data: Mapping[str, Any]) -> ImportCounts:
         """Take in one line of a change log."""
-        values = checked_change(data)
+        values = self._schema.change(data)
         original = values["entry_id"]
         if original in self._erased:
             return _UNCHANGED
@@ -101,7 +104,14 @@ class Merge:
             self._write_batch(CHUNK)
             return ImportCounts(versions=1)
         self._write_batch()
-        values = _under_id(values, self._renamed.get(original, original))
+        if original in self._ids:
+            self._refuse_foreign(original, values["scope"])
+            if not self._update_known and original not in self._versions:
+                return _UNCHANGED
+        return self._continue(_under_id(values, self._renamed.get(original, original)), original)
+
+    def _continue(self, values: dict[str, Any], original: str) -> ImportCounts:
+        """A line of an entry that is known here, or whose lines come in another order."""
         present = self._change_at(values["entry_id"], values["version"])
         if present is not None:
             if _same_change(present, values):
@@ -121,27 +131,50 @@ class Merge:
             erase_texts(self._connection, "entry_id = :id", {"id": values["entry_id"]})
         return ImportCounts(versions=1)
 
+    def _refuse_foreign(self, entry_id: str, scope: str) -> None:
+        """Refuse a row about an entry that is known here under another scope: its owner did not ask for it."""
+        known = self._connection.scalar(_SCOPE_OF, {"id": entry_id})
+        if known not in {None, scope, ERASED_SCOPE}:
+            raise InvalidInputError(f"entry {entry_id} has another scope here; it belongs to another store")
+
     # --- entries --------------------------------------------------------------------------------------------------
 
     def entry(self, data: Mapping[str, Any]) -> ImportCounts:
         """Take in one entry as it was when the export was made."""
-        entry = checked_entry(data)
+        entry = self._schema.entry(data)
         original = entry.id
-        if original in self._erased:
+        if original in self._erased or self._is_of_known_session(entry):
             return _UNCHANGED
         place = (entry.scope, entry.key)
         if original not in self._ids and self._versions.get(original) == entry.version and place not in self._keys:
             self._new_entries.append(entry)
+            self._note_references(entry)
             self._ids.add(original)
             if entry.key is not None:
                 self._keys.add(place)
             self._write_batch(CHUNK)
             return ImportCounts(entries=1)
         self._write_batch()
+        if original in self._ids:
+            self._refuse_foreign(original, entry.scope)
         entry = replace(entry, id=self._renamed.get(original, original))
         present = self._one(_BY_ID, {"id": entry.id})
+        if present is not None and (entry.scope, entry.key) != (present.scope, present.key):
+            raise InvalidInputError(f"entry {entry.id} has another scope or key here; it belongs to another store")
+        if not self._update_known and (original in self._ids or present is not None):
+            return _UNCHANGED
+        self._note_references(entry)
         if present is not None:
             return self._update(present, entry)
+        return self._insert(entry, original)
+
+    def _is_of_known_session(self, entry: MemoryEntry) -> bool:
+        """Whether it is a message of a conversation that stays as it is."""
+        if self._update_known or entry.memory_type != MESSAGE_TYPE or entry.conversation_id is None:
+            return False
+        return self._session(entry.scope, entry.conversation_id).last_here != _NEVER
+
+    def _insert(self, entry: MemoryEntry, original: str) -> ImportCounts:
         last = self._last_change(entry.id)
         if last is not None and last["version"] > entry.version:
             return _UNCHANGED
@@ -157,8 +190,6 @@ class Merge:
         return ImportCounts(entries=1)
 
     def _update(self, present: MemoryEntry, entry: MemoryEntry) -> ImportCounts:
-        if (entry.scope, entry.key) != (present.scope, present.key):
-            raise InvalidInputError(f"entry {entry.id} has another scope or key here; it belongs to another store")
         if (entry.updated_at, entry.version) <= (present.updated_at, present.version):
             return _UNCHANGED
         last = self._last_change(entry.id)
@@ -181,7 +212,7 @@ class Merge:
         other = self._one(BY_KEY, {"scope": entry.scope, "key": entry.key})
         if other is None:
             return False
-        if (other.updated_at, other.id) > (entry.updated_at, entry.id):
+        if not self._update_known or (other.updated_at, other.id) > (entry.updated_at, entry.id):
             return True
         remove_entry(self._connection, other, self._actor, "forget")
         return False
@@ -190,7 +221,7 @@ class Merge:
 
     def usage(self, data: Mapping[str, Any]) -> ImportCounts:
         """Take in how useful a memory of the runtime was; where both stores know it, the greater numbers stay."""
-        values = checked_usage(data)
+        values = self._schema.usage(data)
         self._write_batch()
         memory_id = self._renamed.get(values["memory_id"], values["memory_id"])
         entry = self._one(_BY_ID, {"id": memory_id})
@@ -203,6 +234,8 @@ class Merge:
             new = {**values, "memory_id": memory_id, "memory_type": entry.memory_type}
             self._connection.execute(runtime_memories.insert, new)
             return ImportCounts()
+        if not self._update_known:
+            return _UNCHANGED
         here = runtime_memories.values(row)
         moments = [moment for moment in (here["decayed_at"], values["decayed_at"]) if moment is not None]
         both = {
@@ -215,14 +248,39 @@ class Merge:
         self._connection.execute(_UPDATE_USAGE, {**both, "memory_id": memory_id})
         return ImportCounts()
 
+    def overlay(self, data: Mapping[str, Any]) -> ImportCounts:
+        """Take in what a private scope thinks of a public memory; where both stores know it, the greater numbers."""
+        values = self._schema.overlay(data)
+        self._write_batch()
+        for name in ("memory_id", "superseded_by"):
+            values[name] = self._renamed.get(values[name], values[name])
+        if self._scope_of(values["memory_id"]) != PUBLIC:
+            return _UNCHANGED
+        front = values["superseded_by"]
+        if front is not None and self._scope_of(front) != values["scope"]:
+            raise InvalidInputError(f"memory {front} is none of the scope that it should stand in front for")
+        changed = merge_overlay(self._connection, values, update=self._update_known)
+        return ImportCounts() if changed else _UNCHANGED
+
+    def _scope_of(self, entry_id: str) -> str | None:
+        entry = self._one(_BY_ID, {"id": entry_id})
+        return None if entry is None else entry.scope
+
     # --- conversations --------------------------------------------------------------------------------------------
 
     def message(self, data: Mapping[str, Any]) -> ImportCounts:
         """Take in one row of a conversation."""
-        values = checked_message(data)
+        values = self._schema.message(data)
         if values["message_id"] in self._erased_messages:
             return _UNCHANGED
+        if values["message_id"] in self._message_ids:
+            self._write_batch()
+            place = self._connection.row(_PLACE_OF_MESSAGE, {"id": values["message_id"]})
+            if place is not None and tuple(place) != (values["scope"], values["session_id"]):
+                raise InvalidInputError(f"message {values['message_id']} is in another conversation here")
         session = self._session(values["scope"], values["session_id"])
+        if not self._update_known and session.last_here != _NEVER:
+            return _UNCHANGED
         if values["replaced_at"] is None:
             session.live_there.add(values["message_id"])
         else:
@@ -251,7 +309,7 @@ class Merge:
 
     def job(self, data: Mapping[str, Any]) -> ImportCounts:
         """Take in work that was not done where it came from: it is done here, as often as it takes."""
-        values = checked_job(data)
+        values = self._schema.job(data)
         if self._connection.row("SELECT id FROM jobs WHERE id = :id", values) is not None:
             return _UNCHANGED
         self._connection.execute(jobs.insert, values)
@@ -261,13 +319,16 @@ class Merge:
 
     def word(self, data: Mapping[str, Any]) -> ImportCounts:
         """Take in one word of the user dictionary."""
-        word = checked_word(data)
+        word = self._schema.word(data)
         return ImportCounts(words=1) if add_user_word(self._connection, word) else _UNCHANGED
 
     def finish(self) -> None:
         """Write what is left, and keep one state of each conversation."""
         self._write_batch()
         for (scope, session_id), session in self._sessions.items():
+            if not self._update_known and session.last_here != _NEVER:
+                self.chat.leave(scope, session_id)
+                continue
             new_here = session.last_here == _NEVER or session.live_here == session.live_there
             keep_theirs = session.last_there > session.last_here and not new_here
             self.chat.settle(scope, session_id, keep_theirs=keep_theirs, new_here=new_here)
@@ -285,6 +346,16 @@ class Merge:
                 if self._connection.execute(_RESTORE_MESSAGE, {"id": message_id}).rowcount:
                     self._restore(message_id)
         self.chat.finish()
+        self._drop_foreign_references()
+
+    def _note_references(self, entry: MemoryEntry) -> None:
+        if entry.source.references or entry.superseded_by or entry.summarized_by or entry.source.claim:
+            self._referring.append(entry.id)
+
+    def _drop_foreign_references(self) -> None:
+        """No imported entry names one that its scope cannot see."""
+        for chunk in chunks(self._referring):
+            drop_foreign_references(self._connection, chunk)
 
     def _restore(self, entry_id: str) -> None:
         """Restore the entry of a message that was replaced here and is part of the conversation again."""

@@ -12,6 +12,7 @@ from jiyi.backends.records.changelog import REMOVED, erase_texts, log_changes, l
 from jiyi.backends.records.codec import BY_IDS, ENTRY_FIELDS, entry_of
 from jiyi.backends.records.disk_sort import DiskSorter
 from jiyi.backends.records.filters import in_scopes
+from jiyi.backends.records.overlays import Noted, move_fronts, note, seen, show_again, usage_sums
 from jiyi.backends.records.schema import runtime_memories, runtime_requests
 from jiyi.backends.records.sql import Connection, Database, chunks, moment, skip_scan
 from jiyi.backends.records.tags import collect, write_tags
@@ -28,6 +29,7 @@ from jiyi.model.feedback import (
     merge_entries,
     why_not_merged,
 )
+from jiyi.model.scope import visible_scopes
 from jiyi.model.strength_decay import Faded, Kept, Usage
 from jiyi.text.normalize import tag_form
 
@@ -70,7 +72,7 @@ class SqlRuntimeStore:
 
     def give_feedback(self, order: FeedbackOrder, *, actor: str, now: datetime) -> FeedbackOutcome:
         """Do all of it; a request that was answered before changes nothing."""
-        with self._database.write(self._scopes_of(order)) as connection:
+        with self._database.write((order.scope,)) as connection:
             if order.request_id is not None and (answered := _answered(connection, order)) is not None:
                 return answered
             outcome = _Feedback(connection, order, actor, now).outcome()
@@ -85,19 +87,10 @@ class SqlRuntimeStore:
                 connection.execute(runtime_requests.insert, values)
             return outcome
 
-    def _scopes_of(self, order: FeedbackOrder) -> list[str]:
-        """The scopes that an order may change: its own, and `public` only if it names a memory there.
-
-        Where such a memory was merged into another one, that is in one of these as well.
-        """
-        named = (*order.useful, *order.recalled, *(each for group in order.merges for each in group.memory_ids))
-        of_named = set(scopes_of(self._database, named) or ()) if named else set()
-        return sorted({order.scope, *(entry.scope for entry in order.new), *of_named.intersection(order.visible)})
-
     def fetch(self, ids: Sequence[str], scopes: Sequence[str]) -> dict[str, MemoryEntry]:
-        """Memories by id inside these scopes, active or not."""
+        """Memories by id inside these scopes, active or not, as the first of the scopes sees them."""
         with self._database.read(scopes) as connection:
-            return _fetch(connection, ids, scopes)
+            return _seen(connection, ids, scopes)
 
     def versions(self, scopes: Sequence[str], memory_id: str) -> list[EntryVersion]:
         """Every version of one memory, oldest first; also of a removed one."""
@@ -145,7 +138,12 @@ class SqlRuntimeStore:
                 return present
             last = connection.row(_LAST_CHANGE, {"id": memory_id, "scope": scope})
             if last is None:
-                return None
+                visible = visible_scopes(scope)
+                return (
+                    _seen(connection, [memory_id], visible)[memory_id]
+                    if show_again(connection, scope, memory_id)
+                    else None
+                )
             operation, version, text = last
             if operation not in REMOVED or text is None:
                 return None
@@ -185,7 +183,7 @@ class SqlRuntimeStore:
                 entries = [entry for entry in found.values() if entry.is_active]
                 # One of them was changed meanwhile: the next consolidation looks at them again.
                 if len(entries) == len(group.memory_ids) and why_not_merged(entries) is None:
-                    _merge(connection, entries, group, actor, now)
+                    _merge(connection, scope, entries, group, actor, now)
                     done.append(group)
         return done
 
@@ -240,9 +238,12 @@ class _Feedback:
         recalled = self._resolved(order.recalled)
         for entry in useful.values():
             self._strengthen(entry)
-        missed = [entry_id for entry_id in recalled if entry_id not in useful]
-        for chunk in chunks(missed):
+        missed = [entry for entry in recalled.values() if entry.id not in useful]
+        for chunk in chunks([entry.id for entry in missed if entry.scope == order.scope]):
             self._connection.execute(_COUNT_MISSED, {"ids": chunk})
+        for entry in missed:
+            if entry.scope != order.scope:
+                note(self._connection, order.scope, entry.id, Noted(missed=1))
         _insert(self._connection, order.new, self._actor)
         merged: list[tuple[str, tuple[str, ...]]] = []
         refused: list[tuple[tuple[str, ...], str]] = []
@@ -250,7 +251,7 @@ class _Feedback:
             entries = list(self._resolved(group.memory_ids).values())
             reason = why_not_merged(entries)
             if reason is None:
-                one = _merge(self._connection, entries, group, self._actor, self._now)
+                one = _merge(self._connection, order.scope, entries, group, self._actor, self._now)
                 merged.append((one.id, one.source.references))
             else:
                 refused.append((group.memory_ids, reason))
@@ -265,14 +266,14 @@ class _Feedback:
     def _resolved(self, ids: Sequence[str]) -> dict[str, MemoryEntry]:
         """The active memories that these ids mean: of one that was merged away, the one it was merged into."""
         found: dict[str, MemoryEntry] = {}
-        known = _fetch(self._connection, ids, self._order.visible)
+        known = _seen(self._connection, ids, self._order.visible)
         for memory_id in ids:
             entry = known.get(memory_id)
             for _ in range(_MAX_CHAIN):
                 if entry is None or entry.is_active or entry.source.kind != SUPERSEDED:
                     break
                 successor = entry.source.references[0]
-                entry = _fetch(self._connection, [successor], self._order.visible).get(successor)
+                entry = _seen(self._connection, [successor], self._order.visible).get(successor)
             if entry is None or not entry.is_active:
                 self._unknown[memory_id] = None
             else:
@@ -280,6 +281,10 @@ class _Feedback:
         return found
 
     def _strengthen(self, entry: MemoryEntry) -> None:
+        if entry.scope != self._order.scope:
+            noted = Noted(strength=1, useful=1, access_count=1, last_accessed_at=self._now)
+            note(self._connection, self._order.scope, entry.id, noted)
+            return
         after = replace(
             entry,
             strength=added_strength(entry.strength, 1),
@@ -316,6 +321,11 @@ def _fetch(connection: Connection, ids: Sequence[str], scopes: Sequence[str] | N
     return {entry_id: found[entry_id] for entry_id in dict.fromkeys(ids) if entry_id in found}
 
 
+def _seen(connection: Connection, ids: Sequence[str], scopes: Sequence[str]) -> dict[str, MemoryEntry]:
+    """Entries by id as the first of these scopes sees them."""
+    return {entry.id: entry for entry in seen(connection.rows, scopes, _fetch(connection, ids, scopes).values())}
+
+
 def _insert(connection: Connection, entries: Sequence[MemoryEntry], actor: str) -> None:
     if not entries:
         return
@@ -338,18 +348,25 @@ def _usage_values(entry: MemoryEntry, usage: Usage) -> dict[str, object]:
 
 
 def _merge(
-    connection: Connection, entries: Sequence[MemoryEntry], group: MergeGroup, actor: str, now: datetime
+    connection: Connection, scope: str, entries: Sequence[MemoryEntry], group: MergeGroup, actor: str, now: datetime
 ) -> MemoryEntry:
-    one, superseded = merge_entries(entries, group, now=now, form=tag_form)
+    """Merge for a scope. Its own memories are superseded; before public ones the merged memory stands for it alone."""
+    one, superseded = merge_entries(entries, group, scope=scope, now=now, form=tag_form)
     before = {entry.id: entry for entry in entries}
-    for entry in superseded:
+    own = [entry for entry in superseded if entry.scope == scope]
+    for entry in own:
         update_and_log(connection, before[entry.id], entry, "update", actor)
-    useful, missed = connection.rows(_SUMS, {"ids": list(before)})[0]
+    useful, missed = connection.rows(_SUMS, {"ids": [entry.id for entry in own]})[0]
+    public = [entry.id for entry in superseded if entry.scope != scope]
+    more_useful, more_missed = usage_sums(connection, scope, public)
     insert_rows(connection, [one])
     log_changes(connection, [log_line(one, "create", actor, [], None)])
     write_tags(connection, [one])
-    usage = Usage(int(useful or 0), int(missed or 0), now)
+    usage = Usage(int(useful or 0) + more_useful, int(missed or 0) + more_missed, now)
     connection.execute(runtime_memories.insert, _usage_values(one, usage))
+    move_fronts(connection, scope, [entry.id for entry in own], one.id)
+    for memory_id in public:
+        note(connection, scope, memory_id, Noted(superseded_by=one.id))
     return one
 
 

@@ -23,6 +23,8 @@ ACTIVE: Final = "is_active IS NOT FALSE"
 through an index of them."""
 INACTIVE: Final = "is_active IS FALSE"
 """As the condition of the index says it: only then does the engine use that index."""
+ARCHIVED_BY_EXPIRY: Final = f"{INACTIVE} AND expires_at IS NOT NULL AND updated_at >= expires_at"
+"""The same as `MemoryEntry.archived_by_expiry`."""
 HAS_METADATA: Final = "metadata != '{}'"
 """The condition on entries with metadata, as that of their index."""
 PROMPTS: Final = "role IN ('system', 'developer')"
@@ -297,6 +299,25 @@ runtime_memories = Table(
 )
 """The entries of the runtime, with how often each was useful, and recalled without being useful."""
 
+memory_overlays = Table(
+    "memory_overlays",
+    (
+        Column("scope", TEXT),
+        Column("memory_id", TEXT),
+        Column("strength", INTEGER),
+        Column("useful", INTEGER),
+        Column("missed", INTEGER),
+        Column("access_count", INTEGER),
+        Column("last_accessed_at", TIME, nullable=True),
+        # The scope's own memory that stands in front of it.
+        Column("superseded_by", TEXT, nullable=True),
+    ),
+    primary_key=("scope", "memory_id"),
+    indexes=(Index("ix_memory_overlays_memory", ("memory_id",)),),
+    foreign_keys=(ForeignKey("memory_id", "memory_records", "CASCADE"),),
+)
+"""What a private scope thinks of a public memory; only that scope sees it."""
+
 runtime_requests = Table(
     "runtime_requests",
     (
@@ -325,7 +346,45 @@ schema_migrations = Table(
     primary_key=("version",),
 )
 
+access_keys = Table(
+    "access_keys",
+    (
+        Column("id", TEXT),
+        Column("name", TEXT),
+        Column("scope", TEXT),
+        # Words with commas between them.
+        Column("rights", TEXT),
+        Column("kind", TEXT),
+        Column("secret_hash", TEXT),
+        Column("created_at", TIME),
+        Column("expires_at", TIME, nullable=True),
+        Column("last_used_at", TIME, nullable=True),
+        Column("revoked_at", TIME, nullable=True),
+    ),
+    primary_key=("id",),
+)
+"""Who may use the server. Secrets are kept as hashes."""
+
+access_log = Table(
+    "access_log",
+    (
+        Column("sequence", INTEGER),
+        Column("at", TIME),
+        Column("key_id", TEXT),
+        Column("scope", TEXT),
+        Column("action", TEXT),
+        Column("target", TEXT),
+        Column("status", INTEGER),
+    ),
+    primary_key=("sequence",),
+    indexes=(Index("ix_access_log_key", ("key_id", "sequence")),),
+    numbered=True,
+)
+"""What was done through the server, without texts."""
+
 CONTENTS: Final = (
+    access_keys,
+    access_log,
     chat_compactions,
     chat_epochs,
     chat_flushes,
@@ -340,6 +399,7 @@ CONTENTS: Final = (
     runtime_requests,
     memory_tag_rel,
     runtime_memories,
+    memory_overlays,
 )
 """The tables that hold what was stored; a table follows those that it refers to."""
 TABLES: Final = (*CONTENTS, store_meta, schema_migrations)

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
-from jiyi.backends.records import meta, tags
+from jiyi.backends.records import meta, overlays, tags
 from jiyi.backends.records.changelog import SELECT_CHANGE, change_of, versions_of
 from jiyi.backends.records.codec import BY_IDS, BY_KEY, SELECT_ENTRY, entry_of
 from jiyi.backends.records.filters import in_scopes, where
 from jiyi.backends.records.schema import ACTIVE
-from jiyi.backends.records.sql import Database, chunks, moment
+from jiyi.backends.records.sql import Database, Row, chunks, moment
+from jiyi.errors import StoreDamagedError
 from jiyi.model import clock
 from jiyi.model.entry import EntryVersion, MemoryEntry
 from jiyi.model.filters import Filters
+from jiyi.model.limits import Limits
 from jiyi.model.listing import NEWEST_FIRST, Order, Place
 from jiyi.ports import START, Change, Draft, ImportCounts, LogPosition, Tagged, TagPage, TagPosition
 
 # Modules that not every program needs are imported where they are used: a command that only recalls starts sooner.
 if TYPE_CHECKING:
+    from jiyi.errors import ImportFormatError
     from jiyi.model.message import Message
     from jiyi.model.note import NoteCounts, NoteFile, NoteUpdate
 
@@ -35,6 +38,9 @@ _LAST_EVENT: Final = "(SELECT max(event_time) FROM memory_records WHERE scope = 
 _HEAD: Final = f"{SELECT_CHANGE} ORDER BY sequence DESC LIMIT 1"
 _CHANGE_AT: Final = f"{SELECT_CHANGE} WHERE sequence = :sequence"
 _CHANGES_AFTER: Final = f"{SELECT_CHANGE} WHERE sequence > :sequence ORDER BY sequence LIMIT :limit"
+_CHANGES_AFTER_IN_SCOPES: Final = (
+    f"{SELECT_CHANGE} WHERE sequence > :sequence AND {in_scopes(by_id=True)} ORDER BY sequence LIMIT :limit"
+)
 _PENDING: Final = "SELECT count(*) FROM memory_changes WHERE sequence > :sequence"
 # The scope as an expression: only the lines that follow are read, however many the scope has.
 _PENDING_IN_SCOPES: Final = f"{_PENDING} AND {in_scopes(by_id=True)}"
@@ -57,6 +63,11 @@ class SqlRecordStore:
             from jiyi.backends.records.copy import refuse_unfinished
 
             refuse_unfinished(found)
+        if "store_id" not in found:
+            raise StoreDamagedError(
+                "the store has lost its identity (store_meta has no store_id): something has emptied that table; "
+                "restore the database from a backup or an export"
+            )
         self._store_id = str(found["store_id"])
 
     @property
@@ -116,13 +127,23 @@ class SqlRecordStore:
         with self._database.write(scopes) as connection:
             return entries.archive_expired(connection, scopes, at, actor, limit=limit)
 
+    def archived(self, filters: Filters, *, limit: int) -> list[MemoryEntry]:
+        """Entries that were archived because they had expired, and that the filters admit as of `alive_at`."""
+        from jiyi.backends.records import entries
+
+        with self._database.read(filters.scopes) as connection:
+            return entries.archived(connection, filters, limit=limit)
+
     def get(self, scopes: Sequence[str], key: str | None, *, entry_id: str | None = None) -> MemoryEntry | None:
         """The entry with this key or id in the first of `scopes` that has it."""
         now = clock.utc_now()
         with self._database.read(scopes) as connection:
             for scope in scopes:
                 row = connection.row(*_one(scope, key, entry_id))
-                if row is not None and (entry := entry_of(row)).is_active and not entry.has_expired(now):
+                if row is None:
+                    continue
+                [entry] = overlays.seen(connection.rows, scopes, [entry_of(row)])
+                if entry.is_active and not entry.has_expired(now):
                     return entry
         return None
 
@@ -136,8 +157,14 @@ class SqlRecordStore:
             # Scopes isolate and are part of the statement; the other conditions are cheaper to check here.
             params = {"ids": list(ids), "scopes": filters.scopes}
             rows = self._database.query(_FETCH_IN_SCOPES, params, filters.scopes)
-        found = map(entry_of, rows)
-        return {entry.id: entry for entry in found if filters is None or filters.admits(entry)}
+            return {entry.id: entry for entry in self._seen(filters, rows) if filters.admits(entry)}
+        return {entry.id: entry for entry in map(entry_of, rows)}
+
+    def _seen(self, filters: Filters, rows: Sequence[Row]) -> list[MemoryEntry]:
+        def query(sql: str, params: Mapping[str, Any]) -> list[Row]:
+            return self._database.query(sql, params, filters.scopes)
+
+        return overlays.seen(query, filters.scopes, map(entry_of, rows))
 
     def admitted(self, ids: Sequence[str], filters: Filters) -> set[str]:
         """Which of these ids the filters admit."""
@@ -145,6 +172,13 @@ class SqlRecordStore:
         sql = f"SELECT id FROM memory_records WHERE id IN :ids AND {condition}"
         params["ids"] = list(ids)
         return {row[0] for row in self._database.query(sql, params, filters.scopes, prepare=False)}
+
+    def few_matching(self, filters: Filters, *, most: int) -> list[str] | None:
+        """Ids of all entries that the filters admit, if they are at most so many and that is known without a scan."""
+        from jiyi.backends.records import metadata_index
+
+        with self._database.read(filters.scopes) as connection:
+            return metadata_index.few_matching(connection, filters, most=most)
 
     def matching_ids(self, filters: Filters) -> list[str]:
         """Ids of all entries that the filters admit."""
@@ -196,14 +230,21 @@ class SqlRecordStore:
         found = [value for value in map(moment, row) if value is not None]
         return (min(found), max(found)) if found else None
 
-    def touch(self, ids: Sequence[str], at: datetime, *, used: bool = True) -> None:
+    def touch(self, ids: Sequence[str], at: datetime, *, used: bool = True, scope: str | None = None) -> None:
         """Note the time of access, and with `used` count it; no new version, nothing to re-index."""
         from jiyi.backends.records import writes
 
-        if ids:
-            with self._database.write(writes.scopes_of(self._database, ids), durable=False) as connection:
-                for chunk in chunks(list(dict.fromkeys(ids))):
+        if not ids:
+            return
+        names = [scope] if scope is not None else writes.scopes_of(self._database, ids)
+        with self._database.write(names, durable=False) as connection:
+            for chunk in chunks(list(dict.fromkeys(ids))):
+                if scope is None:
                     connection.execute(_TOUCH if used else _SHOW, {"ids": chunk, "at": at})
+                else:
+                    own = f"{_TOUCH if used else _SHOW} AND scope = :scope"
+                    connection.execute(own, {"ids": chunk, "at": at, "scope": scope})
+                    overlays.touch(connection, scope, chunk, at, used=used)
 
     def scan(self, *, after_id: str = "", limit: int) -> list[MemoryEntry]:
         """All active entries of all scopes in id order."""
@@ -248,9 +289,13 @@ class SqlRecordStore:
         rows = self._database.query(_CHANGE_AT, {"sequence": sequence})
         return change_of(rows[0]).log_position if rows else None
 
-    def changes_after(self, sequence: int, *, limit: int) -> list[Change]:
-        """The changes that follow this sequence number."""
-        rows = self._database.query(_CHANGES_AFTER, {"sequence": sequence, "limit": limit})
+    def changes_after(self, sequence: int, *, limit: int, scopes: Sequence[str] | None = None) -> list[Change]:
+        """The changes that follow this sequence number, in these scopes or in all."""
+        params: dict[str, Any] = {"sequence": sequence, "limit": limit}
+        if scopes is None:
+            rows = self._database.query(_CHANGES_AFTER, params)
+        else:
+            rows = self._database.query(_CHANGES_AFTER_IN_SCOPES, {**params, "scopes": list(scopes)}, scopes)
         return [change_of(row) for row in rows]
 
     def pending(self, sequence: int, scopes: Sequence[str] | None = None) -> int:
@@ -325,12 +370,23 @@ class SqlRecordStore:
         with self._database.read(None if scope is None else (scope,)) as connection:
             yield from export.export_rows(connection, scope)
 
-    def import_rows(self, rows: Iterable[Mapping[str, Any]], *, actor: str) -> ImportCounts:
+    def import_rows(
+        self,
+        rows: Iterable[Mapping[str, Any]],
+        *,
+        actor: str,
+        update: bool = False,
+        limits: Limits | None = None,
+        refuse: Callable[[ImportFormatError], None] | None = None,
+    ) -> ImportCounts:
         """Take exported rows in, in one transaction: a bad row means that nothing was changed."""
         from jiyi.backends.records import export
+        from jiyi.backends.records.import_checks import ImportSchema
+        from jiyi.backends.records.merge import Merge
 
         with self._database.write() as connection:
-            return export.import_rows(connection, rows, actor)
+            schema = ImportSchema(limits or Limits())
+            return export.import_rows(rows, Merge(connection, actor, schema, update=update), refuse)
 
     def user_words(self) -> list[str]:
         """Words that the segmenter shall take as words."""

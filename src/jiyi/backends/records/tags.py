@@ -10,6 +10,7 @@ from jiyi.backends.records.changelog import lock_tags
 from jiyi.backends.records.codec import BY_IDS, entry_of
 from jiyi.backends.records.filters import moment_of, where
 from jiyi.backends.records.meta import get_meta, set_meta
+from jiyi.backends.records.overlays import IS_SHOWN, STRENGTH, reading_scope, seen
 from jiyi.backends.records.schema import ACTIVE, memory_tag_rel
 from jiyi.backends.records.sql import Connection, Dialect, chunks
 from jiyi.model.entry import MemoryEntry
@@ -27,9 +28,10 @@ _DELETE_UNUSED: Final = (
 )
 _USAGE: Final = (
     "SELECT t.name, count(*) AS uses FROM memory_tags t JOIN memory_tag_rel r ON r.tag_id = t.id "
-    f"JOIN memory_records m ON m.id = r.memory_id WHERE r.scope IN :scopes AND m.{ACTIVE} "
+    f"JOIN memory_records m ON m.id = r.memory_id WHERE r.scope IN :scopes AND m.{ACTIVE} {{}}"
     "GROUP BY t.id, t.name ORDER BY uses DESC, t.name LIMIT :limit OFFSET :offset"
 )
+_SHOWN: Final = f"AND {IS_SHOWN.replace('scope !=', 'm.scope !=').replace('id NOT IN', 'm.id NOT IN')} "
 # The tags are counted in their own index, inside the scopes; only then are the entries looked up, by id.
 _MATCHED: Final = (
     "WITH matched AS (SELECT memory_id, count(*) AS hits FROM memory_tag_rel "
@@ -101,8 +103,10 @@ def collect(connection: Connection) -> int:
 
 def tag_usage(connection: Connection, scopes: Sequence[str], *, limit: int, offset: int) -> list[tuple[str, int]]:
     """Tags of the active entries of these scopes with how many have each; the most used first."""
-    params = {"scopes": list(scopes), "limit": limit, "offset": offset}
-    return [(name, int(uses)) for name, uses in connection.rows(_USAGE, params)]
+    reader = reading_scope(scopes)
+    params = {"scopes": list(scopes), "limit": limit, "offset": offset, "overlay_scope": reader}
+    rows = connection.rows(_USAGE.format("" if reader is None else _SHOWN), params)
+    return [(name, int(uses)) for name, uses in rows]
 
 
 def tagged(
@@ -130,7 +134,7 @@ def tagged(
     ranked = connection.rows(sql, params)
     ids = [row[0] for row in ranked]
     rows = [row for chunk in chunks(ids) for row in connection.rows(BY_IDS, {"ids": chunk})]
-    entries = {entry.id: entry for entry in map(entry_of, rows)}
+    entries = {entry.id: entry for entry in seen(connection.rows, filters.scopes, map(entry_of, rows))}
     hits = [(entries[entry_id], int(count)) for entry_id, count, _ in ranked]
     return Tagged(hits, int(ranked[0][2]) if ranked else 0)
 
@@ -139,8 +143,9 @@ def tagged(
 def _ranking(filters: Filters, dialect: Dialect, each_type: bool) -> tuple[str, dict[str, Any]]:  # noqa: FBT001
     """A statement for the ids in order, each with its hits and with how many candidates there are."""
     condition, params = where(filters, dialect, by_id=True)
+    strength = "memory_records.strength" if reading_scope(filters.scopes) is None else STRENGTH
     order = (
-        f"matched.hits DESC, {_LOCAL_DAY[dialect]} DESC, memory_records.strength DESC, "
+        f"matched.hits DESC, {_LOCAL_DAY[dialect]} DESC, {strength} DESC, "
         "memory_records.created_at DESC, memory_records.id DESC"
     )
     if not each_type:

@@ -10,7 +10,7 @@ from typing import Final
 
 from jiyi.errors import StoreDamagedError, StoreTooNewError
 
-NEWEST: Final = 8
+NEWEST: Final = 11
 """The version of the last migration; new stores are created in this state."""
 _TABLES: Final = frozenset({"schema_migrations", "store_meta"})
 
@@ -18,7 +18,13 @@ _TABLES: Final = frozenset({"schema_migrations", "store_meta"})
 def version_of(tables: Collection[str], last_applied: Callable[[], int | None], where: str) -> int:
     """The version of a store with these tables; 0 for an empty database."""
     if _TABLES.issubset(tables):
-        return last_applied() or 0
+        version = last_applied()
+        if version is None and "memory_records" in tables:
+            raise StoreDamagedError(
+                f"{where} has lost the version of its schema (schema_migrations is empty): something has emptied that "
+                "table; restore the database from a backup or an export"
+            )
+        return version or 0
     if tables:
         raise StoreDamagedError(
             f"{where} holds tables ({', '.join(sorted(tables)[:5])}) but is not a jiyi store; "

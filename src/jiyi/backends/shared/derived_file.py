@@ -7,6 +7,9 @@ import sqlite3
 from pathlib import Path
 from typing import Literal, TypeAlias
 
+from jiyi.errors import IndexingError, IndexUnavailableError
+from jiyi.exhaustion import out_of_descriptors, resource_limit
+
 FileIdentity: TypeAlias = tuple[int, int]
 """Distinguishes a file from one that has replaced it under the same name."""
 
@@ -20,6 +23,12 @@ _NOT_DAMAGE = {
     sqlite3.SQLITE_PERM,
     sqlite3.SQLITE_FULL,
     sqlite3.SQLITE_CANTOPEN,
+}
+_UNREADABLE = {
+    sqlite3.SQLITE_IOERR,
+    sqlite3.SQLITE_IOERR_READ,
+    sqlite3.SQLITE_IOERR_SHORT_READ,
+    sqlite3.SQLITE_IOERR_CORRUPTFS,
 }
 
 
@@ -64,7 +73,20 @@ FILE_ERRORS = (sqlite3.DatabaseError, UnicodeDecodeError)
 def means_damage(error: Exception) -> bool:
     """Whether the error means that the file is damaged and has to be rebuilt."""
     code = getattr(error, "sqlite_errorcode", None)
-    return code is None or code & 0xFF not in _NOT_DAMAGE
+    if code is None:
+        return True
+    if code & 0xFF == sqlite3.SQLITE_IOERR:
+        # A file that cannot be read is damaged. One that cannot be written, locked or mapped may be intact.
+        return code in _UNREADABLE
+    return code & 0xFF not in _NOT_DAMAGE
+
+
+def index_failure(name: str, action: str, error: BaseException) -> IndexingError:
+    """An error of files that are not damaged, such as a full disk or too many open files."""
+    limit = resource_limit(error) or (out_of_descriptors() if isinstance(error, sqlite3.Error) else None)
+    if limit is not None:
+        return IndexUnavailableError(f"{name} failed to {action}: {limit}")
+    return IndexingError(f"{name} failed to {action}: {error}")
 
 
 def open_derived(

@@ -7,7 +7,7 @@ import shutil
 import uuid
 from pathlib import Path
 
-from jiyi.backends.shared.derived_file import FileVersion, file_version
+from jiyi.backends.shared.derived_file import FileVersion, file_version, index_failure
 
 _UNFINISHED = "-unfinished"
 
@@ -45,26 +45,28 @@ class Generations:
 
     def create(self) -> Path:
         """A new empty folder beside the current one."""
-        folder = self._unused()
-        folder.mkdir(parents=True)
-        return folder
+        return self._made(self._unused())
 
     def resumable(self, digest: str) -> Path:
         """The folder of an interrupted rebuild with the same digest, or a new one."""
         folder = self._root / f"{self._name}-{digest[:16]}{_UNFINISHED}"
-        folder.mkdir(parents=True, exist_ok=True)
-        return folder
+        return self._made(folder)
 
     def publish(self, folder: Path) -> None:
         """Make this folder the current one, and delete the others."""
         if folder.name.endswith(_UNFINISHED):
             folder = folder.rename(self._unused())
         partial = self._root / f"{self._name}.{uuid.uuid4().hex}.partial"
-        with partial.open("w", encoding="utf-8") as file:
-            file.write(folder.name)
-            file.flush()
-            os.fsync(file.fileno())
-        partial.replace(self._pointer)
+        try:
+            with partial.open("w", encoding="utf-8") as file:
+                file.write(folder.name)
+                file.flush()
+                os.fsync(file.fileno())
+            partial.replace(self._pointer)
+        except FileNotFoundError:
+            raise
+        except OSError as error:
+            raise index_failure("the index", f"write {self._pointer.name}", error) from error
         for other in self.folders():
             if other != folder:
                 shutil.rmtree(other, ignore_errors=True)
@@ -86,9 +88,18 @@ class Generations:
             named = self._pointer.read_text("utf-8").strip()
         except (FileNotFoundError, NotADirectoryError, UnicodeDecodeError):
             return None
+        except OSError as error:
+            raise index_failure("the index", f"read {self._pointer.name}", error) from error
         # A damaged pointer must not lead to another place.
         folder = self._root / named
         return folder if named.startswith(f"{self._name}-") and folder.parent == self._root else None
+
+    def _made(self, folder: Path) -> Path:
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise index_failure("the index", f"make the folder {folder}", error) from error
+        return folder
 
     def _unused(self) -> Path:
         return self._root / f"{self._name}-{uuid.uuid4().hex}"

@@ -144,6 +144,8 @@ class StatisticsChange:
         default_factory=lambda: defaultdict(lambda: [0, 0])
     )
     """(scope, conversation) -> change of length, entries."""
+    conversations: defaultdict[str, list[int]] = field(default_factory=lambda: defaultdict(lambda: [0, 0]))
+    """Scope -> change of conversations, their shortness; known only when the conversations were read."""
 
 
 def statistics_change(removed: Sequence[Features], added: Sequence[Features]) -> StatisticsChange:

@@ -54,12 +54,51 @@ class FeedbackConformance(RuntimeFixtures):
         [merged] = runtime.feedback(merge_groups=[group])
         assert (merged.judgment, merged.reasoning) == ("tea one and two", "put together")
 
-    def test_a_private_scope_wins_over_public(self, runtime: Any) -> None:
+    def test_what_a_private_scope_merges_stands_in_front_for_that_scope_alone(self, runtime: Any) -> None:
         ids = [runtime.remember("fact", f"tea of {s}", "", ["tea"], memory_scope=s) for s in ("public", "alice")]
+        before = (runtime.get(ids[0], memory_scope="public"), runtime.history(ids[0], memory_scope="public"))
         [merged] = runtime.feedback(merge_groups=[ids], memory_scope="alice")
-        assert merged.memory_scope == "alice"
-        assert list(runtime.recall("tea", memory_scope="public")) == []
+        assert (merged.memory_scope, merged.strength) == ("alice", 2)
+        assert [hit.id for hit in runtime.recall("tea", memory_scope="alice")] == [merged.id]
+        hidden = runtime.get(ids[0], memory_scope="alice")
+        assert (hidden.is_active, hidden.superseded_by) == (False, merged.id)
+        for other in ("public", "bob"):
+            assert [hit.id for hit in runtime.recall("tea", memory_scope=other)] == [ids[0]]
         assert runtime.get(merged.id, memory_scope="bob") is None
+        assert (runtime.get(ids[0], memory_scope="public"), runtime.history(ids[0], memory_scope="public")) == before
+        assert dict(runtime.list_tags(memory_scope="alice")) == {"tea": 1}
+
+    def test_two_public_memories_can_be_merged_for_one_scope(self, runtime: Any) -> None:
+        ids = [runtime.remember("fact", f"tea {name}", "", ["tea"], memory_scope="public") for name in ("one", "two")]
+        [merged] = runtime.feedback(merge_groups=[{"memory_ids": ids, "judgment": "my tea"}], memory_scope="alice")
+        own = runtime.remember("fact", "tea three", "", ["tea"], memory_scope="alice")
+        [again] = runtime.feedback(merge_groups=[[ids[1], own]], memory_scope="alice")
+        assert set(again.merged_from) == {merged.id, own}
+        assert judgments(runtime.recall("tea", memory_scope="alice")) == ["my tea"]
+        assert sorted(judgments(runtime.recall("tea", memory_scope="public"))) == ["tea one", "tea two"]
+        # Without the memory in front the public ones are there again.
+        runtime.forget(again.id, memory_scope="alice", erase=True)
+        assert sorted(judgments(runtime.recall("tea", memory_scope="alice"))) == ["tea one", "tea two"]
+
+    def test_a_scope_takes_back_what_it_made_of_a_public_memory(self, runtime: Any) -> None:
+        ids = [runtime.remember("fact", f"tea {name}", "", ["tea"], memory_scope="public") for name in ("one", "two")]
+        runtime.feedback(merge_groups=[ids], memory_scope="alice")
+        assert runtime.restore(ids[0], memory_scope="bob") is None
+        assert runtime.restore(ids[0], memory_scope="alice").is_active
+        assert ids[0] in [hit.id for hit in runtime.recall("tea", memory_scope="alice")]
+
+    def test_a_private_scope_strengthens_a_public_memory_for_itself_alone(self, runtime: Any) -> None:
+        weak, strong = (
+            runtime.remember("fact", f"tea {name}", "", ["tea"], strength=strength, memory_scope="public")
+            for name, strength in (("weak", 1), ("strong", 2))
+        )
+        for _ in range(3):
+            assert runtime.feedback([weak], [strong], memory_scope="alice").strengthened == (weak,)
+        assert [runtime.get(weak, memory_scope=s).strength for s in ("alice", "public", "bob")] == [4, 1, 1]
+        assert len(runtime.history(weak, memory_scope="public")) == 1
+        if runtime.name == "SimpleMemoryRuntime":
+            assert [hit.id for hit in runtime.recall("tea", memory_scope="alice")] == [weak, strong]
+            assert [hit.id for hit in runtime.recall("tea", memory_scope="public")] == [strong, weak]
 
     def test_two_private_scopes_are_never_merged(self, runtime: Any) -> None:
         ids = [runtime.remember("fact", f"tea of {s}", "", ["tea"], memory_scope=s) for s in ("alice", "bob")]

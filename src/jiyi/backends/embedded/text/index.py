@@ -15,7 +15,7 @@ from contextlib import closing, contextmanager
 from importlib.metadata import version
 from math import inf
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from tantivy import Query
 
@@ -27,11 +27,12 @@ from jiyi.backends.embedded.text.generation import (
     generation_problems,
 )
 from jiyi.backends.embedded.text.matches import best_matches
+from jiyi.backends.embedded.text.pending import PendingTerms
 from jiyi.backends.embedded.text.terms import TermStore
 from jiyi.backends.embedded.text.writer import IndexWriter, guarded
 from jiyi.backends.shared.bm25 import term_weights
 from jiyi.backends.shared.generations import Generations
-from jiyi.backends.shared.term_rows import BIGRAMS, WORDS, analyse, term_id, text_fingerprint
+from jiyi.backends.shared.term_rows import BIGRAMS, WORDS, Analysed, analyse, term_id, text_fingerprint
 from jiyi.errors import IndexDamagedError, IndexingError
 from jiyi.file_lock import FileLock
 from jiyi.model.entry import MemoryEntry
@@ -39,10 +40,15 @@ from jiyi.model.filters import Filters
 from jiyi.ports import START, IndexBatch, LogPosition, Progress, RecordStore, TermRow, TermStatistics
 from jiyi.text import Analyzer, Vocabulary
 
+if TYPE_CHECKING:
+    from jiyi.backends.embedded.text.overlay import TextOverlay
+
 R = TypeVar("R")
 _log = logging.getLogger("jiyi.index")
 
 SCHEMA_VERSION = 4
+_MAX_RECENT = 512
+"""How many analysed entries are kept."""
 
 
 class TantivyIndex:
@@ -66,6 +72,8 @@ class TantivyIndex:
         self._broken: Path | None = None
         """A generation that turned out to be damaged; it is not opened again."""
         self._damage = ""
+        self._recent: dict[tuple[str, int], Analysed] = {}
+        """What overlays have analysed: several recalls may come before the commit, and then the commit."""
 
     # --- log position ---------------------------------------------------------------------------------------------
 
@@ -164,7 +172,7 @@ class TantivyIndex:
             self._write(writer, terms, IndexBatch((), (), head))
 
     def _write(self, writer: IndexWriter, terms: TermStore, batch: IndexBatch, *, new: bool = False) -> None:
-        analysed = [analyse(self._analyzer, entry) for entry in batch.upserts]
+        analysed = [self._analysed(entry) for entry in batch.upserts]
         removed = [entry_id for _, entry_id in batch.removals]
         position = batch.log_position
         with writer.commit(self._deadline or inf) as documents:
@@ -203,20 +211,41 @@ class TantivyIndex:
 
         return self._read(search)
 
-    def statistics(self, scopes: Sequence[str], words: Sequence[str], bigrams: Sequence[str]) -> TermStatistics:
-        """Numbers of these scopes together."""
-        return self._read_terms(lambda terms: terms.statistics(scopes, words, bigrams))
+    def statistics(
+        self, scopes: Sequence[str], words: Sequence[str], bigrams: Sequence[str], pending: PendingTerms | None = None
+    ) -> TermStatistics:
+        """Numbers of these scopes together, with `pending` as if it were in the index."""
+        return self._read_terms(lambda terms: terms.statistics(scopes, words, bigrams, pending))
 
-    def windows(self, ids: Sequence[str], *, reach: int, scopes: Sequence[str] = ()) -> list[TermRow]:
+    def windows(
+        self, ids: Sequence[str], *, reach: int, scopes: Sequence[str] = (), pending: PendingTerms | None = None
+    ) -> list[TermRow]:
         """Texts by id with up to `reach` others before and after each in its conversation, in order."""
-        return self._read_terms(lambda terms: terms.windows(ids, reach=reach, scopes=scopes))
+        return self._read_terms(lambda terms: terms.windows(ids, reach=reach, scopes=scopes, pending=pending))
 
     def conversations(
-        self, threads: Iterable[tuple[str, str]], words: Sequence[str]
+        self, threads: Iterable[tuple[str, str]], words: Sequence[str], pending: PendingTerms | None = None
     ) -> dict[tuple[str, str], tuple[int, tuple[int, ...]]]:
         """For each (scope, conversation) its length and how often each word occurs in it."""
         pairs = list(threads)
-        return self._read_terms(lambda terms: terms.conversations(pairs, words))
+        return self._read_terms(lambda terms: terms.conversations(pairs, words, pending))
+
+    def overlaid(self, batch: IndexBatch) -> TextOverlay:
+        """The index as if it had taken in this batch. Nothing is written."""
+        if len(self._recent) > _MAX_RECENT:
+            self._recent.clear()
+        for entry in batch.upserts:
+            key = _version(entry)
+            if key not in self._recent:
+                self._recent[key] = analyse(self._analyzer, entry)
+        from jiyi.backends.embedded.text.overlay import TextOverlay
+
+        removed = [entry_id for _, entry_id in batch.removals]
+        return TextOverlay(self, [self._analysed(entry) for entry in batch.upserts], removed)
+
+    def _analysed(self, entry: MemoryEntry) -> Analysed:
+        """The terms of an entry, which an overlay may have found before."""
+        return self._recent.get(_version(entry)) or analyse(self._analyzer, entry)
 
     def term_ids(self, terms: Sequence[str]) -> list[int]:
         """The numbers under which `windows` shows these terms."""
@@ -328,6 +357,11 @@ class TantivyIndex:
         """Do not open this generation again: it is rebuilt."""
         _log.warning("the text index is damaged and will be rebuilt from the records: %s", error)
         self._broken, self._damage = folder, str(error)
+
+
+def _version(entry: MemoryEntry) -> tuple[str, int]:
+    """What tells two states of an entry apart."""
+    return entry.id, entry.version
 
 
 @contextmanager

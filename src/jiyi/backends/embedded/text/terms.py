@@ -8,12 +8,17 @@ differences, so adding an entry costs the same in a large scope as in a small on
 from __future__ import annotations
 
 import sqlite3
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
 from operator import itemgetter
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, TypeVar
 
+from jiyi.backends.embedded.text.pending import NOTHING_PENDING, PendingTerms, values_of
+from jiyi.backends.embedded.text.term_statistics import read_conversations, update_statistics
 from jiyi.backends.embedded.text.terms_check import row_checksum, wrong_sums
 from jiyi.backends.shared.derived_file import open_derived
 from jiyi.backends.shared.term_rows import (
@@ -27,7 +32,6 @@ from jiyi.backends.shared.term_rows import (
     changed_only,
     features_of,
     mean_length,
-    shortness,
     statistics_change,
     term_id,
     term_row,
@@ -92,6 +96,7 @@ _INSERT = f"INSERT INTO entry_terms ({_COLUMNS}, checksum) VALUES ({','.join('?'
 _SELECT = f"SELECT {_COLUMNS} FROM entry_terms"
 _BY_THREAD = itemgetter(0, 1)
 _LIST_LENGTHS = (8, 16, 32, 48, 64, 96, 128, 256, 500)
+_NO_CHANGES: Mapping[tuple[str, int, int], int] = MappingProxyType({})
 _CHUNK = 500
 """How many values one statement takes."""
 
@@ -133,7 +138,7 @@ class TermStore:
             removed, added = changed_only(old, new)
             connection.executemany("DELETE FROM entry_terms WHERE entry_id = ?", [(row.entry_id,) for row in removed])
             connection.executemany(_INSERT, [_values(row) for row in added])
-            _update_statistics(connection, statistics_change(removed, added))
+            update_statistics(connection, statistics_change(removed, added))
             connection.execute("INSERT OR REPLACE INTO log_position VALUES (1, ?)", (sequence,))
             connection.execute("COMMIT")
 
@@ -143,28 +148,39 @@ class TermStore:
         """The last change of the change log that was applied."""
         return int(self._reader.execute("SELECT max(sequence) FROM log_position").fetchone()[0] or 0)
 
-    def statistics(self, scopes: Sequence[str], words: Sequence[str], bigrams: Sequence[str]) -> TermStatistics:
-        """Numbers of the visible scopes together."""
+    def statistics(
+        self, scopes: Sequence[str], words: Sequence[str], bigrams: Sequence[str], pending: PendingTerms | None = None
+    ) -> TermStatistics:
+        """Numbers of the visible scopes together, with `pending` as if it were in the store."""
+        with self._snapshot(pending) as (change, _):
+            return self._statistics(scopes, words, bigrams, change)
+
+    def _statistics(
+        self, scopes: Sequence[str], words: Sequence[str], bigrams: Sequence[str], change: StatisticsChange
+    ) -> TermStatistics:
         totals = self._reader.execute(
             "SELECT scope, entries, shortness, bigram_shortness, conversations, conversation_shortness "
             f"FROM scope_totals WHERE scope IN ({_placeholders(scopes)})",
             scopes,
         ).fetchall()
+        totals += [(scope, *change.scopes[scope], 0, 0) for scope in scopes if scope in change.scopes]
+        totals += [(scope, 0, 0, 0, *change.conversations[scope]) for scope in scopes if scope in change.conversations]
         entries, shortness, bigram_shortness, conversations, conversation_shortness = (
             sum(total[column] for total in totals) for column in range(1, 6)
         )
         # A scope without texts, or without conversations, has no frequencies: it is not queried.
-        with_texts = [total[0] for total in totals if total[1]]
-        with_conversations = [total[0] for total in totals if total[4]]
+        with_texts = list(dict.fromkeys(total[0] for total in totals if total[1]))
+        with_conversations = list(dict.fromkeys(total[0] for total in totals if total[4]))
+        df = partial(self._df, changes=change.document_frequencies)
         return TermStatistics(
             entries=entries,
             mean_length=mean_length(entries, shortness),
             mean_bigram_length=mean_length(entries, bigram_shortness),
-            word_df=self._df(with_texts, WORDS, words),
-            bigram_df=self._df(with_texts, BIGRAMS, bigrams),
+            word_df=df(with_texts, WORDS, words),
+            bigram_df=df(with_texts, BIGRAMS, bigrams),
             conversations=conversations,
             mean_conversation_length=mean_length(conversations, conversation_shortness),
-            conversation_df=self._df(with_conversations, CONVERSATIONS, words),
+            conversation_df=df(with_conversations, CONVERSATIONS, words),
         )
 
     def frequencies(
@@ -179,7 +195,13 @@ class TermStore:
         df = self._df([total[0] for total in totals if total[1]], field, terms)
         return entries, mean_length(entries, sum(total[2] for total in totals)), df
 
-    def _df(self, scopes: Sequence[str], field: int, terms: Sequence[str]) -> tuple[int, ...]:
+    def _df(
+        self,
+        scopes: Sequence[str],
+        field: int,
+        terms: Sequence[str],
+        changes: Mapping[tuple[str, int, int], int] = _NO_CHANGES,
+    ) -> tuple[int, ...]:
         ids = [term_id(term) for term in terms]
         found = dict.fromkeys(ids, 0)
         wanted = list(found)
@@ -189,27 +211,45 @@ class TermStore:
             for scope in scopes:
                 for term, df in self._reader.execute(sql, (scope, field, *chunk)):
                     found[term] += df
+        for scope in scopes if changes else ():
+            for term in wanted:
+                found[term] += changes.get((scope, field, term), 0)
         return tuple(found[term] for term in ids)
 
-    def windows(self, ids: Sequence[str], *, reach: int, scopes: Sequence[str] = ()) -> list[TermRow]:
+    def windows(
+        self, ids: Sequence[str], *, reach: int, scopes: Sequence[str] = (), pending: PendingTerms | None = None
+    ) -> list[TermRow]:
         """The entries with these ids and up to `reach` entries before and after each in its thread, in order.
 
         Rows that follow each other in one thread follow each other in the answer.
         """
+        with self._snapshot(pending) as (_, hidden):
+            return self._windows(ids, reach, scopes, pending or NOTHING_PENDING, hidden)
+
+    def _windows(
+        self,
+        ids: Sequence[str],
+        reach: int,
+        scopes: Sequence[str],
+        pending: PendingTerms,
+        hidden: Counter[tuple[str, str]],
+    ) -> list[TermRow]:
         members: defaultdict[tuple[str, str], list[tuple[Any, ...]]] = defaultdict(list)
         found: list[tuple[Any, ...]] = []
-        for row in self._rows(ids, scopes):
+        for row in pending.replaced(self._rows(ids, scopes), ids):
             if row[1].startswith(ALONE):
                 found.append(row)
             else:
                 members[row[0], row[1]].append(row)
         for (scope, thread), rows in sorted(members.items()):
             if thread.startswith(CONVERSATION) and self._entries(scope, thread) <= _MAX_WHOLE_THREAD:
-                found += self._reader.execute(
+                near = self._reader.execute(
                     f"{_SELECT} WHERE scope = ? AND thread = ? ORDER BY position, event_time, entry_id", (scope, thread)
                 ).fetchall()
             else:
-                found += self._around(rows, reach)
+                # Rows that are no longer true must not make the window smaller.
+                near = self._around(rows, reach + hidden[scope, thread])
+            found += pending.merged(near, scope, thread)
         # The sort is stable: the rows of a thread stay in their order.
         found.sort(key=_BY_THREAD)
         return [term_row(row[0], row[1], row[3], row[4], row[6:13]) for row in found]
@@ -260,9 +300,15 @@ class TermStore:
         return [found[place] for place in sorted(found)]
 
     def conversations(
-        self, threads: Iterable[tuple[str, str]], words: Sequence[str]
+        self, threads: Iterable[tuple[str, str]], words: Sequence[str], pending: PendingTerms | None = None
     ) -> dict[tuple[str, str], tuple[int, tuple[int, ...]]]:
         """For each (scope, conversation) its length and how often each word occurs in it."""
+        with self._snapshot(pending) as (change, _):
+            return self._conversations(threads, words, change)
+
+    def _conversations(
+        self, threads: Iterable[tuple[str, str]], words: Sequence[str], change: StatisticsChange
+    ) -> dict[tuple[str, str], tuple[int, tuple[int, ...]]]:
         ids = [term_id(word) for word in words]
         found = {}
         for scope, thread in threads:
@@ -276,8 +322,30 @@ class TermStore:
                     (scope, thread, *ids),
                 ).fetchall()
             )
-            found[scope, thread] = (length[0] if length else 0, tuple(counts.get(term, 0) for term in ids))
+            more, _ = change.conversation_lengths.get((scope, thread), (0, 0))
+            found[scope, thread] = (
+                (length[0] if length else 0) + more,
+                tuple(counts.get(term, 0) + change.conversation_terms[scope, thread, term] for term in ids),
+            )
         return found
+
+    @contextmanager
+    def _snapshot(self, pending: PendingTerms | None) -> Iterator[tuple[StatisticsChange, Counter[tuple[str, str]]]]:
+        """What is pending against one state of the store, which all reads of the block see.
+
+        How the statistics change, and how many rows of each (scope, thread) are no longer true.
+        """
+        if pending is None:
+            yield StatisticsChange(), Counter()
+            return
+        self._reader.execute("BEGIN")
+        try:
+            old = [Features(*row) for row in _by_ids(self._reader, sorted(pending.ids))]
+            change = statistics_change(*changed_only(old, pending.features))
+            read_conversations(self._reader, change)
+            yield change, Counter((row.scope, row.thread) for row in old)
+        finally:
+            self._reader.rollback()
 
     def contents(self) -> Iterator[tuple[str, str]]:
         """(id, hash) of every entry; a wrong hash where the row does not match its checksum."""
@@ -330,86 +398,6 @@ def _placeholders(values: Sequence[object]) -> str:
     return ",".join("?" * len(values))
 
 
-def _update_statistics(connection: sqlite3.Connection, changes: StatisticsChange) -> None:
-    _update_conversations(connection, changes)
-    connection.executemany(
-        "INSERT INTO term_df VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET df = df + excluded.df",
-        sorted((*key, change) for key, change in changes.document_frequencies.items() if change),
-    )
-    connection.executemany(
-        "DELETE FROM term_df WHERE scope = ? AND field = ? AND term = ? AND df = 0",
-        [key for key, change in changes.document_frequencies.items() if change < 0],
-    )
-    connection.executemany(
-        "INSERT INTO scope_totals VALUES (?, ?, ?, ?, 0, 0) ON CONFLICT DO UPDATE SET "
-        "entries = entries + excluded.entries, shortness = shortness + excluded.shortness, "
-        "bigram_shortness = bigram_shortness + excluded.bigram_shortness",
-        [(scope, *total) for scope, total in changes.scopes.items()],
-    )
-    connection.executemany(
-        "DELETE FROM scope_totals WHERE scope = ? AND entries = 0 AND conversations = 0",
-        [(scope,) for scope in changes.scopes],
-    )
-
-
-def _update_conversations(connection: sqlite3.Connection, changes: StatisticsChange) -> None:
-    """Conversations are documents too: update their term counts, lengths and document frequencies."""
-    before_all = _term_counts(connection, [key for key, change in changes.conversation_terms.items() if change])
-    updated, removed = [], []
-    for (scope, thread, term), change in changes.conversation_terms.items():
-        if change == 0:
-            continue
-        before = before_all.get((scope, thread, term), 0)
-        after = before + change
-        if after > 0:
-            updated.append((scope, thread, term, after))
-        else:
-            removed.append((scope, thread, term))
-        changes.document_frequencies[scope, CONVERSATIONS, term] += (after > 0) - (before > 0)
-    connection.executemany("INSERT OR REPLACE INTO conversation_terms VALUES (?, ?, ?, ?)", sorted(updated))
-    connection.executemany("DELETE FROM conversation_terms WHERE scope = ? AND thread = ? AND term = ?", removed)
-    for (scope, thread), (length, entries) in changes.conversation_lengths.items():
-        row = connection.execute(
-            "SELECT length, entries FROM conversation_lengths WHERE scope = ? AND thread = ?", (scope, thread)
-        ).fetchone()
-        before_length, before_entries = row if row is not None else (0, 0)
-        after_length, after_entries = before_length + length, before_entries + entries
-        if after_entries:
-            connection.execute(
-                "INSERT OR REPLACE INTO conversation_lengths VALUES (?, ?, ?, ?)",
-                (scope, thread, after_length, after_entries),
-            )
-        else:
-            connection.execute("DELETE FROM conversation_lengths WHERE scope = ? AND thread = ?", (scope, thread))
-        change = (shortness(after_length) if after_entries else 0) - (shortness(before_length) if before_entries else 0)
-        connection.execute(
-            "INSERT INTO scope_totals VALUES (?, 0, 0, 0, ?, ?) ON CONFLICT DO UPDATE SET "
-            "conversations = conversations + excluded.conversations, "
-            "conversation_shortness = conversation_shortness + excluded.conversation_shortness",
-            (scope, (after_entries > 0) - (before_entries > 0), change),
-        )
-
-
-def _term_counts(
-    connection: sqlite3.Connection, keys: Sequence[tuple[str, str, int]]
-) -> dict[tuple[str, str, int], int]:
-    """The current count of each (scope, conversation, term) that occurs."""
-    by_thread: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
-    for scope, thread, term in keys:
-        by_thread[scope, thread].append(term)
-    found: dict[tuple[str, str, int], int] = {}
-    for (scope, thread), wanted in by_thread.items():
-        for start in range(0, len(wanted), _CHUNK):
-            chunk = wanted[start : start + _CHUNK]
-            rows = connection.execute(
-                "SELECT term, tf FROM conversation_terms WHERE scope = ? AND thread = ? "
-                f"AND term IN ({_placeholders(chunk)})",
-                (scope, thread, *chunk),
-            )
-            found.update(((scope, thread, term), tf) for term, tf in rows)
-    return found
-
-
 def _values(row: Features) -> tuple[Any, ...]:
-    values = tuple(getattr(row, name) for name in Features.__slots__)
+    values = values_of(row)
     return (*values, row_checksum(values))

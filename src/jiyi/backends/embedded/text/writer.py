@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 import threading
 import time
 from collections.abc import Iterable, Iterator
@@ -20,8 +21,9 @@ from typing import Final
 import tantivy
 
 from jiyi.backends.embedded.text.files import META, Segment, SegmentFiles, read_segments
-from jiyi.backends.shared.derived_file import FILE_ERRORS, means_damage
+from jiyi.backends.shared.derived_file import FILE_ERRORS, index_failure, means_damage
 from jiyi.errors import IndexDamagedError, IndexingError, StoreBusyError
+from jiyi.exhaustion import resource_limit
 
 _log = logging.getLogger("jiyi.index")
 
@@ -78,8 +80,19 @@ class IndexWriter:
                     # Releases tantivy's lock, also when something failed before the commit.
                     self._close_writer(writer)
             if self._open is not None and self._merge_thread is None:
-                self._merge_thread = threading.Thread(target=self._wait_for_merge, name="jiyi-merging")
-                self._merge_thread.start()
+                self._begin_to_wait()
+
+    def _begin_to_wait(self) -> None:
+        thread = threading.Thread(target=self._wait_for_merge, name="jiyi-merging")
+        try:
+            thread.start()
+        except RuntimeError:
+            # No thread is left: this commit waits for the merge.
+            writer, self._open = self._open, None
+            if writer is not None:
+                self._close_writer(writer)
+        else:
+            self._merge_thread = thread
 
     def finish_merges(self, deadline: float = inf) -> None:
         """Wait until no process merges: then the segments stay as they are until the next commit."""
@@ -221,12 +234,28 @@ def guarded(action: str) -> Iterator[None]:
     except IndexingError:
         raise
     except FILE_ERRORS as error:
-        kind = IndexDamagedError if means_damage(error) else IndexingError
-        raise kind(f"the text index failed to {action}: {error}") from error
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise IndexDamagedError(f"the text index failed to {action}: {error}") from error
+        if means_damage(error):
+            raise IndexDamagedError(f"the text index failed to {action}: {error}") from error
+        raise index_failure("the text index", action, error) from error
+    except (OSError, ValueError, KeyError, TypeError, RuntimeError) as error:
+        raise _meaning(action, error) from error
     except BaseException as error:
         # A panic in tantivy arrives as a BaseException of a type that cannot be imported.
         if type(error).__name__ == "PanicException":
-            raise IndexDamagedError(f"the text index failed to {action}: {error}") from None
+            raise _meaning(action, error) from None
         raise
+
+
+# Errors of the system that say nothing about the files: no room, no permission, read-only, interrupted, no resources.
+_NOT_DAMAGE: Final = frozenset({1, 4, 11, 12, 13, 23, 24, 27, 28, 30, 122})
+_OS_ERROR: Final = re.compile(r"\(os error (\d+)\)|Os \{ code: (\d+)")
+
+
+def _meaning(action: str, error: BaseException) -> IndexingError:
+    """Damage, unless the error comes from the system and would be the same with intact files."""
+    number = error.errno if isinstance(error, OSError) else None
+    if number is None and (said := _OS_ERROR.search(str(error))):
+        number = int(said[1] or said[2])
+    if number in _NOT_DAMAGE or resource_limit(error) is not None:
+        return index_failure("the text index", action, error)
+    return IndexDamagedError(f"the text index failed to {action}: {error}")

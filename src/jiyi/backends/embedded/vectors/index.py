@@ -31,12 +31,19 @@ from jiyi.backends.embedded.vectors.rows import (
     text_hashes,
     write_rows,
 )
-from jiyi.backends.shared.derived_file import FILE_ERRORS, FileIdentity, file_identity, means_damage, tree_bytes
-from jiyi.backends.shared.embedding import CHUNK_COLUMNS, embed_entries, vector_fingerprint
+from jiyi.backends.shared.derived_file import (
+    FILE_ERRORS,
+    FileIdentity,
+    file_identity,
+    index_failure,
+    means_damage,
+    tree_bytes,
+)
+from jiyi.backends.shared.embedding import CHUNK_COLUMNS, PreparedVectors, embed_entries, vector_fingerprint
 from jiyi.backends.shared.generations import Generations
 from jiyi.backends.shared.vector_matrix import Floats, MatrixScan, ScopeMatrix
 from jiyi.backends.shared.wal_index import WalIndex
-from jiyi.errors import IndexDamagedError, IndexingError
+from jiyi.errors import IndexDamagedError
 from jiyi.file_lock import FileLock
 from jiyi.model import clock
 from jiyi.model.entry import MemoryEntry
@@ -71,6 +78,8 @@ class SqliteVectors:
         self._store_id = store_id
         self._searched = searched
         self._lock = FileLock(root.parent / "vector-index.lock", timeout=lock_timeout)
+        self._lock_timeout = lock_timeout
+        self._prepared = PreparedVectors(embedder)
         self._dimension = embedder.identity.dimension
         self._width = 2 * self._dimension
         """Bytes of one vector."""
@@ -116,16 +125,27 @@ class SqliteVectors:
         """The hash by which the index recognises a text."""
         return vector_fingerprint(self._searched.entry(entry))
 
+    def prepare(self, batch: IndexBatch, timeout: float | None = None) -> None:
+        """Embed the new texts of a batch, so that nobody waits for the model while the lock is held."""
+        self._prepared.prepare(self._fresh(batch), self._lock_timeout if timeout is None else timeout)
+
+    def _fresh(self, batch: IndexBatch) -> list[MemoryEntry]:
+        """The entries of the batch whose vectors the index does not have."""
+        with self._using() as connection:
+            known = text_hashes(connection, batch.upserts) if connection is not None else {}
+        entries = self._searched.entries(batch.upserts)
+        return [entry for entry in entries if known.get(entry.id) != vector_fingerprint(entry)]
+
     def apply(self, batch: IndexBatch) -> None:
-        """Embed the new texts and write them with the log position in one transaction."""
+        """Write the vectors of the new texts with the log position in one transaction.
+
+        What was not prepared is embedded now.
+        """
         with self.exclusive():
             if self.log_position() is None:
                 raise IndexDamagedError("the vector index is missing or made by other rules")
-            with self._using() as connection:
-                known = text_hashes(connection, batch.upserts) if connection is not None else {}
-            entries = self._searched.entries(batch.upserts)
-            fresh = [entry for entry in entries if known.get(entry.id) != vector_fingerprint(entry)]
-            vectors = embed_entries(self._embedder, fresh)
+            fresh = self._fresh(batch)
+            vectors = self._prepared.of(fresh)
             sequence = batch.log_position.sequence
             rows = [self._row(entry, sequence, block) for entry, block in zip(fresh, vectors, strict=True)]
             rows += [(scope, entry_id, sequence, 0, None, None, None) for scope, entry_id in batch.removals]
@@ -133,6 +153,7 @@ class SqliteVectors:
                 if connection is None:
                     raise IndexDamagedError("the vector index was removed while it was written")
                 self._write(connection, rows, batch.log_position)
+            self._prepared.clear()
 
     def rebuild(self, store: RecordStore, *, progress: Progress | None = None) -> None:
         """Build a new index beside the old one, then swap. Existing vectors are reused, also of an interrupted run."""
@@ -149,7 +170,7 @@ class SqliteVectors:
                 raise IndexDamagedError("the vector index was removed while it was built") from error
             except FILE_ERRORS as error:
                 if folder.is_dir() and not means_damage(error):
-                    raise IndexingError(f"the vector index cannot be written: {error}") from error
+                    raise index_failure("the vector index", "be written", error) from error
                 # The files of the interrupted run are damaged: the next run starts without them.
                 shutil.rmtree(folder, ignore_errors=True)
                 raise IndexDamagedError(
@@ -231,6 +252,11 @@ class SqliteVectors:
                 if len(matrix):
                     parts.append((matrix, matrix.similarities(vector)))
             return MatrixScan(parts, vector)
+
+    def embedded(self, entries: Sequence[MemoryEntry]) -> list[Floats]:
+        """The vectors of each entry as a scan would compare them."""
+        blocks = embed_entries(self._embedder, self._searched.entries(entries))
+        return [block.astype(np.float16).astype(np.float32) for block in blocks]
 
     def contents(self) -> Iterator[tuple[str, str]]:
         """(id, hash) of every vector; a wrong hash where the checksum does not match."""
@@ -337,7 +363,7 @@ class SqliteVectors:
             except FILE_ERRORS as error:
                 in_place = self._opened is not None and self._opened[0].is_dir()
                 if in_place and not means_damage(error):
-                    raise IndexingError(f"the vector index failed: {error}") from error
+                    raise index_failure("the vector index", "be used", error) from error
                 reason = f"the vector index is damaged: {error}"
                 self._mark_broken(reason)
                 raise IndexDamagedError(reason) from error

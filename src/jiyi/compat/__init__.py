@@ -1,0 +1,1 @@
+"""Memories with the names of other libraries, so that a program moves here by changing an import."""

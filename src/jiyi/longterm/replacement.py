@@ -1,0 +1,234 @@
+"""How likely a message says that something has changed, and how likely it replaces a given older fact.
+
+Linear models. The first looks at the message alone: words for change, end, addition or exception, and, with the
+bundled embedder, its vector. The second compares the message with one older fact: subject, attribute, shared words,
+kinds of values, likeness of meaning. A third tells which part of that fact is meant. `corrections` decides.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final, cast
+
+from jiyi.errors import ModelError
+from jiyi.longterm.duplicates import Gist, gist
+from jiyi.longterm.trained import weights_for
+from jiyi.text.change_words import (
+    adds,
+    changes,
+    ends,
+    ends_life,
+    ends_love,
+    is_mistake,
+    is_strong_change,
+    is_temporary,
+)
+from jiyi.text.normalize import fold
+from jiyi.text.subjects import SUBJECT_WORDS, USER, names_in, subject_of
+from jiyi.text.topics import TOPICS, topics_of
+
+if TYPE_CHECKING:
+    from jiyi.longterm.trained import Weights
+    from jiyi.ports import Embedder
+    from jiyi.text import Analyzer
+
+_log = logging.getLogger("jiyi.longterm")
+
+WEAK_TOPICS: Final = frozenset(
+    {"family", "friends and colleagues", "plan", "travel", "like and dislike", "skill", "origin"}
+)
+"""Topics that two statements often share without being about the same thing."""
+_SINGLE: Final = {topic.name: topic.single for topic in TOPICS}
+_REFERENCE: Final = re.compile(r"那[个位家边台]|之前|原来|前面|旧|\b(?:it|that|the old|he|she|they|him|her|there)\b")
+_PAST: Final = re.compile(r"\b(?:'ve|have|has|got|gone|went|\w+ed)\b")
+_PRESENT: Final = re.compile(r"\b(?:now|since|so)\b|现在|而家|如今")
+_QUESTION: Final = re.compile(r"[?？]|吗$")
+_NAME: Final = re.compile(r"(?<!^)(?<![.!?] )\b[A-Z][a-z]+|[A-Z][A-Za-z0-9]+\d")
+# What these words change is plain.
+_CHANGED_TOPIC: Final = (
+    (re.compile(r"搬|退租|安家|\b(?:mov(?:ed?|ing)|relocat\w*)\b"), "home"),
+    (re.compile(r"跳槽|转岗|入职|升职|离职|\b(?:promot\w*|new job|start(?:ed|ing)? (?:at|as))\b"), "work"),
+    (re.compile(r"改叫|改名|\b(?:call me|go by|renamed)\b"), "name"),
+)
+_TWO_HAN: Final = re.compile(r"[\u3400-\u9fff]{2}")
+_COMMON_HAN: Final = re.compile(
+    r"[的了是在我你他她它们这那有和就都也不没一个上下来去到说要会很还又最给把被从对为与以及吗呢吧啊呀年月日天点号今明昨每周时现后前里]"
+)
+_LONG: Final = {True: 80, False: 30}
+_MAX_WORDS: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """A message or a fact with all that is compared of it."""
+
+    text: str
+    folded: str
+    gist: Gist
+    topics: dict[str, int]
+    vector: Sequence[float] | None = None
+
+
+class ReplacementModel:
+    """Both models, with one embedder or none."""
+
+    def __init__(self, analyzer: Analyzer, embedder: Embedder | None) -> None:
+        self.analyzer = analyzer
+        self._embedder = embedder
+        self._features = weights_for(None)
+        self._weights = weights_for(embedder)
+
+    def read(self, texts: Sequence[str]) -> list[Compared]:
+        """Texts with what is compared of them."""
+        vectors = self._vectors(texts)
+        found = []
+        for place, text in enumerate(texts):
+            folded = fold(text)
+            vector = None if vectors is None else vectors[place]
+            found.append(Compared(text, folded, gist(text, self.analyzer), topics_of(folded), vector))
+        return found
+
+    def change(self, message: Compared) -> float:
+        """How likely a message says that something has changed or ended."""
+        return self._for(message).change.probability(change_row(message))
+
+    def replaces(self, message: Compared, olds: Sequence[Compared], same: Sequence[bool]) -> list[float]:
+        """How likely a message replaces each of the older facts; never one of another subject."""
+        if any(old.vector is None for old in olds):
+            message = replace(message, vector=None)
+        of_change, change = change_row(message), self.change(message)
+        others = [likeness(message, old) for old in olds]
+        line = self._for(message).replaces
+        return [
+            line.probability(replacement_row(pair_features(message, old, others, place), change, of_change))
+            if same[place]
+            else 0.0
+            for place, old in enumerate(olds)
+        ]
+
+    def pieces(self, message: Compared, parts: Sequence[str]) -> list[float]:
+        """How much each part of an older fact is like the one that a message replaces."""
+        read = self.read(parts)
+        if any(part.vector is None for part in read):
+            message = replace(message, vector=None)
+        others = [likeness(message, part) for part in read]
+        line = self._for(message).piece
+        return [
+            line.value(piece_row(pair_features(message, part, others, place), place, len(read)))
+            for place, part in enumerate(read)
+        ]
+
+    def _for(self, message: Compared) -> Weights:
+        return self._features if message.vector is None else self._weights
+
+    def _vectors(self, texts: Sequence[str]) -> list[list[float]] | None:
+        if self._embedder is None or not self._weights.with_vectors or not texts:
+            return None
+        try:
+            return cast("list[list[float]]", self._embedder.embed(texts).tolist())
+        except ModelError as error:
+            # Words decide then. What cannot be compared by meaning is rather kept twice than lost.
+            _log.warning("facts are compared without the embedder: %s", type(error).__name__)
+            return None
+
+
+def change_row(message: Compared) -> list[float]:
+    """The features by which a change is recognised."""
+    folded = message.folded
+    found = (
+        *(changes(folded), ends(folded), ends_life(folded), ends_love(folded), adds(folded), is_temporary(folded)),
+        *(is_mistake(folded), is_strong_change(folded)),
+        _QUESTION.search(folded) is not None,
+        min(len(folded) / _LONG[folded.isascii()], 1.5),
+        "了" in folded,
+        *(pattern.search(folded) is not None for pattern in (_PAST, _PRESENT, _REFERENCE)),
+    )
+    return [*(float(value) for value in found), *(message.vector or ())]
+
+
+_FEATURES_OF_CHANGE: Final = 14
+_CROSSED_WITH: Final = 8
+
+
+def likeness(first: Compared, second: Compared) -> float:
+    """The similarity of two meanings; 0 where it is not known."""
+    if first.vector is None or second.vector is None:
+        return 0.0
+    return sum(a * b for a, b in zip(first.vector, second.vector, strict=True))
+
+
+def pair_features(message: Compared, old: Compared, others: Sequence[float], place: int) -> list[float]:
+    """What a message and one of the older facts have in common; `others` is the likeness of all older facts."""
+    shared = [name for name in message.topics if name in old.topics]
+    words = shared_words(message, old)
+    like = likeness(message, old)
+    mine, theirs = subject_of(message.folded), subject_of(old.folded)
+    found = (
+        any(_SINGLE[name] for name in shared),
+        any(name in WEAK_TOPICS for name in shared),
+        any(not _SINGLE[name] and name not in WEAK_TOPICS for name in shared),
+        not shared,
+        min(len(words), _MAX_WORDS) / _MAX_WORDS,
+        bool(words),
+        like,
+        like >= max(others) - 1e-9,
+        like - sum(others) / len(others),
+        bool(message.gist.numbers) and bool(old.gist.numbers),
+        bool(message.gist.times) and bool(old.gist.times),
+        any(topic in old.topics and change.search(message.folded) for change, topic in _CHANGED_TOPIC),
+        theirs == USER,
+        mine == theirs,
+        any(mentions(message.folded, name) for name in names_in(old.text)),
+        _NAME.search(message.text) is not None and _NAME.search(old.text) is not None,
+        place == 0,
+        1 / len(others),
+        len(others) == 1,
+        message.gist.negated != old.gist.negated,
+        message.gist.liking != old.gist.liking,
+    )
+    return [float(value) for value in found]
+
+
+def replacement_row(features: Sequence[float], change: float, of_change: Sequence[float]) -> list[float]:
+    """The features of a pair, alone and together with those of the message."""
+    told = of_change[:_FEATURES_OF_CHANGE]
+    single, words, like = features[0], features[5], features[6]
+    return [
+        *features,
+        change,
+        *(change * value for value in features),
+        *(0.5 * value for value in told),
+        *(0.5 * one * other for one in (words, like, single) for other in told[:_CROSSED_WITH]),
+    ]
+
+
+def piece_row(features: Sequence[float], place: int, count: int) -> list[float]:
+    """The features of a part of an older fact."""
+    return [*features, float(place == 0), float(place == count - 1)]
+
+
+def shared_words(message: Compared, old: Compared) -> set[str]:
+    """The words of both that are neither names nor relations."""
+    who = {fold(name) for name in names_in(old.text)} | SUBJECT_WORDS
+    words = {word for word in message.gist.terms & old.gist.terms if word not in who}
+    return words | {
+        pair
+        for pair in _pairs(message.folded) & _pairs(old.folded)
+        if not any(pair in word or word in pair for word in (*who, *words))
+    }
+
+
+def _pairs(folded: str) -> set[str]:
+    """Pairs of Chinese characters that may be a word which the segmentation has cut."""
+    pairs = {folded[i : i + 2] for i in range(len(folded) - 1)}
+    return {pair for pair in pairs if _TWO_HAN.fullmatch(pair) and not _COMMON_HAN.search(pair)}
+
+
+def mentions(folded: str, name: str) -> bool:
+    """Whether a folded text has a name in it."""
+    if name.isascii():
+        return re.search(rf"\b{re.escape(fold(name))}\b", folded) is not None
+    return fold(name) in folded

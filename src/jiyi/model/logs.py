@@ -1,0 +1,40 @@
+"""Log lines of jiyi: what they name comes from files, models and callers, and is shown without control characters."""
+
+from __future__ import annotations
+
+import logging
+import re
+from typing import Final
+
+LOGGERS: Final = ("chat", "config", "index", "jobs", "longterm", "notes", "runtime", "scope")
+"""The loggers below `jiyi`."""
+
+# Controls, line and paragraph separators, characters without width, those that reorder a line, and lone surrogates.
+_UNSAFE: Final = re.compile(
+    "[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff\U000e0000-\U000e0fff]"
+)
+
+
+class _EscapeControls(logging.Filter):
+    def filter(self, record: logging.LogRecord) -> bool:
+        try:
+            message = record.getMessage()
+        except (TypeError, ValueError):
+            # A mistake in the call; the handler reports it.
+            return True
+        if _UNSAFE.search(message):
+            record.msg, record.args = escaped(message), ()
+        return True
+
+
+def escaped(text: str) -> str:
+    """The text with each such character written as an escape."""
+    return _UNSAFE.sub(lambda match: match[0].encode("unicode_escape").decode("ascii"), text)
+
+
+def escape_controls() -> None:
+    """Let no logger of jiyi write control characters, whoever handles its records."""
+    for name in LOGGERS:
+        logger = logging.getLogger(f"jiyi.{name}")
+        if not any(isinstance(each, _EscapeControls) for each in logger.filters):
+            logger.addFilter(_EscapeControls())

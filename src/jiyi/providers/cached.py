@@ -1,0 +1,74 @@
+"""CachedEmbedder: keeps the vectors of the last texts.
+
+An agent asks the same question in several rooms of one turn, and a text that was just written may be compared by a
+recall before the indexer takes it in. The vector of a text depends on the text and the model alone.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Iterable, Sequence
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from jiyi.ports import Embedder, ModelIdentity, Vectors
+
+__all__ = ["CachedEmbedder"]
+
+_MAX_BYTES: Final = 4 << 20
+
+
+class CachedEmbedder:
+    """An embedder that embeds a text it has just seen only once. Safe for threads."""
+
+    def __init__(self, embedder: Embedder, *, max_bytes: int = _MAX_BYTES) -> None:
+        """`max_bytes` is how much memory the vectors may take; the least recently used are dropped first."""
+        self._embedder = embedder
+        self._max_bytes = max_bytes
+        self._known: OrderedDict[bytes, Vectors] = OrderedDict()
+        self._guard = threading.Lock()
+
+    @property
+    def identity(self) -> ModelIdentity:
+        """The identity of the wrapped embedder."""
+        return self._embedder.identity
+
+    def close(self) -> None:
+        """Close the wrapped embedder, if it can be closed."""
+        close = getattr(self._embedder, "close", None)
+        if callable(close):
+            close()
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """One unit vector for each text, in order."""
+        keys = [blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest() for text in texts]
+        found: dict[bytes, Vectors] = {}
+        with self._guard:
+            for key in keys:
+                if key in self._known:
+                    self._known.move_to_end(key)
+                    found[key] = self._known[key]
+        if not keys:
+            return self._embedder.embed(texts)
+        missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in found}
+        if missing:
+            made = self._embedder.embed(list(missing.values()))
+            self._keep(missing, made)
+            if len(missing) == len(texts):
+                return made
+            found |= zip(missing, made, strict=True)
+        # Imported here: a program that embeds nothing does not load it.
+        import numpy as np
+
+        return np.stack([found[key] for key in keys])
+
+    def _keep(self, keys: Iterable[bytes], vectors: Vectors) -> None:
+        most = max(self._max_bytes // (vectors.itemsize * vectors.shape[1]), 1)
+        with self._guard:
+            for key, vector in list(zip(keys, vectors, strict=True))[-most:]:
+                # A copy: a row of a large batch would keep the whole batch in memory.
+                self._known[key] = vector.copy()
+            while len(self._known) > most:
+                self._known.popitem(last=False)

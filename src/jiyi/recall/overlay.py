@@ -1,0 +1,69 @@
+"""`ScanOverlay`: the similarities of an index together with those of a few entries that it has not taken in yet."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from jiyi.ports import IndexBatch, Vectors, VectorScan
+
+
+class ScanOverlay:
+    """A `VectorScan` that answers as that of the index will when it has taken the batch in.
+
+    The index may take it in at any moment: what it has of the batch already is left out of its answer.
+    """
+
+    def __init__(self, scan: VectorScan, question: Vectors, batch: IndexBatch, blocks: Sequence[Vectors]) -> None:
+        """`blocks` are the vectors of the entries of the batch, one row for each chunk."""
+        self._scan = scan
+        wide = question.astype(np.float64)
+        self._own = {
+            entry.id: _similarity(block, wide) for entry, block in zip(batch.upserts, blocks, strict=True) if len(block)
+        }
+        self._times = {entry.id: entry.event_time for entry in batch.upserts}
+        self._hidden = {entry.id for entry in batch.upserts} | {entry_id for _, entry_id in batch.removals}
+        old = scan.of(sorted(self._hidden))
+        old = old[np.isfinite(old)].astype(np.float64)
+        self.count = scan.count - len(old) + len(self._own)
+        total = scan.mean * scan.count - float(old.sum()) + sum(self._own.values())
+        self.mean = total / self.count if self.count else 0.0
+
+    def best(
+        self,
+        limit: int,
+        *,
+        allowed: Sequence[str] | None = None,
+        periods: Sequence[tuple[datetime, datetime]] = (),
+    ) -> list[str]:
+        """Ids of the most similar, best first; ties by id."""
+        found = self._scan.best(limit + len(self._hidden), allowed=allowed, periods=periods)
+        kept = [entry_id for entry_id in found if entry_id not in self._hidden]
+        ranked = list(zip(self._scan.of(kept).tolist(), kept, strict=True))
+        admitted = None if allowed is None else set(allowed)
+        for entry_id, similarity in self._own.items():
+            moment = self._times[entry_id]
+            inside = not periods or any(start <= moment < end for start, end in periods)
+            if inside and (admitted is None or entry_id in admitted):
+                ranked.append((similarity, entry_id))
+        ranked.sort(key=lambda pair: (-pair[0], pair[1]))
+        return [entry_id for _, entry_id in ranked[:limit]]
+
+    def of(self, ids: Sequence[str]) -> Vectors:
+        """The similarity of each of these; NaN where there is no vector."""
+        found = self._scan.of(ids)
+        for place, entry_id in enumerate(ids):
+            if entry_id in self._hidden:
+                found[place] = self._own.get(entry_id, np.nan)
+        return found
+
+
+def _similarity(block: Vectors, question: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> float:
+    """Half the best chunk, half the mean of the chunks: as every vector index compares a text."""
+    products = (block * question).sum(axis=1)
+    similarity = np.clip(0.5 * products.max() + 0.5 * products.mean(), -1.0, 1.0)
+    return float(np.float32(similarity))

@@ -1,0 +1,40 @@
+"""Access: in which scope a caller acts, and what it may do there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from jiyi.errors import InvalidInputError
+
+READ: Final = "read"
+WRITE: Final = "write"
+ERASE: Final = "erase"
+ADMIN: Final = "admin"
+RIGHTS: Final = (READ, WRITE, ERASE, ADMIN)
+"""Each is granted by itself, except that whoever may write, erase or administer may read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """The scope of a caller, its rights, and the key that it was given by. A scope is never an argument of a call."""
+
+    scope: str
+    rights: frozenset[str] = frozenset({READ, WRITE})
+    kind: str = "main"
+    """`group` where several people read the answers: private notes and memories stay out."""
+    key_id: str = ""
+    """The key that was shown; empty on loopback without keys and over stdio."""
+
+    def may(self, right: str) -> bool:
+        """Whether this right was granted."""
+        return right in self.rights or (right == READ and bool(self.rights))
+
+
+def check_rights(rights: str | list[str] | tuple[str, ...] | frozenset[str]) -> frozenset[str]:
+    """Known rights, at least one; given as a list or as words with commas between them."""
+    words = [word.strip() for word in rights.split(",")] if isinstance(rights, str) else list(rights)
+    unknown = [word for word in words if word not in RIGHTS]
+    if unknown or not words:
+        raise InvalidInputError(f"rights {', '.join(map(str, words))[:80]!a} must be some of {', '.join(RIGHTS)}")
+    return frozenset(words)

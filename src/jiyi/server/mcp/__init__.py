@@ -1,0 +1,1 @@
+"""The Model Context Protocol: tools, resources and prompts of one memory."""

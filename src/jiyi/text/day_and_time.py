@@ -1,0 +1,34 @@
+"""An appointment has a day and an hour: when one of them changes, the other stays."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+__all__ = ["other_value"]
+
+_ZH: Final = "[\\d一二两三四五六七八九十]"
+_MONTHS: Final = "(?:jan|feb|mar|apr|may|june?|july?|aug|sept?|oct|nov|dec)[a-z]*"
+_DAY: Final = re.compile(
+    rf"(?:下个?|这个?|本|每)?(?:周|週|星期|礼拜|禮拜)[一二三四五六日天]|{_ZH}+月{_ZH}+[号號日]?|{_ZH}{{1,3}}[号號日]"
+    r"|\b(?:on )?(?:every )?(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b"
+    rf"|\b(?:on )?(?:the )?\d{{1,2}}(?:st|nd|rd|th)(?: (?:of )?{_MONTHS})?\b"
+    rf"|\b(?:on )?{_MONTHS} \d{{1,2}}(?:st|nd|rd|th)?\b|\b(?:on )?\d{{1,2}} {_MONTHS}\b",
+    re.IGNORECASE,
+)
+_HOUR: Final = re.compile(
+    rf"(?:上午|下午|早上|晚上|中午|傍晚)?{_ZH}{{1,3}}[点點](?:半|一刻|{_ZH}{{1,3}}分?)?"
+    r"|\b(?:at )?\d{1,2}(?:[:.]\d\d)? ?(?:am|pm)\b|\b(?:at )?\d{1,2}[:.]\d\d\b|\bat (?:\d{1,2}|noon|midday)\b",
+    re.IGNORECASE,
+)
+
+
+def other_value(message: str, fact: str) -> str:
+    """What a fact with a day and an hour still says after a message with a new day, or a new hour, alone.
+
+    Empty where it is not so.
+    """
+    for changed, kept in ((_DAY, _HOUR), (_HOUR, _DAY)):
+        if changed.search(message) and not kept.search(message) and changed.search(fact) and kept.search(fact):
+            return " ".join(changed.sub("", fact, count=1).split())
+    return ""
