@@ -15,7 +15,14 @@ GERM = CANARY.encode()
 
 def fill(memory: AgentMemory, scope: str, word: str) -> None:
     """Something in every room of the scope that names the word."""
-    memory.store(f"key-{word}", f"the content has {word}", f"category-{word}", scope=scope, tags=[f"tag-{word}"])
+    memory.store(
+        f"key-{word}",
+        f"the content has {word}",
+        f"category-{word}",
+        scope=scope,
+        tags=[f"tag-{word}"],
+        metadata={"w": word},
+    )
     memory.store(f"key-{word}", f"a second version has {word} too", scope=scope)
     memory.store(f"gone-{word}", f"forgotten {word}", scope=scope)
     memory.forget(f"gone-{word}", scope=scope)

@@ -207,8 +207,12 @@ class Memory(Protocol):
         since: datetime | None = None,
         until: datetime | None = None,
         where: Mapping[str, Any] | None = None,
+        now: datetime | None = None,
     ) -> int:
-        """How many entries the scope sees: its own and the public ones. Messages count only if asked for."""
+        """How many entries the scope sees: its own and the public ones. Messages count only if asked for.
+
+        With `now` those count that had not expired at that moment, also if they are archived since.
+        """
 
     def forget_many(
         self,
@@ -323,7 +327,8 @@ class Memory(Protocol):
     def maintain(self, *, scope: str | None = None, dry_run: bool = False) -> dict[str, Any]:
         """The regular maintenance, for cron: what has expired, due background jobs, forgetting, unused tags, dead jobs.
 
-        `None` as scope means every scope. A dry run changes nothing and reports how much would be forgotten.
+        `None` as scope means every scope, and then the indexes are compared with the records and mended as well. A dry
+        run changes nothing and reports how much would be forgotten, and which indexes differ.
         """
 
     def scopes(self) -> Sequence[ScopeInfo]:
@@ -345,7 +350,8 @@ class Memory(Protocol):
     ) -> Iterator[MemoryChange]:
         """Every change behind `after` as it happens, in order and once; `None` begins with what comes next.
 
-        The store is asked every `interval` seconds. To go on later, keep the position of the last change.
+        PostgreSQL tells when there is something new; in any case the store is asked every `interval` seconds. To go on
+        later, keep the position of the last change.
         """
 
     def entries_by_id(self, id_prefix: str, *, scope: str | None = None, limit: int = 10) -> Sequence[MemoryEntry]:
@@ -435,6 +441,7 @@ class Memory(Protocol):
         since: datetime | None = None,
         until: datetime | None = None,
         where: Mapping[str, Any] | None = None,
+        now: datetime | None = None,
         sort: str = "created",
         descending: bool | None = None,
         limit: int = 100,
@@ -445,7 +452,8 @@ class Memory(Protocol):
 
         They are sorted by `created` (when they were stored), `event` (when it happened) or `key` (those that have one,
         from the first to the last); `descending` turns the order round. The page has `next_cursor`: passed as `cursor`
-        it gives the page that follows, whatever was stored or forgotten meanwhile, however far it is.
+        it gives the page that follows, whatever was stored or forgotten meanwhile, however far it is. With `now` those
+        are listed that had not expired at that moment, also if they are archived since.
         """
 
     def __enter__(self) -> Self: ...

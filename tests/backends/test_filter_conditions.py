@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from jiyi.backends.shared.filters import AnyDomain, AnyOf, Condition, EveryTag, InPeriods, NoneOf, conditions
+from jiyi.backends.shared.filters import AnyDomain, AnyId, AnyOf, Condition, EveryTag, InPeriods, NoneOf, conditions
 from jiyi.model.filters import Filters, make_filters
 
 START, END = datetime(2026, 1, 1, tzinfo=UTC), datetime(2026, 2, 1, tzinfo=UTC)
@@ -19,10 +19,11 @@ EXPECTED: dict[str, tuple[Any, Condition]] = {
     "conversations": (("s",), AnyOf("conversation", ("s",))),
     "since": (START, InPeriods(((START, None),))),
     "until": (END, InPeriods(((None, END),))),
+    "ids": (frozenset({"a", "b"}), AnyId(frozenset({"a", "b"}))),
     "periods": (((START, END),), InPeriods(((START, END),))),
 }
 
-OF_RECORDS = {"where", "key_prefix", "namespace"}
+OF_RECORDS = {"where", "key_prefix", "namespace", "beyond_expired"}
 """What no index holds; `conformance.records` shows that the record store checks them."""
 
 

@@ -1,11 +1,14 @@
 """What a recall knows of the indexes it has asked."""
 
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from jiyi.errors import IndexingError
+from jiyi.file_lock import is_locked
 from jiyi.model.entry import IndexCoverage, MemoryEntry
 from jiyi.sync import AgentMemory
 from jiyi.testing.fakes import HashEmbedder
@@ -39,6 +42,43 @@ def test_without_waiting_a_recall_says_how_far_the_indexes_are_behind(tmp_path: 
         hits = memory.recall("walrus")
         assert sorted(str(key) for key in keys(hits)) == ["new", "newer", "old"]
         assert {part.behind for part in _coverage(hits[0]).values()} == {0}
+
+
+class Looking(HashEmbedder):
+    """Looks whether the lock of the vectors is free while it computes."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__()
+        self._path = folder / "vector-index.lock"
+        self.locked: list[bool] = []
+
+    def embed(self, texts: Sequence[str]) -> Any:
+        self.locked.append(is_locked(self._path))
+        return super().embed(texts)
+
+
+def test_the_lock_of_the_vectors_is_free_while_the_model_computes(tmp_path: Path) -> None:
+    embedder = Looking(tmp_path)
+    with _open(tmp_path, embedder=embedder) as memory:
+        memory.store("first", "the index is built for this one")
+        memory.drain()
+        embedder.locked.clear()
+        memory.store_many({"key": f"key {n}", "content": f"text number {n}"} for n in range(600))
+        memory.drain()
+        assert keys(memory.recall("text number 7", limit=1)) == ["key 7"]
+    assert len(embedder.locked) >= 3
+    assert not any(embedder.locked)
+
+
+def test_several_who_drain_at_once_leave_a_sound_index(tmp_path: Path) -> None:
+    embedder = Looking(tmp_path)
+    with _open(tmp_path, embedder=embedder) as memory, _open(tmp_path, embedder=embedder) as other:
+        memory.store("first", "the index is built for this one")
+        memory.drain()
+        memory.store_many({"key": f"key {n}", "content": f"text number {n}"} for n in range(600))
+        with ThreadPoolExecutor(4) as threads:
+            list(threads.map(lambda each: each.drain(), [memory, other, memory, other]))
+        assert [report.sound for report in memory.verify()] == [True, True]
 
 
 def test_no_index_and_no_time_to_build_one_is_an_error_and_not_an_empty_answer(tmp_path: Path) -> None:

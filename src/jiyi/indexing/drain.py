@@ -9,7 +9,16 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from jiyi.errors import IndexDamagedError, StoreBusyError
-from jiyi.ports import Change, DerivedIndex, IndexBatch, LogPosition, Progress, RecordStore, SharesFiles
+from jiyi.ports import (
+    Change,
+    DerivedIndex,
+    IndexBatch,
+    LogPosition,
+    PreparesBatches,
+    Progress,
+    RecordStore,
+    SharesFiles,
+)
 
 _log = logging.getLogger("jiyi.index")
 
@@ -100,9 +109,15 @@ class Drainer:
         return state
 
     def _step(self, index: DerivedIndex, target: int, timeout: float | None, progress: Progress | None) -> int | None:
-        """Apply one batch under the index's lock; `None` when nothing up to `target` is left."""
+        """Apply one batch under the index's lock; `None` when nothing up to `target` is left.
+
+        What takes long is computed before. If the index has moved on meanwhile, nothing is applied (0): begin again.
+        """
+        prepared = self._prepare(index, target, timeout)
         with index.exclusive(timeout):
             log_position = self._valid_position(index)
+            if prepared is not None and log_position is not None and log_position != prepared:
+                return None if log_position.sequence >= target else 0
             if log_position is None:
                 self.rebuild(index, progress=progress)
                 return 0
@@ -131,6 +146,19 @@ class Drainer:
             again = [entry for entry in self._store.fetch(beside, None).values() if entry.is_active]
             batch = replace(batch, upserts=[*batch.upserts, *again])
         index.apply(batch)
+
+    def _prepare(self, index: DerivedIndex, target: int, timeout: float | None) -> LogPosition | None:
+        """Let the index compute its next batch; returns the position that the batch follows."""
+        log_position = self._valid_position(index) if isinstance(index, PreparesBatches) else None
+        if log_position is None or log_position.sequence >= target or not isinstance(index, PreparesBatches):
+            return None
+        batch = self._batch(self._store.changes_after(log_position.sequence, limit=index.batch_size))
+        try:
+            index.prepare(batch, timeout)
+        except IndexDamagedError:
+            # Found again under the lock, where it is rebuilt.
+            return None
+        return log_position
 
     def rebuild(self, index: DerivedIndex, *, progress: Progress | None = None) -> None:
         """Build the index anew; once more when its files are taken away or turn out to be broken meanwhile."""

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from jiyi.model.job import Job
     from jiyi.model.scope_report import ScopeInfo, ScopeReceipt
     from jiyi.notes.erasure import ErasedNotes
+    from jiyi.ports.administration import ChangeSignal
 
 _ARCHIVE_AT_ONCE = 500
 
@@ -57,7 +58,8 @@ class Administration(MemoryBase):
     async def maintain(self, *, scope: str | None = None, dry_run: bool = False) -> dict[str, Any]:
         """The regular maintenance, for cron: what has expired, due background jobs, forgetting, unused tags, dead jobs.
 
-        `None` as scope means every scope. A dry run changes nothing and reports how much would be forgotten.
+        `None` as scope means every scope, and then the indexes are compared with the records and mended as well. A dry
+        run changes nothing and reports how much would be forgotten, and which indexes differ.
         """
         from jiyi.longterm.maintenance import maintain
 
@@ -66,7 +68,21 @@ class Administration(MemoryBase):
         report = await self._run(maintain, self._lt, scopes, dry_run=bool(dry_run))
         self._written()
         consolidated = await self._make_runtime().consolidate_memories(memory_scope=scope, dry_run=bool(dry_run))
-        return {**report, "expired": expired, "consolidated": consolidated.to_dict()}
+        mended = await self._mend(dry_run=bool(dry_run)) if scope is None else []
+        return {**report, "expired": expired, "consolidated": consolidated.to_dict(), "indexes_mended": mended}
+
+    async def _mend(self, *, dry_run: bool) -> list[str]:
+        """Rebuild the indexes that differ from the records; their names. What they hold rightly is taken over.
+
+        An index of an earlier version does not hold the vectors of summarised facts, for example.
+        """
+        from jiyi.indexing import repair
+
+        wrong = [report.index for report in await self.verify() if not report.agrees]
+        if wrong and not dry_run:
+            indexes = [index for index in self._components.indexes if index.name in wrong]
+            await self._run(repair, self._store, self._components.drainer, indexes)
+        return wrong
 
     async def _expire(self, scopes: tuple[str, ...] | None, *, dry_run: bool) -> int:
         """Archive the entries whose `expires_at` has passed; returns how many there were."""
@@ -106,7 +122,8 @@ class Administration(MemoryBase):
     ) -> AsyncIterator[MemoryChange]:
         """Every change behind `after` as it happens, in order and once; `None` begins with what comes next.
 
-        The store is asked every `interval` seconds. To go on later, keep the position of the last change.
+        PostgreSQL tells when there is something new; in any case the store is asked every `interval` seconds. To go on
+        later, keep the position of the last change.
         """
         wanted = self._feed_scopes(scopes)
         if not isinstance(interval, int | float) or not 0 < interval <= _MAX_INTERVAL:
@@ -117,13 +134,48 @@ class Administration(MemoryBase):
         self, after: int | None, wanted: tuple[str, ...] | None, interval: float
     ) -> AsyncIterator[MemoryChange]:
         position = await self.last_position() if after is None else after
-        while True:
-            found = await self.changes(after=position, scopes=wanted, limit=min(1_000, self._limits.max_results))
-            for change in found:
-                position = change.position
-                yield change
-            if not found:
-                await asyncio.sleep(interval)
+        signal = await self._run(self._components.administration.listen)
+        if signal is not None:
+            self._signals.add(signal)
+        try:
+            while True:
+                found = await self.changes(after=position, scopes=wanted, limit=min(1_000, self._limits.max_results))
+                for change in found:
+                    position = change.position
+                    yield change
+                if not found and not await self._heard(signal, interval):
+                    signal = None
+        finally:
+            if signal is not None:
+                self._stop_listening(signal)
+
+    def _stop_listening(self, signal: ChangeSignal) -> None:
+        self._signals.discard(signal)
+        signal.close()
+
+    async def _heard(self, signal: ChangeSignal | None, interval: float) -> bool:
+        """Wait until there may be something new, at most `interval` seconds; `False` without a signal that works."""
+        if signal is None:
+            await asyncio.sleep(interval)
+            return False
+        loop, ready, file = asyncio.get_running_loop(), asyncio.Event(), signal.fileno()
+        try:
+            loop.add_reader(file, ready.set)
+        except NotImplementedError:
+            # The event loop of Windows cannot wait for it.
+            self._stop_listening(signal)
+            return False
+        try:
+            async with asyncio.timeout(interval):
+                await ready.wait()
+        except TimeoutError:
+            return True
+        finally:
+            loop.remove_reader(file)
+        if await self._run(signal.drain):
+            return True
+        self._stop_listening(signal)
+        return False
 
     @staticmethod
     def _feed_scopes(scopes: str | Iterable[str] | None) -> tuple[str, ...] | None:

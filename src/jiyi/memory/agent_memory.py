@@ -125,6 +125,8 @@ class AgentMemory(KeyedMemory, Listing, Conversations, Administration):
         if components.indexer is not None:
             components.indexer.stop()
         self._calls.close()
+        for signal in tuple(self._signals):
+            signal.close()
         if self._make_notes.made:
             self._make_notes().close()
         components.engine.close()

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from jiyi.longterm.api import Longterm
     from jiyi.longterm.dependencies import LongtermDeps
     from jiyi.notes.service import NotesService
+    from jiyi.ports.administration import ChangeSignal
     from jiyi.runtime import MemoryRuntime
 
 _log = logging.getLogger("jiyi.notes")
@@ -40,6 +41,8 @@ class MemoryBase:
             lambda: components.make_runtime(self._run, self._write, self._written)
         )
         self._make_notes: Lazy[NotesService] = Lazy(lambda: components.make_notes(self._written))
+        self._signals: set[ChangeSignal] = set()
+        """By which watchers hear of changes; closed with the memory at the latest."""
         self._make_longterm: Lazy[Longterm] = Lazy(self._new_longterm)
         self._chat_deps: Lazy[ChatDeps] = Lazy(self._new_chat_deps)
         if components.worker is not None:

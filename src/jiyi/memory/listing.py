@@ -41,8 +41,12 @@ class Listing(MemoryBase):
         since: datetime | None = None,
         until: datetime | None = None,
         where: Mapping[str, Any] | None = None,
+        now: datetime | None = None,
     ) -> int:
-        """How many entries the scope sees: its own and the public ones. Messages count only if asked for."""
+        """How many entries the scope sees: its own and the public ones. Messages count only if asked for.
+
+        With `now` those count that had not expired at that moment, also if they are archived since.
+        """
         filters = self._listed(
             visible_scopes(self._scope(scope)),
             category,
@@ -55,6 +59,7 @@ class Listing(MemoryBase):
             since,
             until,
             where,
+            now,
         )
         return await self._run(self._store.count, filters)
 
@@ -156,6 +161,7 @@ class Listing(MemoryBase):
         since: datetime | None = None,
         until: datetime | None = None,
         where: Mapping[str, Any] | None = None,
+        now: datetime | None = None,
         sort: str = "created",
         descending: bool | None = None,
         limit: int = 100,
@@ -166,7 +172,8 @@ class Listing(MemoryBase):
 
         They are sorted by `created` (when they were stored), `event` (when it happened) or `key` (those that have one,
         from the first to the last); `descending` turns the order round. The page has `next_cursor`: passed as `cursor`
-        it gives the page that follows, whatever was stored or forgotten meanwhile, however far it is.
+        it gives the page that follows, whatever was stored or forgotten meanwhile, however far it is. With `now` those
+        are listed that had not expired at that moment, also if they are archived since.
         """
         most = self._limits.check_limit(limit)
         check_whole(offset, "offset", 0, _MAX_OFFSET)
@@ -184,6 +191,7 @@ class Listing(MemoryBase):
             since,
             until,
             where,
+            now,
         )
         # One more than asked for: it tells whether another page follows.
         found = await self._run(self._store.page, filters, limit=most + 1, offset=offset, order=order, after=after)
@@ -202,6 +210,7 @@ class Listing(MemoryBase):
         since: datetime | None,
         until: datetime | None,
         where: Mapping[str, Any] | None,
+        now: datetime | None = None,
     ) -> Filters:
         """The conditions, checked. Messages are left out unless a type or a conversation is asked for."""
         limits = self._limits
@@ -219,6 +228,7 @@ class Listing(MemoryBase):
             where=where,
             key_prefix="" if key_prefix is None else limits.check_prefix(key_prefix),
             namespace=namespace,
+            alive_at=None if now is None else clock.require_aware(now, "now"),
         )
 
 

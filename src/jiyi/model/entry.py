@@ -177,6 +177,11 @@ class MemoryEntry:
         return self.expires_at is not None and self.expires_at <= at
 
     @property
+    def archived_by_expiry(self) -> bool:
+        """Whether it is inactive because it had expired."""
+        return not self.is_active and self.expires_at is not None and self.updated_at >= self.expires_at
+
+    @property
     def event_time(self) -> datetime:
         """When it happened, as far as known."""
         return self.occurred_at or self.created_at

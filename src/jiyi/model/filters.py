@@ -39,8 +39,13 @@ class Filters:
     """The key begins with this."""
     namespace: tuple[str, ...] = ()
     """The namespace is this or below it."""
+    ids: frozenset[str] | None = None
+    """Only these: all that meet the conditions which no index can check, where the records have named them."""
     alive_at: datetime | None = None
-    """What had expired at this moment is left out; `None` means now."""
+    """What had expired at this moment is left out; `None` means now. Of what was archived because it had expired later,
+    nothing is left out."""
+    beyond_expired: bool = False
+    """Indexes are to look beyond what has expired: there is so much of it that the rest might be missed."""
 
     def __post_init__(self) -> None:
         if not self.scopes:
@@ -60,17 +65,23 @@ class Filters:
             or self.until
             or self.periods
             or self.of_records
+            or self.ids is not None
         )
 
     @property
     def of_records(self) -> bool:
         """Whether there are conditions that only the record store can check: no index holds what they ask for."""
-        return bool(self.where or self.key_prefix or self.namespace)
+        return bool(self.where or self.key_prefix or self.namespace or self.beyond_expired)
+
+    @property
+    def left_to_records(self) -> bool:
+        """Whether an index proposes what the records have to check: they have not named what meets the conditions."""
+        return self.of_records and self.ids is None
 
     def admits(self, entry: MemoryEntry) -> bool:
         """Whether the entry is active and meets every condition. The last word of every recall."""
         return (
-            entry.is_active
+            (entry.is_active or (self.alive_at is not None and entry.archived_by_expiry))
             and entry.scope in self.scopes
             and (not self.categories or entry.category in self.categories)
             and (not self.memory_types or entry.memory_type in self.memory_types)
@@ -81,6 +92,7 @@ class Filters:
             and (self.since is None or entry.event_time >= self.since)
             and (self.until is None or entry.event_time < self.until)
             and (not self.periods or any(start <= entry.event_time < end for start, end in self.periods))
+            and (self.ids is None or entry.id in self.ids)
             and (not self.where or matches(self.where, entry.metadata))
             and (not self.key_prefix or (entry.key is not None and entry.key.startswith(self.key_prefix)))
             and (not self.namespace or entry.namespace[: len(self.namespace)] == self.namespace)

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         EmbedsEntries,
         IndexBatch,
         OverlaidText,
+        PreparesBatches,
         Reading,
         ScopeReader,
         SharesFiles,
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
         VectorScan,
     )
     from jiyi.ports.jobs import JobStore
+    from jiyi.ports.keys import KeyStore
     from jiyi.ports.longterm import Amendment, Fading, FadingPlace, LongtermStore
     from jiyi.ports.models import ChatModel, Embedder, ModelIdentity, TokenCounter
     from jiyi.ports.models import Vectors as Vectors
@@ -67,11 +69,13 @@ __all__ = [
     "ImportCounts",
     "IndexBatch",
     "JobStore",
+    "KeyStore",
     "LogPosition",
     "LongtermStore",
     "ModelIdentity",
     "NoteStore",
     "OverlaidText",
+    "PreparesBatches",
     "Progress",
     "Reading",
     "RecordStore",
@@ -120,11 +124,13 @@ __getattr__ = load_on_first_use(
         "ImportCounts": "jiyi.ports.records",
         "IndexBatch": "jiyi.ports.indexes",
         "JobStore": "jiyi.ports.jobs",
+        "KeyStore": "jiyi.ports.keys",
         "LogPosition": "jiyi.ports.changelog",
         "LongtermStore": "jiyi.ports.longterm",
         "ModelIdentity": "jiyi.ports.models",
         "NoteStore": "jiyi.ports.notes",
         "OverlaidText": "jiyi.ports.indexes",
+        "PreparesBatches": "jiyi.ports.indexes",
         "Progress": "jiyi.ports.progress",
         "Reading": "jiyi.ports.indexes",
         "RecordStore": "jiyi.ports.records",

@@ -11,6 +11,22 @@ if TYPE_CHECKING:
     from jiyi.model.scope_report import ScopeInfo, ScopeReceipt
 
 
+class ChangeSignal(Protocol):
+    """Hears that something was written. It is a hint: what has changed is in the log."""
+
+    def fileno(self) -> int:
+        """A file that is readable when there is something to hear."""
+        ...
+
+    def drain(self) -> bool:
+        """Take in what was heard; `False` when nothing can be heard any more."""
+        ...
+
+    def close(self) -> None:
+        """Stop listening."""
+        ...
+
+
 class AdministrationStore(Protocol):
     """Looks at scopes as a whole, and deletes them."""
 
@@ -20,6 +36,10 @@ class AdministrationStore(Protocol):
 
     def changes(self, after: int, scopes: Sequence[str] | None, limit: int) -> list[MemoryChange]:
         """The changes behind this position, in order; `None` as scopes means all of them."""
+        ...
+
+    def listen(self) -> ChangeSignal | None:
+        """Hears of changes; `None` where the engine cannot tell of them, and has to be asked."""
         ...
 
     def entries_by_id_prefix(self, prefix: str, scopes: Sequence[str], limit: int) -> list[MemoryEntry]:

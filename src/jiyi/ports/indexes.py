@@ -255,6 +255,15 @@ class EmbedsEntries(Protocol):
         ...
 
 
+@runtime_checkable
+class PreparesBatches(Protocol):
+    """An index that can do the slow part of a batch before its lock is taken."""
+
+    def prepare(self, batch: IndexBatch, timeout: float | None = None) -> None:
+        """Compute what `apply` of this batch will write; `StoreBusyError` if other threads keep it waiting longer."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Reading:
     """Everything that a recall asks of its scopes, as it was at one moment after the question was put."""

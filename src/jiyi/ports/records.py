@@ -63,6 +63,10 @@ class EntryStore(Protocol):
         """Make at most `limit` entries inactive that have expired, in one transaction; returns how many."""
         ...
 
+    def archived(self, filters: Filters, *, limit: int) -> list[MemoryEntry]:
+        """Entries that were archived because they had expired, and that the filters admit as of `alive_at`."""
+        ...
+
     def get(self, scopes: Sequence[str], key: str | None, *, entry_id: str | None = None) -> MemoryEntry | None:
         """The entry with this id, or else with this key, in the first of `scopes` that has it."""
         ...
@@ -73,6 +77,10 @@ class EntryStore(Protocol):
 
     def admitted(self, ids: Sequence[str], filters: Filters) -> set[str]:
         """Which of these ids the filters admit; quicker than `fetch` where the entries are not needed."""
+        ...
+
+    def few_matching(self, filters: Filters, *, most: int) -> list[str] | None:
+        """Ids of all entries that the filters admit, if they are at most so many and that is known without a scan."""
         ...
 
     def matching_ids(self, filters: Filters) -> list[str]:

@@ -6,12 +6,12 @@ what is missing, foreign, forgotten or outside the filters is dropped.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, wait
 from dataclasses import dataclass, replace
 from datetime import datetime, tzinfo
 from threading import Event
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from jiyi.cleanup import on_error
 from jiyi.errors import IndexDamagedError, IndexingError, IndexUnavailableError, InvalidInputError, ModelError
@@ -42,12 +42,20 @@ if TYPE_CHECKING:
         TermRow,
         TermStatistics,
         TextIndex,
+        TextSource,
         VectorIndex,
         Vectors,
         VectorScan,
     )
     from jiyi.recall.gather import Gathered
     from jiyi.text import Analyzer
+
+
+_FEW: Final = 2_000
+"""Up to so many entries are named to the indexes; above, the best proposals are checked until enough have passed."""
+_MOST_ARCHIVED: Final = 10_000
+"""How many archived entries a question about an earlier time looks at, those that expired last."""
+WithArchived: TypeAlias = "Callable[[TextSource, Sequence[MemoryEntry]], TextSource]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +90,8 @@ class RecallEngine:
     """Reads small scopes whole, where the backend can."""
     proposers: Sequence[Proposer] = PROPOSERS
     reranker: Reranker | None = None
+    with_archived: WithArchived | None = None
+    """Lets a text source find entries as well that are in no index any more."""
 
     def answer(self, request: Request) -> list[MemoryEntry]:
         """The best entries for the question, best first.
@@ -100,10 +110,40 @@ class RecallEngine:
         An index that was deleted or turns out to be damaged is rebuilt, and asked once more.
         """
         check_mode(request.mode)
+        request = self._narrowed(request)
+        if request.filters.ids == frozenset():
+            return Answer([], 0)
+        answer = self._answer_safely(request)
+        if self._expired_crowd(request, answer):
+            filters = replace(request.filters, beyond_expired=True)
+            answer = self._answer_safely(replace(request, filters=filters))
+        return answer
+
+    def _answer_safely(self, request: Request) -> Answer:
         try:
             return self._answer(request)
         except IndexDamagedError:
             return self._answer(request)
+
+    def _narrowed(self, request: Request) -> Request:
+        """With the ids of what meets the conditions that no index can check, if the records find only a few."""
+        filters = request.filters
+        if not filters.left_to_records or request.mode == "tags":
+            return request
+        ids = self.store.few_matching(filters, most=_FEW)
+        return request if ids is None else replace(request, filters=replace(filters, ids=frozenset(ids)))
+
+    def _expired_crowd(self, request: Request, answer: Answer) -> bool:
+        """Whether the answer may be short because the indexes proposed what has expired and was not archived yet.
+
+        Asked only where proposals may have been cut off: an answer that found everything is not short because of it.
+        """
+        filters = request.filters
+        if len(answer.hits) >= request.limit or request.mode == "tags" or filters.beyond_expired:
+            return False
+        if filters.only_scopes and answer.candidates < self.settings.fewest_candidates:
+            return False
+        return self.store.count_expired(filters.scopes, filters.alive_at or clock.utc_now()) > 0
 
     def close(self) -> None:
         """Stop the threads."""
@@ -172,7 +212,7 @@ class RecallEngine:
             return None, vector
         scan = None if reading.scan is None else FilteredScan(reading.scan, self.store, request.filters)
         coverage = [IndexCoverage(self.text.name, answered=True, note=reading.mode)]
-        text = self._ask_text(_TextAnswer(search.with_text(reading.text), coverage))
+        text = self._ask_text(_TextAnswer(search.with_text(self._as_of(reading.text, request)), coverage))
         text = replace(text, search=text.search.with_vectors(scan))
         return self._finish(text, vector_coverage, now), vector
 
@@ -217,6 +257,14 @@ class RecallEngine:
             # A proposer failed and the others found nothing: that is not an empty answer.
             return None
         return gather(search, proposed, text.statistics, text.ahead)
+
+    def _as_of(self, text: TextSource, request: Request) -> TextSource:
+        """The source, for a question about an earlier time with what had not expired then and is archived now."""
+        alive_at = request.filters.alive_at
+        if self.with_archived is None or alive_at is None or alive_at >= clock.utc_now():
+            return text
+        entries = self.store.archived(request.filters, limit=_MOST_ARCHIVED)
+        return self.with_archived(text, entries) if entries else text
 
     # --- asking the sources ---------------------------------------------------------------------------------------
 
@@ -296,6 +344,7 @@ class RecallEngine:
         found = _TextAnswer(self._begin(request, now), [part])
         if not part.answered:
             return found
+        text = self._as_of(text, request)
         found = self._ask_text(replace(found, search=found.search.with_text(text)))
         if not found.proposed or scanned is None or scanned.is_set():
             return found

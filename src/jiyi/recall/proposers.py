@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 from jiyi.errors import IndexDamagedError, IndexingError, ModelError
 from jiyi.model.entry import IndexCoverage
 from jiyi.recall.freshness import not_answered
-from jiyi.recall.search import vector_limit
+from jiyi.recall.search import next_look, vector_limit
 
 if TYPE_CHECKING:
     from jiyi.model.filters import Filters
@@ -23,7 +23,7 @@ TEXT, VECTORS, RECORDS = "text", "vectors", "records"
 """The sources. Proposers of `text` are asked while the question is embedded, the others afterwards."""
 
 
-_LOOK_AHEAD: Final = 8
+_LOOK_AHEAD: Final = 4
 
 
 class Proposer(Protocol):
@@ -55,7 +55,7 @@ def _matches(
 
     Where only the records can check a condition, more and more matches are looked at until enough of them pass.
     """
-    if not filters.of_records:
+    if not filters.left_to_records:
         return text.propose(name, terms, filters, limit=limit, labels=labels)
     asked = _LOOK_AHEAD * limit
     while True:
@@ -63,7 +63,7 @@ def _matches(
         passed = search.sources.records.admitted(found, filters)
         if len(passed) >= limit or len(found) < asked:
             return [each for each in found if each in passed][:limit]
-        asked *= _LOOK_AHEAD
+        asked = next_look(asked, len(passed), limit)
 
 
 class WordProposer:

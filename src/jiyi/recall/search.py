@@ -62,14 +62,24 @@ class FilteredScan:
         scan, filters = self.scan, self._filters
         if filters.only_scopes:
             return scan.best(limit)
+        if filters.ids is not None:
+            self.allowed = sorted(filters.ids)
+            return scan.best(limit, allowed=self.allowed)
         if scan.count > _MANY_TEXTS:
-            for factor in _LOOK_AHEAD[1:] if filters.domains else _LOOK_AHEAD:
-                first = scan.best(factor * limit)
+            asked, most = _LOOK_AHEAD[1 if filters.domains else 0] * limit, _LOOK_AHEAD[-1] * limit
+            while asked <= most:
+                first = scan.best(asked)
                 passed = self._store.admitted(first, filters)
                 if len(passed) >= limit:
                     return [each for each in first if each in passed][:limit]
+                asked = next_look(asked, len(passed), limit)
         self.allowed = self._store.matching_ids(filters)
         return scan.best(limit, allowed=self.allowed)
+
+
+def next_look(asked: int, passed: int, limit: int) -> int:
+    """How many of the best to look at next, after so few of them have passed: as many as should do, and some more."""
+    return max(2 * asked, asked * limit * 3 // (2 * max(passed, 1)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -86,3 +86,8 @@ class RecallSettings:
     rerank_candidates: int = 30
     """How many of the best hits a reranker reads."""
     weights: ScoringWeights = field(default_factory=ScoringWeights)
+
+    @property
+    def fewest_candidates(self) -> int:
+        """An answer with fewer candidates has left none out."""
+        return min(self.word_candidates, self.bigram_candidates, self.dense_candidates)

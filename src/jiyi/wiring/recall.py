@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from jiyi.config import Settings
     from jiyi.execution import Run
     from jiyi.indexing import BackgroundIndexer, Drainer
-    from jiyi.ports import DerivedIndex, Embedder, RecordStore, VectorIndex
+    from jiyi.model.entry import MemoryEntry
+    from jiyi.ports import DerivedIndex, Embedder, RecordStore, TextSource, VectorIndex
     from jiyi.recall import RecallEngine
     from jiyi.recall.tags import TagMirror
     from jiyi.runtime import MemoryRuntime
@@ -63,6 +64,12 @@ def tags_only(settings: Settings, store: RecordStore, tags: TagMirror, deps: Run
 
     with_notes = settings.workspace is not None and settings.recall_notes
     return Recall(TagsOnlyRecall(store, tags, (*INDEXES, "notes") if with_notes else INDEXES), make)
+
+
+def _with_archived(source: TextSource, vocabulary: Vocabulary, entries: Sequence[MemoryEntry]) -> TextSource:
+    from jiyi.backends.shared.archived_texts import ArchivedTexts
+
+    return ArchivedTexts(source, vocabulary, entries)
 
 
 def with_indexes(
@@ -112,6 +119,7 @@ def with_indexes(
         tags,
         reader,
         reranker=reranker_of(settings),
+        with_archived=lambda source, entries: _with_archived(source, vocabulary, entries),
     )
     _log.info("记忆运行时: %s", "VectorMemoryRuntime")
 

@@ -232,6 +232,9 @@ class SqliteDatabase:
                 tables = [row[0] for row, _ in zip(rows, range(20), strict=False)]
         return [p for p in problems if p != "ok"] + [f"dangling reference in {table}" for table in tables]
 
+    def listen(self) -> None:
+        """SQLite tells nobody of changes."""
+
     def close(self) -> None:
         """Close every connection; the last one of all processes does a checkpoint."""
         if self._closed:

@@ -6,7 +6,17 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import assert_never
 
-from jiyi.backends.shared.filters import AnyDomain, AnyOf, Condition, EveryTag, InPeriods, NoneOf, Word, conditions
+from jiyi.backends.shared.filters import (
+    AnyDomain,
+    AnyId,
+    AnyOf,
+    Condition,
+    EveryTag,
+    InPeriods,
+    NoneOf,
+    Word,
+    conditions,
+)
 from jiyi.model import clock
 from jiyi.model.filters import Filters
 
@@ -61,6 +71,8 @@ def _expression(condition: Condition) -> str:
             return f"array_contains_all(tags, {_list(tags)})"
         case InPeriods(periods):
             return in_periods(periods)
+        case AnyId(ids):
+            return any_of("entry_id", sorted(ids))
         case _:
             assert_never(condition)
 

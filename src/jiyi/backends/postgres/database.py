@@ -27,6 +27,7 @@ import psycopg
 
 from jiyi.backends.postgres.connection import PostgresConnection, bound_statement
 from jiyi.backends.postgres.errors import is_lost, storage_error
+from jiyi.backends.postgres.listening import ChangeListener
 from jiyi.backends.postgres.log import LogBuffer
 from jiyi.backends.postgres.pool import Address, ConnectionPool
 from jiyi.backends.postgres.schema import SCOPES, WHOLE_STORE, fence, fenced_tables
@@ -92,13 +93,14 @@ class PostgresDatabase:
         `lock_timeout` is how long a transaction waits for others and for a free connection, `statement_timeout` how
         long one statement may take; work on the whole store has ten times as long. All are in seconds.
         """
-        address = Address(url)
+        self._address = address = Address(url)
         self.where = address.shown
         """The address without what is secret."""
         self.pool = ConnectionPool(address, size=pool_size, timeout=lock_timeout, connect_timeout=connect_timeout)
         self._lock_timeout = lock_timeout
         self._statement_timeout = statement_timeout
         self._pool_size = pool_size
+        self._connect_timeout = connect_timeout
         self._before_log: list[BeforeLog] = []
         self._before_commit: list[BeforeCommit] = []
         self._schema = ""
@@ -145,7 +147,7 @@ class PostgresDatabase:
         locks = self._store_lock() if whole else self._scope_locks(scopes or ())
         with self._translated():
             connection, _ = self.pool.begin(lambda new: self._start(new.driver, _WRITE, scopes, locks, durable=durable))
-            log = LogBuffer(connection, None if whole else self.key("log"), self.key("tags"))
+            log = LogBuffer(connection, None if whole else self.key("log"), self.key("tags"), self._channel)
             with on_error(lambda: self.pool.abandon(connection)):
                 connection.pending_log = log
                 yield connection
@@ -172,6 +174,18 @@ class PostgresDatabase:
     def before_commit(self, hook: BeforeCommit) -> None:
         """Call `hook` in every transaction that has changed entries, when its lines are in the log."""
         self._before_commit.append(hook)
+
+    @property
+    def _channel(self) -> str:
+        """The channel of this store's changes: another schema of the same database has another one."""
+        return f"jiyi_changes_{self.key('changes') & 0xFFFFFFFFFFFFFFFF:x}"
+
+    def listen(self) -> ChangeListener:
+        """Hears of changes, on a connection of its own."""
+        with self._translated():
+            connection = self._address.connect(self._connect_timeout)
+            with on_error(connection.close):
+                return ChangeListener(connection, self._channel)
 
     def key(self, *names: str) -> int:
         """The number of an advisory lock of this store."""

@@ -10,9 +10,10 @@ from jiyi.backends.records.changelog import LINE, fingerprint
 from jiyi.ports import LogPosition
 
 _LINE_TYPES: Final = {"version": "bigint[]", "changed_at": "timestamptz[]"}
-# The lock and the lines in one round trip. A line gets its number when its row is made, so after the lock is held.
+# The lock, the hint for those who watch, and the lines in one round trip. A line gets its number when its row is made,
+# so after the lock is held.
 _INSERT_LINES: Final = (
-    "WITH held AS MATERIALIZED (SELECT {}) "
+    "WITH held AS MATERIALIZED (SELECT {}, pg_notify('{}', '')) "
     f"INSERT INTO memory_changes ({', '.join(LINE)}) SELECT line.* FROM held CROSS JOIN unnest("
     + ", ".join(f"%s::{_LINE_TYPES.get(name, 'text[]')}" for name in LINE)
     + ") AS line RETURNING sequence, entry_id, version, changed_at"
@@ -22,8 +23,12 @@ _INSERT_LINES: Final = (
 class LogBuffer:
     """The lines of one transaction, and the locks that it takes on its way."""
 
-    def __init__(self, connection: PostgresConnection, lock: int | None, tags_lock: int) -> None:
-        """`lock` is the one under which lines are written; a transaction that has the whole store needs none."""
+    def __init__(self, connection: PostgresConnection, lock: int | None, tags_lock: int, channel: str) -> None:
+        """`lock` is the one under which lines are written; a transaction that has the whole store needs none.
+
+        Those who listen to `channel` are told when the transaction has committed.
+        """
+        self._channel = channel
         self._connection = connection
         self.lock = lock
         self._tags_lock = tags_lock
@@ -58,7 +63,7 @@ class LogBuffer:
             return
         lock = "NULL" if self.lock is None else f"pg_advisory_xact_lock({self.lock})"
         columns = [[line[name] for line in self.waiting] for name in LINE]
-        cursor = self._connection.driver.execute(_INSERT_LINES.format(lock).encode(), columns)
+        cursor = self._connection.driver.execute(_INSERT_LINES.format(lock, self._channel).encode(), columns)
         sequence, entry_id, version, changed_at = max(cursor.fetchall())
         self.head = LogPosition(sequence, fingerprint(entry_id, version, changed_at))
         self.last_line = (sequence, entry_id, version)

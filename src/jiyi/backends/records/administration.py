@@ -17,6 +17,7 @@ from jiyi.model.change import MemoryChange
 from jiyi.model.entry import MESSAGE_TYPE, MemoryEntry
 from jiyi.model.note import NOTE_SCOPES, is_note_scope, note_scopes_of
 from jiyi.model.scope_report import ScopeInfo, ScopeReceipt
+from jiyi.ports.administration import ChangeSignal
 
 ERASED_SCOPE: Final = "erased"
 """The scope that stands in the change log for one that was erased."""
@@ -88,6 +89,10 @@ class SqlAdministrationStore:
         else:
             rows = self._database.query(_CHANGES.format(f"AND {in_scopes(by_id=True)} "), {**params, "scopes": scopes})
         return list(map(_change_of, rows))
+
+    def listen(self) -> ChangeSignal | None:
+        """Hears of changes; `None` where the engine cannot tell of them, and has to be asked."""
+        return self._database.listen()
 
     def entries_by_id_prefix(self, prefix: str, scopes: Sequence[str], limit: int) -> list[MemoryEntry]:
         """The active entries of these scopes whose ids begin with the prefix, oldest first."""

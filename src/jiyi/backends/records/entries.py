@@ -11,7 +11,7 @@ from jiyi.backends.records import tags, writes
 from jiyi.backends.records.changelog import erase_texts
 from jiyi.backends.records.codec import BY_KEY, SELECT_ENTRY, entry_of
 from jiyi.backends.records.filters import where
-from jiyi.backends.records.schema import ACTIVE
+from jiyi.backends.records.schema import ACTIVE, ARCHIVED_BY_EXPIRY
 from jiyi.backends.records.sql import Connection
 from jiyi.errors import InvalidInputError
 from jiyi.model import clock
@@ -94,6 +94,13 @@ def archive_expired(
             after = replace(before, is_active=False, version=before.version + 1, updated_at=updated_at)
             writes.update_and_log(connection, before, after, "update", actor)
     return len(found)
+
+
+def archived(connection: Connection, filters: Filters, *, limit: int) -> list[MemoryEntry]:
+    """Entries that were archived because they had expired, the last of them first."""
+    condition, params = where(filters, connection.dialect)
+    sql = f"{SELECT_ENTRY} WHERE {ARCHIVED_BY_EXPIRY} AND {condition} ORDER BY updated_at DESC, id LIMIT :limit"
+    return [entry_of(row) for row in connection.rows(sql, {**params, "limit": limit})]
 
 
 def _of(sql: str, scopes: Sequence[str] | None, at: datetime) -> tuple[str, dict[str, Any]]:

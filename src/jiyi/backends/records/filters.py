@@ -7,9 +7,9 @@ from datetime import datetime
 from typing import Any, Final, TypeAlias, assert_never
 
 from jiyi.backends.records.overlays import IS_SHOWN, reading_scope
-from jiyi.backends.records.schema import ACTIVE
+from jiyi.backends.records.schema import ACTIVE, ARCHIVED_BY_EXPIRY
 from jiyi.backends.records.sql import Dialect
-from jiyi.backends.shared.filters import AnyDomain, AnyOf, Condition, EveryTag, InPeriods, NoneOf, conditions
+from jiyi.backends.shared.filters import AnyDomain, AnyId, AnyOf, Condition, EveryTag, InPeriods, NoneOf, conditions
 from jiyi.model import clock
 from jiyi.model.filters import Filters
 from jiyi.model.namespace import AFTER_END, END, namespace_text
@@ -37,7 +37,9 @@ def where(
     rendered = _Rendered()
     # Rows of one scope come in the order of an index.
     fence = "scope = :scope" if len(filters.scopes) == 1 and not by_id else in_scopes(by_id=by_id)
-    parts = [ACTIVE, fence, *map(rendered.condition, conditions(filters)), _ALIVE]
+    # As of an earlier time what was archived later is to be seen.
+    present = ACTIVE if filters.alive_at is None else f"({ACTIVE} OR ({ARCHIVED_BY_EXPIRY}))"
+    parts = [present, fence, *map(rendered.condition, conditions(filters)), _ALIVE]
     if filters.of_records:
         parts += rendered.of_records(filters, dialect)
     params: dict[str, Any] = {"scope": filters.scopes[0], "scopes": filters.scopes, "alive_at": moment_of(filters)}
@@ -88,6 +90,9 @@ class _Rendered:
                 return " AND ".join(_TAGGED.format(self._add(tag)) for tag in tags)
             case InPeriods(periods):
                 return f"({' OR '.join(map(self._period, periods))})"
+            case AnyId():
+                # The conditions that the ids were found by are checked instead: that is shorter.
+                return "TRUE"
             case _:
                 assert_never(condition)
 

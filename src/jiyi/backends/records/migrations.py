@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from importlib.metadata import version as package_version
 from typing import Final, TypeAlias
 
+from jiyi.backends.records import metadata_index
 from jiyi.backends.records.meta import set_meta
 from jiyi.backends.records.schema import TABLES, memory_tag_rel, schema_migrations
 from jiyi.backends.records.sql import Connection
@@ -68,6 +69,8 @@ MIGRATIONS: tuple[Migration, ...] = (
     Migration(7, "the schema of the first release", _add_scopes_of_tags),
     Migration(8, "metadata, namespaces and times of expiry"),
     Migration(9, "what a scope thinks of public memories", finish=_return_public_memories),
+    Migration(10, "an index of metadata"),
+    Migration(11, "keys of the server"),
 )
 _OUTDATED: Final = ("ix_memory_records_active_strength",)
 """Indexes that earlier versions had."""
@@ -112,6 +115,8 @@ def migrate(connection: Connection, where: str, created: Created = lambda _conne
         for migration in MIGRATIONS:
             if migration.version > found and migration.finish is not None:
                 migration.finish(connection)
+    if applied:
+        metadata_index.create(connection)
     return applied
 
 

@@ -21,9 +21,12 @@ from contextlib import AbstractContextManager
 from datetime import datetime
 from functools import lru_cache
 from types import MappingProxyType
-from typing import Any, Final, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeAlias
 
 from jiyi.model import clock
+
+if TYPE_CHECKING:
+    from jiyi.ports.administration import ChangeSignal
 
 Row: TypeAlias = tuple[Any, ...]
 Params: TypeAlias = Mapping[str, Any]
@@ -139,6 +142,10 @@ class Database(Protocol):
 
         `prepare=False` is for statements whose text depends on the question: the engine plans them each time.
         """
+        ...
+
+    def listen(self) -> ChangeSignal | None:
+        """Hears of lines in the change log; `None` where the engine cannot tell of them."""
         ...
 
     def maintain(self) -> None:

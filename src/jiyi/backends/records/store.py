@@ -127,6 +127,13 @@ class SqlRecordStore:
         with self._database.write(scopes) as connection:
             return entries.archive_expired(connection, scopes, at, actor, limit=limit)
 
+    def archived(self, filters: Filters, *, limit: int) -> list[MemoryEntry]:
+        """Entries that were archived because they had expired, and that the filters admit as of `alive_at`."""
+        from jiyi.backends.records import entries
+
+        with self._database.read(filters.scopes) as connection:
+            return entries.archived(connection, filters, limit=limit)
+
     def get(self, scopes: Sequence[str], key: str | None, *, entry_id: str | None = None) -> MemoryEntry | None:
         """The entry with this key or id in the first of `scopes` that has it."""
         now = clock.utc_now()
@@ -165,6 +172,13 @@ class SqlRecordStore:
         sql = f"SELECT id FROM memory_records WHERE id IN :ids AND {condition}"
         params["ids"] = list(ids)
         return {row[0] for row in self._database.query(sql, params, filters.scopes, prepare=False)}
+
+    def few_matching(self, filters: Filters, *, most: int) -> list[str] | None:
+        """Ids of all entries that the filters admit, if they are at most so many and that is known without a scan."""
+        from jiyi.backends.records import metadata_index
+
+        with self._database.read(filters.scopes) as connection:
+            return metadata_index.few_matching(connection, filters, most=most)
 
     def matching_ids(self, filters: Filters) -> list[str]:
         """Ids of all entries that the filters admit."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from jiyi.errors import StoreBusyError
 from jiyi.model import clock
 from jiyi.model.entry import MemoryEntry
 from jiyi.model.identity import text_hash
@@ -34,6 +36,40 @@ def embed_entries(embedder: Embedder, entries: Sequence[MemoryEntry]) -> list[Ve
         blocks.append(vectors[start : start + len(parts)])
         start += len(parts)
     return blocks
+
+
+class PreparedVectors:
+    """Vectors of one batch, computed before the lock of an index is taken."""
+
+    def __init__(self, embedder: Embedder) -> None:
+        self._embedder = embedder
+        self._computing = threading.Lock()
+        self._blocks: dict[str, Vectors] = {}
+
+    def prepare(self, entries: Sequence[MemoryEntry], timeout: float) -> None:
+        """Compute and keep the vectors of these entries; those of other entries are dropped."""
+        if not self._computing.acquire(timeout=timeout):
+            raise StoreBusyError(
+                f"another thread of this process has been computing vectors for {timeout:g} s; try again"
+            )
+        try:
+            wanted = {vector_fingerprint(entry): entry for entry in entries}
+            missing = {digest: entry for digest, entry in wanted.items() if digest not in self._blocks}
+            made = dict(zip(missing, embed_entries(self._embedder, list(missing.values())), strict=True))
+            self._blocks = {digest: made[digest] if digest in made else self._blocks[digest] for digest in wanted}
+        finally:
+            self._computing.release()
+
+    def clear(self) -> None:
+        """Forget them: they are written."""
+        self._blocks = {}
+
+    def of(self, entries: Sequence[MemoryEntry]) -> list[Vectors]:
+        """The vectors of each entry; those that were not prepared are computed now."""
+        blocks, digests = self._blocks, [vector_fingerprint(entry) for entry in entries]
+        missing = [entry for entry, digest in zip(entries, digests, strict=True) if digest not in blocks]
+        made = iter(embed_entries(self._embedder, missing))
+        return [blocks[digest] if digest in blocks else next(made) for digest in digests]
 
 
 def without_record(store: RecordStore, held: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:

@@ -48,15 +48,23 @@ class InPeriods(NamedTuple):
     periods: tuple[tuple[datetime | None, datetime | None], ...]
 
 
-Condition: TypeAlias = AnyOf | NoneOf | AnyDomain | EveryTag | InPeriods
+class AnyId(NamedTuple):
+    """The entry is one of these, at least one."""
+
+    ids: frozenset[str]
+
+
+Condition: TypeAlias = AnyOf | NoneOf | AnyDomain | EveryTag | InPeriods | AnyId
 
 
 def conditions(filters: Filters) -> Iterator[Condition]:
     """What an entry of the scopes must meet, as far as an index can tell.
 
     The scopes themselves are not here: each engine has its own fence. Neither are the conditions of `of_records`: an
-    index proposes without them, and the records drop what does not meet them.
+    index proposes without them, and the records drop what does not meet them, or the records have named the `ids`.
     """
+    if filters.ids is not None:
+        yield AnyId(filters.ids)
     if filters.categories:
         yield AnyOf("category", tuple(map(str, filters.categories)))
     if filters.memory_types:

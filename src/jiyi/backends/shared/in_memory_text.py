@@ -10,7 +10,17 @@ from typing import Any, TypeAlias, assert_never
 import numpy as np
 
 from jiyi.backends.shared.bm25 import Lengths, TermCounts, bm25_order, count_terms
-from jiyi.backends.shared.filters import AnyDomain, AnyOf, Condition, EveryTag, InPeriods, NoneOf, Word, conditions
+from jiyi.backends.shared.filters import (
+    AnyDomain,
+    AnyId,
+    AnyOf,
+    Condition,
+    EveryTag,
+    InPeriods,
+    NoneOf,
+    Word,
+    conditions,
+)
 from jiyi.backends.shared.term_rows import UNIT, mean_length, term_id
 from jiyi.model import clock
 from jiyi.model.bm25 import LENGTH_FLOOR
@@ -219,6 +229,8 @@ def _meets(row: Row, condition: Condition) -> bool:
                 and (end is None or moment < clock.microseconds(end))
                 for start, end in periods
             )
+        case AnyId(ids):
+            return row[_ID] in ids
         case _:
             assert_never(condition)
 

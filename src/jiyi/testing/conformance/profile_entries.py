@@ -70,7 +70,28 @@ class EntriesOfProfile:
         assert memory.list_namespaces() == []
         assert (memory.maintain(dry_run=True)["expired"], memory.maintain()["expired"]) == (1, 1)
         assert keys_of(memory.recall("code of the gate")) == ["new"]
+        # As of an earlier time it is there, although it was archived since.
+        earlier = now - 2 * hour
+        for mode in ("hybrid", "keyword"):
+            found = memory.recall("code of the gate", mode=mode, now=earlier, duplicates=True)
+            assert set(keys_of(found)) == {"old", "new"}, mode
+        assert set(keys_of(memory.list(now=earlier))) == {"old", "new"}
+        assert (memory.count(now=earlier), memory.count(now=now), memory.count()) == (2, 1, 1)
+        assert memory.recall("1234", now=earlier, scope="other") == []
+        memory.forget("old")
+        assert (memory.count(now=earlier), keys_of(memory.recall("1234", mode="keyword", now=earlier))) == (1, [])
         self._soundly(memory)
+
+    def test_what_has_expired_and_is_not_archived_takes_no_place_in_an_answer(self, memory: AgentMemory) -> None:
+        now = datetime.now(UTC)
+        gone = {"expires_at": now - timedelta(seconds=1)}
+        memory.store_many({"key": f"old{i}", "content": f"green tea {i % 7}", **gone} for i in range(300))
+        memory.store_many({"key": f"new{i}", "content": f"green tea and much more to say {i}"} for i in range(10))
+        for mode in ("hybrid", "keyword"):
+            found = memory.recall("green tea", mode=mode, duplicates=True)
+            assert set(keys_of(found)) == {f"new{i}" for i in range(10)}, mode
+        found = memory.recall("green tea", category="core", duplicates=True)
+        assert set(keys_of(found)) == {f"new{i}" for i in range(10)}
 
     def test_namespaces_file_entries_inside_a_scope(self, memory: AgentMemory) -> None:
         for name in ("x", "y", "xx"):

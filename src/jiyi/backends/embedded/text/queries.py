@@ -9,7 +9,7 @@ from typing import assert_never
 import tantivy
 from tantivy import Occur, Query
 
-from jiyi.backends.shared.filters import AnyDomain, AnyOf, EveryTag, InPeriods, NoneOf, conditions
+from jiyi.backends.shared.filters import AnyDomain, AnyId, AnyOf, EveryTag, InPeriods, NoneOf, conditions
 from jiyi.model import clock
 from jiyi.model.filters import Filters
 
@@ -43,7 +43,7 @@ def _unscored(query: Query) -> Query:
     return Query.const_score_query(query, 0.0)
 
 
-def _queries(schema: tantivy.Schema, condition: AnyOf | AnyDomain | EveryTag | InPeriods) -> list[Query]:
+def _queries(schema: tantivy.Schema, condition: AnyOf | AnyDomain | EveryTag | InPeriods | AnyId) -> list[Query]:
     """Queries that must all match."""
     match condition:
         case AnyOf(word, values):
@@ -54,6 +54,8 @@ def _queries(schema: tantivy.Schema, condition: AnyOf | AnyDomain | EveryTag | I
             return [Query.term_query(schema, "tags", tag, "basic") for tag in tags]
         case InPeriods(periods):
             return [_any([_between(schema, *period) for period in periods])]
+        case AnyId(ids):
+            return [_any_of(schema, "id", sorted(ids))]
         case _:
             assert_never(condition)
 

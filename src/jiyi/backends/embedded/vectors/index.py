@@ -39,7 +39,7 @@ from jiyi.backends.shared.derived_file import (
     means_damage,
     tree_bytes,
 )
-from jiyi.backends.shared.embedding import CHUNK_COLUMNS, embed_entries, vector_fingerprint
+from jiyi.backends.shared.embedding import CHUNK_COLUMNS, PreparedVectors, embed_entries, vector_fingerprint
 from jiyi.backends.shared.generations import Generations
 from jiyi.backends.shared.vector_matrix import Floats, MatrixScan, ScopeMatrix
 from jiyi.backends.shared.wal_index import WalIndex
@@ -78,6 +78,8 @@ class SqliteVectors:
         self._store_id = store_id
         self._searched = searched
         self._lock = FileLock(root.parent / "vector-index.lock", timeout=lock_timeout)
+        self._lock_timeout = lock_timeout
+        self._prepared = PreparedVectors(embedder)
         self._dimension = embedder.identity.dimension
         self._width = 2 * self._dimension
         """Bytes of one vector."""
@@ -123,16 +125,27 @@ class SqliteVectors:
         """The hash by which the index recognises a text."""
         return vector_fingerprint(self._searched.entry(entry))
 
+    def prepare(self, batch: IndexBatch, timeout: float | None = None) -> None:
+        """Embed the new texts of a batch, so that nobody waits for the model while the lock is held."""
+        self._prepared.prepare(self._fresh(batch), self._lock_timeout if timeout is None else timeout)
+
+    def _fresh(self, batch: IndexBatch) -> list[MemoryEntry]:
+        """The entries of the batch whose vectors the index does not have."""
+        with self._using() as connection:
+            known = text_hashes(connection, batch.upserts) if connection is not None else {}
+        entries = self._searched.entries(batch.upserts)
+        return [entry for entry in entries if known.get(entry.id) != vector_fingerprint(entry)]
+
     def apply(self, batch: IndexBatch) -> None:
-        """Embed the new texts and write them with the log position in one transaction."""
+        """Write the vectors of the new texts with the log position in one transaction.
+
+        What was not prepared is embedded now.
+        """
         with self.exclusive():
             if self.log_position() is None:
                 raise IndexDamagedError("the vector index is missing or made by other rules")
-            with self._using() as connection:
-                known = text_hashes(connection, batch.upserts) if connection is not None else {}
-            entries = self._searched.entries(batch.upserts)
-            fresh = [entry for entry in entries if known.get(entry.id) != vector_fingerprint(entry)]
-            vectors = embed_entries(self._embedder, fresh)
+            fresh = self._fresh(batch)
+            vectors = self._prepared.of(fresh)
             sequence = batch.log_position.sequence
             rows = [self._row(entry, sequence, block) for entry, block in zip(fresh, vectors, strict=True)]
             rows += [(scope, entry_id, sequence, 0, None, None, None) for scope, entry_id in batch.removals]
@@ -140,6 +153,7 @@ class SqliteVectors:
                 if connection is None:
                     raise IndexDamagedError("the vector index was removed while it was written")
                 self._write(connection, rows, batch.log_position)
+            self._prepared.clear()
 
     def rebuild(self, store: RecordStore, *, progress: Progress | None = None) -> None:
         """Build a new index beside the old one, then swap. Existing vectors are reused, also of an interrupted run."""

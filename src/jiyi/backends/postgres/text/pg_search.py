@@ -16,7 +16,7 @@ from typing import Any, TypeAlias, assert_never
 from jiyi.backends.postgres.text.scorer_queries import Fetch, statistics
 from jiyi.backends.postgres.text.tables import TEXTS, is_storable, word_column
 from jiyi.backends.shared.bm25 import WIDE, by_length, term_weights
-from jiyi.backends.shared.filters import AnyDomain, AnyOf, EveryTag, InPeriods, NoneOf, conditions
+from jiyi.backends.shared.filters import AnyDomain, AnyId, AnyOf, EveryTag, InPeriods, NoneOf, conditions
 from jiyi.model import clock
 from jiyi.model.filters import Filters
 
@@ -86,7 +86,7 @@ def build_query(fields: Sequence[str], weights: Mapping[str, int], filters: Filt
     return {"boolean": query}
 
 
-def _clauses(condition: AnyOf | AnyDomain | EveryTag | InPeriods) -> list[Query | None]:
+def _clauses(condition: AnyOf | AnyDomain | EveryTag | InPeriods | AnyId) -> list[Query | None]:
     """Clauses that must all match; `None` for one that nothing can match."""
     match condition:
         case AnyOf():
@@ -97,6 +97,8 @@ def _clauses(condition: AnyOf | AnyDomain | EveryTag | InPeriods) -> list[Query 
             return [_term("tags", tag) if is_storable(tag) else None for tag in tags]
         case InPeriods(periods):
             return [{"boolean": {"should": [_between(*period) for period in periods]}}]
+        case AnyId(ids):
+            return [_any_of("entry_id", sorted(ids))]
         case _:
             assert_never(condition)
 

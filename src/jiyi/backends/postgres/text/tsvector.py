@@ -13,7 +13,7 @@ from jiyi.backends.postgres.text.scorer_queries import Fetch, statistics
 from jiyi.backends.postgres.text.tables import TEXTS, is_storable, word_column
 from jiyi.backends.postgres.text.writer import lexeme
 from jiyi.backends.shared.bm25 import CollectionStatistics, bm25_order, count_terms
-from jiyi.backends.shared.filters import AnyDomain, AnyOf, Condition, EveryTag, InPeriods, NoneOf, conditions
+from jiyi.backends.shared.filters import AnyDomain, AnyId, AnyOf, Condition, EveryTag, InPeriods, NoneOf, conditions
 from jiyi.backends.shared.term_rows import term_id
 from jiyi.model import clock
 from jiyi.model.filters import Filters
@@ -51,7 +51,9 @@ class TsvectorProposer:
         if not by_words:
             # A text without Han characters has its bigrams under its words.
             names = ["bigrams", *names]
-        rarest, frequent, capped = _rarest(terms, df, self.max_candidates)
+        # Among a few named texts frequent terms cost nothing.
+        chosen = (terms, [], False) if filters.ids is not None else _rarest(terms, df, self.max_candidates)
+        rarest, frequent, capped = chosen
         rows = self._rows(field, " | ".join(_any_of(filters.scopes, names, rarest)), filters, newest=capped)
         pairs = [
             f"({' | '.join(_any_of([scope], names, [one]))}) & ({' | '.join(_any_of([scope], names, [other]))})"
@@ -140,6 +142,8 @@ def _sql(condition: Condition, parameters: _Parameters) -> str:
                 before = "" if end is None else f"event_time < {parameters.add(clock.microseconds(end))}"
                 bounds.append(" AND ".join(part for part in (after, before) if part))
             return f"({' OR '.join(bounds)})"
+        case AnyId(ids):
+            return f"entry_id = ANY ({parameters.add(sorted(ids))})"
         case _:
             assert_never(condition)
 
