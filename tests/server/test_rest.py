@@ -289,3 +289,13 @@ def test_the_description_of_the_api_names_every_operation_once(tmp_path: Path) -
         assert "scope" not in taken
 
     run(tmp_path, scenario)
+
+
+def test_an_unknown_method_is_told_all_methods_that_are_known(tmp_path: Path) -> None:
+    async def scenario(it: Served) -> None:
+        answer = await it.client.put("/v1/entries", headers=it.bearer("alice"))
+        assert (answer.status_code, answer.headers["allow"]) == (405, "GET, POST")
+        answer = await it.client.put("/v1/entries/x", headers=it.bearer("alice"))
+        assert answer.headers["allow"] == "DELETE, GET, PATCH"
+
+    run(tmp_path, scenario)

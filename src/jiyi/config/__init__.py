@@ -384,7 +384,7 @@ def _from_file(path: Path) -> dict[str, Any]:
             raise ConfigError(
                 f"{path}, line {lines.get((str(key),), 1)}: unknown key {key!r}; the root key is '{ROOT_KEY}'"
             )
-    section = data[ROOT_KEY]
+    section = data.get(ROOT_KEY)
     if section is None:
         return {}
     if not isinstance(section, dict):

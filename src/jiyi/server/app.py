@@ -13,6 +13,7 @@ from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.exceptions import HTTPException
+from starlette.routing import compile_path
 
 from jiyi.errors import JiyiError
 from jiyi.server.access import READ, Access
@@ -133,10 +134,23 @@ def _handle_errors(app: FastAPI) -> None:
         return Response(problem(422, "wrong_form", detail, errors=found), 422, media_type=MEDIA_TYPE)
 
     @app.exception_handler(HTTPException)
-    async def not_found(_request: Request, error: HTTPException) -> Response:
+    async def not_found(request: Request, error: HTTPException) -> Response:
         headers = dict(error.headers or {})
+        if error.status_code == 405:
+            # Of the routes with one path, the framework names the methods of the first only.
+            headers["Allow"] = ", ".join(_methods_at(app, request.url.path))
         code = {404: "no_route", 405: "wrong_method"}.get(error.status_code, "http_error")
         return Response(problem(error.status_code, code, str(error.detail)), error.status_code, headers, MEDIA_TYPE)
+
+
+def _methods_at(app: FastAPI, path: str) -> list[str]:
+    """The methods that are known at a path."""
+    return sorted(
+        method.upper()
+        for template, operations in app.openapi()["paths"].items()
+        if compile_path(template)[0].match(path)
+        for method in operations
+    )
 
 
 def _operate(app: FastAPI, memory: AgentMemory, metrics: Metrics) -> None:
