@@ -36,8 +36,9 @@ if TYPE_CHECKING:
         VectorScan,
     )
     from jiyi.ports.jobs import JobStore
+    from jiyi.ports.keys import KeyStore
     from jiyi.ports.longterm import Amendment, Fading, FadingPlace, LongtermStore
-    from jiyi.ports.models import ChatModel, Embedder, ModelIdentity, TokenCounter
+    from jiyi.ports.models import ChatModel, Embedder, ModelIdentity, TokenCounter, ToolCall, ToolModel
     from jiyi.ports.models import Vectors as Vectors
     from jiyi.ports.notes import NoteStore
     from jiyi.ports.progress import Progress
@@ -68,6 +69,7 @@ __all__ = [
     "ImportCounts",
     "IndexBatch",
     "JobStore",
+    "KeyStore",
     "LogPosition",
     "LongtermStore",
     "ModelIdentity",
@@ -94,6 +96,8 @@ __all__ = [
     "TextProposer",
     "TextSource",
     "TokenCounter",
+    "ToolCall",
+    "ToolModel",
     "TransferStore",
     "UserWordStore",
     "VectorIndex",
@@ -122,6 +126,7 @@ __getattr__ = load_on_first_use(
         "ImportCounts": "jiyi.ports.records",
         "IndexBatch": "jiyi.ports.indexes",
         "JobStore": "jiyi.ports.jobs",
+        "KeyStore": "jiyi.ports.keys",
         "LogPosition": "jiyi.ports.changelog",
         "LongtermStore": "jiyi.ports.longterm",
         "ModelIdentity": "jiyi.ports.models",
@@ -150,6 +155,8 @@ __getattr__ = load_on_first_use(
         "TextProposer": "jiyi.ports.indexes",
         "TextSource": "jiyi.ports.indexes",
         "TokenCounter": "jiyi.ports.models",
+        "ToolCall": "jiyi.ports.models",
+        "ToolModel": "jiyi.ports.models",
         "TransferStore": "jiyi.ports.records",
         "UserWordStore": "jiyi.ports.records",
         "VectorIndex": "jiyi.ports.indexes",
