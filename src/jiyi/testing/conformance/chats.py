@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -302,7 +303,7 @@ class ChatStoreConformance(StoreFixtures):
         hour = timedelta(hours=1)
         for scope, said_at in (("main", NOON), ("other", NOON), ("late", NOON + 2 * hour)):
             chats.append(scope, "s", TURNS, actor=ACTOR, recallable=True, said_at=said_at)
-        around = {"since": NOON - hour, "before": NOON + hour}
+        around: dict[str, Any] = {"since": NOON - hour, "before": NOON + hour}
         assert chats.unflushed_sessions(**around) == [("main", "s"), ("other", "s")]
         assert chats.unflushed_sessions(**around, scopes=("other",)) == [("other", "s")]
         assert chats.add_flush(*PLACE, span_of(chats, 0, len(TURNS) - 1), [], trigger="end", made_by="rules")
