@@ -198,7 +198,8 @@ def run(folder: Path, *, examples: int, seed: int = 1, only: str = "") -> dict[s
     each = max(1, examples // len(chosen))
     counts = {}
     for name, (strategy, target) in chosen.items():
-        number = each if name != "command lines" else max(1, each // 10)
+        # These take longer: a command opens a memory, and a note is a file that is read again.
+        number = max(1, each // 5) if name in ("command lines", "notes") else each
         _with_hypothesis(strategy, guarded(name, target), number, seed)
         counts[name] = number
     problems = targets.memory.doctor()["store_problems"]
@@ -234,7 +235,8 @@ def _with_atheris(targets: Targets, runs: int) -> None:
         if data:
             calls[data[0] % len(calls)](data[1:])
 
-    atheris.Setup([sys.argv[0], f"-runs={runs}"], one)
+    atheris.instrument_all()
+    atheris.Setup([sys.argv[0], f"-runs={runs}", "-max_len=2048", "-len_control=0", "-rss_limit_mb=4096"], one)
     atheris.Fuzz()
 
 
