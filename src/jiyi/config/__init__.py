@@ -330,9 +330,14 @@ def _is_file(path: Path) -> bool:
         ) from error
 
 
-def load_memory_config(config_path: str | os.PathLike[str] = "configs/memory.yaml") -> dict[str, Any]:
-    """The settings of a memory.yaml as a dictionary, checked; settings that the file does not have are left out."""
+def load_memory_config(
+    config_path: str | os.PathLike[str] = "configs/memory.yaml", *, defaults: bool = True
+) -> dict[str, Any]:
+    """The settings of a memory.yaml as a dictionary, checked. Without `defaults` only those that the file has."""
     found = _from_file(Path(config_path).expanduser())
+    if defaults:
+        usual = {f.name: f.default for f in _FIELDS.values()} | {"persistence": Persistence()}
+        found = {**usual, "path": parse.path(DEFAULT_HOME), **found}
     return {name: value.to_dict() if isinstance(value, Persistence) else value for name, value in found.items()}
 
 
