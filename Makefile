@@ -22,7 +22,7 @@ BENCHMARKS := $(notdir $(basename $(wildcard bench/bench_*.py)))
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-dates test-postgres check format interfaces crash servers bench bench-quick bench-recall picture dist clean
+.PHONY: help demo test test-dates test-postgres check format interfaces crash fuzz servers bench bench-quick bench-recall picture dist clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -72,9 +72,16 @@ format: $(READY) ## apply the formatting and the fixes that are safe
 interfaces: $(READY) ## generate jiyi/interfaces and sync.pyi from the classes of a memory
 	@$(PY) -m scripts.generate_interfaces
 
-crash: $(READY) ## kill a working process again and again; nothing acknowledged may be lost
+# Half an hour with SCALE=1; a smaller number makes everything shorter. What was counted is kept in docs/RELIABILITY.md.
+SCALE ?= 1
+
+crash: $(READY) ## kills, power cuts, faults, damage and a soak: nothing acknowledged may be lost (make crash SCALE=0.1)
+	@$(PY) -m tests.proof crash --scale $(SCALE)
 	@echo '== crash tests'
 	@$(PY) -m pytest -m crash $(ARGS)
+
+fuzz: $(READY) ## hostile input of every kind, and probes of the isolation of scopes (make fuzz SCALE=0.1)
+	@$(PY) -m tests.proof fuzz --scale $(SCALE)
 
 servers: $(READY) ## start PostgreSQL, Milvus and Redis until Ctrl-C, and print the settings for them
 	@$(PY) -m tests.servers $(ARGS)

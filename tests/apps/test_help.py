@@ -9,10 +9,11 @@ import typer.main
 from jiyi.apps.cli.app import app
 from jiyi.apps.cli.exit_codes import MEANINGS
 from tests.apps.command_line import CommandLine
+from tests.importers.samples import build
 
 COMMANDS = (  # noqa: SIM905
     "store recall update forget count list history scopes sessions changes show forget-scope "
-    "export import migrate verify repair rebuild doctor maintain jobs chat demo"
+    "export import migrate verify repair rebuild doctor maintain jobs chat mcp demo"
 ).split()
 
 
@@ -53,6 +54,8 @@ def test_the_help_lists_every_exit_code(jiyi: CommandLine) -> None:
 
 def test_every_example_of_the_help_works(jiyi: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
+    build("chatgpt", tmp_path)
+    (tmp_path / "notes.csv").write_text("text,day\nthe ferry was late,2026-03-04\n", "utf-8")
     # In the order of a day: what is forgotten comes last; the story and the move to a server have tests of their own.
     order = [name for name in COMMANDS if name not in {"forget", "forget-scope", "demo", "migrate"}] + ["forget"]
     for command in order:

@@ -135,6 +135,16 @@ def test_what_is_not_certain_is_listed_as_a_conflict_until_somebody_settles_it(o
     assert not room.longterm.settle_conflict("alice", conflict.newer, conflict.older)
 
 
+def test_a_prompt_shows_the_newer_one_first_and_marks_the_older_one_as_possibly_outdated(open_room: OpenMemory) -> None:
+    room = uncertain(open_room)
+    block = room.longterm.get_memory_context_for_prompt("alice", "What does the user drink: coffee or tea?")
+    lines = [line for line in block.splitlines() if line.startswith("- ")]
+    assert [("may be outdated" in line, line.rsplit("] ", 1)[1]) for line in lines] == [
+        (False, "The user drinks tea in the morning"),
+        (True, "The user drinks coffee"),
+    ]
+
+
 @pytest.mark.parametrize("keep", ["older", "both"])
 def test_a_conflict_can_be_settled_the_other_way(open_room: OpenMemory, keep: Any) -> None:
     room = uncertain(open_room)

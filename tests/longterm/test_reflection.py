@@ -1,5 +1,9 @@
 """Reflections: when they are due, whom they speak for, and that nothing becomes unfindable."""
 
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
 import pytest
 
 from jiyi.sync import AgentMemory
@@ -22,6 +26,25 @@ def tell(memory: AgentMemory, *things: str) -> list[str]:
 
 def reflections(memory: AgentMemory) -> list[str]:
     return [entry.id for entry in memory.list(scope="alice", memory_types="reflection")]
+
+
+def test_maintain_mends_an_index_that_was_made_without_the_vectors_of_summarised_facts(
+    room: AgentMemory, tmp_path: Path
+) -> None:
+    tell(room, "nuts", "milk")
+    (fact, *_) = room.list(scope="alice", memory_types="fact")
+    assert room.longterm.try_generate_reflection("alice", "c", 1.0, 0) is not None
+    room.drain()
+    # So an earlier version left it.
+    (file,) = (tmp_path / "data").rglob("vectors*.db")
+    with closing(sqlite3.connect(file)) as connection, connection:
+        connection.execute("DELETE FROM memory_vectors WHERE entry_id = ?", [fact.id])
+    assert room.maintain(dry_run=True)["indexes_mended"] == ["vectors"]
+    assert room.maintain(scope="alice")["indexes_mended"] == []
+    assert room.maintain()["indexes_mended"] == ["vectors"]
+    assert all(report.sound for report in room.verify())
+    assert fact.id in {hit.id for hit in room.recall(fact.content, scope="alice", mode="semantic")}
+    assert room.maintain()["indexes_mended"] == []
 
 
 def test_it_needs_importance_two_facts_and_patience(room: AgentMemory, clock: FakeClock) -> None:

@@ -33,6 +33,12 @@ def test_with_strict_scope_a_call_without_a_scope_is_refused(open_one: Open) -> 
         assert memory.runtime.get(memory_id, memory_scope="chat-1") is not None
 
 
+def test_with_strict_scope_a_configured_scope_is_named(open_one: Open) -> None:
+    with open_one(strict_scope=True, scope="support-desk") as memory:
+        memory_id = memory.runtime.remember("fact", "tea", "", ["tea"])
+        assert memory.runtime.get(memory_id, memory_scope="support-desk") is not None
+
+
 def test_vector_mode_without_an_embedder_says_so_in_every_answer(open_one: Open) -> None:
     with open_one() as memory:
         memory.runtime.remember("fact", "green tea", "", ["tea"])

@@ -292,7 +292,8 @@ class Memory:
     def _find(self, memory_id: str) -> MemoryEntry | None:
         known = self._places.get(memory_id)
         for scope in ([known] if known is not None else []) + self._scopes({}):
-            entry = self._memory.get(id=memory_id, scope=scope)
+            # Imported memories keep the id that they had in mem0 in their key.
+            entry = self._memory.get(id=memory_id, scope=scope) or self._memory.get(f"mem0/{memory_id}", scope=scope)
             if entry is not None and entry.scope == scope and entry.namespace == NAMESPACE:
                 self._places[memory_id] = scope
                 return entry

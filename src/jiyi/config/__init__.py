@@ -26,6 +26,7 @@ CONFIG_VARIABLE = "JIYI_CONFIG"
 HOME_VARIABLE = "JIYI_HOME"
 DEFAULT_HOME = "~/.jiyi/data"
 FILE_NAME = "memory.yaml"
+DEFAULT_SCOPE = "main"
 
 # The variables of the long-term design. An API key is only sent to the server it belongs to.
 _DESIGN_VARIABLES = {
@@ -59,7 +60,7 @@ class Settings:
     """Everything that can be configured. Made by `load_settings`."""
 
     path: Path = setting(Path(DEFAULT_HOME), parse.data_path, "the data directory; :memory: keeps nothing")
-    scope: str = setting("main", parse.scope, "the scope that is meant when a call names none")
+    scope: str = setting(DEFAULT_SCOPE, parse.scope, "the scope that is meant when a call names none")
     actor: str = setting("user", parse.text, "who is named in the change log")
     storage: str = setting(
         EMBEDDED,
@@ -152,7 +153,9 @@ class Settings:
         "kinds of facts that are not forgotten: some of health, identity, safety, pinned; or none",
     )
     strict_scope: bool = setting(
-        False, parse.flag, "the runtime refuses calls that name no memory_scope: for hosts with many chats"
+        False,
+        parse.flag,
+        "the runtime refuses calls that name no memory_scope, unless scope is set: for hosts with many chats",
     )
     freshness_seconds: float = setting(10.0, parse.number(0, 3600), "how long a recall waits for the indexes")
     recall_messages: bool = setting(True, parse.flag, "what is said in conversations can be recalled")
@@ -386,7 +389,7 @@ def _from_file(path: Path) -> dict[str, Any]:
             raise ConfigError(
                 f"{path}, line {lines.get((str(key),), 1)}: unknown key {key!r}; the root key is '{ROOT_KEY}'"
             )
-    section = data[ROOT_KEY]
+    section = data.get(ROOT_KEY)
     if section is None:
         return {}
     if not isinstance(section, dict):

@@ -310,7 +310,8 @@ class Memory(Protocol):
     async def maintain(self, *, scope: str | None = None, dry_run: bool = False) -> dict[str, Any]:
         """The regular maintenance, for cron: what has expired, due background jobs, forgetting, unused tags, dead jobs.
 
-        `None` as scope means every scope. A dry run changes nothing and reports how much would be forgotten.
+        `None` as scope means every scope, and then the indexes are compared with the records and mended as well. A dry
+        run changes nothing and reports how much would be forgotten, and which indexes differ.
         """
 
     async def scopes(self) -> Sequence[ScopeInfo]:

@@ -34,6 +34,8 @@ _ORIGIN: Final = {
 _PUBLIC: Final = {"zh": "公共资料", "en": "public"}
 _QUOTED: Final = {"zh": "用户转述{who}的话", "en": "told by the user in the words of: {who}"}
 _ABOUT_SOMEBODY: Final = {"zh": "关于{who}", "en": "about: {who}"}
+# A newer memory in the same block may contradict it.
+_OUTDATED: Final = {"zh": "可能已过时", "en": "may be outdated"}
 _REFLECTION: Final = {"zh": "由多条记忆归纳", "en": "drawn from several memories"}
 _SUMMARY: Final = {"zh": "另外 {count} 条记忆的摘要", "en": "summary of {count} more"}
 # What would look like the end of the fence or a second heading.
@@ -66,14 +68,16 @@ def build_context(
     if not hits:
         return ""
     language = detect_language(query)
-    lines = [_line(hit, language, zone, scope) for hit in hits]
+    doubtful = {old for hit in hits if hit.source.claim is not None for old in hit.source.claim.conflicts_with}
+    ordered = _newer_first(hits, doubtful)
+    lines = [_line(hit, language, zone, scope, outdated=hit.id in doubtful) for hit in ordered]
     whole = _block(lines, language)
     if counter.count(whole) <= budget:
         return whole
     kept = 0
     while kept < len(lines) and counter.count(_block(lines[: kept + 1], language)) <= budget * _VERBATIM_SHARE:
         kept += 1
-    rest = [hit.content for hit in hits[kept:]]
+    rest = [hit.content for hit in ordered[kept:]]
     left = budget - counter.count(_block(lines[:kept], language))
     room = int(left * _CHARACTERS_PER_TOKEN[language])
     if room >= _MIN_SUMMARY:
@@ -94,9 +98,28 @@ def _block(lines: Sequence[str], language: Language) -> str:
     return "\n".join([HEADING[language], _ABOUT[language], f"<{fence}>", *lines, f"</{fence}>"])
 
 
-def _line(hit: MemoryEntry, language: Language, zone: tzinfo, scope: str) -> str:
+def _newer_first(hits: Sequence[MemoryEntry], doubtful: set[str]) -> list[MemoryEntry]:
+    """The memories in their order, but none before a newer one that may contradict it."""
+    found: list[MemoryEntry] = []
+    waiting: list[MemoryEntry] = []
+    answered: set[str] = set()
+    for hit in hits:
+        if hit.id in doubtful - answered:
+            waiting.append(hit)
+            continue
+        found.append(hit)
+        claim = hit.source.claim
+        contradicted = () if claim is None else claim.conflicts_with
+        answered.update(contradicted)
+        found += [old for old in waiting if old.id in contradicted]
+        waiting = [old for old in waiting if old.id not in contradicted]
+    return [*found, *waiting]
+
+
+def _line(hit: MemoryEntry, language: Language, zone: tzinfo, scope: str, *, outdated: bool) -> str:
     day = hit.event_time.astimezone(zone).date().isoformat()
-    return f"- [{day} · {_origin(hit, language, scope)}] {_one_line(hit.content)}"
+    doubt = f" · {_OUTDATED[language]}" if outdated else ""
+    return f"- [{day} · {_origin(hit, language, scope)}{doubt}] {_one_line(hit.content)}"
 
 
 def _origin(hit: MemoryEntry, language: Language, scope: str) -> str:

@@ -58,7 +58,8 @@ class Administration(MemoryBase):
     async def maintain(self, *, scope: str | None = None, dry_run: bool = False) -> dict[str, Any]:
         """The regular maintenance, for cron: what has expired, due background jobs, forgetting, unused tags, dead jobs.
 
-        `None` as scope means every scope. A dry run changes nothing and reports how much would be forgotten.
+        `None` as scope means every scope, and then the indexes are compared with the records and mended as well. A dry
+        run changes nothing and reports how much would be forgotten, and which indexes differ.
         """
         from jiyi.longterm.maintenance import maintain
 
@@ -67,7 +68,21 @@ class Administration(MemoryBase):
         report = await self._run(maintain, self._lt, scopes, dry_run=bool(dry_run))
         self._written()
         consolidated = await self._make_runtime().consolidate_memories(memory_scope=scope, dry_run=bool(dry_run))
-        return {**report, "expired": expired, "consolidated": consolidated.to_dict()}
+        mended = await self._mend(dry_run=bool(dry_run)) if scope is None else []
+        return {**report, "expired": expired, "consolidated": consolidated.to_dict(), "indexes_mended": mended}
+
+    async def _mend(self, *, dry_run: bool) -> list[str]:
+        """Rebuild the indexes that differ from the records; their names. What they hold rightly is taken over.
+
+        An index of an earlier version does not hold the vectors of summarised facts, for example.
+        """
+        from jiyi.indexing import repair
+
+        wrong = [report.index for report in await self.verify() if not report.agrees]
+        if wrong and not dry_run:
+            indexes = [index for index in self._components.indexes if index.name in wrong]
+            await self._run(repair, self._store, self._components.drainer, indexes)
+        return wrong
 
     async def _expire(self, scopes: tuple[str, ...] | None, *, dry_run: bool) -> int:
         """Archive the entries whose `expires_at` has passed; returns how many there were."""

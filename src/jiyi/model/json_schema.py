@@ -104,9 +104,8 @@ def _wrong_item(value: list[Any], schema: Mapping[str, Any], place: str) -> str 
 
 
 def _name_of(value: Any) -> str:
-    return next(
-        name for name in ("null", "boolean", "integer", "number", "string", "array", "object") if _TYPES[name](value)
-    )
+    names = ("null", "boolean", "integer", "number", "string", "array", "object")
+    return next((name for name in names if _TYPES[name](value)), type(value).__name__)
 
 
 def _shown(value: Any) -> str:

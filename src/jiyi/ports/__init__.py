@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         VectorScan,
     )
     from jiyi.ports.jobs import JobStore
+    from jiyi.ports.keys import KeyStore
     from jiyi.ports.longterm import Amendment, Fading, FadingPlace, LongtermStore
     from jiyi.ports.models import ChatModel, Embedder, ModelIdentity, TokenCounter
     from jiyi.ports.models import Vectors as Vectors
@@ -68,6 +69,7 @@ __all__ = [
     "ImportCounts",
     "IndexBatch",
     "JobStore",
+    "KeyStore",
     "LogPosition",
     "LongtermStore",
     "ModelIdentity",
@@ -122,6 +124,7 @@ __getattr__ = load_on_first_use(
         "ImportCounts": "jiyi.ports.records",
         "IndexBatch": "jiyi.ports.indexes",
         "JobStore": "jiyi.ports.jobs",
+        "KeyStore": "jiyi.ports.keys",
         "LogPosition": "jiyi.ports.changelog",
         "LongtermStore": "jiyi.ports.longterm",
         "ModelIdentity": "jiyi.ports.models",

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from jiyi.config import DEFAULT_SCOPE
 from jiyi.errors import ConfigError
 from jiyi.wiring.models import task_models
 
@@ -34,7 +35,8 @@ def runtime_deps(settings: Settings, database: Database, store: RecordStore, voc
         settings.scope,
         settings.actor,
         zone=settings.zone,
-        strict_scope=settings.strict_scope,
+        # A scope that was configured is named; only the default is not.
+        strict_scope=settings.strict_scope and settings.scope == DEFAULT_SCOPE,
     )
 
 

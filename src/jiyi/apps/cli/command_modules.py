@@ -11,9 +11,10 @@ if TYPE_CHECKING:
 COMMAND_MODULES: Final = {
     "commands_memory": ("store", "recall", "update", "forget", "count", "list", "history"),
     "commands_scopes": ("scopes", "sessions", "changes", "show", "forget-scope"),
-    "commands_admin": ("export", "import", "migrate", "verify", "repair", "rebuild", "doctor", "maintain", "jobs"),
+    "commands_transfer": ("export", "import"),
+    "commands_admin": ("migrate", "verify", "repair", "rebuild", "doctor", "maintain", "jobs"),
     "commands_chat": ("chat",),
-    "commands_server": ("mcp",),
+    "commands_server": ("mcp", "serve", "keys"),
     "demo": ("demo",),
     "commands_longterm": ("longterm",),
     "commands_notes": ("notes",),

@@ -1,8 +1,7 @@
-"""Commands that move memories, and that look after records and indexes."""
+"""Commands that look after records and indexes, and that move whole stores."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -13,7 +12,6 @@ from jiyi.apps.cli.framework import command
 from jiyi.apps.cli.progress import progress
 from jiyi.apps.cli.renderables import text
 from jiyi.apps.cli.session import Session
-from jiyi.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,57 +19,6 @@ if TYPE_CHECKING:
     from jiyi.indexing import IndexReport
 
 _STORE_HELP = "A data directory, or a postgresql:// address."
-FileArgument = Annotated[Path, typer.Argument(metavar="FILE", help="A JSON Lines file.", show_default=False)]
-
-
-@command("export", examples=["jiyi export memories.jsonl", "jiyi export mine.jsonl --scope main"])
-def export(session: Session, file: FileArgument) -> Code:
-    """Write everything to FILE: memories, every version, tags, conversations. With --scope, only that scope."""
-    _named(file)
-    with progress(session.output, "exporting") as advance:
-        lines = session.run_without_embedder(
-            lambda memory: memory.export_jsonl(file, scope=session.options.scope, progress=advance)
-        )
-    session.output.result(
-        {"file": str(file), "lines": lines, "scope": session.options.scope},
-        lambda: [text(f"wrote {lines:,} lines to {file}", "good")],
-    )
-    return Code.OK
-
-
-@command("import", examples=["jiyi import memories.jsonl", "jiyi import memories.jsonl --update"])
-def import_(
-    session: Session,
-    file: FileArgument,
-    update: Annotated[
-        bool, typer.Option("--update", help="Let the newer of two states win, and forget what was forgotten there.")
-    ] = False,
-    skip_bad_rows: Annotated[
-        bool, typer.Option("--skip-bad-rows", help="Leave out rows that are wrong, and name them.")
-    ] = False,
-) -> Code:
-    """Take in a FILE written by export, all or nothing. What is there already is left alone."""
-    _named(file)
-    with progress(session.output, "importing", total=_lines(file)) as advance:
-        counts = session.run_without_embedder(
-            lambda memory: memory.import_jsonl(file, update=update, skip_bad_rows=skip_bad_rows, progress=advance)
-        )
-    data = {
-        "file": str(file),
-        "entries": counts.entries,
-        "versions": counts.versions,
-        "messages": counts.messages,
-        "chat": counts.chat,
-        "unchanged": counts.unchanged,
-        "refused": list(counts.refused),
-    }
-    said = (
-        f"took in {counts.entries:,} memories, {counts.versions:,} versions and {counts.messages:,} messages; "
-        f"{counts.unchanged:,} lines were here already"
-    )
-    bad = [text(f"left out {refused}", "bad") for refused in counts.refused]
-    session.output.result(data, lambda: [text(said, "good"), *bad])
-    return Code.OK
 
 
 @command("migrate", examples=["jiyi migrate ~/.jiyi/data postgresql://ada@db.example.org/jiyi"])
@@ -182,19 +129,3 @@ def _reported(session: Session, found: Sequence[IndexReport], *, done: str) -> C
     }
     session.output.result(data, lambda: views.reports(found, done=done))
     return Code.OK if agree else Code.INDEX
-
-
-def _named(file: Path) -> None:
-    if str(file) == "-":
-        raise InvalidInputError("FILE '-' is not a file: an export is written whole or not at all; name a file")
-
-
-def _lines(file: Path) -> int | None:
-    """How many lines the bar has to go. A pipe is left alone, and what cannot be read the import itself reports."""
-    if not file.is_file():
-        return None
-    try:
-        with file.open("rb") as stream:
-            return sum(block.count(b"\n") for block in iter(lambda: stream.read(1 << 20), b""))
-    except OSError:
-        return None

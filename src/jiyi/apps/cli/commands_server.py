@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from jiyi.apps.cli.exit_codes import Code
-from jiyi.apps.cli.framework import command
-from jiyi.apps.cli.renderables import text
+from jiyi.apps.cli.framework import app, command
+from jiyi.apps.cli.renderables import Column, Table, text
+from jiyi.apps.cli.sanitize import visible
 from jiyi.apps.cli.session import Session
-from jiyi.errors import MissingDependencyError
+from jiyi.errors import ConfigError, InvalidInputError, MissingDependencyError
 
 if TYPE_CHECKING:
     from jiyi.opening import Opening
+    from jiyi.server.keys import Keys
 
 ReadOnlyOption = Annotated[bool, typer.Option("--read-only", help="Offer only the tools that change nothing.")]
 GroupOption = Annotated[bool, typer.Option("--group", help="Several people read the answers: private notes stay out.")]
@@ -87,3 +91,153 @@ def _mcp_options(session: Session, *, read_only: bool, group: bool) -> list[str]
     if given.scope is not None:
         options += ["--scope", given.scope]
     return [*options, *(["--read-only"] if read_only else []), *(["--group"] if group else [])]
+
+
+# --- jiyi serve -----------------------------------------------------------------------------------------------------
+
+
+@command("serve", examples=["jiyi serve --check", "jiyi serve --port 7070 --require-keys --check"])
+def serve(
+    session: Session,
+    *,
+    host: Annotated[str, typer.Option("--host", help="The address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option("--port", help="The port to listen on; 0 takes a free one.")] = 7070,
+    allow_host: Annotated[
+        list[str] | None, typer.Option("--allow-host", metavar="NAME", help="A name of this server; may be repeated.")
+    ] = None,
+    require_keys: Annotated[bool, typer.Option("--require-keys", help="Ask for a key on loopback too.")] = False,
+    read_only: ReadOnlyOption = False,
+    tls_cert: Annotated[str, typer.Option("--tls-cert", metavar="FILE", help="The certificate, for HTTPS.")] = "",
+    tls_key: Annotated[str, typer.Option("--tls-key", metavar="FILE", help="The private key of the certificate.")] = "",
+    check: Annotated[bool, typer.Option("--check", help="Only check whether it could start.")] = False,
+) -> Code:
+    """Serve the memory over HTTP: MCP at /mcp, REST under /v1, /healthz, /readyz and /metrics.
+
+    On loopback no key is needed unless --require-keys is given. Any other address needs keys (jiyi keys add) and the
+    names of the server (--allow-host).
+    """
+    _need("fastapi", "mcp", "uvicorn")
+    from jiyi.server.serving import Serving, serve_http
+
+    plan = Serving(
+        host=host,
+        port=port,
+        hosts=tuple(allow_host or ()),
+        require_keys=require_keys,
+        read_only=read_only,
+        certificate=tls_cert,
+        private_key=tls_key,
+    )
+
+    def told(address: str) -> None:
+        session.output.note(f"serving {address}: MCP at {address}/mcp, REST under {address}/v1; stop with Ctrl-C")
+
+    async def run() -> str:
+        async with _opened(session) as memory:
+            return await serve_http(memory, plan, told=told, check=check)
+
+    problem = asyncio.run(run())
+    if problem:
+        raise ConfigError(problem)
+    if check:
+        session.output.result({"ready": True}, lambda: [text("it could start")])
+    return Code.OK
+
+
+# --- jiyi keys ------------------------------------------------------------------------------------------------------
+
+keys_app = typer.Typer(name="keys", help="Keys of the server: who may use which scope, and how.", no_args_is_help=True)
+app.add_typer(keys_app, name="keys")
+
+
+@command(
+    "add", into=keys_app, examples=["jiyi keys add laptop", "jiyi keys add bot --scope alice --rights write,erase"]
+)
+def add_key(
+    session: Session,
+    name: Annotated[str, typer.Argument(help="Who uses the key.")],
+    *,
+    rights: Annotated[str, typer.Option("--rights", help="Some of read, write, erase, admin.")] = "read,write",
+    group: GroupOption = False,
+    days: Annotated[int, typer.Option("--days", help="After how many days it expires; 0 means never.")] = 0,
+) -> Code:
+    """Make a key for --scope. It is shown this once; only a hash of it is kept."""
+    from datetime import timedelta
+
+    from jiyi.model import clock
+
+    if days < 0:
+        raise InvalidInputError(f"--days {days} must not be negative")
+    until = clock.utc_now() + timedelta(days=days) if days else None
+    with _keys(session) as (keys, scope):
+        key, token = keys.add(name, scope, rights, kind="group" if group else "main", expires_at=until)
+    session.output.result({"key": key.to_dict(), "token": token}, lambda: [text(token)])
+    session.output.note(f"key {key.id} for scope {visible(key.scope)}; keep it now, it cannot be shown again")
+    return Code.OK
+
+
+@command("list", into=keys_app, examples=["jiyi keys list", "jiyi keys list --json"])
+def list_keys(session: Session) -> Code:
+    """Show all keys, with their scopes, rights and last use."""
+    with _keys(session) as (keys, _):
+        found = keys.all()
+
+    def draw() -> list[Any]:
+        if not found:
+            return [text("there are no keys; make one with: jiyi keys add NAME", "dim")]
+        columns = tuple(Column(each) for each in ("id", "name", "scope", "rights", "state"))
+        rows = tuple(
+            (
+                text(key.id, "key"),
+                text(visible(key.name)),
+                text(visible(key.scope)),
+                text(", ".join(sorted(key.rights))),
+                text(_state_of(key.to_dict())),
+            )
+            for key in found
+        )
+        return [Table(columns, rows)]
+
+    session.output.result({"keys": [key.to_dict() for key in found]}, draw)
+    return Code.OK
+
+
+@command("revoke", into=keys_app, examples=["jiyi keys revoke 0123456789ab"])
+def revoke_key(session: Session, key_id: Annotated[str, typer.Argument(help="The id, as list shows it.")]) -> Code:
+    """Revoke a key: it lets nobody in from now on."""
+    with _keys(session) as (keys, _):
+        revoked = keys.revoke(key_id)
+    session.output.result({"revoked": revoked}, lambda: [text("revoked" if revoked else "there is no such valid key")])
+    return Code.OK if revoked else Code.NOTHING
+
+
+@command("rotate", into=keys_app, examples=["jiyi keys rotate 0123456789ab"])
+def rotate_key(session: Session, key_id: Annotated[str, typer.Argument(help="The id, as list shows it.")]) -> Code:
+    """Give a key another secret: the old token ends now, and the new one is shown this once."""
+    with _keys(session) as (keys, _):
+        key, token = keys.rotate(key_id)
+    session.output.result({"key": key.to_dict(), "token": token}, lambda: [text(token)])
+    return Code.OK
+
+
+def _state_of(key: dict[str, Any]) -> str:
+    if key["revoked_at"]:
+        return "revoked"
+    used = f"last used {key['last_used_at']}" if key["last_used_at"] else "not used yet"
+    return f"{used}, until {key['expires_at']}" if key["expires_at"] else used
+
+
+@contextmanager
+def _keys(session: Session) -> Iterator[tuple[Keys, str]]:
+    """The keys of the store, and the scope of the command line."""
+    from jiyi.config import load_settings
+    from jiyi.server.keys import Keys
+    from jiyi.wiring.keys import open_key_store
+
+    given: dict[str, Any] = {} if session.options.scope is None else {"scope": session.options.scope}
+    settings = load_settings(session.options.data, config=session.options.config, **given)
+    store = open_key_store(settings)
+    try:
+        yield Keys(store), settings.scope
+    finally:
+        store.close()

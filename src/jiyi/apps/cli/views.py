@@ -247,6 +247,11 @@ def upkeep(report: Mapping[str, Any]) -> list[Block]:
     blocks += [text(f"  {visible(scope)}: {count:,}") for scope, count in forgotten.items()]
     if not report["dry_run"]:
         blocks.append(text(f"{report['jobs_run']:,} jobs done, {report['tags_removed']:,} unused tags removed"))
+    mended = ", ".join(report["indexes_mended"])
+    if mended:
+        blocks.append(
+            text(f"indexes that {'differ from' if report['dry_run'] else 'differed from'} the records: {mended}")
+        )
     dead = report["dead_jobs"]
     blocks.append(text(f"dead jobs: {len(dead) or 'none'}", "bad" if dead else "dim"))
     blocks += [text(f"  {job['id']}  {one_line(visible(job['reason']))}") for job in dead]

@@ -70,6 +70,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     Migration(8, "metadata, namespaces and times of expiry"),
     Migration(9, "what a scope thinks of public memories", finish=_return_public_memories),
     Migration(10, "an index of metadata"),
+    Migration(11, "keys of the server"),
 )
 _OUTDATED: Final = ("ix_memory_records_active_strength",)
 """Indexes that earlier versions had."""

@@ -346,7 +346,45 @@ schema_migrations = Table(
     primary_key=("version",),
 )
 
+access_keys = Table(
+    "access_keys",
+    (
+        Column("id", TEXT),
+        Column("name", TEXT),
+        Column("scope", TEXT),
+        # Words with commas between them.
+        Column("rights", TEXT),
+        Column("kind", TEXT),
+        Column("secret_hash", TEXT),
+        Column("created_at", TIME),
+        Column("expires_at", TIME, nullable=True),
+        Column("last_used_at", TIME, nullable=True),
+        Column("revoked_at", TIME, nullable=True),
+    ),
+    primary_key=("id",),
+)
+"""Who may use the server. Secrets are kept as hashes."""
+
+access_log = Table(
+    "access_log",
+    (
+        Column("sequence", INTEGER),
+        Column("at", TIME),
+        Column("key_id", TEXT),
+        Column("scope", TEXT),
+        Column("action", TEXT),
+        Column("target", TEXT),
+        Column("status", INTEGER),
+    ),
+    primary_key=("sequence",),
+    indexes=(Index("ix_access_log_key", ("key_id", "sequence")),),
+    numbered=True,
+)
+"""What was done through the server, without texts."""
+
 CONTENTS: Final = (
+    access_keys,
+    access_log,
     chat_compactions,
     chat_epochs,
     chat_flushes,

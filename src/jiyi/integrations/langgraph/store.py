@@ -23,14 +23,13 @@ from langgraph.store.base import (
     validate_op_namespace,
 )
 
+from jiyi.compat.langgraph_forms import KIND, entry_key
 from jiyi.errors import InvalidInputError
 from jiyi.integrations.langgraph import filters
 from jiyi.integrations.langgraph.items import (
     IN_CONTENT,
     INDEXED,
-    KIND,
     VALUE,
-    entry_key,
     item_of,
     search_item_of,
     stored,

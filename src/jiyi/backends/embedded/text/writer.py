@@ -7,6 +7,7 @@ further commits meanwhile. Then it is closed, because no other process can write
 
 from __future__ import annotations
 
+import errno
 import json
 import logging
 import re
@@ -256,6 +257,8 @@ def _meaning(action: str, error: BaseException) -> IndexingError:
     number = error.errno if isinstance(error, OSError) else None
     if number is None and (said := _OS_ERROR.search(str(error))):
         number = int(said[1] or said[2])
-    if number in _NOT_DAMAGE or resource_limit(error) is not None:
+    # A file that cannot be read is lost. That one cannot be written says nothing about those that are there.
+    is_write_error = number == errno.EIO and action not in ("read", "open")
+    if number in _NOT_DAMAGE or is_write_error or resource_limit(error) is not None:
         return index_failure("the text index", action, error)
     return IndexDamagedError(f"the text index failed to {action}: {error}")

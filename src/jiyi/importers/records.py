@@ -1,0 +1,125 @@
+"""What importers produce: entries, conversations, and what they leave out."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, Final, TypeAlias
+
+MAX_TEXT: Final = 48 * 1024
+"""How many bytes of text one entry holds; longer texts are split."""
+_MAX_KEY: Final = 400
+_MAX_TAGS: Final = 64
+_MAX_TAG: Final = 200
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedEntry:
+    """A memory of another program."""
+
+    key: str
+    content: str
+    scope: str | None = None
+    """Whose it was there; the scope of the import decides first."""
+    tags: tuple[str, ...] = ()
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    namespace: tuple[str, ...] = ()
+    memory_type: str | None = None
+    occurred_at: datetime | None = None
+    expires_at: datetime | None = None
+
+    @property
+    def stored_key(self) -> str:
+        """The key, shortened where it is too long."""
+        return self.key if len(self.key) <= _MAX_KEY else f"{self.key[:64]}#{digest(self.key)}"
+
+    def arguments(self, scope: str | None) -> dict[str, Any]:
+        """The arguments of `store`."""
+        given = {
+            "tags": tuple(tag for tag in self.tags if len(tag) <= _MAX_TAG)[:_MAX_TAGS],
+            "metadata": dict(self.metadata),
+            "namespace": self.namespace,
+            "memory_type": self.memory_type,
+            "occurred_at": self.occurred_at,
+            "expires_at": self.expires_at,
+        }
+        return {
+            "key": self.stored_key,
+            "content": self.content,
+            "scope": scope,
+            **{name: value for name, value in given.items() if value},
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedConversation:
+    """A conversation of another program; each message has an `id` and, where it is known, `created_at`."""
+
+    session_id: str
+    messages: tuple[Mapping[str, Any], ...]
+    title: str = ""
+    scope: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """Something that is not imported, and why."""
+
+    reason: str
+
+
+Imported: TypeAlias = ImportedEntry | ImportedConversation | LeftOut
+Stream: TypeAlias = Iterator[Imported]
+
+
+def origin(name: str, **about: Any) -> dict[str, Any]:
+    """Where a memory comes from, for its metadata."""
+    return {"import": {"from": name, **{key: value for key, value in about.items() if value not in (None, "")}}}
+
+
+def digest(*parts: str) -> str:
+    """A short name for a text that has no id."""
+    return hashlib.sha256("\x1f".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:24]
+
+
+def time_of(value: object) -> datetime | None:
+    """A time as programs write it: seconds since 1970, or ISO 8601 (UTC where no zone is given); else `None`."""
+    if isinstance(value, bool) or value is None:
+        return None
+    try:
+        if isinstance(value, int | float):
+            return datetime.fromtimestamp(value / 1000 if value > 1e11 else value, UTC)
+        found = datetime.fromisoformat(str(value).strip())
+    except (ValueError, OverflowError, OSError):
+        return None
+    return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
+
+
+def clean(text: str) -> str:
+    """A text without what cannot be stored: NUL, and halves of characters."""
+    return text.replace("\x00", "").encode("utf-8", "replace").decode("utf-8")
+
+
+def pieces(text: str, most: int = MAX_TEXT) -> Iterator[str]:
+    """A text in pieces of at most `most` bytes, split between paragraphs, lines or at worst characters."""
+    data = text.encode("utf-8")
+    start = 0
+    while len(data) - start > most:
+        part = data[start : start + most].decode("utf-8", "ignore")
+        for mark in ("\n\n", "\n", "。", ". ", " "):
+            place = part.rfind(mark)
+            if place > len(part) // 2:
+                part = part[: place + len(mark)]
+                break
+        yield part
+        start += len(part.encode("utf-8"))
+    yield data[start:].decode("utf-8")
+
+
+def entries_of_text(key: str, text: str, **fields: Any) -> Iterator[ImportedEntry]:
+    """One entry for a text, or several when it is too long for one."""
+    parts = [part for part in pieces(clean(text)) if part.strip()]
+    for number, part in enumerate(parts):
+        yield ImportedEntry(key if len(parts) == 1 else f"{key}#{number + 1}", part.strip(), **fields)

@@ -1,0 +1,189 @@
+"""The one ASGI app: MCP at `/mcp`, REST under `/v1`, and what operators look at."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any, Final
+
+from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from mcp.server.transport_security import TransportSecuritySettings
+from starlette.exceptions import HTTPException
+from starlette.routing import compile_path
+
+from jiyi.errors import JiyiError
+from jiyi.server.access import READ, Access
+from jiyi.server.audit import AuditLog
+from jiyi.server.gate import ACCESS, App, Gate, GateRules, Message, Receive, Send
+from jiyi.server.mcp.door import Context, McpDoor
+from jiyi.server.metrics import Metrics
+from jiyi.server.problems import MEDIA_TYPE, TITLES, ProblemError, problem, status_of
+from jiyi.server.rest import administration, entries, rooms
+
+if TYPE_CHECKING:
+    from jiyi.memory import AgentMemory
+    from jiyi.server.keys import Keys
+
+_MAX_MESSAGE = 300
+
+
+def build_app(
+    memory: AgentMemory,
+    *,
+    rules: GateRules,
+    keys: Keys | None = None,
+    audit: AuditLog | None = None,
+    read_only: bool = False,
+) -> App:
+    """The app for one memory, which stays open for as long as the app runs."""
+    door = McpDoor(memory, _access_of, read_only=read_only)
+    # The gate has checked Host and Origin for every door.
+    unchecked = TransportSecuritySettings(enable_dns_rebinding_protection=False)
+    mcp = door.server.streamable_http_app(transport_security=unchecked, max_request_body_size=rules.max_body)
+    audit = audit or AuditLog(keys)
+
+    @asynccontextmanager
+    async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
+        async with door.server.session_manager.run(), audit.running():
+            yield
+            await door.changes.close()
+
+    app = FastAPI(
+        title="jiyi",
+        version=version("jiyi"),
+        summary="A memory for AI agents",
+        lifespan=lifespan,
+        openapi_url="/v1/openapi.json",
+        # These pages would load scripts from another host.
+        docs_url=None,
+        redoc_url=None,
+    )
+    app.state.memory, app.state.read_only = memory, read_only
+    metrics = Metrics()
+    _handle_errors(app)
+    for router in (entries.router, rooms.router, administration.router):
+        app.include_router(router, responses=_documented())
+    app.router.routes.extend(mcp.routes)
+    _operate(app, memory, metrics)
+
+    return Gate(Measured(app, metrics, audit), rules, keys)
+
+
+class Measured:
+    """Counts requests, notes who changed something, and gives every answer an id. Plain ASGI: streams stay streams."""
+
+    def __init__(self, app: App, metrics: Metrics, audit: AuditLog) -> None:
+        self._app = app
+        self._metrics = metrics
+        self._audit = audit
+
+    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        begun, status = time.perf_counter(), 500
+
+        async def sending(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                message["headers"] = [*message.get("headers", []), (b"x-request-id", uuid.uuid4().hex.encode())]
+            await send(message)
+
+        try:
+            await self._app(scope, receive, sending)
+        finally:
+            route = str(getattr(scope.get("route"), "path", "other"))
+            self._metrics.count(scope["method"], route, status, time.perf_counter() - begun)
+            self._audit.note(scope.get(ACCESS), scope["method"], route, scope.get("path_params", {}), status)
+
+
+def _access_of(context: Context) -> Access:
+    """Who asks: the gate has put it into the request."""
+    request = context.request
+    access = None if request is None else request.scope.get(ACCESS)
+    if not isinstance(access, Access):
+        return Access("nobody", frozenset({READ}))
+    return access
+
+
+def _handle_errors(app: FastAPI) -> None:
+    @app.exception_handler(ProblemError)
+    async def told(_request: Request, error: ProblemError) -> Response:
+        body = problem(error.status, error.code, error.detail)
+        return Response(body, error.status, error.headers, MEDIA_TYPE)
+
+    @app.exception_handler(JiyiError)
+    async def failed(_request: Request, error: JiyiError) -> Response:
+        status = status_of(error)
+        headers = {"Retry-After": "1"} if status == 503 else {}
+        return Response(problem(status, type(error).__name__, str(error)), status, headers, MEDIA_TYPE)
+
+    @app.exception_handler(RequestValidationError)
+    async def wrong(_request: Request, error: RequestValidationError) -> Response:
+        found = [
+            {"at": ".".join(map(str, each["loc"])), "message": str(each["msg"])[:_MAX_MESSAGE]}
+            for each in error.errors()[:20]
+        ]
+        detail = "; ".join(f"{each['at']}: {each['message']}" for each in found)
+        return Response(problem(422, "wrong_form", detail, errors=found), 422, media_type=MEDIA_TYPE)
+
+    @app.exception_handler(HTTPException)
+    async def not_found(request: Request, error: HTTPException) -> Response:
+        headers = dict(error.headers or {})
+        if error.status_code == 405:
+            # Of the routes with one path, the framework names the methods of the first only.
+            headers["Allow"] = ", ".join(_methods_at(app, request.url.path))
+        code = {404: "no_route", 405: "wrong_method"}.get(error.status_code, "http_error")
+        return Response(problem(error.status_code, code, str(error.detail)), error.status_code, headers, MEDIA_TYPE)
+
+
+def _methods_at(app: FastAPI, path: str) -> list[str]:
+    """The methods that are known at a path."""
+    return sorted(
+        method.upper()
+        for template, operations in app.openapi()["paths"].items()
+        if compile_path(template)[0].match(path)
+        for method in operations
+    )
+
+
+def _operate(app: FastAPI, memory: AgentMemory, metrics: Metrics) -> None:
+    @app.get("/healthz", include_in_schema=False)
+    async def alive() -> dict[str, str]:
+        return {"status": "ok"}
+
+    @app.get("/readyz", include_in_schema=False)
+    async def ready() -> dict[str, str]:
+        await memory.last_position()
+        return {"status": "ok"}
+
+    @app.get("/metrics", include_in_schema=False)
+    async def measured() -> Response:
+        return Response(metrics.text(), media_type="text/plain; version=0.0.4")
+
+
+def _documented() -> dict[int | str, dict[str, Any]]:
+    """The errors that every route can answer with."""
+    return {
+        status: {"description": TITLES[status], "content": {MEDIA_TYPE: {"schema": _PROBLEM}}}
+        for status in (400, 401, 403, 404, 409, 412, 413, 422, 429, 500, 503)
+    }
+
+
+_PROBLEM: Final = {
+    "type": "object",
+    "properties": {
+        "type": {"type": "string"},
+        "title": {"type": "string"},
+        "status": {"type": "integer"},
+        "code": {"type": "string"},
+        "detail": {"type": "string"},
+    },
+    "required": ["title", "status", "code", "detail"],
+}

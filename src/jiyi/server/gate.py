@@ -1,0 +1,234 @@
+"""Gate: what every request passes before any door: Host, Origin, size, key, rate. Plain ASGI.
+
+A browser that was lured to a foreign page can send requests to a server on this machine. It cannot choose the Host and
+Origin headers, so both are checked. The scope of a request comes from its key, never from an argument.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, MutableMapping
+from dataclasses import dataclass, field
+from typing import Any, Final, TypeAlias
+from urllib.parse import urlsplit
+
+import anyio.to_thread
+
+from jiyi.server.access import Access
+from jiyi.server.keys import Keys
+from jiyi.server.problems import MEDIA_TYPE, ProblemError, problem
+
+Message: TypeAlias = MutableMapping[str, Any]
+Receive: TypeAlias = Callable[[], Awaitable[Message]]
+Send: TypeAlias = Callable[[Message], Awaitable[None]]
+App: TypeAlias = Callable[[Message, Receive, Send], Awaitable[None]]
+
+ACCESS: Final = "jiyi.access"
+"""Where the access of a request stands in its ASGI scope."""
+LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
+OPEN_PATHS: Final = frozenset({"/healthz", "/readyz"})
+"""Answered without a key."""
+_SESSION: Final = b"mcp-session-id"
+_MAX_REMEMBERED: Final = 10_000
+_log = logging.getLogger("jiyi.server")
+
+
+@dataclass(frozen=True, slots=True)
+class GateRules:
+    """What the gate lets through."""
+
+    hosts: frozenset[str] = frozenset(LOOPBACK)
+    """Names under which the server may be addressed, without ports."""
+    anonymous: Access | None = None
+    """What callers without a key may do; `None` means that a key is needed."""
+    max_body: int = 1 << 20
+    per_second: float = 50.0
+    """Requests of one key, or of one address without a key, over time."""
+    burst: int = 200
+    failures: int = 20
+    """Wrong keys of one address in a minute; then it has to wait."""
+
+
+@dataclass(slots=True)
+class _Bucket:
+    tokens: float
+    at: float
+
+
+@dataclass(slots=True)
+class Buckets:
+    """Token buckets by name; the ones used longest ago are dropped."""
+
+    rate: float
+    burst: float
+    _known: OrderedDict[str, _Bucket] = field(default_factory=OrderedDict)
+
+    def wait(self, name: str, *, cost: float = 1.0) -> float:
+        """Take from the bucket; seconds until there is enough, 0 if there was."""
+        now = time.monotonic()
+        bucket = self._known.pop(name, None) or _Bucket(self.burst, now)
+        bucket.tokens = min(self.burst, bucket.tokens + (now - bucket.at) * self.rate)
+        bucket.at = now
+        self._known[name] = bucket
+        while len(self._known) > _MAX_REMEMBERED:
+            self._known.popitem(last=False)
+        if bucket.tokens < cost:
+            return (cost - bucket.tokens) / self.rate
+        bucket.tokens -= cost
+        return 0.0
+
+
+class Gate:
+    """Wraps an app; sets the access of a request, or answers it."""
+
+    def __init__(self, app: App, rules: GateRules, keys: Keys | None) -> None:
+        self._app = app
+        self._rules = rules
+        self._keys = keys
+        self._rate = Buckets(rules.per_second, rules.burst)
+        self._failed = Buckets(rules.failures / 60, rules.failures)
+        self._sessions: OrderedDict[str, str] = OrderedDict()
+        """Which key began which MCP session: a session does not let in another key."""
+
+    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
+        """Let a request through, or answer it."""
+        if scope["type"] != "http":
+            if scope["type"] == "lifespan":
+                await self._app(scope, receive, send)
+            return
+        headers = dict(reversed(scope["headers"]))
+        try:
+            self._check_host(headers)
+            access = await self._access(scope, headers)
+            self._check_rate(scope, access)
+            self._check_session(headers, access)
+            self._check_length(headers)
+        except ProblemError as error:
+            await _answer(send, error)
+            return
+        scope[ACCESS] = access
+        body = _BoundedBody(receive, self._rules.max_body)
+
+        async def sending(message: Message) -> None:
+            if body.problem is not None:
+                # Whatever the app makes of a body that broke off, the caller is told why.
+                if message["type"] == "http.response.start":
+                    await _answer(send, body.problem)
+                return
+            if message["type"] == "http.response.start":
+                self._remember_session(message, access)
+                message["headers"] = [*message.get("headers", []), *_SAFETY]
+            await send(message)
+
+        await self._app(scope, body.receive, sending)
+
+    # --- Host and Origin --------------------------------------------------------------------------------------------
+
+    def _check_host(self, headers: dict[bytes, bytes]) -> None:
+        host = headers.get(b"host", b"").decode("latin-1")
+        if _name_of(f"//{host}") not in self._rules.hosts:
+            raise ProblemError(421, "unknown_host", f"this server does not answer for the host {host[:80]!a}")
+        origin = headers.get(b"origin")
+        if origin is not None and _name_of(origin.decode("latin-1")) not in self._rules.hosts:
+            raise ProblemError(403, "foreign_origin", "requests from pages of another origin are not answered")
+
+    # --- keys -------------------------------------------------------------------------------------------------------
+
+    async def _access(self, scope: Message, headers: dict[bytes, bytes]) -> Access | None:
+        if scope["path"] in OPEN_PATHS:
+            return None
+        given = headers.get(b"authorization", b"").decode("latin-1")
+        if not given and self._rules.anonymous is not None:
+            return self._rules.anonymous
+        word, _, token = given.partition(" ")
+        address = str((scope.get("client") or ("unknown",))[0])
+        access = None
+        if self._keys is not None and word.lower() == "bearer":
+            access = await anyio.to_thread.run_sync(self._keys.access_of, token.strip())
+        if access is None:
+            wait = self._failed.wait(address) if given else 0.0
+            if wait:
+                raise ProblemError(429, "too_many_failures", "too many wrong keys", {"Retry-After": str(int(wait) + 1)})
+            detail = "send a valid key as `Authorization: Bearer jy_…`; keys are made with: jiyi keys add"
+            raise ProblemError(401, "key_needed", detail, {"WWW-Authenticate": "Bearer"})
+        return access
+
+    def _check_rate(self, scope: Message, access: Access | None) -> None:
+        if access is None:
+            return
+        name = access.key_id or str((scope.get("client") or ("unknown",))[0])
+        wait = self._rate.wait(name)
+        if wait:
+            detail = f"at most {self._rules.per_second:g} requests a second"
+            raise ProblemError(429, "too_many_requests", detail, {"Retry-After": str(int(wait) + 1)})
+
+    # --- sessions of MCP --------------------------------------------------------------------------------------------
+
+    def _check_session(self, headers: dict[bytes, bytes], access: Access | None) -> None:
+        session = headers.get(_SESSION, b"").decode("latin-1")
+        if session and access is not None and self._sessions.get(session, access.key_id) != access.key_id:
+            raise ProblemError(404, "unknown_session", "there is no such session")
+
+    def _remember_session(self, message: Message, access: Access | None) -> None:
+        for name, value in message.get("headers", []):
+            if name.lower() == _SESSION and access is not None:
+                self._sessions.setdefault(value.decode("latin-1"), access.key_id)
+                while len(self._sessions) > _MAX_REMEMBERED:
+                    self._sessions.popitem(last=False)
+
+    # --- size -------------------------------------------------------------------------------------------------------
+
+    def _check_length(self, headers: dict[bytes, bytes]) -> None:
+        length = headers.get(b"content-length", b"0").decode("latin-1")
+        if not length.isdecimal():
+            raise ProblemError(400, "bad_length", f"Content-Length {length[:40]!a} is no number")
+        if int(length) > self._rules.max_body:
+            raise _too_large(self._rules.max_body)
+
+
+class _BoundedBody:
+    """The body of a request, which may come without a length; too much of it ends it."""
+
+    def __init__(self, receive: Receive, most: int) -> None:
+        self._receive = receive
+        self._left = most
+        self._most = most
+        self.problem: ProblemError | None = None
+
+    async def receive(self) -> Message:
+        """The next part."""
+        message = await self._receive()
+        self._left -= len(message.get("body", b""))
+        if self._left < 0:
+            self.problem = _too_large(self._most)
+            raise self.problem
+        return message
+
+
+def _too_large(most: int) -> ProblemError:
+    return ProblemError(413, "too_large", f"a request has at most {most:,} bytes")
+
+
+_SAFETY: Final = (
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cache-control", b"no-store"),
+)
+
+
+def _name_of(url: str) -> str | None:
+    """The name in a Host or Origin header; nothing for one that cannot be read."""
+    try:
+        return urlsplit(url).hostname
+    except ValueError:
+        return None
+
+
+async def _answer(send: Send, error: ProblemError) -> None:
+    body = problem(error.status, error.code, error.detail)
+    headers = {"content-type": MEDIA_TYPE, "content-length": str(len(body)), **error.headers}
+    raw = [*((name.encode(), value.encode()) for name, value in headers.items()), *_SAFETY]
+    await send({"type": "http.response.start", "status": error.status, "headers": raw})
+    await send({"type": "http.response.body", "body": body})

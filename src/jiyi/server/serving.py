@@ -1,0 +1,109 @@
+"""Serving over HTTP: what may be listened on, and the server process around the app."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import uvicorn
+
+from jiyi.server.access import RIGHTS, Access
+from jiyi.server.app import build_app
+from jiyi.server.gate import LOOPBACK, GateRules
+from jiyi.server.keys import Keys
+from jiyi.wiring.keys import open_key_store
+
+if TYPE_CHECKING:
+    from jiyi.memory import AgentMemory
+
+_GRACE_SECONDS: Final = 10
+_KEEP_ALIVE_SECONDS: Final = 15
+_MAX_CONNECTIONS: Final = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Serving:
+    """Where to listen, and for whom."""
+
+    host: str = "127.0.0.1"
+    port: int = 7070
+    hosts: tuple[str, ...] = ()
+    require_keys: bool = False
+    read_only: bool = False
+    certificate: str = ""
+    private_key: str = ""
+
+    @property
+    def on_loopback(self) -> bool:
+        """Whether only this machine can reach it."""
+        return self.host in LOOPBACK
+
+    def problem(self, *, has_keys: bool) -> str:
+        """Why it must not start; empty if it may."""
+        if not self.on_loopback and not has_keys:
+            return (
+                f"--host {self.host} can be reached from outside, and there is no valid key; "
+                "make one with: jiyi keys add NAME --scope SCOPE"
+            )
+        if not self.on_loopback and not self.hosts:
+            return f"--host {self.host} can be reached from outside: name the server with --allow-host NAME"
+        if self.require_keys and not has_keys:
+            return "--require-keys lets nobody in: there is no valid key; make one with: jiyi keys add NAME"
+        if bool(self.certificate) != bool(self.private_key):
+            return "--tls-cert and --tls-key belong together"
+        return ""
+
+    def rules(self, scope: str) -> GateRules:
+        """What the gate lets through."""
+        open_to_all = self.on_loopback and not self.require_keys
+        anonymous = Access(scope, frozenset(RIGHTS)) if open_to_all else None
+        return GateRules(hosts=frozenset({*LOOPBACK, *self.hosts}), anonymous=anonymous)
+
+
+async def serve_http(memory: AgentMemory, plan: Serving, *, told: Callable[[str], None], check: bool = False) -> str:
+    """Serve until the process is told to stop; requests that have begun are finished. Returns why it did not start."""
+    keys = Keys(await asyncio.to_thread(open_key_store, memory.settings))
+    try:
+        problem = plan.problem(has_keys=await asyncio.to_thread(keys.any_valid))
+        if problem or check:
+            return problem
+        app = build_app(memory, rules=plan.rules(memory.settings.scope), keys=keys, read_only=plan.read_only)
+        config = uvicorn.Config(
+            app,
+            host=plan.host,
+            port=plan.port,
+            ssl_certfile=plan.certificate or None,
+            ssl_keyfile=plan.private_key or None,
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            lifespan="on",
+            timeout_keep_alive=_KEEP_ALIVE_SECONDS,
+            timeout_graceful_shutdown=_GRACE_SECONDS,
+            limit_concurrency=_MAX_CONNECTIONS,
+            h11_max_incomplete_event_size=1 << 16,
+        )
+        server = _Server(config, told)
+        await server.serve()
+        return ""
+    finally:
+        await asyncio.to_thread(keys.close)
+
+
+class _Server(uvicorn.Server):
+    """Says where it listens, with the port that it was given."""
+
+    def __init__(self, config: uvicorn.Config, told: Callable[[str], None]) -> None:
+        super().__init__(config)
+        self._told = told
+
+    async def startup(self, sockets: object = None) -> None:
+        """Begin to listen."""
+        await super().startup(sockets)  # type: ignore[arg-type]
+        if self.started:
+            scheme = "https" if self.config.is_ssl else "http"
+            for server in self.servers:
+                host, port = server.sockets[0].getsockname()[:2]
+                self._told(f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}")
