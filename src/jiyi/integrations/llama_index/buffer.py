@@ -14,12 +14,12 @@ from llama_index.core.llms.llm import LLM
 from llama_index.core.memory import ChatSummaryMemoryBuffer
 from llama_index.core.storage.chat_store import BaseChatStore, SimpleChatStore
 
+import jiyi
 from jiyi.chat import SessionLocks, TokenCounts, make_budget
 from jiyi.chat.background import BackgroundCompactions
 from jiyi.chat.overrides import CallerCounter, CallerSummarizer
 from jiyi.chat.rule_summarizer import RuleSummarizer
 from jiyi.chat.session_window import SessionWindow, WindowDeps
-from jiyi.config import load_memory_config
 from jiyi.integrations.llama_index.list_store import ListChatStore, SummaryState
 from jiyi.integrations.llama_index.stores import JiyiChatStore, KeepsSummaries, chat_store_from_config, loaded_store
 from jiyi.integrations.llama_index.summarizer import LlamaIndexSummarizer
@@ -179,7 +179,7 @@ def chat_memory_from_config(
     `config` is a file, or what `load_memory_config` has made of one. Without `persistence` the conversation lives in
     this object.
     """
-    settings = config if isinstance(config, Mapping) else load_memory_config(config)
+    settings = config if isinstance(config, Mapping) else jiyi.load_memory_config(config)
     return build_chat_memory(
         llm,
         token_limit=settings.get("token_limit", DEFAULT_TOKEN_LIMIT),
