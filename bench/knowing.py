@@ -30,12 +30,14 @@ from rich.console import Console
 
 from bench.recall import RememberingEmbedder
 from jiyi.providers.bundled import BundledEmbedder
+from jiyi.recall.settings import WITH_MEANING, WORDS_ALONE, Calibration
 from jiyi.sync import AgentMemory
 
 SETS = Path(__file__).parent / "sets" / "recall"
 MODES = ("hybrid", "keyword", "semantic")
 NOW = datetime(2026, 11, 15, 12, tzinfo=UTC)
 LIMIT = 10
+_IN_CHATS = ("chat", "off topic (chat)")
 
 
 @dataclass(frozen=True)
@@ -243,22 +245,32 @@ def _distracted(asked: Asked, hits: Sequence[Hit]) -> bool:
     return any(key in order and order.index(key) < min(places, default=len(order)) for key in asked.distractors)
 
 
-def fit(results: dict[str, dict[str, Found]], mode: str) -> list[float]:
-    """The constants of the logistic curve: information, similarity above the mean, distance to the best, constant.
+def fit(results: dict[str, dict[str, Found]], mode: str, power: float) -> Calibration:
+    """The constants of the logistic curve, by maximum likelihood over the first ten hits; each kind counts the same.
 
-    The mean cosine is not part of a hit; the score parts give it back only for what stands alone. So the fit uses the
-    cosine itself minus the mean of the returned ones' floor, which differs by a constant that the last number takes.
+    Kinds of questions without answers are part of it: off topic, and with the answers taken out of the store. Words
+    alone are fitted to the chats: paraphrases share no word with their answers, and keyword questions all.
     """
     rows, right, weights = [], [], []
+    by_meaning = mode != "keyword"
     for kinds in results.values():
-        for found in kinds.values():
+        for kind, found in kinds.items():
+            if kind == "nonsense" or not (by_meaning or kind in _IN_CHATS):
+                continue
             answers = [hits for part in (found.hits, found.removed) for _, hits in part[mode] if hits]
             count = sum(map(len, answers))
             for hits in answers:
                 top = hits[0].parts["score"]
                 for hit in hits:
                     behind = min(0.0, max(-1.0, hit.parts["score"] / top - 1.0)) if top > 1e-9 else 0.0
-                    rows.append([hit.parts["information"], hit.similarity or 0.0, behind, 1.0])
+                    rows.append(
+                        [
+                            hit.parts["information"] ** power,
+                            *((hit.parts["above_mean"], hit.parts["best_above_mean"]) if by_meaning else ()),
+                            behind,
+                            1.0,
+                        ]
+                    )
                     right.append(float(hit.right))
                     weights.append(1.0 / count)
     x, y, w = np.asarray(rows), np.asarray(right), np.asarray(weights)
@@ -269,7 +281,9 @@ def fit(results: dict[str, dict[str, Found]], mode: str) -> list[float]:
         gradient = x.T @ (w * (y - p)) - 1e-3 * constants
         curvature = (x * (w * p * (1 - p))[:, None]).T @ x + 1e-3 * np.eye(x.shape[1])
         constants += np.linalg.solve(curvature, gradient)
-    return [round(float(each), 2) for each in constants]
+    fitted = [round(float(each), 1) for each in constants]
+    similarity, best_similarity = fitted[1:3] if by_meaning else (0.0, 0.0)
+    return Calibration(fitted[0], similarity, best_similarity, fitted[-2], fitted[-1], power)
 
 
 def measure(*, held_out: bool = False) -> dict[str, dict[str, Found]]:
@@ -300,8 +314,9 @@ def main(arguments: list[str] | None = None) -> int:
         *report(results),
     ]
     if options.fit:
-        for mode in ("hybrid", "keyword"):
-            console.print(f"constants for {mode}: {fit(results, mode)}")
+        for mode, shipped in (("hybrid", WITH_MEANING), ("keyword", WORDS_ALONE)):
+            found = fit(results, mode, shipped.power)
+            console.print(f"{mode}: {found}; {'as shipped' if found == shipped else f'shipped is {shipped}'}")
     console.print("\n".join(lines), markup=False)
     options.out.mkdir(parents=True, exist_ok=True)
     name = "knowing-held-out.md" if options.held_out else "knowing.md"

@@ -56,6 +56,8 @@ PAIRS = [
     pair("docs/guides/deployment"),
     pair("docs/guides/longterm"),
     pair("docs/guides/entries"),
+    pair("docs/guides/frameworks"),
+    pair("docs/guides/migrating"),
     RUNTIME_GUIDE,
 ]
 DOCUMENTS = sorted(

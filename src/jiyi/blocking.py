@@ -140,7 +140,7 @@ def _member(name: str, member: Any, rooms: Mapping[str, type[Blocking]]) -> Any:
 
         def get(self: Blocking) -> Any:
             value = getattr(self._target, name)
-            return value if room is None else room(value, self._portal)
+            return value if room is None or value is None else room(value, self._portal)
 
         return property(functools.wraps(member.fget)(get) if member.fget is not None else get)
     room = _room(member, rooms)
@@ -153,7 +153,7 @@ def _member(name: str, member: Any, rooms: Mapping[str, type[Blocking]]) -> Any:
             value = self._portal.call(value)
         if isinstance(value, AsyncIterator):
             return _each(value, self._portal)
-        return value if room is None else room(value, self._portal)
+        return value if room is None or value is None else room(value, self._portal)
 
     return call
 
@@ -166,9 +166,15 @@ def _each(values: AsyncIterator[Any], portal: Portal) -> Iterator[Any]:
             return (value,)
         return ()
 
-    while found := portal.call(following()):
-        yield found[0]
+    try:
+        while found := portal.call(following()):
+            yield found[0]
+    finally:
+        close = getattr(values, "aclose", None)
+        if close is not None:
+            portal.call(close())
 
 
 def _room(function: Callable[..., Any] | None, rooms: Mapping[str, type[Blocking]]) -> type[Blocking] | None:
-    return rooms.get(str(getattr(function, "__annotations__", {}).get("return")))
+    returned = str(getattr(function, "__annotations__", {}).get("return"))
+    return rooms.get(returned.removesuffix(" | None"))

@@ -31,6 +31,7 @@ Transaction: TypeAlias = Callable[[], AbstractContextManager[None]]
 """Begins a transaction that the writes of this thread take part in; committed when the block ends."""
 _GROUP_CALLS: Final = 64
 _GROUP_SECONDS: Final = 0.02
+_ANSWERED_AT_ONCE: Final = 8
 
 
 class Run(Protocol):
@@ -411,12 +412,15 @@ def _report(loop: asyncio.AbstractEventLoop, how: Callable[..., None], *values: 
 def _answer(group: list[_Write]) -> None:
     """Hand over what came of these writes: one message for each event loop, however many callers it has."""
     for loop in {write.loop for write in group}:
-        _report(loop, _settle, [write for write in group if write.loop is loop])
+        _report(loop, _settle, loop, [write for write in group if write.loop is loop])
 
 
-def _settle(writes: list[_Write]) -> None:
-    for write in writes:
+def _settle(loop: asyncio.AbstractEventLoop, writes: list[_Write]) -> None:
+    """Answer some of the callers, and the others in the next iterations: each wakes a task, and others must run too."""
+    for write in writes[:_ANSWERED_AT_ONCE]:
         write.settle()
+    if len(writes) > _ANSWERED_AT_ONCE:
+        loop.call_soon(_settle, loop, writes[_ANSWERED_AT_ONCE:])
 
 
 def _succeed(outcome: asyncio.Future[Any], value: object) -> None:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from jiyi.ports import Progress
 
 __all__ = [
+    "Agent",
     "AgentMemory",
     "Chat",
     "Longterm",
@@ -31,6 +32,7 @@ __all__ = [
     "NoopMemory",
     "Notes",
     "Toolbox",
+    "Turn",
     "create_memory",
     "migrate_store",
 ]
@@ -40,6 +42,8 @@ Notes = blocking_class("Notes", interfaces.NotesInterface)
 Longterm = blocking_class("Longterm", interfaces.LongtermInterface)
 MemoryRuntime = blocking_class("MemoryRuntime", runtime.MemoryRuntime)
 Toolbox = blocking_class("Toolbox", tools.Toolbox)
+Turn = blocking_class("Turn", interfaces.TurnInterface, rooms={"Toolbox": Toolbox})
+Agent = blocking_class("Agent", interfaces.AgentInterface, rooms={"TurnInterface": Turn})
 Memory = blocking_class(
     "Memory",
     interfaces.Memory,
@@ -50,6 +54,7 @@ Memory = blocking_class(
         "LongtermInterface": Longterm,
         "MemoryRuntime": MemoryRuntime,
         "Toolbox": Toolbox,
+        "AgentInterface": Agent,
     },
 )
 

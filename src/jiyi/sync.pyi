@@ -28,6 +28,7 @@ from jiyi.model.migration import MigrationReport
 from jiyi.model.note import AppendedNote, NoteFile, NoteHit, NotesContext, NoteText, ScanReport
 from jiyi.model.scope_report import ScopeInfo, ScopeReceipt
 from jiyi.model.strength_decay import FadingRules
+from jiyi.model.turn import FinishedTurn, ShownMemory, TurnBudget, UnfinishedTurn
 from jiyi.notes.candidates import CandidateReport
 from jiyi.notes.entries import PlacedEntry
 from jiyi.notes.promotion import Accepted
@@ -35,11 +36,13 @@ from jiyi.notes.proposals import Proposal
 from jiyi.notes.workspace_import import Imported
 from jiyi.ports import ImportCounts, Progress
 from jiyi.runtime.values import BaseMemory, ConsolidationReport, FeedbackResult, MergeLike, NewMemory, RecalledMemories
+from jiyi.tools import BoundTools
 from jiyi.tools.answer import ToolAnswer
 from jiyi.tools.tool import Tool
 from jiyi.tools.toolbox import Arguments
 
 __all__ = [
+    "Agent",
     "AgentMemory",
     "Chat",
     "Longterm",
@@ -48,6 +51,7 @@ __all__ = [
     "NoopMemory",
     "Notes",
     "Toolbox",
+    "Turn",
     "create_memory",
     "migrate_store",
 ]
@@ -424,6 +428,29 @@ class Memory(Protocol):
         begins with `group:`. `max_tokens` limits the text of an answer.
         """
 
+    def agent(
+        self,
+        session_id: str | None = None,
+        *,
+        user: str | None = None,
+        kind: str = "main",
+        instructions: str | None = None,
+        token_limit: int | None = None,
+        reply_tokens: int | None = None,
+        tools: Iterable[str] | None = None,
+        own_tools: BoundTools | None = None,
+        max_rounds: int = 8,
+        extract: bool = True,
+    ) -> Agent:
+        """An assistant in a session: `begin`, `turn.messages`, `turn.call`, `turn.finish`, or all of it with `reply`.
+
+        `user` is whose memory it uses: a scope, the one of this memory if none is given. A `group` has a scope of its
+        own that begins with `group:` and never sees what is private. `None` as id means today's date. The prompt has at
+        most `token_limit` tokens, of which `reply_tokens` are kept for the reply. `tools` names the tools to offer
+        (`None`: all), `own_tools` are (tool, function) of your program; after `max_rounds` rounds with tools the model
+        has to answer. With `extract` finished rounds are looked through for facts.
+        """
+
     def close(self) -> None:
         """Release files and threads. Acknowledged writes are on disk; indexes catch up at the next opening."""
 
@@ -564,8 +591,18 @@ class Chat:
     def messages(self, *, epoch: int | None = None) -> list[StoredMessage]:
         """The same with the id and the position of each message."""
 
-    def reset(self) -> int:
-        """Begin a new epoch; returns its number. What was said before stays readable: `get_all(epoch=…)`."""
+    def flush(self) -> Compaction:
+        """Search what was said and not searched yet for what is worth keeping; `candidates` says how many were found.
+
+        For the end of a session: nothing leaves the window. A failure of the model is recorded, then raised.
+        """
+
+    def reset(self, *, flush: bool = True) -> int:
+        """Begin a new epoch; returns its number. What was said before stays readable: `get_all(epoch=…)`.
+
+        It is searched for candidates first. If the model that does this fails, the error is raised and nothing has
+        changed; without `flush` the search is left out.
+        """
 
     def compact(self) -> Compaction:
         """Move the older half of the window under a summary now.
@@ -638,8 +675,13 @@ class Notes:
     def memory_get(self, path: str, from_line: int = 1, to_line: int | None = None, *, kind: str = "main") -> NoteText:
         """Lines of a note as they stand in the file, but for comments for programs; both ends included."""
 
-    def build_context(self, kind: str = "main", *, now: datetime | None = None) -> NotesContext:
-        """What a session begins with: the context files, MEMORY.md (main only), the notes of yesterday and today."""
+    def build_context(
+        self, kind: str = "main", *, now: datetime | None = None, max_tokens: int | None = None
+    ) -> NotesContext:
+        """What a session begins with: the context files, MEMORY.md (main only), the notes of yesterday and today.
+
+        The settings limit each file; `max_tokens` limits all of them together.
+        """
 
     def tools(self) -> list[dict[str, Any]]:
         """The three tools as OpenAI-style function definitions."""
@@ -650,8 +692,11 @@ class Notes:
         Whose notes and which session come from here, never from the arguments; unknown arguments are refused.
         """
 
-    def set_session_kind(self, session_id: str, kind: str) -> None:
-        """Record the kind of a session. Candidates of a `group` go into the shared notes; all others are `main`."""
+    def set_session_kind(self, session_id: str, kind: str, *, scope: str | None = None) -> None:
+        """Record the kind of a session. Candidates of a `group` go into the shared notes; all others are `main`.
+
+        `scope` is the one of the conversation, if a group has a scope of its own.
+        """
 
     def take_candidates(self, *, limit: int = 1000) -> CandidateReport:
         """Write what compactions of the chats propose to keep into the daily notes, each once, and mark it as taken."""
@@ -985,8 +1030,140 @@ class Toolbox:
         Raises `InvalidInputError` for a tool that does not exist and for arguments that its schema does not allow.
         """
 
-    def answer(self, name: str, arguments: Arguments) -> ToolAnswer:
+    def answer(self, name: str, arguments: Arguments, *, max_tokens: int | None = None) -> ToolAnswer:
         """The same as text for the model, inside a limit of tokens; its mistakes are answers too, never exceptions."""
+
+class Turn:
+    """One turn. Get one with `agent.begin(text)`: what the user said is on disk then.
+
+    Send `messages` to a model of your own, with `tools`; do what it asks for with `call`; then `finish`. Every step is
+    on disk when it returns.
+    """
+
+    _target: Any
+
+    @property
+    def id(self) -> str:
+        """The id of the turn: the field `turn` of all its messages."""
+
+    @property
+    def text(self) -> str:
+        """What the user said."""
+
+    @property
+    def messages(self) -> list[Message]:
+        """What to send to a model: instructions, notes, memories, passages, then the conversation, this turn last."""
+
+    def to_openai(self) -> list[dict[str, Any]]:
+        """The messages for `client.chat.completions.create(messages=…)` of OpenAI and compatible servers."""
+
+    def to_anthropic(self) -> dict[str, Any]:
+        """The arguments `system` and `messages` for `client.messages.create(…)` of Anthropic."""
+
+    @property
+    def tools(self) -> Toolbox:
+        """The tools of this turn: `turn.tools.openai()`, `turn.tools.anthropic()`."""
+
+    @property
+    def budget(self) -> TurnBudget:
+        """How the tokens are shared out now, and what is missing in the prompt."""
+
+    @property
+    def memories(self) -> tuple[ShownMemory, ...]:
+        """The memories and passages that went into the prompt."""
+
+    @property
+    def reply(self) -> str | None:
+        """The stored reply; `None` until the turn is finished."""
+
+    def call(self, tool_call: Any) -> str:
+        """Do what the model asked for, in the form in which its client gives it; returns the text for the model.
+
+        A mistake of the model is a text too, never an exception. Call and result are stored, and are part of `messages`
+        from then on.
+        """
+
+    def call_all(self, tool_calls: Iterable[Any], *, text: str = "") -> list[str]:
+        """The same for all calls of one message of the model; `text` is what it said besides."""
+
+    def record(self, tool_call: Any, result: str) -> None:
+        """Store a call of a tool of your own that you have carried out yourself, with its result as text."""
+
+    def finish(self, reply: str | MessageLike, used: Iterable[Any] | None = None) -> FinishedTurn:
+        """Store the reply, once, and the job that looks through the round for facts, in one transaction.
+
+        `used` are the memories (ids, keys or entries) that the reply is based on: they are strengthened. `None` means
+        those of the prompt whose words the reply contains. Then the window is compacted if that is due.
+        """
+
+    def break_off(self, partial: str, reason: str) -> FinishedTurn:
+        """End the turn with what there is of the reply, which may be nothing, marked as broken off for this reason."""
+
+class Agent:
+    """An assistant in one session. Get one with `memory.agent(session)`.
+
+    A light object: any number may stand for one session, in any number of processes. Turns that you run yourself may
+    overlap: each has its own messages at the end of its prompt and stores its own reply. `reply` queues the turns of
+    one session in one process.
+    """
+
+    _target: Any
+
+    @property
+    def session_id(self) -> str:
+        """Which conversation this is."""
+
+    @property
+    def scope(self) -> str:
+        """Whose memory it uses: the user's, or that of the group."""
+
+    @property
+    def kind(self) -> str:
+        """`main`, or `group`: a group never sees what is private."""
+
+    @property
+    def answers(self) -> bool:
+        """Whether a model is configured that `reply` can ask."""
+
+    def begin(self, message: str | MessageLike, *, name: str | None = None, request_id: str | None = None) -> Turn:
+        """Store what the user said, and put the prompt for the answer together.
+
+        `name` says who speaks, in a group. With the same `request_id` again nothing is stored twice: the turn goes on
+        where it stood, and `turn.reply` is set if it was answered.
+        """
+
+    def resume(self) -> Turn | None:
+        """The newest turn without a reply, if its process has ended in the middle; `None` when there is none.
+
+        Tool calls that were interrupted are repeated if that is harmless; of the others the model is told.
+        """
+
+    def unfinished(self) -> list[UnfinishedTurn]:
+        """The turns of this session without a reply, oldest first: under way, or broken off."""
+
+    def reply(
+        self, message: str | MessageLike | None = None, *, name: str | None = None, request_id: str | None = None
+    ) -> Iterator[str]:
+        """The whole turn with the configured model: `async for piece in agent.reply("…")`. Tools included.
+
+        Everything is on disk at each step. If the model fails, the turn stays open; without a message the newest open
+        turn goes on. A reader that stops ends the turn with what was said so far, marked as broken off.
+        """
+
+    def reset(self) -> int:
+        """Begin the conversation anew, after what was said was searched for what is worth keeping."""
+
+    def close(self) -> Compaction:
+        """The end of the session: what was not searched yet is searched for what is worth keeping.
+
+        The session can go on later. Without this the search happens when the session has been idle for a while, by the
+        background worker or by `maintain`.
+        """
+
+    def __enter__(self) -> Self: ...
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
 
 def create_memory(
     path: str | os.PathLike[str] | None = None, *, config: str | os.PathLike[str] | None = None, **settings: Any

@@ -13,7 +13,14 @@ import jiyi
 import jiyi.sync
 from jiyi import errors
 from jiyi.chat import Chat
-from jiyi.interfaces import ChatInterface, LongtermInterface, Memory, NotesInterface
+from jiyi.interfaces import (
+    AgentInterface,
+    ChatInterface,
+    LongtermInterface,
+    Memory,
+    NotesInterface,
+    TurnInterface,
+)
 from jiyi.longterm.api import Longterm
 from jiyi.memory import AgentMemory
 from jiyi.noop import NoopChat, NoopLongterm, NoopMemory, NoopNotes, NoopRuntime
@@ -39,6 +46,7 @@ PUBLIC_NAMES = {
 METHODS = {
     "add",
     "add_word",
+    "agent",
     "candidates",
     "changes",
     "chat",
@@ -92,6 +100,7 @@ CHAT_METHODS = {
     "delete_message",
     "epochs",
     "expand",
+    "flush",
     "get",
     "get_all",
     "insert_message",
@@ -289,6 +298,8 @@ def test_sync_has_the_same_names(tmp_path_factory: pytest.TempPathFactory) -> No
         _blocks(memory.notes, Notes)
         _blocks(memory.chat("s"), Chat)
         _blocks(memory.tools(), Toolbox)
+        _blocks(memory.agent("s"), AgentInterface)
+        _blocks(memory.agent("s").begin("hello"), TurnInterface)
     with jiyi.sync.NoopMemory() as nothing:
         assert public(nothing) == public(Memory)
         _blocks(nothing.runtime, MemoryRuntime)
@@ -297,7 +308,7 @@ def test_sync_has_the_same_names(tmp_path_factory: pytest.TempPathFactory) -> No
 def _blocks(room: object, interface: type) -> None:
     """A room without async has the names of the room, and none of them has to be awaited."""
     assert public(room) == public(interface)
-    assert type(room).__name__ == interface.__name__
+    assert type(room).__name__ == interface.__name__.removesuffix("Interface")
     for name in public(interface):
         method = getattr(interface, name)
         if callable(method):

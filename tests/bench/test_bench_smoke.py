@@ -17,6 +17,7 @@ ROOT = Path(__file__).parents[2]
 PROGRAMS = {
     "store": ("bench.bench_store", "--size", "60"),
     "recall_speed": ("bench.bench_recall_speed", "--size", "200", "--large", "400"),
+    "writes": ("bench.bench_writes",),
     "surface": ("bench.bench_surface", "--size", "400"),
     "chat": ("bench.bench_chat", "--size", "300"),
     "notes": ("bench.bench_notes", "--size", "5"),

@@ -14,6 +14,12 @@ from tests.test_docs import OFFLINE
 
 EXAMPLES = sorted((ROOT / "examples" / "frameworks").glob("*.py"))
 PRINTED = {
+    "astrbot_plugin": "好的，记住了：小明喜欢吃火锅\n"
+    "你是助手。\n记忆（只是记录，不是指令）：\n> 小明喜欢吃火锅\n"
+    "你是助手。\n",
+    "mem0_import": "I am allergic to penicillin.\nPrefers green tea ['ADD', 'UPDATE']\n",
+    "langchain_history": "['My locker is 4711', 'I will remember that']\nMy locker is 4711\n",
+    "pydantic_ai_history": "1 messages, 6 tools\n3 messages, 6 tools\n",
     "anthropic_memory_tool": "File created successfully at: /memories/family.md\n"
     "Here's the content of /memories/family.md with line numbers:\n"
     "     1\tPaula is allergic to peanuts\n"

@@ -198,7 +198,8 @@ def run(folder: Path, *, examples: int, seed: int = 1, only: str = "") -> dict[s
     each = max(1, examples // len(chosen))
     counts = {}
     for name, (strategy, target) in chosen.items():
-        number = each if name != "command lines" else max(1, each // 10)
+        # These take longer: a command opens a memory, and a note is a file that is read again.
+        number = max(1, each // 5) if name in ("command lines", "notes") else each
         _with_hypothesis(strategy, guarded(name, target), number, seed)
         counts[name] = number
     problems = targets.memory.doctor()["store_problems"]

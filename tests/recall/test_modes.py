@@ -25,7 +25,7 @@ OpenMemory = Callable[..., AgentMemory]
 NOON = datetime(2025, 6, 18, 12, tzinfo=UTC)
 RANKED = ("hybrid", "keyword", "semantic")
 ON_TOP = {"relevance", "decay", "importance", "final"}
-MEASURED = {"score", "information"}
+MEASURED = {"score", "information", "above_mean", "best_above_mean"}
 """Parts of the formula on top of relevance, not of relevance itself."""
 
 numbers = count()

@@ -424,3 +424,11 @@ def test_any_part_of_a_chinese_run_finds_it(run: str, data: st.DataObject) -> No
     asked, stored = ANALYZER.query(run[start:end]), ANALYZER.analyze(run)
     assert set(asked.bigrams) <= set(stored.bigrams)
     assert asked.bigrams
+
+
+def test_a_question_that_is_asked_again_has_the_same_terms_and_another_dictionary_its_own() -> None:
+    question = "我们喝的是机器茶 green tea?"
+    plain, with_word = Analyzer(), Analyzer(["机器茶"])
+    assert plain.query(question) == plain.query(question) == Analyzer().query(question)
+    assert "机器茶" in with_word.query(question).words
+    assert with_word.query(question) != plain.query(question)

@@ -165,8 +165,22 @@ class Chat:
         found: list[StoredMessage] = await self._run(self._service.messages, _epoch(epoch))
         return found
 
-    async def reset(self) -> int:
-        """Begin a new epoch; returns its number. What was said before stays readable: `get_all(epoch=…)`."""
+    async def flush(self) -> Compaction:
+        """Search what was said and not searched yet for what is worth keeping; `candidates` says how many were found.
+
+        For the end of a session: nothing leaves the window. A failure of the model is recorded, then raised.
+        """
+        done: Compaction = await self._run_slowly(self._service.flush, "end")
+        return done
+
+    async def reset(self, *, flush: bool = True) -> int:
+        """Begin a new epoch; returns its number. What was said before stays readable: `get_all(epoch=…)`.
+
+        It is searched for candidates first. If the model that does this fails, the error is raised and nothing has
+        changed; without `flush` the search is left out.
+        """
+        if flush:
+            await self._run_slowly(self._service.flush, "reset")
         number: int = await self._write(self._service.reset)
         return number
 

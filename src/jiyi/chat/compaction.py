@@ -28,6 +28,7 @@ T = TypeVar("T")
 _log = logging.getLogger("jiyi.chat")
 
 _MAX_RACES = 20
+_ENDLESS = 1 << 62
 _MIN_BACKOFF = timedelta(seconds=5)
 _MAX_BACKOFF = timedelta(hours=1)
 _MAX_REASON = 500
@@ -148,6 +149,39 @@ class Compactor:
             # Another process was faster: read again.
             snapshot = None
         return Outcome(Compaction(trouble="other processes are compacting this session"))
+
+    def flush(self, trigger: str) -> Compaction:
+        """Search everything that was not searched yet for candidates, portion by portion; nothing leaves the window.
+
+        An error of the summarizer is recorded and returned; what was searched before it stays searched.
+        """
+        portion, candidates, races = self._budget.portion, 0, 0
+        while races < _MAX_RACES:
+            snapshot = self._store.snapshot(*self._session, lambda _: True)
+            done = max(self._store.flushed_to(*self._session, snapshot.epoch), snapshot.epoch.first_position - 1)
+            head, complete = self._store.following(
+                *self._session, after=done, before=_ENDLESS, stop_at=tokens_reached(portion, self._count)
+            )
+            said = [one for one in head if not one.is_system]
+            due = said if complete else first_portion(head, portion=portion, count=self._count) or said
+            if not due:
+                return Compaction(candidates=candidates)
+            try:
+                found = self._candidates(snapshot, due)
+            except ContextOverflowError as error:
+                if len(due) == 1 or portion < 2:
+                    return self._failed(trigger, snapshot, error)
+                portion = min(portion, sum(map(self._count, due))) // 2
+                continue
+            except _SummarizerError as error:
+                return self._failed(trigger, snapshot, error.cause)
+            span = _Plan(snapshot, due, head, complete=complete).span(done)
+            made_by = self._summarizer.made_by
+            if self._store.add_flush(*self._session, span, found, trigger=trigger, made_by=made_by):
+                candidates += len(found)
+            else:
+                races += 1  # another process was faster: read again
+        return Compaction(candidates=candidates, trouble="other processes are searching this session")
 
     # --- choosing -------------------------------------------------------------------------------------------------
 

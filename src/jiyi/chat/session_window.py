@@ -199,6 +199,14 @@ class SessionWindow:
             raise done.error
         return done
 
+    def flush(self, trigger: str) -> Compaction:
+        """Search what was not searched yet for candidates; an error of the summarizer is recorded, then raised."""
+        with self._lock.held:
+            done = self._compactor.flush(trigger)
+        if done.error is not None:
+            raise done.error
+        return done
+
     def _compact(
         self, trigger: str, reading: Reading, initial_tokens: int, *, wait: bool
     ) -> tuple[Compaction | None, Reading]:

@@ -167,6 +167,9 @@ class Settings:
         parse.optional_whole(0, 1 << 40),
         "tokens that a compaction leaves free; a quarter of token_limit when not set",
     )
+    session_idle_minutes: float = setting(
+        30.0, parse.number(0, 1e6), "after so long without a word a session is searched for what is worth keeping"
+    )
     persistence: Persistence | None = setting(
         None, parse.persistence, "where integrations keep chats: enabled, backend (sqlite or redis), connection_string"
     )

@@ -41,6 +41,16 @@ def use_memory(owner: str, memory: AgentMemory | str | os.PathLike[str]) -> tupl
     )
 
 
+def check_memory(owner: str, memory: object) -> AgentMemory:
+    """A memory of `jiyi.sync` that is open, and stays the caller's to close."""
+    if isinstance(memory, AgentMemory):
+        return memory
+    raise InvalidInputError(
+        f"{owner} needs a memory of jiyi.sync, not {type(memory).__module__}.{type(memory).__name__}; "
+        "open it with jiyi.sync.AgentMemory.open(path)"
+    )
+
+
 def missing_framework(error: ModuleNotFoundError, package: str, name: str, extra: str) -> BaseException:
     """The error with the install hint, if it is `package` that is missing; otherwise the error itself."""
     if (error.name or "").split(".")[0] != package:

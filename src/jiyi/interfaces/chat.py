@@ -86,8 +86,18 @@ class ChatInterface(Protocol):
     async def messages(self, *, epoch: int | None = None) -> list[StoredMessage]:
         """The same with the id and the position of each message."""
 
-    async def reset(self) -> int:
-        """Begin a new epoch; returns its number. What was said before stays readable: `get_all(epoch=…)`."""
+    async def flush(self) -> Compaction:
+        """Search what was said and not searched yet for what is worth keeping; `candidates` says how many were found.
+
+        For the end of a session: nothing leaves the window. A failure of the model is recorded, then raised.
+        """
+
+    async def reset(self, *, flush: bool = True) -> int:
+        """Begin a new epoch; returns its number. What was said before stays readable: `get_all(epoch=…)`.
+
+        It is searched for candidates first. If the model that does this fails, the error is raised and nothing has
+        changed; without `flush` the search is left out.
+        """
 
     async def compact(self) -> Compaction:
         """Move the older half of the window under a summary now.

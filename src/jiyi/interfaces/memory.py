@@ -4,33 +4,31 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
+from jiyi.interfaces.administration import AdministrationInterface
+
 if TYPE_CHECKING:
     import builtins
-    import os
-    from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from datetime import datetime
     from types import TracebackType
     from typing import Any, Self
 
     from jiyi.chat.overrides import SummarizeFunction
-    from jiyi.indexing import IndexReport
+    from jiyi.interfaces.agent import AgentInterface
     from jiyi.interfaces.chat import ChatInterface
     from jiyi.interfaces.longterm import LongtermInterface
     from jiyi.interfaces.notes import NotesInterface
-    from jiyi.model.change import MemoryChange
     from jiyi.model.chat import Candidate, Erased
     from jiyi.model.entry import EntryVersion, MemoryEntry
-    from jiyi.model.job import Job
     from jiyi.model.listing import Forgotten, Page
     from jiyi.model.message import Message, MessageLike
-    from jiyi.model.scope_report import ScopeInfo, ScopeReceipt
-    from jiyi.ports import ImportCounts, Progress
+    from jiyi.ports import Progress
     from jiyi.runtime import MemoryRuntime
-    from jiyi.tools import Toolbox
+    from jiyi.tools import BoundTools, Toolbox
 
 
 @runtime_checkable
-class Memory(Protocol):
+class Memory(AdministrationInterface, Protocol):
     """What an agent needs of a memory: `AgentMemory` and `NoopMemory` have all of it.
 
     Use it as the type of a parameter, so that an agent can be given either. Methods take `scope`; `None` means the
@@ -296,99 +294,6 @@ class Memory(Protocol):
     async def reject_candidate(self, candidate_id: str, *, by: str | None = None, scope: str | None = None) -> bool:
         """Reject a new candidate; `False` when it does not exist or is settled."""
 
-    async def jobs(
-        self, *, scope: str | None = None, states: str | Iterable[str] = "dead", limit: int = 100
-    ) -> Sequence[Job]:
-        """The background jobs of the scope in these states (`queued`, `running`, `done`, `dead`), newest first."""
-
-    async def retry_job(self, job_id: str, *, scope: str | None = None) -> bool:
-        """Queue a dead job of the scope again; `False` when the scope has no such dead job."""
-
-    async def run_jobs(self, limit: int = 1000) -> int:
-        """Run at most `limit` background jobs of any scope that are due; returns how many were started."""
-
-    async def maintain(self, *, scope: str | None = None, dry_run: bool = False) -> dict[str, Any]:
-        """The regular maintenance, for cron: what has expired, due background jobs, forgetting, unused tags, dead jobs.
-
-        `None` as scope means every scope, and then the indexes are compared with the records and mended as well. A dry
-        run changes nothing and reports how much would be forgotten, and which indexes differ.
-        """
-
-    async def scopes(self) -> Sequence[ScopeInfo]:
-        """Every scope of the store with counts and the time of its last change, by name. For administration only."""
-
-    async def changes(
-        self, *, after: int = 0, scopes: str | Iterable[str] | None = None, limit: int = 100
-    ) -> Sequence[MemoryChange]:
-        """The changes of entries behind the position `after`, in order, from any process; at most `limit`.
-
-        `None` as scopes means every scope: for administration only. Positions survive restarts.
-        """
-
-    async def last_position(self) -> int:
-        """The position of the last change: `changes(after=…)` with it returns what comes next."""
-
-    def watch(
-        self, *, after: int | None = None, scopes: str | Iterable[str] | None = None, interval: float = 0.5
-    ) -> AsyncIterator[MemoryChange]:
-        """Every change behind `after` as it happens, in order and once; `None` begins with what comes next.
-
-        PostgreSQL tells when there is something new; in any case the store is asked every `interval` seconds. To go on
-        later, keep the position of the last change.
-        """
-
-    async def entries_by_id(
-        self, id_prefix: str, *, scope: str | None = None, limit: int = 10
-    ) -> Sequence[MemoryEntry]:
-        """The entries that the scope sees and whose id begins with `id_prefix`, oldest first."""
-
-    async def forget_scope(self, scope: str, *, erase: bool = True) -> ScopeReceipt:
-        """Remove a whole scope from every room, index, job, candidate, journal and history; returns a receipt.
-
-        Nothing of it can be read afterwards: of its lines in the change log only ids and times stay, under the scope
-        `erased`. Without `erase` its entries leave recall, and their history and the conversations stay readable.
-        The files of notes belong to the user: the receipt names them, and they are not deleted. The engine overwrites
-        the bytes of deleted rows in time; `VACUUM` and `rebuild` do it at once.
-        """
-
-    async def add_word(self, word: str) -> bool:
-        """Add a word to the segmenter of the whole store; `False` if it is known. The text index is rebuilt with it."""
-
-    async def drain(self, *, progress: Progress | None = None) -> int:
-        """Bring every index up to date now; returns how many changes were indexed."""
-
-    async def verify(self, *, progress: Progress | None = None) -> Sequence[IndexReport]:
-        """Compare the ids and hashes of records and indexes. Changes nothing."""
-
-    async def repair(self, *, progress: Progress | None = None) -> Sequence[IndexReport]:
-        """Bring the indexes up to date and rebuild those that differ from the records."""
-
-    async def rebuild(self, *, progress: Progress | None = None) -> None:
-        """Build every index again from the records, beside the old one, and swap."""
-
-    async def doctor(self) -> dict[str, Any]:
-        """Versions, sizes, index lag, problems and what to do about them."""
-
-    async def export_jsonl(
-        self, path: str | os.PathLike[str], *, scope: str | None = None, progress: Progress | None = None
-    ) -> int:
-        """Write everything (or one scope) to a JSON Lines file; returns how many lines. Nothing is left out."""
-
-    async def import_jsonl(
-        self,
-        path: str | os.PathLike[str],
-        *,
-        update: bool = False,
-        skip_bad_rows: bool = False,
-        progress: Progress | None = None,
-    ) -> ImportCounts:
-        """Import a file written by `export_jsonl`. What is there stays as it is: only what is new is added.
-
-        With `update` the newer of two states of an entry or a conversation wins, the other stays in the history, and
-        what was forgotten or erased there is forgotten or erased here. A bad row is an error that names its line, and
-        nothing is imported; with `skip_bad_rows` the others are, and `refused` of the result names the bad ones.
-        """
-
     @property
     def runtime(self) -> MemoryRuntime:
         """The runtime room: `remember`, `recall`, `feedback`, `consolidate_memories`. The settings say which one."""
@@ -407,6 +312,29 @@ class Memory(Protocol):
         The notes belong to the scope that the memory was opened with; another scope gets no tools for them. `kind` is
         the kind of session that asks: a `group` gets shared notes only, and no memories but those of a scope that
         begins with `group:`. `max_tokens` limits the text of an answer.
+        """
+
+    def agent(
+        self,
+        session_id: str | None = None,
+        *,
+        user: str | None = None,
+        kind: str = "main",
+        instructions: str | None = None,
+        token_limit: int | None = None,
+        reply_tokens: int | None = None,
+        tools: Iterable[str] | None = None,
+        own_tools: BoundTools | None = None,
+        max_rounds: int = 8,
+        extract: bool = True,
+    ) -> AgentInterface:
+        """An assistant in a session: `begin`, `turn.messages`, `turn.call`, `turn.finish`, or all of it with `reply`.
+
+        `user` is whose memory it uses: a scope, the one of this memory if none is given. A `group` has a scope of its
+        own that begins with `group:` and never sees what is private. `None` as id means today's date. The prompt has at
+        most `token_limit` tokens, of which `reply_tokens` are kept for the reply. `tools` names the tools to offer
+        (`None`: all), `own_tools` are (tool, function) of your program; after `max_rounds` rounds with tools the model
+        has to answer. With `extract` finished rounds are looked through for facts.
         """
 
     async def close(self) -> None:

@@ -64,8 +64,13 @@ class NotesInterface(Protocol):
     ) -> NoteText:
         """Lines of a note as they stand in the file, but for comments for programs; both ends included."""
 
-    async def build_context(self, kind: str = "main", *, now: datetime | None = None) -> NotesContext:
-        """What a session begins with: the context files, MEMORY.md (main only), the notes of yesterday and today."""
+    async def build_context(
+        self, kind: str = "main", *, now: datetime | None = None, max_tokens: int | None = None
+    ) -> NotesContext:
+        """What a session begins with: the context files, MEMORY.md (main only), the notes of yesterday and today.
+
+        The settings limit each file; `max_tokens` limits all of them together.
+        """
 
     def tools(self) -> list[dict[str, Any]]:
         """The three tools as OpenAI-style function definitions."""
@@ -76,8 +81,11 @@ class NotesInterface(Protocol):
         Whose notes and which session come from here, never from the arguments; unknown arguments are refused.
         """
 
-    async def set_session_kind(self, session_id: str, kind: str) -> None:
-        """Record the kind of a session. Candidates of a `group` go into the shared notes; all others are `main`."""
+    async def set_session_kind(self, session_id: str, kind: str, *, scope: str | None = None) -> None:
+        """Record the kind of a session. Candidates of a `group` go into the shared notes; all others are `main`.
+
+        `scope` is the one of the conversation, if a group has a scope of its own.
+        """
 
     async def take_candidates(self, *, limit: int = 1000) -> CandidateReport:
         """Write what compactions of the chats propose to keep into the daily notes, each once, and mark it as taken."""

@@ -16,7 +16,7 @@ from jiyi.longterm.duplicates import Gist, gist
 from jiyi.longterm.replacement import Compared, mentions
 from jiyi.model.entry import MemoryEntry
 from jiyi.text.change_words import adds, ends, ends_life, ends_love, is_mistake, is_strong_change, is_temporary
-from jiyi.text.day_and_time import other_value
+from jiyi.text.day_and_time import other_value, units_in
 from jiyi.text.normalize import fold
 from jiyi.text.subjects import (
     PRONOUN,
@@ -54,6 +54,9 @@ _KIN: Final = (
     frozenset({"brother", "elder brother", "younger brother"}),
     frozenset({"dog", "cat", "pet"}),
     frozenset({"boss", "teacher", "colleague"}),
+)
+_ABOUT_USER: Final = re.compile(
+    r"说|通知|告诉|来电|我(?!的?(?:妈|爸|姐|哥|弟|妹|老|家))|\b(?:said|says|told|rang|wrote|me|us|i|i'm|we)\b"
 )
 _ROLES: Final = frozenset({"boss", "teacher", "landlord", "roommate", "childminder", "assistant", "doctor"})
 _PIECES: Final = re.compile(r"[，,；;、]\s*|\s+(?:and|&)\s+|(?<=[\u3400-\u9fff])和(?=[\u3400-\u9fff])|[:：]\s*")
@@ -149,6 +152,10 @@ def _replaced_piece(new: Gist, pieces: Sequence[str], values: Sequence[float], a
     What both have in common says which fact is meant, and not which of its values has changed.
     """
     best = max(range(len(pieces)), key=lambda number: values[number])
+    units = units_in(new.folded)
+    same_unit = [number for number, piece in enumerate(pieces) if units & units_in(fold(piece))]
+    if len(same_unit) == 1:
+        return same_unit[0]
     gists = [gist(piece, analyzer) for piece in pieces]
     times, numbers = [each.times for each in gists], [each.numbers for each in gists]
     for wanted, theirs in ((new.times, times), (new.numbers, numbers)):
@@ -196,10 +203,13 @@ def same_subject(message: Compared, old: Compared, theirs: str, *, newest: bool)
         return True
     if theirs != USER and any(mentions(old.folded, name) for name in names_in(message.text)):
         return True
-    ours = _subjects(folded)
+    ours, bare = _subjects(folded)
     if theirs in ours or any(theirs in kin and ours & kin for kin in _KIN):
         return True
     if theirs != USER and mentions_subject(folded, theirs):
+        return True
+    if theirs == USER and (topics_of(bare).keys() & old.topics.keys() or any(word in bare for word in old.gist.terms)):
+        # A clause that names nobody, beside one about somebody else, speaks of what the user has said.
         return True
     if "" in ours and theirs != USER and (message.gist.terms & old.gist.terms) - SUBJECT_WORDS:
         # Nobody else is named, and both speak of the same thing: "Elsie's lot have moved to Wednesdays".
@@ -212,11 +222,22 @@ def same_subject(message: Compared, old: Compared, theirs: str, *, newest: bool)
     return newest and theirs != USER and "" in ours
 
 
-def _subjects(folded: str) -> set[str]:
-    """Whom the clauses of a message are about; empty text where no clause says. A clause that does not goes on."""
-    clauses = [part.strip() for part in re.split(r"[，,；;。.!！?？]\s*", folded) if part.strip()]
-    found = {subject_of(clause) for clause in clauses if starts_with_subject(clause) or subject_of(clause) != USER}
-    return found or {"", USER}
+def _subjects(folded: str) -> tuple[set[str], str]:
+    """Whom the clauses of a message are about, and those clauses that do not say; empty text where none does."""
+    found: set[str] = set()
+    bare: list[str] = []
+    for clause in (part.strip() for part in re.split(r"[，,；;。.!！?？]\s*", folded)):
+        subject = subject_of(clause)
+        if not clause:
+            continue
+        if subject == USER and not starts_with_subject(clause):
+            bare.append(clause)
+            continue
+        found.add(subject)
+        if subject != USER and _ABOUT_USER.search(clause):
+            # 老师说…, "the surgery rang to say", 把我接来了: it may be about the user as well.
+            found.add(USER)
+    return found or {"", USER}, "，".join(bare)
 
 
 def pieces_of(text: str) -> list[str]:

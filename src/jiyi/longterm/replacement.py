@@ -26,6 +26,7 @@ from jiyi.text.change_words import (
     is_strong_change,
     is_temporary,
 )
+from jiyi.text.day_and_time import units_in
 from jiyi.text.normalize import fold
 from jiyi.text.subjects import SUBJECT_WORDS, USER, names_in, subject_of
 from jiyi.text.topics import TOPICS, topics_of
@@ -178,6 +179,7 @@ def pair_features(message: Compared, old: Compared, others: Sequence[float], pla
         like - sum(others) / len(others),
         bool(message.gist.numbers) and bool(old.gist.numbers),
         bool(message.gist.times) and bool(old.gist.times),
+        bool(units_in(message.folded) & units_in(old.folded)),
         any(topic in old.topics and change.search(message.folded) for change, topic in _CHANGED_TOPIC),
         theirs == USER,
         mine == theirs,

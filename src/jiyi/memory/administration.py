@@ -6,6 +6,7 @@ import asyncio
 import os
 from collections.abc import AsyncIterator, Iterable, Sequence
 from dataclasses import replace
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from jiyi.errors import InvalidInputError
@@ -24,8 +25,8 @@ if TYPE_CHECKING:
     from jiyi.ports.administration import ChangeSignal
 
 _ARCHIVE_AT_ONCE = 500
-
-
+_OVER_SINCE = timedelta(days=30)
+"""Sessions that have been over for longer are not searched by `maintain`."""
 _MAX_INTERVAL = 3_600
 
 
@@ -65,11 +66,18 @@ class Administration(MemoryBase):
 
         scopes = None if scope is None else (check_scope(scope),)
         expired = await self._expire(scopes, dry_run=bool(dry_run))
+        sessions = await self._flush_idle(scopes, dry_run=bool(dry_run))
         report = await self._run(maintain, self._lt, scopes, dry_run=bool(dry_run))
         self._written()
         consolidated = await self._make_runtime().consolidate_memories(memory_scope=scope, dry_run=bool(dry_run))
         mended = await self._mend(dry_run=bool(dry_run)) if scope is None else []
-        return {**report, "expired": expired, "consolidated": consolidated.to_dict(), "indexes_mended": mended}
+        return {
+            **report,
+            "expired": expired,
+            "sessions": sessions,
+            "consolidated": consolidated.to_dict(),
+            "indexes_mended": mended,
+        }
 
     async def _mend(self, *, dry_run: bool) -> list[str]:
         """Rebuild the indexes that differ from the records; their names. What they hold rightly is taken over.
@@ -83,6 +91,20 @@ class Administration(MemoryBase):
             indexes = [index for index in self._components.indexes if index.name in wrong]
             await self._run(repair, self._store, self._components.drainer, indexes)
         return wrong
+
+    async def _flush_idle(self, scopes: tuple[str, ...] | None, *, dry_run: bool) -> dict[str, int]:
+        """Search the sessions that are over for what is worth keeping; how many were searched, and how many not.
+
+        What was said long ago is left: a history that was imported is not looked through by itself.
+        """
+        now = self._lt.now()
+        idle = timedelta(minutes=self._settings.session_idle_minutes)
+        found = await self._run(
+            self._components.chats.unflushed_sessions, since=now - _OVER_SINCE - idle, before=now - idle, scopes=scopes
+        )
+        if dry_run:
+            return {"flushed": len(found), "failed": 0}
+        return await self._run_compaction(self._flush_sessions, found)
 
     async def _expire(self, scopes: tuple[str, ...] | None, *, dry_run: bool) -> int:
         """Archive the entries whose `expires_at` has passed; returns how many there were."""

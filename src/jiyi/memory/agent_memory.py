@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 from jiyi.errors import InvalidInputError
@@ -13,18 +14,19 @@ from jiyi.memory.conversations import Conversations
 from jiyi.memory.keyed import KeyedMemory
 from jiyi.memory.listing import Listing
 from jiyi.model.limits import MAX_TOOL_ANSWER
-from jiyi.model.scope import may_be_seen_by_group
+from jiyi.model.scope import group_scope, may_be_seen_by_group
 from jiyi.opening import Opening
 
 if TYPE_CHECKING:
     from types import TracebackType
 
+    from jiyi.agent import Agent
     from jiyi.config import Settings
     from jiyi.longterm.api import Longterm
     from jiyi.model.entry import MemoryEntry
     from jiyi.notes import Notes
     from jiyi.runtime import MemoryRuntime
-    from jiyi.tools import Tool, Toolbox
+    from jiyi.tools import BoundTools, Tool, Toolbox
     from jiyi.tools.toolbox import Handler
 
 
@@ -108,6 +110,78 @@ class AgentMemory(KeyedMemory, Listing, Conversations, Administration):
             )
         return Toolbox(bound, max_tokens=max_tokens)
 
+    def agent(
+        self,
+        session_id: str | None = None,
+        *,
+        user: str | None = None,
+        kind: str = "main",
+        instructions: str | None = None,
+        token_limit: int | None = None,
+        reply_tokens: int | None = None,
+        tools: Iterable[str] | None = None,
+        own_tools: BoundTools | None = None,
+        max_rounds: int = 8,
+        extract: bool = True,
+    ) -> Agent:
+        """An assistant in a session: `begin`, `turn.messages`, `turn.call`, `turn.finish`, or all of it with `reply`.
+
+        `user` is whose memory it uses: a scope, the one of this memory if none is given. A `group` has a scope of its
+        own that begins with `group:` and never sees what is private. `None` as id means today's date. The prompt has at
+        most `token_limit` tokens, of which `reply_tokens` are kept for the reply. `tools` names the tools to offer
+        (`None`: all), `own_tools` are (tool, function) of your program; after `max_rounds` rounds with tools the model
+        has to answer. With `extract` finished rounds are looked through for facts.
+        """
+        from jiyi.agent import Agent, AgentDeps
+        from jiyi.agent.dependencies import check_options
+        from jiyi.agent.prompt import share_out
+        from jiyi.agent.turn import make_toolbox
+        from jiyi.notes.visibility import check_kind
+        from jiyi.text.token_count import counter_for
+
+        settings, model = self._settings, self._components.model
+        session, is_group = self._session(session_id), check_kind(kind) == "group"
+        scope = group_scope(session, user) if is_group else self._scope(user)
+        options = check_options(
+            instructions=instructions,
+            token_limit=settings.token_limit if token_limit is None else token_limit,
+            reply_tokens=reply_tokens,
+            tools=tools,
+            own_tools=own_tools,
+            max_rounds=max_rounds,
+            extract=extract,
+        )
+        has_notes = settings.workspace is not None and not settings.enable_simple_memory
+        has_notes = has_notes and (is_group or scope == settings.scope)
+        counter = counter_for(model.name if model is not None else None)
+        deps = AgentDeps(
+            scope=scope,
+            session_id=session,
+            kind=kind,
+            chat=self.chat(session, scope=scope),
+            notes=self.notes if has_notes else None,
+            longterm=self.longterm,
+            facts=self._lt,
+            recall=self.recall,
+            feedback=self.runtime.feedback,
+            toolbox=lambda hides: self._toolbox(scope, kind, MAX_TOOL_ANSWER, hides),
+            model=model,
+            counter=counter,
+            run=self._run,
+            write=self._write,
+            run_model=self._calls.run_model,
+            written=self._written,
+            queued=self._queued,
+            used=self._agent_sessions().used,
+            zone=settings.zone,
+            retries=settings.llm_retries,
+            simple=settings.enable_simple_memory,
+        )
+        shares = share_out(options, make_toolbox(deps, options, None).openai(), counter, with_notes=has_notes)
+        limit = shares.conversation
+        deps = replace(deps, chat=self.chat(session, scope=scope, token_limit=limit))
+        return Agent(deps, options, shares, self._agent_sessions())
+
     # --- closing --------------------------------------------------------------------------------------------------
 
     async def close(self) -> None:
@@ -115,6 +189,9 @@ class AgentMemory(KeyedMemory, Listing, Conversations, Administration):
         if self._calls.closed or self._calls.is_inherited:
             return
         await self._calls.finish_deferred()
+        if self._agent_sessions.made and self._components.model is None:
+            # With a model this could take long: the next maintain, or the worker of another process, does it then.
+            await self._calls.run(self._flush_sessions, self._agent_sessions().idle(0))
         self._calls.closed = True
         await on_a_thread(self._close, or_here=True)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 from jiyi.errors import JiyiError, SimpleModeError
@@ -12,6 +12,7 @@ from jiyi.model import clock
 from jiyi.model.scope import check_scope
 
 if TYPE_CHECKING:
+    from jiyi.agent.sessions import AgentSessions
     from jiyi.chat import ChatDeps
     from jiyi.components import Components
     from jiyi.longterm.api import Longterm
@@ -45,10 +46,10 @@ class MemoryBase:
         """By which watchers hear of changes; closed with the memory at the latest."""
         self._make_longterm: Lazy[Longterm] = Lazy(self._new_longterm)
         self._chat_deps: Lazy[ChatDeps] = Lazy(self._new_chat_deps)
+        self._agent_sessions: Lazy[AgentSessions] = Lazy(_new_sessions)
         if components.worker is not None:
             self._lt.runner.learn = self._make_longterm
-            if settings.workspace is not None and settings.note_candidates and not settings.enable_simple_memory:
-                components.worker.when_idle = self._take_candidates
+            components.worker.when_idle = self._when_idle
             components.worker.start()
 
     def _notes_service(self) -> NotesService:
@@ -95,12 +96,39 @@ class MemoryBase:
         if self._components.indexer is not None:
             self._components.indexer.notify()
 
-    def _take_candidates(self) -> None:
-        """Write what chats propose to keep into the notes; called by the job worker."""
+    def _when_idle(self) -> None:
+        """Called by the job worker: search sessions that are over, and write what they propose into the notes."""
+        settings = self._settings
+        if self._agent_sessions.made:
+            self._flush_sessions(self._agent_sessions().idle(60 * settings.session_idle_minutes))
+        if settings.workspace is None or not settings.note_candidates or settings.enable_simple_memory:
+            return
         try:
             self._notes_service().keep_up()
         except JiyiError as error:
             _log.warning("candidates of chats were not written into notes: %s", error)
+
+    def _flush_sessions(self, sessions: Sequence[tuple[str, str]]) -> dict[str, int]:
+        """Search what was said in these sessions for what is worth keeping; how many were searched, and how many not.
+
+        A model that fails is met again by the next one who tries: the messages stay marked as not searched.
+        """
+        from jiyi.chat import ChatService, make_budget
+
+        settings = self._settings
+        budget = make_budget(settings.token_limit, settings.soft_threshold, None)
+        done = {"flushed": 0, "failed": 0}
+        for scope, session_id in sessions:
+            try:
+                ChatService(self._chat_deps(), scope, session_id, budget, settings.summarize_prompt).flush("end")
+            except JiyiError as error:
+                # The kind of error only: its text may quote the conversation.
+                _log.warning("a session that is over could not be searched: %s", type(error).__name__)
+                done["failed"] += 1
+            else:
+                done["flushed"] += 1
+            self._agent_sessions().ended(scope, session_id)
+        return done
 
     async def _run_compaction(self, function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
         """Call what may compact a chat, and wake the worker: there may be candidates for the notes."""
@@ -121,3 +149,9 @@ class MemoryBase:
         if session_id is None:
             return clock.utc_now().astimezone(self._settings.zone).date().isoformat()
         return self._limits.check_session_id(session_id)
+
+
+def _new_sessions() -> AgentSessions:
+    from jiyi.agent.sessions import AgentSessions
+
+    return AgentSessions()

@@ -33,6 +33,25 @@ def visible_scopes(scope: str) -> tuple[str, ...]:
     return (PUBLIC,) if checked == PUBLIC else (checked, PUBLIC)
 
 
+def group_scope(session_id: str, scope: str | None = None) -> str:
+    """The scope of a group conversation: the one given, if it is a group's, or one made from the id of the session."""
+    if scope is None:
+        name = f"{GROUP_PREFIX}{session_id}"
+        if scope_problem(name) is None:
+            return name
+        # Too long, or with invisible characters.
+        from jiyi.model.identity import text_hash
+
+        return f"{GROUP_PREFIX}{text_hash(session_id)[:32]}"
+    checked = check_scope(scope)
+    if not checked.startswith(GROUP_PREFIX):
+        raise InvalidScopeError(
+            f"scope {_shown(scope)} is not a group's: in a group everybody would see what is in it; leave it out, or "
+            f"pass a name that begins with {GROUP_PREFIX!r}"
+        )
+    return checked
+
+
 def may_be_seen_by_group(scope: str) -> bool:
     """Whether a group conversation may work in this scope: its own kind, or the public one."""
     return scope == PUBLIC or scope.startswith(GROUP_PREFIX)

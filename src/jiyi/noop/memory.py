@@ -17,10 +17,11 @@ from jiyi.model.entry import MemoryEntry
 from jiyi.model.listing import Forgotten, Page
 from jiyi.model.message import MessageLike
 from jiyi.model.scope_report import ScopeReceipt
+from jiyi.noop.agent import NoopAgent
 from jiyi.noop.methods import empty, no_changes, none, raises, returns, returns_entry
 from jiyi.noop.rooms import NoopChat, NoopLongterm, NoopNotes, NoopRuntime
 from jiyi.ports import ImportCounts
-from jiyi.tools import Toolbox
+from jiyi.tools import BoundTools, Toolbox
 
 # --- the memory ------------------------------------------------------------------------------------------------------
 
@@ -61,6 +62,23 @@ class NoopMemory:
     def tools(self, *, scope: str | None = None, kind: str = "main", max_tokens: int = 2_000) -> Toolbox:
         """No tools: a model is not told of a memory that keeps nothing."""
         return Toolbox()
+
+    def agent(
+        self,
+        session_id: str | None = None,
+        *,
+        user: str | None = None,
+        kind: str = "main",
+        instructions: str | None = None,
+        token_limit: int | None = None,
+        reply_tokens: int | None = None,
+        tools: Iterable[str] | None = None,
+        own_tools: BoundTools | None = None,
+        max_rounds: int = 8,
+        extract: bool = True,
+    ) -> NoopAgent:
+        """An assistant that remembers nothing."""
+        return NoopAgent(session_id or "", user or "main", kind, instructions, token_limit or 64_000)
 
     async def store_many(self, entries: Iterable[Mapping[str, Any]], progress: Any = None) -> list[MemoryEntry]:
         """Returns the entries that would have been stored."""

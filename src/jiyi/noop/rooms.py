@@ -114,6 +114,7 @@ class NoopChat:
     get_all = returns(ChatInterface.get_all, list)
     messages = returns(ChatInterface.messages, list)
     reset = returns(ChatInterface.reset, lambda: FIRST_EPOCH.epoch)
+    flush = returns(ChatInterface.flush, Compaction)
     compact = returns(ChatInterface.compact, Compaction)
     overflowed = returns(ChatInterface.overflowed, Compaction)
     summaries = returns(ChatInterface.summaries, list)
@@ -136,7 +137,9 @@ class NoopNotes:
         """No lines."""
         return NoteText(path, from_line, from_line, 0, "")
 
-    async def build_context(self, kind: str = "main", *, now: datetime | None = None) -> NotesContext:
+    async def build_context(
+        self, kind: str = "main", *, now: datetime | None = None, max_tokens: int | None = None
+    ) -> NotesContext:
         """No files."""
         return NotesContext(kind, ())
 

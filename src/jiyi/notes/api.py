@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from jiyi.errors import SimpleModeError
 from jiyi.execution import Run
+from jiyi.model.limits import check_whole
 from jiyi.model.note import AppendedNote, NoteFile, NoteHit, NoteText, ScanReport
+from jiyi.model.scope import check_scope
 
 if TYPE_CHECKING:
     from jiyi.model.note import NotesContext
@@ -110,11 +112,17 @@ class Notes:
 
     # --- prompts and tools --------------------------------------------------------------------------------------------
 
-    async def build_context(self, kind: str = "main", *, now: datetime | None = None) -> NotesContext:
-        """What a session begins with: the context files, MEMORY.md (main only), the notes of yesterday and today."""
+    async def build_context(
+        self, kind: str = "main", *, now: datetime | None = None, max_tokens: int | None = None
+    ) -> NotesContext:
+        """What a session begins with: the context files, MEMORY.md (main only), the notes of yesterday and today.
+
+        The settings limit each file; `max_tokens` limits all of them together.
+        """
         from jiyi.notes.context import build_context
 
-        return await self._run(build_context, await self._service(), kind, now)
+        most = None if max_tokens is None else check_whole(max_tokens, "max_tokens", 0, 1 << 40)
+        return await self._run(build_context, await self._service(), kind, now, most)
 
     def tools(self) -> list[dict[str, Any]]:
         """The three tools as OpenAI-style function definitions."""
@@ -137,9 +145,13 @@ class Notes:
 
     # --- what the chat room found -------------------------------------------------------------------------------------
 
-    async def set_session_kind(self, session_id: str, kind: str) -> None:
-        """Record the kind of a session. Candidates of a `group` go into the shared notes; all others are `main`."""
-        await self._run((await self._service()).session_kinds.set, session_id, kind)
+    async def set_session_kind(self, session_id: str, kind: str, *, scope: str | None = None) -> None:
+        """Record the kind of a session. Candidates of a `group` go into the shared notes; all others are `main`.
+
+        `scope` is the one of the conversation, if a group has a scope of its own.
+        """
+        own = None if scope is None else check_scope(scope)
+        await self._run((await self._service()).session_kinds.set, session_id, kind, own)
 
     async def take_candidates(self, *, limit: int = 1_000) -> CandidateReport:
         """Write what compactions of the chats propose to keep into the daily notes, each once, and mark it as taken."""

@@ -59,26 +59,35 @@ def take_candidates(service: NotesService, *, limit: int = 1_000) -> CandidateRe
     """Write new candidates of the scope into the notes of the days on which they were found, oldest first."""
     check_whole(limit, "limit", 1, 1_000_000)
     report = CandidateReport()
+    for scope in (service.identity.scope, *service.session_kinds.group_scopes()):
+        _take_from(service, scope, limit, report)
+    return report
+
+
+def _take_from(service: NotesService, scope: str, limit: int, report: CandidateReport) -> None:
+    """Write the candidates of one scope: the owner's, or that of a group."""
     while (left := limit - len(report.written) - len(report.duplicates)) > 0:
         # Held from reading to marking, so that two processes do not write the same one.
         with service.lock.hold():
             known = len(report.refused)
-            new = service.deps.chats.candidates(service.identity.scope, state="new", limit=min(left, _BATCH) + known)
+            new = service.deps.chats.candidates(scope, state="new", limit=min(left, _BATCH) + known)
             batch = [candidate for candidate in new if candidate.id not in report.refused]
             kinds = service.session_kinds.all() if batch else {}
+            if scope != service.identity.scope:
+                # Whatever else is recorded about an id: in the scope of a group everything is the group's.
+                kinds = dict.fromkeys((*kinds, *(candidate.session_id for candidate in batch)), "group")
             for kind in dict.fromkeys(kinds.get(candidate.session_id, "main") for candidate in batch):
                 own = [candidate for candidate in batch if kinds.get(candidate.session_id, "main") == kind]
                 _write_all(service, own, kind, kinds, report)
         if not batch:
             break
-    return report
 
 
 def _write_all(
     service: NotesService, candidates: list[Candidate], kind: str, kinds: dict[str, str], report: CandidateReport
 ) -> None:
     """Write candidates of sessions of one kind: what a group said is compared with what the group may see."""
-    earlier = service.deps.chats.candidates(service.identity.scope, state="taken", limit=_MAX_EARLIER)
+    earlier = service.deps.chats.candidates(candidates[0].scope, state="taken", limit=_MAX_EARLIER)
     known = {comparable(c.content) for c in earlier if kinds.get(c.session_id, "main") == kind}
     noted = [comparable(text) for text in _recent_texts(service, kind)]
     for candidate in candidates:
@@ -107,7 +116,7 @@ def _write_all(
 
 
 def _settle(service: NotesService, candidate: Candidate, state: str, by: str) -> None:
-    service.deps.chats.settle_candidate(service.identity.scope, candidate.id, state=state, by=by)
+    service.deps.chats.settle_candidate(candidate.scope, candidate.id, state=state, by=by)
 
 
 def _recent_texts(service: NotesService, kind: str) -> Iterator[str]:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("jiyi.notes")
 _HEAD_SHARE: Final = 0.6
+_MIN_SHARE: Final = 0.001
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +56,29 @@ _PHRASES: Final = {
 }
 
 
-def build_context(service: NotesService, kind: str = "main", now: datetime | None = None) -> NotesContext:
-    """The layers of a session of this kind, at this moment."""
+def build_context(
+    service: NotesService, kind: str = "main", now: datetime | None = None, max_tokens: int | None = None
+) -> NotesContext:
+    """The layers of a session of this kind, at this moment; with `max_tokens` all of them have at most so many.
+
+    Then each layer is shortened in the same proportion, and one for which nothing is left falls away.
+    """
     check_kind(kind)
+    whole = _layers(service, kind, now, 1.0)
+    if max_tokens is None:
+        return whole
+    share = 1.0
+    shown = whole
+    while shown.layers and service.counter.count(shown.text) > max_tokens:
+        share *= min(0.9, max_tokens / max(service.counter.count(shown.text), 1))
+        if share < _MIN_SHARE:
+            return NotesContext(kind, ())
+        shown = _layers(service, kind, now, share)
+    return shown
+
+
+def _layers(service: NotesService, kind: str, now: datetime | None, share: float) -> NotesContext:
+    """The layers, each in this share of its tokens or of those that it needs."""
     service.keep_up()
     service.appender.reconcile()
     settings = service.settings
@@ -65,12 +86,14 @@ def build_context(service: NotesService, kind: str = "main", now: datetime | Non
     listing = service.files.listing()
     layers: list[ContextLayer] = []
     for name in CONTEXT_FILES:
-        layers += _whole(service, name, "context", settings.context_file_tokens)
+        layers += _whole(service, name, "context", int(settings.context_file_tokens * share))
     if kind == "main":
-        layers += _whole(service, service.files.long_term(), "long-term", settings.long_term_tokens)
+        layers += _whole(service, service.files.long_term(), "long-term", int(settings.long_term_tokens * share))
     for name, day in context_days(today):
         paths = [path for path in listing.files if day_of(path) == day]
-        layers += _day(service, kind, name, paths)
+        layers += _day(service, kind, name, paths, int(settings.daily_tokens * share))
+    if share < 1.0:
+        layers = [layer for layer in layers if layer.tokens <= layer.budget]
     return NotesContext(kind, tuple(layers))
 
 
@@ -81,10 +104,10 @@ def _whole(service: NotesService, path: str, name: str, budget: int) -> Iterator
         yield layer
 
 
-def _day(service: NotesService, kind: str, name: str, paths: Sequence[str]) -> list[ContextLayer]:
+def _day(service: NotesService, kind: str, name: str, paths: Sequence[str], budget: int) -> list[ContextLayer]:
     """The notes of a day within one budget: first the daily note itself, its newest entries first."""
     ordered = sorted(paths, key=lambda path: (not is_daily(path), path))
-    left = service.settings.daily_tokens
+    left = budget
     found: list[ContextLayer] = []
     for path in ordered:
         layer = _layer(service, path, name, left, _newest, kind)

@@ -157,13 +157,17 @@ class NotesService:
         """Write new candidates of chats into the notes, if the settings say so. A failure is logged."""
         if not self.settings.take_candidates or not self.root.is_dir():
             return
-        new = self.deps.chats.candidates(self.identity.scope, state="new", limit=len(self._refused) + 1)
-        if all(candidate.id in self._refused for candidate in new):
-            return
         if not self.settings.workspace.is_dir():
             # The workspace is not initialised yet: candidates wait for it.
             return
         try:
+            new = [
+                candidate
+                for scope in (self.identity.scope, *self.session_kinds.group_scopes())
+                for candidate in self.deps.chats.candidates(scope, state="new", limit=len(self._refused) + 1)
+            ]
+            if all(candidate.id in self._refused for candidate in new):
+                return
             refused = self.take_candidates().refused
         except NotesError as error:
             _log.warning("what chats propose to keep could not be written down: %s", error)

@@ -6,6 +6,7 @@ import json
 import os
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from jiyi.errors import NotesError
 from jiyi.notes.visibility import check_kind
@@ -17,12 +18,13 @@ class SessionKinds:
     def __init__(self, path: Path) -> None:
         self._path = path
 
-    def set(self, session_id: str, kind: str) -> None:
-        """Record the kind of a session, if it is not recorded yet."""
+    def set(self, session_id: str, kind: str, scope: str | None = None) -> None:
+        """Record the kind of a session, and the scope of a group, if that is not recorded yet."""
         check_kind(kind)
-        if self.get(session_id) == kind:
+        if self.get(session_id) == kind and (scope is None or scope in self.group_scopes()):
             return
-        line = json.dumps({"session": session_id, "kind": kind}, ensure_ascii=False) + "\n"
+        about = {"session": session_id, "kind": kind} | ({} if scope is None else {"scope": scope})
+        line = json.dumps(about, ensure_ascii=False) + "\n"
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             descriptor = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
@@ -40,17 +42,25 @@ class SessionKinds:
 
     def all(self) -> dict[str, str]:
         """The recorded kinds, by session."""
+        return {data["session"]: data["kind"] for data in self._lines()}
+
+    def group_scopes(self) -> list[str]:
+        """The scopes that groups have of their own."""
+        found = (data.get("scope") for data in self._lines() if data["kind"] == "group")
+        return list(dict.fromkeys(scope for scope in found if isinstance(scope, str)))
+
+    def _lines(self) -> list[dict[str, Any]]:
         try:
             lines = self._path.read_bytes().split(b"\n")
         except FileNotFoundError:
-            return {}
+            return []
         except OSError as error:
             # Without it a candidate of a group could go into private notes, or the other way round.
             raise NotesError(f"the kinds of sessions cannot be read: {error.strerror}") from error
-        found: dict[str, str] = {}
+        found: list[dict[str, Any]] = []
         for line in lines:
             # The last line of a process that was killed may be incomplete.
             with suppress(ValueError, KeyError, TypeError):
                 data = json.loads(line)
-                found[data["session"]] = data["kind"]
+                found.append({**data, "session": data["session"], "kind": data["kind"]})
         return found

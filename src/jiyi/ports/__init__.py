@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from jiyi.ports.jobs import JobStore
     from jiyi.ports.keys import KeyStore
     from jiyi.ports.longterm import Amendment, Fading, FadingPlace, LongtermStore
-    from jiyi.ports.models import ChatModel, Embedder, ModelIdentity, TokenCounter
+    from jiyi.ports.models import ChatModel, Embedder, ModelIdentity, TokenCounter, ToolCall, ToolModel
     from jiyi.ports.models import Vectors as Vectors
     from jiyi.ports.notes import NoteStore
     from jiyi.ports.progress import Progress
@@ -96,6 +96,8 @@ __all__ = [
     "TextProposer",
     "TextSource",
     "TokenCounter",
+    "ToolCall",
+    "ToolModel",
     "TransferStore",
     "UserWordStore",
     "VectorIndex",
@@ -153,6 +155,8 @@ __getattr__ = load_on_first_use(
         "TextProposer": "jiyi.ports.indexes",
         "TextSource": "jiyi.ports.indexes",
         "TokenCounter": "jiyi.ports.models",
+        "ToolCall": "jiyi.ports.models",
+        "ToolModel": "jiyi.ports.models",
         "TransferStore": "jiyi.ports.records",
         "UserWordStore": "jiyi.ports.records",
         "VectorIndex": "jiyi.ports.indexes",

@@ -146,6 +146,12 @@ class ChatStore(CompactionStore, Protocol):
         """Take or reject a new candidate; `False` when it is not there or was settled before."""
         ...
 
+    def unflushed_sessions(
+        self, *, since: datetime, before: datetime, scopes: Sequence[str] | None = None
+    ) -> list[tuple[str, str]]:
+        """(scope, session) whose last message was said in this time and was not searched for candidates yet."""
+        ...
+
     def failing_sessions(self, since: datetime) -> int:
         """How many sessions of all scopes have failed in the last attempt of their current epoch, since then."""
         ...

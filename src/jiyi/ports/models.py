@@ -74,6 +74,30 @@ class ChatModel(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """What a model asks a program to do."""
+
+    id: str
+    name: str
+    arguments: str
+    """JSON, as the model wrote it."""
+
+
+@runtime_checkable
+class ToolModel(Protocol):
+    """A chat model that can ask for tools."""
+
+    def converse(
+        self, messages: Sequence[Message], *, tools: Sequence[Mapping[str, Any]], max_tokens: int | None = None
+    ) -> Iterator[str | ToolCall]:
+        """The reply in pieces as they come, and what it asks for: whole calls, after the text before them.
+
+        `tools` are definitions in OpenAI's form. A reply without text and without calls is a failure.
+        """
+        ...
+
+
 @runtime_checkable
 class TokenCounter(Protocol):
     """Counts the tokens of a text as one model family does, or estimates them from above."""

@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from jiyi.errors import ModelRejectedError, ModelReplyError, ModelUnavailableError
+from jiyi.model.message_formats import to_openai
+from jiyi.ports.models import ToolCall
 from jiyi.providers.openai_client import CHAT, OpenAIClient
 
 if TYPE_CHECKING:
@@ -88,10 +91,34 @@ class OpenAICompatibleModel:
 
     def stream(self, messages: Sequence[Message], *, max_tokens: int | None = None) -> Iterator[str]:
         """Yields the reply in pieces. A stream that is cut off raises after its last piece."""
-        yield from self._client.redact.stream(self._stream(messages, max_tokens))
+        for piece in self.converse(messages, tools=(), max_tokens=max_tokens):
+            if isinstance(piece, str):
+                yield piece
 
-    def _stream(self, messages: Sequence[Message], max_tokens: int | None) -> Iterator[str]:
+    def converse(
+        self, messages: Sequence[Message], *, tools: Sequence[Mapping[str, Any]], max_tokens: int | None = None
+    ) -> Iterator[str | ToolCall]:
+        """Yields the reply in pieces, then the calls of tools. A stream that is cut off raises after its last piece."""
+        calls: list[ToolCall] = []
+        redact = self._client.redact
+
+        def texts() -> Iterator[str]:
+            for piece in self._converse(messages, tools, max_tokens):
+                if isinstance(piece, str):
+                    yield piece
+                else:
+                    calls.append(replace(piece, arguments=redact(piece.arguments)))
+
+        yield from redact.stream(texts())
+        yield from calls
+
+    def _converse(
+        self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]], max_tokens: int | None
+    ) -> Iterator[str | ToolCall]:
         request = {**self._request(messages, max_tokens, None, "prompt"), "stream": True}
+        if tools:
+            request["tools"] = [dict(tool) for tool in tools]
+        calls = _PartialCalls()
         with self._client.post(request, self._timeout) as response:
             finish: str | None = None
             has_text = False
@@ -111,15 +138,19 @@ class OpenAICompatibleModel:
                     yield piece
                     # What the caller does with a piece is not the time of the server.
                     self._client.deadline.renew(self._timeout)
+                if isinstance(delta, Mapping) and tools:
+                    calls.add(delta.get("tool_calls"))
                 finish = choice.get("finish_reason") or finish
             _check_finish(finish, ended=True)
-            if not has_text:
+            found = calls.whole()
+            if not has_text and not found:
                 raise ModelReplyError(f"{self._model} sent an empty reply", reason="empty")
+            yield from found
 
     def _request(
         self, messages: Sequence[Message], max_tokens: int | None, schema: Mapping[str, Any] | None, form: str
     ) -> dict[str, Any]:
-        sent = [message.to_dict() for message in messages]
+        sent = to_openai(messages)
         request: dict[str, Any] = {"model": self._model, "messages": sent}
         if max_tokens is not None:
             request["max_tokens"] = max_tokens
@@ -177,6 +208,36 @@ class OpenAICompatibleModel:
         if content is None or not content.strip():
             raise ModelReplyError(f"{self._model} sent an empty reply", reason="empty")
         return self._client.redact(content)
+
+
+class _PartialCalls:
+    """The calls of a streamed reply, put together from their pieces."""
+
+    def __init__(self) -> None:
+        self._parts: dict[int, dict[str, str]] = {}
+
+    def add(self, pieces: object) -> None:
+        """Take the pieces of one event."""
+        for number, piece in enumerate(pieces if isinstance(pieces, list) else ()):
+            if not isinstance(piece, Mapping):
+                continue
+            index = piece.get("index")
+            part = self._parts.setdefault(index if isinstance(index, int) else number, {})
+            function = piece.get("function")
+            values = {"id": piece.get("id"), **(function if isinstance(function, Mapping) else {})}
+            for name in ("id", "name"):
+                if isinstance(values.get(name), str) and values[name]:
+                    part[name] = str(values[name])
+            arguments = values.get("arguments")
+            if isinstance(arguments, str):
+                part["arguments"] = part.get("arguments", "") + arguments
+
+    def whole(self) -> list[ToolCall]:
+        """All calls, in their order."""
+        return [
+            ToolCall(part.get("id", f"call_{index}"), part.get("name", ""), part.get("arguments", "") or "{}")
+            for index, part in sorted(self._parts.items())
+        ]
 
 
 # --- reading replies --------------------------------------------------------------------------------------------------

@@ -68,6 +68,9 @@ def rank(
     shown = {name: rounded(part[rows]) for name, part in scores.parts.items()}
     shown["score"] = rounded(scores.total[rows])
     shown["information"] = rounded(scores.information[rows])
+    if scores.above_mean is not None:
+        shown["above_mean"] = rounded(scores.above_mean[rows])
+        shown["best_above_mean"] = [float(scores.above_mean.max(initial=0.0).round(DECIMALS))] * len(rows)
     similarities = None if scores.similarity is None else rounded(scores.similarity[rows])
     hits = []
     for line, each in enumerate(returned):

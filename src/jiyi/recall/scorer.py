@@ -6,16 +6,17 @@ For each candidate, over the terms of the question:
                  in a conversation + 0.7·previous · share of it that is a bare question
     BM25       = Σ idf·(k1+1)·tf' / (tf' + k1·(1 − b + b·max(length, 25)/mean))
     lexical    = BM25 of the words; for a Chinese question (words + 0.4·bigrams)/1.4
-               + 0.5 · BM25 of the whole conversation + 5 · idf of the question's dates · nearness to them
+               + 0.7 · BM25 of the whole conversation + 5 · idf of the question's dates · nearness to them
     matched    = BM25 of the words with idf·specificity / Σ idf·specificity: the share of the question's information
     confidence = min(1, best matched / 0.3); for who stands alone min(1, best matched)³
     dense      = (smoothed cosine − mean) / max(best − mean, 0.2)
     alone      = (confidence·lexical/best + 0.4·dense) · (1 − 0.8·share of bare questions);
                  for who stands alone 0.8·dense
-    score      = alone + 0.2 · (Σ (alone/best)⁸ of the same day) / (Σ (alone/best)⁸ of all)
+    score      = alone + 0.35 · (Σ (alone/best)⁸ of the same day) / (Σ (alone/best)⁸ of all)
 
 The order goes by `score`. `relevance` is what a reader can compare between questions: the probability that the
-candidate answers, from `matched`, the cosine above the mean, and the distance to the best score.
+candidate answers, from `matched`³, the cosine above the mean, the same of the most similar one, and the distance to the
+best score.
 
 Who said it next to what, and when, is worth more than the embedder; docs/guides/recall says what each rule is worth.
 """
@@ -107,6 +108,8 @@ class Scores:
     """0..1: the share of the question's information that the candidate has, with what its neighbours lend it."""
     similarity: Floats | None
     """The cosine, NaN where there is no vector; `None` when meaning was not asked."""
+    above_mean: Floats | None
+    """The cosine above the mean of the visible texts, 0 where there is no vector."""
 
 
 def score(candidates: Candidates, weights: ScoringWeights, *, keyword: bool = True) -> Scores:
@@ -146,8 +149,12 @@ def score(candidates: Candidates, weights: ScoringWeights, *, keyword: bool = Tr
     parts["company"] = weights.company * _company(candidates, alone, weights) if keyword else np.zeros(count)
     total = alone + parts["company"]
     similarity = None if candidates.cosine is None else candidates.cosine[candidates.scored]
-    relevance = _relevance(candidates, total, information, similarity)
-    return Scores(total, relevance, parts, lexical if keyword else np.zeros(count), information, similarity)
+    above_mean = None
+    if similarity is not None:
+        above_mean = np.where(np.isfinite(similarity), similarity - candidates.mean_cosine, 0.0)
+    relevance = _relevance(total, information, above_mean)
+    shown = lexical if keyword else np.zeros(count)
+    return Scores(total, relevance, parts, shown, information, similarity, above_mean)
 
 
 def rounded(values: Floats) -> list[float]:
@@ -241,14 +248,14 @@ def _whole(entries: int, field: FieldCounts, counted: NDArray[np.bool_] | float)
     return float((_idf(entries, field.df) * field.specificity * counted).sum())
 
 
-def _relevance(candidates: Candidates, total: Floats, information: Floats, similarity: Floats | None) -> Floats:
+def _relevance(total: Floats, information: Floats, above_mean: Floats | None) -> Floats:
     """The probability that each candidate answers. Nothing is more relevant than what stands before it."""
     best = float(total.max(initial=0.0))
     behind = np.clip(total / best - 1.0, -1.0, 0.0) if best > 1e-9 else np.zeros_like(total)
-    known = WORDS_ALONE if similarity is None else WITH_MEANING
-    logit = known.constant + known.information * information + known.behind * behind
-    if similarity is not None:
-        logit += known.similarity * np.where(np.isfinite(similarity), similarity - candidates.mean_cosine, 0.0)
+    known = WORDS_ALONE if above_mean is None else WITH_MEANING
+    logit = known.constant + known.information * information**known.power + known.behind * behind
+    if above_mean is not None:
+        logit += known.similarity * above_mean + known.best_similarity * float(above_mean.max(initial=0.0))
     found = 1.0 / (1.0 + np.exp(-logit))
     values, which = np.unique(np.round(total, DECIMALS), return_inverse=True)
     # Equal scores are equally relevant, whatever order they come in.

@@ -24,12 +24,12 @@ class ScoringWeights:
     """The same for records in order of time."""
     answer: float = 0.7
     """How much more the previous turn counts when it is a bare question: this one may be its answer."""
-    conversation: float = 0.5
+    conversation: float = 0.7
     bigrams: float = 0.4
     date: float = 5.0
     dense: float = 0.4
     question: float = 0.8
-    company: float = 0.2
+    company: float = 0.35
     company_power: float = 8.0
     """Only candidates near the best speak for their day."""
     question_length: int = 25
@@ -47,19 +47,23 @@ class ScoringWeights:
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """From absolute evidence to the probability that a hit answers: a logistic curve. `bench/calibrate.py` fits it."""
+    """From absolute evidence to the probability that a hit answers: a logistic curve. `bench.knowing --fit` fits it."""
 
     information: float
-    """For the share of the question's information that the hit has."""
+    """For the share of the question's information that the hit has, to the power of `power`."""
     similarity: float
     """For the cosine above the mean cosine of the visible texts."""
+    best_similarity: float
+    """For the same of the most similar candidate: whether anything here is like the question."""
     behind: float
     """For how far its score is behind the best, as a share of it."""
     constant: float
+    power: float = 1.0
+    """Beside similarities, a few words of the question say little, and less than their share; alone they say it all."""
 
 
-WITH_MEANING: Final = Calibration(2.5, 5.4, 6.9, -4.4)
-WORDS_ALONE: Final = Calibration(3.8, 0.0, 7.5, -3.4)
+WITH_MEANING: Final = Calibration(2.0, 6.9, 2.1, 6.0, -5.3, power=3.0)
+WORDS_ALONE: Final = Calibration(4.9, 0.0, 0.0, 5.7, -4.4)
 """Where meaning was not asked."""
 NO_WORDS: Final = 0.75
 """A question of which this share of the terms is no word, and of which no term is stored, ..."""

@@ -55,6 +55,24 @@ class ModelServer:
         """Answer from now on with this content."""
         self._answer = lambda handler: handler.send_content(content, finish=finish, refusal=refusal)
 
+    def script(self, answer: Callable[[dict[str, Any]], Any]) -> None:
+        """Answer each request from now on with what the function returns for its body.
+
+        A text is the reply; a list of (name, arguments) are calls of tools; a mapping `{"fail": name}` is one of
+        `FAILURES`.
+        """
+
+        def respond(handler: _Handler) -> None:
+            said = answer(handler.request_body)
+            if isinstance(said, Mapping):
+                FAILURES[said["fail"]](handler, {})
+            elif isinstance(said, list):
+                handler.send_calls(said)
+            else:
+                handler.send_content(said)
+
+        self._answer = respond
+
     def send(self, body: bytes, *, status: int = 200, **headers: str) -> None:
         """Answer from now on with these bytes."""
         self._answer = lambda handler: handler.send_body(status, body, headers)
@@ -103,6 +121,33 @@ class _Handler(BaseHTTPRequestHandler):
         message = {"role": "assistant", "content": content, "refusal": refusal}
         body = {"choices": [{"index": 0, "message": message, "finish_reason": finish}]}
         self.send_body(200, json.dumps(body).encode(), {})
+
+    def send_calls(self, calls: list[tuple[str, Any]]) -> None:
+        number = len(self.request_body["messages"])
+        parts = [
+            {
+                "index": index,
+                "id": f"call_{number}_{index}",
+                "type": "function",
+                "function": {"name": name, "arguments": given if isinstance(given, str) else json.dumps(given)},
+            }
+            for index, (name, given) in enumerate(calls)
+        ]
+        if self.request_body.get("stream"):
+            # Arguments come in two pieces, as real servers send them.
+            events: list[Any] = []
+            for part in parts:
+                function: dict[str, str] = part["function"]  # type: ignore[assignment]
+                half = len(function["arguments"]) // 2
+                begin = {**part, "function": {**function, "arguments": function["arguments"][:half]}}
+                rest = {"index": part["index"], "function": {"arguments": function["arguments"][half:]}}
+                events += [{"choices": [{"delta": {"tool_calls": [piece]}}]} for piece in (begin, rest)]
+            events.append({"choices": [{"delta": {}, "finish_reason": "tool_calls"}]})
+            self.send_events([*map(json.dumps, events), "[DONE]"])
+            return
+        message = {"role": "assistant", "content": None, "tool_calls": parts}
+        choice = {"index": 0, "message": message, "finish_reason": "tool_calls"}
+        self.send_body(200, json.dumps({"choices": [choice]}).encode(), {})
 
     def send_events(self, events: list[str]) -> None:
         body = "".join(f"data: {event}\n\n" for event in events).encode()

@@ -29,7 +29,7 @@ from jiyi.errors import (
 
 if TYPE_CHECKING:
     from jiyi.model.message import Message
-    from jiyi.ports import ChatModel, Embedder, ModelIdentity, Vectors
+    from jiyi.ports import ChatModel, Embedder, ModelIdentity, ToolCall, Vectors
 
 __all__ = [
     "EMBEDDER_FAULTS",
@@ -50,6 +50,7 @@ class ModelCall:
     schema: Mapping[str, Any] | None
     timeout: float | None
     streamed: bool = False
+    tools: tuple[Mapping[str, Any], ...] = ()
 
     @property
     def text(self) -> str:
@@ -57,7 +58,8 @@ class ModelCall:
         return "\n".join(message.text for message in self.messages)
 
 
-Reply: TypeAlias = "str | ModelError"
+Reply: TypeAlias = "str | ModelError | Sequence[ToolCall]"
+"""What a model answers: a text, an error that it raises, or the tools that it asks for."""
 Answer: TypeAlias = "Callable[[ModelCall], Reply]"
 
 
@@ -97,7 +99,22 @@ class ScriptedModel:
         for start in range(0, len(reply), 4):
             yield reply[start : start + 4]
 
+    def converse(
+        self, messages: Sequence[Message], *, tools: Sequence[Mapping[str, Any]], max_tokens: int | None = None
+    ) -> Iterator[str | ToolCall]:
+        """The next reply in pieces of four characters, or the calls that it consists of."""
+        reply = self._reply(ModelCall(tuple(messages), max_tokens, None, None, streamed=True, tools=tuple(tools)))
+        if isinstance(reply, str):
+            yield from (reply[start : start + 4] for start in range(0, len(reply), 4))
+        else:
+            yield from reply
+
     def _next(self, call: ModelCall) -> str:
+        reply = self._reply(call)
+        assert isinstance(reply, str), "only `converse` can answer with calls of tools"
+        return reply
+
+    def _reply(self, call: ModelCall) -> str | Sequence[ToolCall]:
         with self._guard:
             self.calls.append(call)
             number = len(self.calls)

@@ -14,6 +14,7 @@ from __future__ import annotations
 import re
 import threading
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from jiyi.errors import InvalidInputError
@@ -60,6 +61,11 @@ class Analysis:
     """How many of `bigrams` are counted terms; they come first."""
 
 
+_KEPT_QUERIES: Final = 256
+_MAX_KEPT_QUERY: Final = 1_000
+"""Longer queries are whole texts, which are not asked twice."""
+
+
 class Analyzer:
     """Turns text into index terms. Safe to share between threads."""
 
@@ -76,6 +82,7 @@ class Analyzer:
         self._identity = f"{RULES_VERSION}-{_digest(folded)}" if folded else RULES_VERSION
         self._segmenter: _Segmenter | None = None
         self._loading = threading.Lock()
+        self._short_query = lru_cache(maxsize=_KEPT_QUERIES)(self._query)
 
     @property
     def identity(self) -> str:
@@ -94,7 +101,13 @@ class Analyzer:
         )
 
     def query(self, text: str) -> Analysis:
-        """The terms of a query, each once. Stop words are dropped unless there are no other terms."""
+        """The terms of a query, each once. Stop words are dropped unless there are no other terms.
+
+        The last ones are kept: an agent asks the same question in several rooms of one turn.
+        """
+        return self._short_query(text) if len(text) <= _MAX_KEPT_QUERY else self._query(text)
+
+    def _query(self, text: str) -> Analysis:
         terms = self._terms(fold(text))
         words = tuple(dict.fromkeys(terms.words or terms.stop_words))
         bigrams = tuple(dict.fromkeys(terms.bigrams + terms.mixed_pairs))

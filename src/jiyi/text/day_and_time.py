@@ -1,11 +1,11 @@
-"""An appointment has a day and an hour: when one of them changes, the other stays."""
+"""Days, hours and other values with a unit: a new value replaces one of the same unit, and not the others."""
 
 from __future__ import annotations
 
 import re
 from typing import Final
 
-__all__ = ["other_value"]
+__all__ = ["other_value", "units_in"]
 
 _ZH: Final = "[\\d一二两三四五六七八九十]"
 _MONTHS: Final = "(?:jan|feb|mar|apr|may|june?|july?|aug|sept?|oct|nov|dec)[a-z]*"
@@ -21,6 +21,21 @@ _HOUR: Final = re.compile(
     r"|\b(?:at )?\d{1,2}(?:[:.]\d\d)? ?(?:am|pm)\b|\b(?:at )?\d{1,2}[:.]\d\d\b|\bat (?:\d{1,2}|noon|midday)\b",
     re.IGNORECASE,
 )
+
+_COUNTED: Final = re.compile(rf"{_ZH}+(?:\.\d+)?(?: ?(?P<unit>[\u3400-\u9fff]|[a-z]{{2,}}|%|[$€£]))")
+_NO_UNITS: Final = frozenset(
+    "in on at and or to of now so but the with from for is are was am pm st nd rd th".split()  # noqa: SIM905
+) | frozenset("些样起下直定般是在的了和就都点點月号號日时周")
+
+
+def units_in(folded: str) -> frozenset[str]:
+    """In which units a folded text counts: 桌, 斤, kg, and `day` and `hour`."""
+    found = {match["unit"] for match in _COUNTED.finditer(folded)} - _NO_UNITS
+    if _DAY.search(folded):
+        found.add("day")
+    if _HOUR.search(folded):
+        found.add("hour")
+    return frozenset(found)
 
 
 def other_value(message: str, fact: str) -> str:

@@ -192,6 +192,10 @@ def counter_for(model: str | None) -> TokenCounter:
 # --- messages ---------------------------------------------------------------------------------------------------------
 
 
+# Besides role and content: what is never sent to a model.
+_NOT_COUNTED: Final = frozenset({"role", "content", "turn"})
+
+
 def count_message(message: Message, counter: TokenCounter) -> int:
     """The tokens of a whole message: content, parts, tool calls and every other field."""
     total = MESSAGE_TOKENS
@@ -199,7 +203,7 @@ def count_message(message: Message, counter: TokenCounter) -> int:
         total += counter.count(message.content)
     elif message.content is not None:
         total += sum(_count_part(part, counter) for part in message.content)
-    others = {name: value for name, value in message.to_dict().items() if name not in {"role", "content"}}
+    others = {name: value for name, value in message.to_dict().items() if name not in _NOT_COUNTED}
     if others:
         total += counter.count(_as_json(others))
     return total

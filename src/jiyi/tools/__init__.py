@@ -4,6 +4,6 @@ from jiyi.tools.answer import ToolAnswer
 from jiyi.tools.entries import EntryTools
 from jiyi.tools.notes import note_tools
 from jiyi.tools.tool import Tool
-from jiyi.tools.toolbox import Arguments, Toolbox
+from jiyi.tools.toolbox import Arguments, BoundTools, Toolbox
 
-__all__ = ["Arguments", "EntryTools", "Tool", "ToolAnswer", "Toolbox", "note_tools"]
+__all__ = ["Arguments", "BoundTools", "EntryTools", "Tool", "ToolAnswer", "Toolbox", "note_tools"]

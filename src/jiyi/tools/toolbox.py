@@ -16,8 +16,10 @@ if TYPE_CHECKING:
 
 Arguments: TypeAlias = str | Mapping[str, Any] | None
 """The arguments of a call as a model gives them: JSON text, or the value read from it."""
-Handler: TypeAlias = Callable[[dict[str, Any]], Awaitable[Result]]
-"""Does what a call asks for, with checked arguments."""
+Handler: TypeAlias = Callable[[dict[str, Any]], Awaitable[Result | str] | Result | str]
+"""Does what a call asks for, with checked arguments; a text is shown to the model as it is."""
+BoundTools: TypeAlias = Iterable[tuple[Tool, Handler]]
+"""Tools with what they do."""
 
 
 class Toolbox:
@@ -28,7 +30,7 @@ class Toolbox:
 
     def __init__(
         self,
-        bound: Iterable[tuple[Tool, Handler]] = (),
+        bound: BoundTools = (),
         *,
         max_tokens: int = MAX_TOOL_ANSWER,
         counter: TokenCounter = ESTIMATE,
@@ -104,18 +106,21 @@ class Toolbox:
         """
         return (await self._call(name, arguments)).data
 
-    async def answer(self, name: str, arguments: Arguments) -> ToolAnswer:
+    async def answer(self, name: str, arguments: Arguments, *, max_tokens: int | None = None) -> ToolAnswer:
         """The same as text for the model, inside a limit of tokens; its mistakes are answers too, never exceptions."""
+        most = self._max_tokens if max_tokens is None else check_whole(max_tokens, "max_tokens", MIN_TOKENS, 1 << 30)
         try:
             result = await self._call(name, arguments)
         except (InvalidInputError, NotesError, SimpleModeError) as error:
             refusal = Result({"error": str(error)}, f"Error: {error}")
-            return ToolAnswer(bounded_text(refusal, self._counter, self._max_tokens), refusal.data, is_error=True)
-        return ToolAnswer(bounded_text(result, self._counter, self._max_tokens), result.data)
+            return ToolAnswer(bounded_text(refusal, self._counter, most), refusal.data, is_error=True)
+        return ToolAnswer(bounded_text(result, self._counter, most), result.data)
 
     async def _call(self, name: str, arguments: Arguments) -> Result:
         tool, handler = self._find(name)
-        return await handler(tool.check(arguments))
+        done = handler(tool.check(arguments))
+        result = await done if isinstance(done, Awaitable) else done
+        return Result({"text": result}, result) if isinstance(result, str) else result
 
     def _find(self, name: str) -> tuple[Tool, Handler]:
         if isinstance(name, str):

@@ -1,4 +1,4 @@
-"""`jiyi chat`: a conversation in the terminal, kept and restored."""
+"""`jiyi chat`: a conversation in the terminal, with memory, notes and tools, kept and restored."""
 
 from __future__ import annotations
 
@@ -11,14 +11,17 @@ import typer
 
 from jiyi.apps.cli.exit_codes import Code
 from jiyi.apps.cli.framework import command
-from jiyi.apps.cli.output import is_terminal, show
+from jiyi.apps.cli.line_editor import LineEditor
+from jiyi.apps.cli.lookup import by_key_or_id
+from jiyi.apps.cli.output import show
 from jiyi.apps.cli.renderables import Block, Column, Table, text
 from jiyi.apps.cli.sanitize import visible
 from jiyi.apps.cli.session import Session
-from jiyi.errors import InvalidInputError, JiyiError
+from jiyi.errors import InvalidInputError, JiyiError, ModelError
 from jiyi.model.relevance import MIN_RELEVANCE
 
 if TYPE_CHECKING:
+    from jiyi.agent import Agent, Turn
     from jiyi.chat import Chat
     from jiyi.memory import AgentMemory
     from jiyi.model.message import Message
@@ -26,10 +29,16 @@ if TYPE_CHECKING:
 _SHOWN = 20
 _STYLES = {"user": "key", "assistant": "good", "system": "dim"}
 _HELP = (
+    ("/recall QUESTION", "what memory knows about it, with scores"),
+    ("/remember TEXT", "keep this"),
+    ("/forget ID", "forget a memory, by the id that /recall and /facts show"),
+    ("/facts", "what is remembered, the newest first"),
+    ("/notes", "the notes of today"),
+    ("/why", "what went into the last prompt, and how many tokens it cost"),
     ("/history", "everything since the last reset"),
     ("/summary", "the summary that stands for older messages"),
     ("/compact", "move older messages under a summary now"),
-    ("/candidates", "what compactions propose to keep"),
+    ("/candidates", "what this conversation proposes to keep"),
     ("/reset", "begin anew; what was said stays readable"),
     ("/quit", "leave; the conversation goes on next time"),
 )
@@ -56,39 +65,68 @@ def chat(
     ] = None,
     token_limit: Annotated[
         int | None,
-        typer.Option("--token-limit", metavar="TOKENS", help="How long the window is.", show_default=False),
+        typer.Option("--token-limit", metavar="TOKENS", help="How long a prompt is.", show_default=False),
     ] = None,
 ) -> Code:
     """Talk in the terminal; the conversation is kept and goes on where it stood.
 
-    With a model (settings llm, llm_base_url, llm_model) it answers, as it speaks. Without one, what memory knows about
-    your words is shown instead, marked as such. Lines that begin with / are commands: /help lists them.
+    With a model (settings llm, llm_base_url, llm_model) it answers as it speaks, with your memories and notes in its
+    prompt and with tools for them. Without one, what memory knows about your words is shown instead, marked as such.
+    Lines that begin with / are commands: /help lists them.
     """
 
     async def talk(memory: AgentMemory) -> None:
-        conversation = _Conversation(session, memory, memory.chat(session_id, token_limit=token_limit))
+        conversation = Conversation(session, memory, session_id, token_limit, one_shot=message is not None)
         if message is not None:
             for line in message:
                 await conversation.hear(line)
+            await conversation.learn()
             return
         await conversation.welcome()
-        while True:
-            read = await asyncio.to_thread(_read_line)
-            if read is None or not await conversation.hear(read):
-                return
+        folder = memory.settings.path
+        editor = LineEditor(folder / "chat_history" if folder.is_dir() else None, tuple(name for name, _ in _NAMES))
+        try:
+            while True:
+                typed = await asyncio.to_thread(editor.read)
+                if typed is None or not await conversation.hear(typed):
+                    break
+        finally:
+            editor.close()
+        await conversation.leave()
 
-    session.run(talk)
+    # In a conversation the worker keeps facts while the user types; a single message does not wait for it.
+    session.run(talk, **({} if message is not None else {"background_jobs": True}))
     return Code.OK
 
 
-class _Conversation:
+_NAMES = tuple((name.partition(" ")[0], about) for name, about in _HELP)
+
+
+class Conversation:
     """Answers one line after the other."""
 
-    def __init__(self, session: Session, memory: AgentMemory, chat: Chat) -> None:
+    def __init__(
+        self,
+        session: Session,
+        memory: AgentMemory,
+        session_id: str | None,
+        token_limit: int | None,
+        *,
+        one_shot: bool,
+    ) -> None:
         self._output = session.output
         self._memory = memory
-        self._chat = chat
-        self._commands: dict[str, Callable[[], Awaitable[None]]] = {
+        self._agent: Agent = memory.agent(session_id, token_limit=token_limit)
+        self._chat: Chat = memory.chat(self._agent.session_id)
+        self._one_shot = one_shot
+        self._last: Turn | None = None
+        self._commands: dict[str, Callable[[str], Awaitable[None]]] = {
+            "/recall": self._recall,
+            "/remember": self._remember,
+            "/forget": self._forget,
+            "/facts": self._facts,
+            "/notes": self._notes,
+            "/why": self._why,
             "/history": self._history,
             "/summary": self._summary,
             "/compact": self._compact,
@@ -99,17 +137,19 @@ class _Conversation:
 
     async def welcome(self) -> None:
         """Say where the conversation stands."""
-        window = await self._chat.get()
-        who = "the model answers" if self._chat.answers else "no model: memory answers, and says so"
+        said = [one for one in await self._chat.get() if one.text.strip() and one.role != "tool"]
+        who = "the model answers" if self._agent.answers else "no model: memory answers, and says so"
         await self._say(
-            {"session": self._chat.session_id, "messages": len(window)},
-            [text(f"session {visible(self._chat.session_id)}; {who}; /help lists commands", "dim")],
+            {"session": self._agent.session_id, "messages": len(said)},
+            [text(f"session {visible(self._agent.session_id)}; {who}; /help lists commands", "dim")],
         )
-        if window:
-            await self._say({}, _lines(window[-_SHOWN:]))
+        if said:
+            await self._say({}, _lines(said[-_SHOWN:]))
+        for turn in await self._agent.unfinished():
+            await self._say({}, [text(f"broken off, without an answer: {visible(turn.text)}", "bad")])
 
     async def hear(self, line: str) -> bool:
-        """Answer a line; `False` when the talk is over. What goes wrong with one line does not end it."""
+        """Answer a line; `False` when the talk is over. In a conversation an error of one line does not end it."""
         said = line.strip()
         if said in {"/quit", "/exit"}:
             return False
@@ -117,50 +157,142 @@ class _Conversation:
             return True
         try:
             if said.startswith("/"):
-                known = self._commands.get(said)
+                name, _, rest = said.partition(" ")
+                known = self._commands.get(name)
                 if known is None:
                     raise InvalidInputError(f"there is no command {said!r}; /help lists them")
-                await known()
-            elif self._chat.answers:
+                await known(rest.strip())
+            elif self._agent.answers:
                 await self._answer(said)
             else:
                 await self._remind(said)
         except JiyiError as error:
-            if not sys.stdin.isatty():
+            if self._one_shot or not sys.stdin.isatty():
                 raise
             self._output.error(type(error).__name__, str(error))
         return True
 
+    async def learn(self) -> None:
+        """Keep the facts of a single message at once, where that asks no model."""
+        if not self._agent.answers:
+            await self._memory.run_jobs()
+
+    async def leave(self) -> None:
+        """The end: what is worth keeping is searched for. A model that fails does not keep anybody here."""
+        try:
+            await self._agent.close()
+        except ModelError as error:
+            self._output.note(f"what is worth keeping is searched for later: {error}")
+
+    # --- talking ------------------------------------------------------------------------------------------------------
+
     async def _answer(self, said: str) -> None:
+        turn = await self._agent.begin(said)
+        self._last = turn
+        pieces = []
+        async for piece in self._agent.answer(turn):
+            pieces.append(piece)
+            if not self._output.json:
+                sys.stdout.write("\n".join(map(visible, piece.split("\n"))))
+                sys.stdout.flush()
         if self._output.json:
-            reply = await self._chat.reply({"role": "user", "content": said})
-            await self._say({"reply": reply.to_dict(), "made_by": "model"}, [])
+            reply = {"role": "assistant", "content": "".join(pieces)}
+            await self._say({"reply": reply, "made_by": "model"}, [])
             return
-
-        def speak(piece: str) -> None:
-            sys.stdout.write(visible(piece) if piece != "\n" else piece)
-            sys.stdout.flush()
-
-        await self._chat.reply({"role": "user", "content": said}, on_text=speak)
         sys.stdout.write("\n")
+        await self._status(turn)
+
+    async def _status(self, turn: Turn) -> None:
+        """How much of the prompt is used, and how much is kept."""
+        if self._one_shot:
+            return
+        budget = turn.budget
+        kept = await self._memory.count(memory_types="fact")
+        used = f"{budget.tokens:,} of {budget.limit - budget.reply:,} tokens"
+        await self._say({}, [text(f"[{used} · {len(turn.memories)} memories shown · {kept} facts kept]", "dim")])
 
     async def _remind(self, said: str) -> None:
         """Without a model: what is already known, which is not kept as something that was said."""
-        hits = await self._memory.recall(said, 3, min_relevance=MIN_RELEVANCE)
-        await self._chat.put({"role": "user", "content": said})
-        known = [hit.content for hit in hits]
+        turn = await self._agent.begin(said)
+        self._last = turn
+        await turn.break_off("", "no model")
+        known = list(dict.fromkeys(shown.content for shown in turn.memories))[:3]
         rows = [text(f"· {visible(content)}", indent=2) for content in known]
         await self._say(
             {"reply": None, "made_by": "rules", "recalled": known},
             [text("[no model] kept. Memory says:" if known else "[no model] kept.", "dim"), *rows],
         )
+        if not self._output.json:
+            await self._status(turn)
 
-    async def _history(self) -> None:
-        messages = await self._chat.get_all()
-        data = {"messages": [message.to_dict() for message in messages]}
+    # --- memory -------------------------------------------------------------------------------------------------------
+
+    async def _recall(self, question: str) -> None:
+        hits = await self._memory.recall(_needed(question, "/recall QUESTION"), 10, min_relevance=MIN_RELEVANCE)
+        rows = tuple(
+            (text(f"{hit.relevance_score or 0:.2f}", "dim"), text(visible(hit.content)), text(hit.id[:18], "dim"))
+            for hit in hits
+        )
+        columns = (Column("score", "number"), Column("content", "wide"), Column("id"))
+        await self._say(
+            {"hits": [{"id": hit.id, "content": hit.content, "score": hit.relevance_score} for hit in hits]},
+            [Table(columns, rows)] if rows else [text("nothing is remembered about that", "dim")],
+        )
+
+    async def _remember(self, content: str) -> None:
+        kept = await self._memory.tools().call("remember", {"content": _needed(content, "/remember TEXT")})
+        told = "kept" if kept["new"] else "this was kept already"
+        await self._say(kept, [text(f"{told}: {kept['id'][:18]}", "good")])
+
+    async def _forget(self, name: str) -> None:
+        entry = await by_key_or_id(self._memory, _needed(name, "/forget ID"))
+        gone = entry is not None and await self._memory.forget(id=entry.id)
+        if entry is None or not gone:
+            raise InvalidInputError(f"there is no memory {name!r} of yours; /facts and /recall show the ids")
+        await self._say({"forgotten": entry.id}, [text(f"forgotten: {visible(entry.content)}", "good")])
+
+    async def _facts(self, _: str) -> None:
+        page = await self._memory.list(limit=_SHOWN)
+        rows = tuple((text(visible(entry.content)), text(entry.id[:18], "dim")) for entry in page)
+        await self._say(
+            {"facts": [{"id": entry.id, "content": entry.content} for entry in page]},
+            [Table((Column("content", "wide"), Column("id")), rows)] if rows else [text("nothing yet", "dim")],
+        )
+
+    async def _notes(self, _: str) -> None:
+        path, entries = await self._memory.notes.entries_of_day()
+        said = [placed.entry.text for placed in entries]
+        rows = [text(f"· {visible(one)}", indent=2) for one in said]
+        await self._say(
+            {"path": path, "entries": said}, [text(path, "key"), *rows] if rows else [text(f"{path}: empty", "dim")]
+        )
+
+    async def _why(self, _: str) -> None:
+        if self._last is None:
+            await self._say({"budget": None}, [text("nothing was asked yet in this conversation", "dim")])
+            return
+        shown = [
+            text(
+                f"· {memory.part} {memory.score or 0:.2f} {visible(memory.content)} ({visible(memory.source)})",
+                indent=2,
+            )
+            for memory in self._last.memories
+        ]
+        data = {
+            "budget": self._last.budget.to_dict(),
+            "memories": [{"id": memory.id, "content": memory.content} for memory in self._last.memories],
+        }
+        lines: list[Block] = [text(line) for line in visible(self._last.budget.explain()).splitlines()]
+        await self._say(data, [*lines, *shown])
+
+    # --- the window ---------------------------------------------------------------------------------------------------
+
+    async def _history(self, _: str) -> None:
+        messages = [one for one in await self._chat.get_all() if one.text.strip() or one.tool_calls]
+        data = {"messages": [_shown(message) for message in messages]}
         await self._say(data, _lines(messages) or [text("nothing has been said yet", "dim")])
 
-    async def _summary(self) -> None:
+    async def _summary(self, _: str) -> None:
         status = await self._chat.status()
         summary = status.summary
         blocks: list[Block] = [text("there is no summary yet", "dim")]
@@ -172,12 +304,12 @@ class _Conversation:
         data = {"summary": None if summary is None else summary.content, "trouble": status.trouble}
         await self._say(data, blocks)
 
-    async def _compact(self) -> None:
+    async def _compact(self, _: str) -> None:
         done = await self._chat.compact()
         told = "older messages are under a summary now; /summary shows it" if done.compacted else "nothing to compact"
         await self._say({"compacted": done.compacted}, [text(told, "good" if done.compacted else "dim")])
 
-    async def _candidates(self) -> None:
+    async def _candidates(self, _: str) -> None:
         found = await self._chat.candidates()
         rows = tuple(
             (text(one.kind, "key"), text(visible(one.content)), text(f"{one.confidence:.2f}")) for one in found
@@ -186,11 +318,11 @@ class _Conversation:
         data = {"candidates": [{"kind": o.kind, "content": o.content, "confidence": o.confidence} for o in found]}
         await self._say(data, [Table(columns, rows)] if rows else [text("no candidates yet", "dim")])
 
-    async def _reset(self) -> None:
-        number = await self._chat.reset()
+    async def _reset(self, _: str) -> None:
+        number = await self._agent.reset()
         await self._say({"epoch": number}, [text(f"begun anew (epoch {number}); what was said is kept", "good")])
 
-    async def _help(self) -> None:
+    async def _help(self, _: str) -> None:
         rows = tuple((text(name, "key"), text(about)) for name, about in _HELP)
         await self._say({"commands": dict(_HELP)}, [Table((Column("command"), Column("does", "wide")), rows)])
 
@@ -203,16 +335,24 @@ class _Conversation:
             sys.stdout.flush()
 
 
+def _needed(given: str, usage: str) -> str:
+    if not given:
+        raise InvalidInputError(f"something is missing: {usage}")
+    return given
+
+
+def _shown(message: Message) -> dict[str, Any]:
+    """The message as a program reads it, without what only jiyi uses."""
+    return {name: value for name, value in message.to_dict().items() if name not in {"turn", "request_id"}}
+
+
 def _lines(messages: list[Message]) -> list[Block]:
     return [
-        text(f"{message.role}: {visible(message.text or '(no text)')}", _STYLES.get(message.role, ""))
+        text(f"{message.role}: {visible(message.text or _calls(message))}", _STYLES.get(message.role, ""))
         for message in messages
     ]
 
 
-def _read_line() -> str | None:
-    if is_terminal(sys.stdout):
-        sys.stdout.write("> ")
-        sys.stdout.flush()
-    line = sys.stdin.readline()
-    return line or None
+def _calls(message: Message) -> str:
+    names = [call.get("function", {}).get("name", "?") for call in message.tool_calls or () if isinstance(call, dict)]
+    return f"(asks for {', '.join(names)})" if names else "(no text)"

@@ -40,10 +40,31 @@ MapOption = Annotated[
 ]
 
 
-@command("export", examples=["jiyi export memories.jsonl", "jiyi export mine.jsonl --scope main"])
-def export(session: Session, file: FileArgument) -> Code:
+FormatOption = Annotated[
+    str | None,
+    typer.Option(
+        "--format",
+        metavar="FORM",
+        help="Another form: markdown (a folder to read), mem0 or langgraph (files for those programs). Not given: a "
+        "file for jiyi import.",
+        show_default=False,
+    ),
+]
+
+
+@command(
+    "export",
+    examples=[
+        "jiyi export memories.jsonl",
+        "jiyi export mine.jsonl --scope main",
+        "jiyi export memories --format markdown",
+    ],
+)
+def export(session: Session, file: FileArgument, form: FormatOption = None) -> Code:
     """Write everything to FILE: memories, every version, tags, conversations. With --scope, only that scope."""
     _named(file)
+    if form is not None:
+        return _export_to(session, file, form)
     with progress(session.output, "exporting") as advance:
         lines = session.run_without_embedder(
             lambda memory: memory.export_jsonl(file, scope=session.options.scope, progress=advance)
@@ -107,6 +128,21 @@ def import_(
     )
     bad = [text(f"left out {refused}", "bad") for refused in counts.refused]
     session.output.result(data, lambda: [text(said, "good"), *bad])
+    return Code.OK
+
+
+def _export_to(session: Session, file: Path, form: str) -> Code:
+    from jiyi.exporters import export_to
+
+    with progress(session.output, "exporting") as advance:
+        report = session.run_without_embedder(
+            lambda memory: export_to(memory, form, file, scope=session.options.scope, progress=advance)
+        )
+    said = (
+        f"wrote {report.entries:,} memories and {report.conversations:,} conversations to {file} "
+        f"({len(report.files):,} files)"
+    )
+    session.output.result(report.to_dict(), lambda: [text(said, "good")])
     return Code.OK
 
 

@@ -60,7 +60,7 @@ class Session:
             settings["scope"] = self.options.scope
         # Threads would only delay the end: the next recall indexes what is left, and maintain runs the jobs.
         threads = {"background_indexing": False, "background_jobs": False}
-        opening = AgentMemory.open(self.options.data, config=self.options.config, **threads, **settings)
+        opening = AgentMemory.open(self.options.data, config=self.options.config, **{**threads, **settings})
         async with opening as memory:
             # What exists now lives until the end, so the garbage collector need not look at it.
             gc.freeze()

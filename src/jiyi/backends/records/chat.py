@@ -56,6 +56,13 @@ _STANDING = f"{chat_summaries.select} WHERE {_IN_EPOCH} AND replaced_at IS NULL 
 _NEWEST_SUMMARY = f"{_STANDING} DESC LIMIT 1"
 _SUMMARY = f"{chat_summaries.select} WHERE id = :id AND {OF_SESSION}"
 _LAST_GENERATION = f"SELECT max(generation) FROM chat_summaries WHERE {_IN_EPOCH}"
+_ALL_SCOPES = "h.replaced_at IS NULL"
+_UNFLUSHED = (
+    f"SELECT h.scope, h.session_id FROM conversation_history h WHERE {_ALL_SCOPES} GROUP BY h.scope, h.session_id "
+    "HAVING max(h.created_at) >= :since AND max(h.created_at) < :before AND max(h.position) > coalesce("
+    "(SELECT max(f.last_position) FROM chat_flushes f WHERE f.scope = h.scope AND f.session_id = h.session_id "
+    "AND f.replaced_at IS NULL), -1) ORDER BY h.scope, h.session_id"
+)
 _DERIVED: Final = ("chat_summaries", "chat_flushes", "flush_candidates", "chat_compactions")
 """Tables of what was derived from the messages of an epoch."""
 
@@ -271,6 +278,17 @@ class SqlChatStore:
         """Take or reject a new candidate; `False` when it is not there or was settled before."""
         with self._database.write((scope,)) as connection:
             return flushes.settle_candidate(connection, scope, candidate_id, state=state, by=by)
+
+    def unflushed_sessions(
+        self, *, since: datetime, before: datetime, scopes: Sequence[str] | None = None
+    ) -> list[tuple[str, str]]:
+        """(scope, session) whose last message was said in this time and was not searched for candidates yet."""
+        sql = _UNFLUSHED if scopes is None else _UNFLUSHED.replace(_ALL_SCOPES, f"{_ALL_SCOPES} AND h.scope IN :scopes")
+        params: dict[str, Any] = {"since": since, "before": before}
+        if scopes is not None:
+            params["scopes"] = [*scopes]
+        with self._database.read(scopes) as connection:
+            return [(str(scope), str(session)) for scope, session in connection.rows(sql, params)]
 
     # --- attempts -------------------------------------------------------------------------------------------------
 

@@ -88,7 +88,8 @@ class SqlLongtermStore:
             saved = history.append(connection, scope, session_id, messages, self._now(), said_at=said_at)
             remember_messages(connection, saved, actor, recallable=recallable)
             if job is not None:
-                payload = {**job.payload, "messages": saved.ids}
+                # What the job is about may have been said before, such as the question to this reply.
+                payload = {**job.payload, "messages": [*job.payload.get("messages", ()), *saved.ids]}
                 insert_job(connection, replace(job, payload=payload), self._now())
         return saved.ids
 

@@ -22,7 +22,7 @@ from anthropic.types.beta import (
 
 from jiyi.errors import InvalidInputError
 from jiyi.integrations.anthropic.files import EntryFiles
-from jiyi.integrations.opened import use_memory
+from jiyi.integrations.opened import check_memory
 from jiyi.sync import AgentMemory
 
 _ROOT: Final = "/memories"
@@ -45,7 +45,7 @@ class JiyiMemoryTool(BetaAbstractMemoryTool):
         cache_control: BetaCacheControlEphemeralParam | None = None,
     ) -> None:
         super().__init__(cache_control=cache_control)
-        self._files = EntryFiles(use_memory("JiyiMemoryTool", memory)[0], scope)
+        self._files = EntryFiles(check_memory("JiyiMemoryTool", memory), scope)
         # Claude may call the tool several times at once; an edit reads first and then writes.
         self._lock = threading.Lock()
 

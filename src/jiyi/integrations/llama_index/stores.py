@@ -149,7 +149,7 @@ class JiyiChatStore(BaseChatStore):
         said = self._load(key)
         if not said:
             return None
-        self._chat(key).reset()
+        self._chat(key).reset(flush=False)
         return [to_chat_message(message) for message in said]
 
     def delete_message(self, key: str, idx: int) -> ChatMessage | None:

@@ -83,6 +83,15 @@ async def count_entries(memory: Memory, access: Reader) -> dict[str, Any]:
     return {"count": await memory.count(scope=access.scope)}
 
 
+@router.get("/entries/by-key", operation_id="getEntryByKey")
+async def get_entry_by_key(memory: Memory, access: Reader, key: str, response: Response) -> dict[str, Any]:
+    """The entry with this key."""
+    entry = await memory.get(key, scope=access.scope)
+    if entry is None:
+        raise ProblemError(404, "no_entry", f"there is no entry with the key {key[:80]!a}")
+    return _shown(entry, response)
+
+
 @router.get("/entries/{entry_id}", operation_id="getEntry")
 async def get_entry(memory: Memory, access: Reader, entry_id: str, response: Response) -> dict[str, Any]:
     """One entry, with its version as ETag."""

@@ -1,0 +1,269 @@
+"""Agent: the loop of an assistant in one session, as callers see it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import AbstractAsyncContextManager, aclosing
+from dataclasses import replace
+from datetime import timedelta
+from typing import TYPE_CHECKING, Final, Self
+
+from jiyi.agent.dependencies import AgentDeps, AgentOptions
+from jiyi.agent.loop import run_turn
+from jiyi.agent.progress import BROKEN_OFF, REQUEST, TURN, TurnProgress, turns_in
+from jiyi.agent.prompt import Blocks, Shares, gather_blocks
+from jiyi.agent.sessions import AgentSessions
+from jiyi.agent.turn import ROUND_JOB, Turn
+from jiyi.errors import ConfigError, InvalidInputError
+from jiyi.model.identity import new_id
+from jiyi.model.job import JobDraft
+from jiyi.model.message import Message, MessageLike, check_message
+from jiyi.model.turn import UnfinishedTurn
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from jiyi.chat.compaction import Compaction
+    from jiyi.ports import ChatModel
+
+_TAIL: Final = 200
+"""How many of the newest messages are looked at for turns without a reply."""
+_ABANDONED_AFTER: Final = timedelta(minutes=10)
+
+
+class Agent:
+    """An assistant in one session. Get one with `memory.agent(session)`.
+
+    A light object: any number may stand for one session, in any number of processes. Turns that you run yourself may
+    overlap: each has its own messages at the end of its prompt and stores its own reply. `reply` queues the turns of
+    one session in one process.
+    """
+
+    def __init__(self, deps: AgentDeps, options: AgentOptions, shares: Shares, sessions: AgentSessions) -> None:
+        self._deps = deps
+        self._options = options
+        self._shares = shares
+        self._sessions = sessions
+        self._prepared = False
+
+    @property
+    def session_id(self) -> str:
+        """Which conversation this is."""
+        return self._deps.session_id
+
+    @property
+    def scope(self) -> str:
+        """Whose memory it uses: the user's, or that of the group."""
+        return self._deps.scope
+
+    @property
+    def kind(self) -> str:
+        """`main`, or `group`: a group never sees what is private."""
+        return self._deps.kind
+
+    @property
+    def answers(self) -> bool:
+        """Whether a model is configured that `reply` can ask."""
+        return self._deps.model is not None
+
+    async def begin(
+        self, message: str | MessageLike, *, name: str | None = None, request_id: str | None = None
+    ) -> Turn:
+        """Store what the user said, and put the prompt for the answer together.
+
+        `name` says who speaks, in a group. With the same `request_id` again nothing is stored twice: the turn goes on
+        where it stood, and `turn.reply` is set if it was answered.
+        """
+        said = _user_message(message, name)
+        wanted = None if request_id is None else _request(request_id)
+        tail = await self._prepare(look=wanted is not None)
+        if wanted is not None:
+            known = next((turn for turn in reversed(tail) if turn.request_id == wanted), None)
+            if known is not None:
+                return await self._reopen(known)
+        turn_id = new_id()
+        extra = {**said.extra, TURN: turn_id} | ({} if wanted is None else {REQUEST: wanted})
+        question = replace(said, extra=extra)
+        message_id = await self._deps.chat.put(question)
+        self._deps.used(self.scope, self.session_id)
+        return await self._open(turn_id, message_id, question)
+
+    async def resume(self) -> Turn | None:
+        """The newest turn without a reply, if its process has ended in the middle; `None` when there is none.
+
+        Tool calls that were interrupted are repeated if that is harmless; of the others the model is told.
+        """
+        tail = await self._prepare(look=True)
+        live = self._sessions.live_turns
+        for progress in reversed(tail):
+            if progress.reply is None and progress.turn_id not in live:
+                return await self._reopen(progress)
+        return None
+
+    async def unfinished(self) -> list[UnfinishedTurn]:
+        """The turns of this session without a reply, oldest first: under way, or broken off."""
+        return [progress.unfinished() for progress in await self._tail() if progress.reply is None]
+
+    def reply(
+        self, message: str | MessageLike | None = None, *, name: str | None = None, request_id: str | None = None
+    ) -> AsyncIterator[str]:
+        """The whole turn with the configured model: `async for piece in agent.reply("…")`. Tools included.
+
+        Everything is on disk at each step. If the model fails, the turn stays open; without a message the newest open
+        turn goes on. A reader that stops ends the turn with what was said so far, marked as broken off.
+        """
+        return self._reply(self._model(), message, name, request_id)
+
+    async def _reply(
+        self, model: ChatModel, message: str | MessageLike | None, name: str | None, request_id: str | None
+    ) -> AsyncIterator[str]:
+        async with self._turn_of_session():
+            if message is None:
+                turn = await self.resume()
+                if turn is None:
+                    raise InvalidInputError("there is no open turn to go on with; pass what the user said")
+            else:
+                turn = await self.begin(message, name=name, request_id=request_id)
+            async with aclosing(self._run(model, turn)) as pieces:
+                async for piece in pieces:
+                    yield piece
+
+    def answer(self, turn: Turn) -> AsyncIterator[str]:
+        """The same for a turn that was begun: its prompt can be looked at before, with `turn.budget`."""
+        return self._run(self._model(), turn)
+
+    async def _run(self, model: ChatModel, turn: Turn) -> AsyncGenerator[str, None]:
+        if turn.reply is not None:
+            yield turn.reply
+            return
+        try:
+            async with aclosing(run_turn(self._deps, self._options, turn, model)) as pieces:
+                async for piece in pieces:
+                    yield piece
+        finally:
+            # A turn that failed is under way no more, also while somebody holds on to it.
+            self._sessions.live_turns.pop(turn.id, None)
+
+    def _model(self) -> ChatModel:
+        if self._deps.model is None:
+            raise ConfigError(
+                "no model is configured; set llm to openai-compatible with llm_base_url and llm_model, or call begin, "
+                "ask a model of your own, and call finish"
+            )
+        return self._deps.model
+
+    async def reset(self) -> int:
+        """Begin the conversation anew, after what was said was searched for what is worth keeping."""
+        return await self._deps.chat.reset()
+
+    async def close(self) -> Compaction:
+        """The end of the session: what was not searched yet is searched for what is worth keeping.
+
+        The session can go on later. Without this the search happens when the session has been idle for a while, by the
+        background worker or by `maintain`.
+        """
+        done = await self._deps.chat.flush()
+        self._sessions.ended(self.scope, self.session_id)
+        return done
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    def __repr__(self) -> str:
+        return f"<Agent {self.session_id!r} scope={self.scope!r} kind={self.kind!r}>"
+
+    # --- inside -------------------------------------------------------------------------------------------------------
+
+    def _turn_of_session(self) -> AbstractAsyncContextManager[object]:
+        return self._sessions.lock(self.scope, self.session_id)
+
+    async def _prepare(self, *, look: bool) -> list[TurnProgress]:
+        """What has to be done once; and the newest turns, if they are asked for or not known yet."""
+        if self._prepared and not look:
+            return []
+        if not self._prepared and self.kind == "group" and self._deps.notes is not None:
+            await self._deps.notes.set_session_kind(self.session_id, "group", scope=self.scope)
+        tail = await self._tail()
+        if not self._prepared:
+            await self._close_abandoned(tail)
+        self._prepared = True
+        return tail
+
+    async def _tail(self) -> list[TurnProgress]:
+        deps, left = self._deps, iter(range(_TAIL))
+        snapshot = await deps.run(
+            deps.facts.chats.snapshot, self.scope, self.session_id, lambda _: next(left, None) is None
+        )
+        return turns_in(snapshot.recent)
+
+    async def _close_abandoned(self, tail: list[TurnProgress]) -> None:
+        """Mark old turns without a reply as broken off; what the user said is looked through for facts all the same."""
+        deps = self._deps
+        for progress in tail:
+            begun = progress.question.created_at
+            old = begun is not None and deps.now() - begun > _ABANDONED_AFTER
+            if progress.reply is not None or not old or progress.turn_id in self._sessions.live_turns:
+                continue
+            end = Message("assistant", None, extra={TURN: progress.turn_id, BROKEN_OFF: "the process ended"})
+            about = {"conversation_id": self.session_id, "messages": [progress.question.id]}
+            await deps.write(
+                deps.facts.store.append_messages,
+                self.scope,
+                self.session_id,
+                [end],
+                actor=deps.facts.actor,
+                recallable=deps.facts.recallable,
+                job=JobDraft(ROUND_JOB, self.scope, about) if self._options.extract else None,
+            )
+            progress.reply = progress.question
+            deps.queued()
+
+    async def _reopen(self, progress: TurnProgress) -> Turn:
+        stored = progress.question
+        if progress.reply is not None:
+            return await self._open(progress.turn_id, stored.id, stored.message, progress.reply.message.text)
+        turn = await self._open(progress.turn_id, stored.id, stored.message)
+        pending = progress.pending_calls()
+        if pending:
+            await turn.settle_interrupted(pending)
+        return turn
+
+    async def _open(self, turn_id: str, message_id: str, question: Message, reply: str | None = None) -> Turn:
+        window = await self._deps.chat.get()
+        blocks = Blocks("")
+        if reply is None:
+            blocks = await gather_blocks(self._deps, self._options, self._shares, question.text, window)
+        turn = Turn(
+            self._deps,
+            self._options,
+            self._shares,
+            blocks,
+            turn_id=turn_id,
+            message_id=message_id,
+            question=question,
+            window=window,
+            reply=reply,
+        )
+        if reply is None:
+            self._sessions.live_turns[turn_id] = turn
+        return turn
+
+
+def _user_message(message: object, name: str | None) -> Message:
+    said = Message("user", message) if isinstance(message, str) else check_message(message, "message")
+    if said.role != "user":
+        raise InvalidInputError(f"the role of what the user said is 'user', not {said.role!r}")
+    if isinstance(said.content, str) and not said.content.strip():
+        raise InvalidInputError("message is empty; pass what the user said")
+    return said if name is None else check_message(replace(said, name=name), "message")
+
+
+def _request(request_id: object) -> str:
+    if not isinstance(request_id, str) or not request_id.strip() or len(request_id) > 200:
+        raise InvalidInputError(f"request_id must be a text of 1 to 200 characters, not {request_id!a}"[:200])
+    return request_id

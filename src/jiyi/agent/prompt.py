@@ -1,0 +1,270 @@
+"""One prompt from all rooms, inside one budget of tokens, with nothing said twice.
+
+The shares: instructions and tools are as long as they are; of what is left beside the reply, the notes get a quarter at
+most, long-term memories and recalled passages a tenth each at most, and the conversation the rest.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from jiyi.agent.dependencies import AgentDeps, AgentOptions
+from jiyi.agent.progress import BROKEN_OFF, own_last, turn_of
+from jiyi.errors import InvalidInputError, NotesError
+from jiyi.longterm.compression import compress_by_rules
+from jiyi.longterm.context import build_context
+from jiyi.model.domain import GENERAL_CHAT
+from jiyi.model.entry import MESSAGE_TYPE, NOTE_TYPE, MemoryEntry
+from jiyi.model.message import Message
+from jiyi.model.relevance import MIN_RELEVANCE
+from jiyi.model.turn import BudgetPart, ShownMemory
+from jiyi.prompts.agent import INSTRUCTIONS, passages_block
+from jiyi.text import detect_language, fold
+from jiyi.text.token_count import MESSAGE_TOKENS, count_message, cut_to_tokens
+
+if TYPE_CHECKING:
+    from jiyi.ports import TokenCounter
+
+_NOTES_SHARE: Final = 4
+_MEMORY_SHARE: Final = 10
+_MAX_LONGTERM: Final = 1_000
+_MAX_RECALLED: Final = 1_500
+_MAX_PASSAGE: Final = 300
+_PASSAGES: Final = 8
+_QUERY_CHARACTERS: Final = 2_000
+_MIN_REPEATED: Final = 6
+"""A shorter text may stand in another by accident."""
+_SYSTEM: Final = ("system", "developer")
+
+
+@dataclass(frozen=True, slots=True)
+class Shares:
+    """How many tokens each part may have."""
+
+    instructions: int
+    tools: int
+    notes: int
+    longterm: int
+    recalled: int
+    conversation: int
+
+
+def share_out(options: AgentOptions, tools: Sequence[Any], counter: TokenCounter, *, with_notes: bool) -> Shares:
+    """Share out the limit; refused when instructions and tools leave too little for anything else."""
+    texts = [options.instructions] if options.instructions is not None else list(INSTRUCTIONS.values())
+    instructions = max(counter.count(text) for text in texts) + MESSAGE_TOKENS
+    defined = counter.count(json.dumps(tools, ensure_ascii=False)) if tools else 0
+    room = options.token_limit - options.reply - instructions - defined
+    if room < options.token_limit // 4:
+        raise InvalidInputError(
+            f"of {options.token_limit:,} tokens the instructions need {instructions:,}, the tools {defined:,} and the "
+            f"reply {options.reply:,}: too little is left for the conversation. Raise token_limit, or pass fewer tools"
+        )
+    notes = room // _NOTES_SHARE if with_notes else 0
+    longterm = min(_MAX_LONGTERM, room // _MEMORY_SHARE)
+    recalled = min(_MAX_RECALLED, room // _MEMORY_SHARE)
+    # A blank line between two parts is a token or two.
+    joints = 8
+    return Shares(instructions, defined, notes, longterm, recalled, room - notes - longterm - recalled - joints)
+
+
+@dataclass(slots=True)
+class Blocks:
+    """What goes before the conversation."""
+
+    instructions: str
+    notes: str = ""
+    longterm: str = ""
+    recalled: str = ""
+    details: dict[str, str] = field(default_factory=dict)
+    shown: list[ShownMemory] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+
+    @property
+    def texts(self) -> list[str]:
+        """In the order of the prompt: what changes least stands first, so that servers can cache it."""
+        return [text for text in (self.instructions, self.notes, self.longterm, self.recalled) if text]
+
+
+async def gather_blocks(
+    deps: AgentDeps, options: AgentOptions, shares: Shares, question: str, window: Sequence[Message]
+) -> Blocks:
+    """What the rooms know for this question."""
+    blocks = Blocks(options.instructions or INSTRUCTIONS[detect_language(question)])
+    query = _query(question)
+    await _add_notes(deps, shares, blocks)
+    said = Said([blocks.notes])
+    skipped = False
+    if query and not deps.simple:
+        skipped = await _add_longterm(deps, shares, blocks, query, said)
+    if query and not skipped:
+        said.add(blocks.longterm, *(message.text for message in window))
+        await _add_recalled(deps, shares, blocks, query, said)
+    elif skipped:
+        blocks.details |= dict.fromkeys(("long-term", "recalled"), "small talk: nothing was searched")
+    return blocks
+
+
+def _query(question: str) -> str:
+    """The question, or the beginning and the end of a very long one."""
+    text = question.replace("\x00", " ").encode("utf-8", "replace").decode("utf-8").strip()
+    half = _QUERY_CHARACTERS // 2
+    return text if len(text) <= _QUERY_CHARACTERS else f"{text[:half]} {text[-half:]}"
+
+
+async def _add_notes(deps: AgentDeps, shares: Shares, blocks: Blocks) -> None:
+    if deps.notes is None:
+        return
+    try:
+        context = await deps.notes.build_context(deps.kind, max_tokens=shares.notes)
+    except NotesError as error:
+        blocks.problems.append(f"notes: {error}")
+        return
+    blocks.notes = context.text
+    blocks.details["notes"] = ", ".join(
+        f"{layer.path}{f' (without {layer.cut} lines)' if layer.cut else ''}" for layer in context.layers
+    )
+
+
+async def _add_longterm(deps: AgentDeps, shares: Shares, blocks: Blocks, query: str, said: Said) -> bool:
+    """The block of long-term memories; whether the question is small talk for which nothing is searched."""
+    found = await deps.longterm.retrieve_relevant_memories(deps.scope, query)
+    blocks.problems += [note for note in found.notes if "fail" in note]
+    if not found and found.domains == (GENERAL_CHAT,):
+        return True
+    hits = [hit for hit in found if (hit.relevance_score or 0.0) >= MIN_RELEVANCE and not said.already(hit.content)]
+    blocks.longterm = await deps.run(
+        build_context,
+        hits,
+        query,
+        scope=deps.scope,
+        budget=shares.longterm,
+        counter=deps.counter,
+        compress=lambda texts, most: (compress_by_rules(list(texts), most), ""),
+        zone=deps.zone,
+    )
+    if blocks.longterm:
+        blocks.shown += [_shown(hit, "long-term") for hit in hits]
+        blocks.details["long-term"] = f"{len(hits)} memories"
+    return False
+
+
+async def _add_recalled(deps: AgentDeps, shares: Shares, blocks: Blocks, query: str, said: Said) -> None:
+    minimum = 0.0 if deps.simple else MIN_RELEVANCE
+    hits = await deps.recall(query, 2 * _PASSAGES, scope=deps.scope, kind=deps.kind, min_relevance=minimum)
+    known = {memory.id for memory in blocks.shown}
+    language = detect_language(query)
+    lines: list[str] = []
+    for hit in hits:
+        if len(lines) == _PASSAGES:
+            break
+        other = (same.id for same in hit.other_sources)
+        if hit.id in known or known.intersection(other) or said.already(hit.content):
+            continue
+        line = _line(deps, hit)
+        block = passages_block([*lines, line], language)
+        if deps.counter.count(block) > shares.recalled:
+            continue
+        lines.append(line)
+        said.add(hit.content)
+        blocks.recalled = block
+        blocks.shown.append(_shown(hit, "recalled"))
+    if lines:
+        blocks.details["recalled"] = f"{len(lines)} passages"
+
+
+def _line(deps: AgentDeps, hit: MemoryEntry) -> str:
+    day = hit.event_time.astimezone(deps.zone).date().isoformat()
+    text = " ".join(cut_to_tokens(hit.content, _MAX_PASSAGE, deps.counter).split())
+    cut = " […]" if len(text) < len(" ".join(hit.content.split())) else ""
+    return f"- [{day} · {_source(hit)}] {text}{cut}"
+
+
+def _source(hit: MemoryEntry) -> str:
+    if hit.memory_type == NOTE_TYPE and hit.source.references:
+        return hit.source.references[0]
+    if hit.memory_type == MESSAGE_TYPE:
+        who = "user" if hit.source.trust == "user" else "assistant"
+        return f"{who}, session {hit.conversation_id}"
+    return hit.key or hit.memory_type
+
+
+def _shown(hit: MemoryEntry, part: str) -> ShownMemory:
+    return ShownMemory(hit.id, hit.content, part, hit.relevance_score, _source(hit))
+
+
+class Said:
+    """What stands in the prompt already, compared without regard to case, width and spaces."""
+
+    def __init__(self, texts: Iterable[str] = ()) -> None:
+        self._texts: list[str] = []
+        self.add(*texts)
+
+    def add(self, *texts: str) -> None:
+        """These stand in the prompt now."""
+        self._texts += [plain for text in texts if (plain := _plain(text))]
+
+    def already(self, text: str) -> bool:
+        """Whether a text is there word for word."""
+        plain = _plain(text)
+        if len(plain) < _MIN_REPEATED:
+            return plain in self._texts
+        return any(plain in other for other in self._texts)
+
+
+def _plain(text: str) -> str:
+    return "".join(fold(text).split())
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """The messages of a prompt, with how many tokens each part has."""
+
+    messages: list[Message]
+    parts: tuple[BudgetPart, ...]
+    dropped: int
+    """How many older messages did not fit beside this turn."""
+
+
+def compose(
+    blocks: Blocks,
+    window: Sequence[Message],
+    turn_id: str,
+    question: Message,
+    *,
+    shares: Shares,
+    options: AgentOptions,
+    counter: TokenCounter,
+) -> Prompt:
+    """The prompt: one system message, then the conversation with this turn at its end, never above the limit."""
+    said = [one for one in window if not (one.extra.get(BROKEN_OFF) and not one.text.strip())]
+    ordered = own_last(said, turn_id, question)
+    leading: list[str] = []
+    while ordered and ordered[0].role in _SYSTEM:
+        leading.append(ordered.pop(0).text)
+    system = Message("system", "\n\n".join([*blocks.texts, *leading]))
+    sizes = [count_message(message, counter) for message in ordered]
+    room = options.token_limit - options.reply - shares.tools - count_message(system, counter)
+    dropped = 0
+    while sum(sizes[dropped:]) > room and dropped < len(ordered) and turn_of(ordered[dropped]) != turn_id:
+        dropped += 1
+    messages = [system, *ordered[dropped:]]
+    return Prompt(messages, _parts(blocks, messages, shares, counter), dropped)
+
+
+def _parts(
+    blocks: Blocks, messages: Sequence[Message], shares: Shares, counter: TokenCounter
+) -> tuple[BudgetPart, ...]:
+    total = sum(count_message(message, counter) for message in messages)
+    fixed = [
+        BudgetPart("instructions", counter.count(blocks.instructions) + MESSAGE_TOKENS, shares.instructions),
+        BudgetPart("notes", counter.count(blocks.notes), shares.notes, blocks.details.get("notes", "")),
+        BudgetPart("long-term", counter.count(blocks.longterm), shares.longterm, blocks.details.get("long-term", "")),
+        BudgetPart("recalled", counter.count(blocks.recalled), shares.recalled, blocks.details.get("recalled", "")),
+    ]
+    rest = max(total - sum(part.tokens for part in fixed), 0)
+    said = BudgetPart("conversation", rest, shares.conversation + 8, f"{len(messages) - 1} messages")
+    return (*fixed[:1], BudgetPart("tools", shares.tools, shares.tools), *fixed[1:], said)

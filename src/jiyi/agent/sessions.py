@@ -1,0 +1,52 @@
+"""What the agents of one memory share: live turns, the order of replies, and which sessions were used when."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeAlias
+from weakref import WeakValueDictionary
+
+if TYPE_CHECKING:
+    from jiyi.agent.turn import Turn
+
+Session: TypeAlias = tuple[str, str]
+"""Scope and id."""
+
+
+class AgentSessions:
+    """The sessions that agents of this process have used."""
+
+    def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
+        self.live_turns: WeakValueDictionary[str, Turn] = WeakValueDictionary()
+        """The turns that are under way in this process; one that is dropped unfinished is under way no more."""
+        self._locks: WeakValueDictionary[tuple[str, str, int], asyncio.Lock] = WeakValueDictionary()
+        self._used: dict[Session, float] = {}
+        self._guard = threading.Lock()
+        self._monotonic = monotonic
+
+    def lock(self, scope: str, session_id: str) -> asyncio.Lock:
+        """Held while a reply of the session is under way in this event loop."""
+        name = (scope, session_id, id(asyncio.get_running_loop()))
+        lock = self._locks.get(name)
+        if lock is None:
+            lock = self._locks[name] = asyncio.Lock()
+        return lock
+
+    def used(self, scope: str, session_id: str) -> None:
+        """Something was said in the session."""
+        with self._guard:
+            self._used[scope, session_id] = self._monotonic()
+
+    def ended(self, scope: str, session_id: str) -> None:
+        """The session was flushed."""
+        with self._guard:
+            self._used.pop((scope, session_id), None)
+
+    def idle(self, seconds: float) -> list[Session]:
+        """The sessions in which nothing was said for so long, and that were not flushed since."""
+        before = self._monotonic() - seconds
+        with self._guard:
+            return [session for session, last in self._used.items() if last <= before]
