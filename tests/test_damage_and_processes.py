@@ -26,6 +26,8 @@ def unchecked(*_args, **_settings): pass
 if sys.argv[2] == "unchecked":
     for name in ("check_at_opening", "check_unchanged", "check_segments"):
         setattr(SegmentFiles, name, unchecked)
+from jiyi.backends.embedded.text import files
+files._MOMENT = 0
 data = Path(sys.argv[1])
 memory = open_memory(data)
 assert [hit.key for hit in memory.recall("walrus7", 1, mode="keyword")] == ["animal-7"]

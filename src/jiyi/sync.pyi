@@ -576,7 +576,7 @@ class Chat:
         """
 
     def get(self, *, initial_tokens: int = 0, max_wait: float | None = 10.0) -> ChatWindow:
-        """The messages for the next call of a model: prompts, the summary as a system message, the most recent ones.
+        """The messages for the next call of a model: prompts, the summary as a user message, the most recent ones.
 
         Never more than `token_limit` tokens (less `initial_tokens`, which the caller needs for something else), but for
         a newest message that is larger by itself: then `over_limit` is set. When the limit is reached, older messages
@@ -773,6 +773,12 @@ class Longterm:
         created_at: datetime | None = None,
     ) -> str:
         """Put the round on disk and do the rest in the background, across restarts; returns the id of the job."""
+
+    def schedule_messages(self, user_id: str, conversation_id: str, message_ids: Sequence[str]) -> str:
+        """Look for facts in messages that are stored already, one round, in the background; returns the id of the job.
+
+        `message_ids` are those that `chat.put_many` returns. Scheduled again while it waits, it is done once.
+        """
 
     def get_intent_domains(self, query: str) -> list[str]:
         """The domains a question is about; `general_chat` alone means that nothing needs to be recalled.

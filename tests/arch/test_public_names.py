@@ -170,6 +170,7 @@ LONGTERM = {
     "pin",
     "restore",
     "retrieve_relevant_memories",
+    "schedule_messages",
     "schedule_round",
     "take_candidates",
     "try_generate_reflection",

@@ -9,6 +9,7 @@ from typing import Any
 from jiyi.chat.dependencies import chat_deps
 from jiyi.model.message import Message
 from jiyi.ports import ChatStore
+from jiyi.prompts.chat import summary_message
 from jiyi.sync import AgentMemory
 
 Reply = Callable[[Sequence[Message]], str]
@@ -117,14 +118,16 @@ def check_whole(chat: Any, window: Any = None) -> None:
     if window is None:
         return
     assert window.tokens <= window.token_limit or window.over_limit
-    shown = [m for m in window if m.role != "system"]
+    summary = None if window.summary is None else summary_message(window.summary.content)
+    shown = [m for m in window if m.role != "system" and m is not summary]
     assert len(shown) + window.left_out == len(recent)
     assert shown == [m.message for m in recent][len(recent) - len(shown) :] or window.left_out
     if recent:
         assert shown[-1] == recent[-1].message
     systems = [m for m in window if m.role == "system"]
     assert [m for m in systems if m in [p.message for p in prompts]] == [p.message for p in prompts]
-    assert len(systems) == len(prompts) + (window.summary is not None)
+    assert len(systems) == len(prompts)
+    assert (summary in list(window)) is (summary is not None)
     for place, message in enumerate(shown):
         if message.tool_call_id is not None and (window.left_out or summaries):
             earlier = [c["id"] for m in shown[:place] for c in m.tool_calls or ()]

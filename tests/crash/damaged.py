@@ -14,6 +14,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from jiyi.backends.embedded.text import files
 from jiyi.sync import AgentMemory
 from jiyi.testing.fakes import HashEmbedder
 
@@ -68,6 +69,8 @@ def check(memory: AgentMemory, chance: random.Random, newest: str | None) -> lis
 def main() -> None:
     path, seed, rounds, how = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]), sys.argv[4]
     chance = random.Random(seed)
+    # What is damaged by this very process is used at once.
+    files._MOMENT = 0
     counts: dict[str, Any] = {"rounds": 0, "wrong before repair": 0}
     memory = open_memory(path)
     for number in itertools.count():

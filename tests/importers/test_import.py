@@ -125,6 +125,30 @@ def test_a_conversation_that_went_on_there_gets_the_new_messages_only(memory: Ag
     assert [message.text for message in memory.chat("chatgpt:c1").get_all()][-2:] == ["said here", "What a cat!"]
 
 
+def test_imported_conversations_are_looked_through_for_facts_in_the_background(
+    memory: AgentMemory, tmp_path: Path
+) -> None:
+    found = chatgpt_conversation()
+    found["mapping"]["n1"]["message"]["content"]["parts"] = ["I am allergic to penicillin."]
+    path = write_json(tmp_path / "conversations.json", [found])
+    assert take_in(memory, "chatgpt", path, scope="ann", extract=True, dry_run=True).scheduled == 0
+    report = take_in(memory, "chatgpt", path, scope="ann", extract=True)
+    assert (report.messages, report.scheduled) == (3, 2)
+    assert memory.list(scope="ann") == []
+    memory.run_jobs()
+    (fact,) = memory.list(scope="ann")
+    assert fact.content == "I am allergic to penicillin."
+    assert len(memory.load_conversation_history("chatgpt:c1", scope="ann")) == 3
+    assert take_in(memory, "chatgpt", path, scope="ann", extract=True).scheduled == 0
+
+
+def test_messages_that_are_not_of_the_scope_are_not_looked_through(memory: AgentMemory) -> None:
+    (message_id,) = memory.chat("c", scope="ann").put_many([{"role": "user", "content": "I am allergic to nuts"}])
+    for ids, said in (([message_id], "not that of a message"), ([], "not empty"), ("text", "not empty")):
+        with pytest.raises(InvalidInputError, match=said):
+            memory.longterm.schedule_messages("bob", "c", ids)
+
+
 def test_what_was_forgotten_or_changed_here_stays_so(memory: AgentMemory, tmp_path: Path) -> None:
     path = build("mcp-memory", tmp_path)
     take_in(memory, "mcp-memory", path)

@@ -70,6 +70,11 @@ WRITING: dict[str, Call] = {
         user, "shared", f"我对新的{secret(user)}过敏", "好"
     ),
     "schedule_round": lambda memory, user: memory.longterm.schedule_round(user, "shared", f"I am {secret(user)}", "ok"),
+    "schedule_messages": lambda memory, user: memory.longterm.schedule_messages(
+        user,
+        "shared",
+        memory.chat("shared", scope=user).put_many([{"role": "user", "content": f"I am {secret(user)}"}]),
+    ),
     "pin": lambda memory, user: [memory.longterm.pin(user, name) for name in everybodys(memory)],
     "try_generate_reflection": lambda memory, user: memory.longterm.try_generate_reflection(user, None, 0, 0),
     "cleanup_forgotten_memories": lambda memory, user: memory.longterm.cleanup_forgotten_memories(user, threshold=1.0),

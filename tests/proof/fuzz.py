@@ -235,7 +235,8 @@ def _with_atheris(targets: Targets, runs: int) -> None:
         if data:
             calls[data[0] % len(calls)](data[1:])
 
-    atheris.Setup([sys.argv[0], f"-runs={runs}"], one)
+    atheris.instrument_all()
+    atheris.Setup([sys.argv[0], f"-runs={runs}", "-max_len=2048", "-len_control=0", "-rss_limit_mb=4096"], one)
     atheris.Fuzz()
 
 

@@ -12,7 +12,7 @@ from jiyi.model.message import Message
 from jiyi.model.replies import parse_json_reply
 from jiyi.model.storable import storable
 from jiyi.ports import ChatModel, TokenCounter
-from jiyi.prompts.chat import flush_messages, flush_schema, summarize_messages
+from jiyi.prompts.chat import flush_messages, flush_schema, summarize_messages, transcript_line
 from jiyi.text.token_count import cut_to_tokens
 
 _MAX_FLUSH_TOKENS = 2_000
@@ -77,8 +77,7 @@ class ModelSummarizer:
         lines = []
         for number, (message, text, size) in enumerate(zip(messages, texts, sizes, strict=True), start=1):
             shown = f"{cut_to_tokens(text, most, self._counter)} […]" if size > most else text
-            who = f"{message.role} ({message.name})" if message.name else message.role
-            lines.append(f"[{number}] {who}: {shown}")
+            lines.append(transcript_line(number, message.role, message.name, shown))
         return "\n".join(lines)
 
 

@@ -66,7 +66,7 @@ def make_budget(token_limit: object, soft_threshold: object, reserve: object) ->
 
 
 class ChatWindow(list[Message]):
-    """The messages for the next call of a model: prompts, the summary as a system message, the most recent messages.
+    """The messages for the next call of a model: prompts, the summary as a user message, the most recent messages.
 
     Equal to a plain list of the same messages; what it knows besides is in its attributes.
     """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
@@ -42,6 +42,8 @@ class ImportReport:
     """What was not imported, by reason."""
     samples: list[str] = field(default_factory=list)
     scopes: set[str] = field(default_factory=set)
+    scheduled: int = 0
+    """Rounds of conversations that are looked through for facts in the background."""
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON-ready mapping."""
@@ -56,6 +58,7 @@ class ImportReport:
             "left_out": dict(sorted(self.left_out.items())),
             "samples": list(self.samples),
             "scopes": sorted(self.scopes),
+            "scheduled": self.scheduled,
         }
 
 
@@ -67,13 +70,15 @@ async def import_from(
     scope: str | None = None,
     mapping: Mapping[str, str] | None = None,
     dry_run: bool = False,
+    extract: bool = False,
     progress: Callable[[int, int | None], None] | None = None,
 ) -> ImportReport:
     """Take in what another program has exported, and return what was done.
 
     Everything goes into `scope`; without one, what names its user goes into the scope of that user, and the rest into
     the scope of the memory. What was imported before is left as it is, so an import that broke off is simply run again.
-    `progress` is called with the number of memories and conversations read so far.
+    With `extract` the imported conversations are looked through for facts in the background, as
+    `longterm.schedule_messages` does. `progress` is called with the number of memories and conversations read so far.
     """
     source = Source(path)
     report = ImportReport(format, os.fspath(path), dry_run)
@@ -82,7 +87,7 @@ async def import_from(
         if isinstance(found, LeftOut):
             report.left_out[found.reason] += 1
         elif isinstance(found, ImportedConversation):
-            await _conversation(memory, found, _scope(memory, scope, found.scope), report)
+            await _conversation(memory, found, _scope(memory, scope, found.scope), report, extract=extract)
         else:
             place = (_scope(memory, scope, found.scope), found.stored_key)
             report.unchanged += place in waiting
@@ -125,7 +130,9 @@ def _storable(arguments: dict[str, Any], report: ImportReport) -> dict[str, Any]
     return arguments
 
 
-async def _conversation(memory: AgentMemory, found: ImportedConversation, scope: str, report: ImportReport) -> None:
+async def _conversation(
+    memory: AgentMemory, found: ImportedConversation, scope: str, report: ImportReport, *, extract: bool
+) -> None:
     chat = memory.chat(found.session_id, scope=scope)
     there: set[str] = set()
     for epoch in await chat.epochs():
@@ -146,8 +153,24 @@ async def _conversation(memory: AgentMemory, found: ImportedConversation, scope:
     report.messages += len(new)
     report.scopes.add(scope)
     _sample(report, f"{found.title}: {new[0]['content']}" if found.title else str(new[0]["content"]))
-    if not report.dry_run:
-        await chat.put_many(new)
+    ids = [] if report.dry_run else await chat.put_many(new)
+    for said_together in _rounds(ids, new) if extract else ():
+        await memory.longterm.schedule_messages(scope, found.session_id, said_together)
+        report.scheduled += 1
+
+
+def _rounds(ids: Sequence[str], messages: Sequence[Mapping[str, Any]]) -> Iterator[list[str]]:
+    """The ids of what the user said and what was answered, round by round."""
+    together: list[str] = []
+    answered = False
+    for message_id, message in zip(ids, messages, strict=False):
+        if message["role"] == "user" and answered:
+            yield together
+            together, answered = [], False
+        answered = answered or message["role"] == "assistant"
+        together.append(message_id)
+    if together:
+        yield together
 
 
 def _sample(report: ImportReport, text: str) -> None:

@@ -48,6 +48,12 @@ class LongtermInterface(Protocol):
     ) -> str:
         """Put the round on disk and do the rest in the background, across restarts; returns the id of the job."""
 
+    async def schedule_messages(self, user_id: str, conversation_id: str, message_ids: Sequence[str]) -> str:
+        """Look for facts in messages that are stored already, one round, in the background; returns the id of the job.
+
+        `message_ids` are those that `chat.put_many` returns. Scheduled again while it waits, it is done once.
+        """
+
     async def get_intent_domains(self, query: str) -> list[str]:
         """The domains a question is about; `general_chat` alone means that nothing needs to be recalled.
 

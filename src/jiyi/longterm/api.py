@@ -98,6 +98,20 @@ class Longterm:
         self._queued()
         return job.id
 
+    async def schedule_messages(self, user_id: str, conversation_id: str, message_ids: Sequence[str]) -> str:
+        """Look for facts in messages that are stored already, one round, in the background; returns the id of the job.
+
+        `message_ids` are those that `chat.put_many` returns. Scheduled again while it waits, it is done once.
+        """
+        scope = check_scope(user_id)
+        session = self._limits.check_session_id(conversation_id, "conversation_id")
+        if isinstance(message_ids, str) or not message_ids:
+            raise InvalidInputError("message_ids must be a list of ids that is not empty")
+        ids = [self._limits.check_session_id(each, "message id") for each in message_ids]
+        job_id: str = await self._run(self._service.schedule_messages, scope, session, ids)
+        self._queued()
+        return job_id
+
     async def get_intent_domains(self, query: str) -> list[str]:
         """The domains a question is about; `general_chat` alone means that nothing needs to be recalled.
 

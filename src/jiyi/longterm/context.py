@@ -9,10 +9,12 @@ from typing import Final, Literal
 
 from jiyi.longterm.compression import fitted
 from jiyi.longterm.untrusted import readable
+from jiyi.model import clock
 from jiyi.model.claim import USER
 from jiyi.model.entry import MemoryEntry
 from jiyi.model.identity import text_hash
 from jiyi.ports import TokenCounter
+from jiyi.prompts.data import label
 from jiyi.text import detect_language
 from jiyi.text.subjects import relation_in
 
@@ -117,7 +119,7 @@ def _newer_first(hits: Sequence[MemoryEntry], doubtful: set[str]) -> list[Memory
 
 
 def _line(hit: MemoryEntry, language: Language, zone: tzinfo, scope: str, *, outdated: bool) -> str:
-    day = hit.event_time.astimezone(zone).date().isoformat()
+    day = clock.in_zone(hit.event_time, zone).date().isoformat()
     doubt = f" · {_OUTDATED[language]}" if outdated else ""
     return f"- [{day} · {_origin(hit, language, scope)}{doubt}] {_one_line(hit.content)}"
 
@@ -128,14 +130,14 @@ def _origin(hit: MemoryEntry, language: Language, scope: str) -> str:
         return _REFLECTION[language]
     if hit.scope != scope:
         return _PUBLIC[language]
-    origin = _ORIGIN[language].get(hit.source.trust, hit.source.trust)
+    origin = _ORIGIN[language].get(hit.source.trust) or label(hit.source.trust)
     claim = hit.source.claim
     if claim is None or hit.source.trust != USER:
         return origin
     if claim.said_by not in {USER, "assistant"}:
-        return _QUOTED[language].format(who=_one_line(relation_in(claim.said_by, language)))
+        return _QUOTED[language].format(who=label(relation_in(claim.said_by, language)))
     if claim.subject != USER:
-        about = _ABOUT_SOMEBODY[language].format(who=_one_line(relation_in(claim.subject, language)))
+        about = _ABOUT_SOMEBODY[language].format(who=label(relation_in(claim.subject, language)))
         return f"{origin} · {about}"
     return origin
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from jiyi.errors import ModelError
+from jiyi.errors import InvalidInputError, ModelError
 from jiyi.longterm.compression import compress, compress_by_rules
 from jiyi.longterm.conflicts import Conflicts
 from jiyi.longterm.dependencies import LongtermDeps
@@ -65,6 +65,17 @@ class LongtermService:
         )
         self._written()
         return ids
+
+    def schedule_messages(self, scope: str, session: str, ids: Sequence[str]) -> str:
+        """Queue a round of messages that are stored already."""
+        there = {found[0] for found in self._deps.store.messages(scope, ids)}
+        missing = next((each for each in ids if each not in there), None)
+        if missing is not None:
+            raise InvalidInputError(f"message id {ascii(missing)[:80]} is not that of a message of the scope")
+        payload = {"conversation_id": session, "messages": list(ids)}
+        job = JobDraft(ROUND_JOB, scope, payload, dedupe_key=f"{ROUND_JOB}/{ids[0]}")
+        self._deps.jobs.add(job)
+        return job.id
 
     def extract(
         self, scope: str, session: str, messages: Sequence[Message], said_at: datetime | None = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 
 from jiyi.errors import InvalidInputError
 
@@ -29,6 +29,14 @@ def require_aware(value: object, name: str) -> datetime:
         return value.astimezone(UTC)
     except OverflowError:
         raise InvalidInputError(f"{name} {value.isoformat()} is outside the years 1 to 9999 in UTC") from None
+
+
+def in_zone(value: datetime, zone: tzinfo) -> datetime:
+    """The time in a zone; in UTC where the zone's own time would be outside the years 1 to 9999."""
+    try:
+        return value.astimezone(zone)
+    except (OverflowError, ValueError):
+        return value.astimezone(UTC)
 
 
 def microseconds(value: datetime) -> int:

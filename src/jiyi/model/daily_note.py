@@ -10,6 +10,8 @@ from datetime import UTC, date, datetime, timedelta, tzinfo
 from datetime import time as time_of_day
 from typing import Final
 
+from jiyi.model import clock
+
 NOTES_FOLDER: Final = "memory"
 SHARED_FOLDER: Final = "memory/shared"
 """Notes that a group session may see."""
@@ -22,7 +24,7 @@ _DAY: Final = re.compile(r"(?P<day>\d{4}-\d\d-\d\d)(?!\d)")
 
 def local_day(moment: datetime, zone: tzinfo) -> date:
     """The day whose note a moment belongs to."""
-    return moment.astimezone(zone).date()
+    return clock.in_zone(moment, zone).date()
 
 
 def daily_path(day: date, *, shared: bool = False) -> str:

@@ -116,7 +116,7 @@ class NoteSearch:
             start_line=start,
             end_line=end,
             heading=SEPARATOR.join(headings),
-            date=None if occurred is None else occurred.astimezone(self._settings.zone()).date(),
+            date=None if occurred is None else clock.in_zone(occurred, self._settings.zone()).date(),
             content=without_headings(entry.content, headings),
             score=entry.relevance_score or 0.0,
             id=entry.id,

@@ -327,7 +327,7 @@ class _Local(NamedTuple):
 
 
 def _local(moment: datetime, zone: tzinfo) -> _Local:
-    offset = moment.astimezone(zone).utcoffset() or timedelta()
+    offset = clock.in_zone(moment, zone).utcoffset() or timedelta()
     day = (moment + offset).date()
     return _Local(offset, entries.local_minute(moment, offset), day, daily_path(day), daily_path(day, shared=True))
 

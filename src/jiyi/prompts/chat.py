@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import Any
 
 from jiyi.model.message import Message
+from jiyi.prompts.data import label, quoted_lines
 from jiyi.text import detect_language
 
 _HEADING = {
@@ -40,7 +41,7 @@ FLUSH = {
         '只回复 JSON：{"candidates": [{"content": "…", "kind": "…", "confidence": 0.9, "first": 1, "last": 2}]}。'
         "kind 是 instruction、preference、identity、relation、health、fact、decision、date、plan 之一；"
         "confidence 在 0 到 1 之间；first 和 last 是"
-        "这件事在第几条到第几条消息中说到（见方括号中的编号）。没有就回复空列表。"
+        "这件事在第几条到第几条消息中说到（见行首方括号中的编号；以 | 开头的行属于上面那条消息）。没有就回复空列表。"
     ),
     "en": (
         "The messages below are about to leave the context. Find what is worth remembering for a long time: facts "
@@ -50,13 +51,15 @@ FLUSH = {
         "Reply with JSON only: "
         '{"candidates": [{"content": "…", "kind": "…", "confidence": 0.9, "first": 1, "last": 2}]}. '
         "kind is one of instruction, preference, identity, relation, health, fact, decision, date, plan; confidence is "
-        "from 0 to 1; first and last are the numbers in brackets of the messages in which it was said. If there is "
-        "nothing, the list is empty."
+        "from 0 to 1; first and last are the numbers in brackets of the messages in which it was said (a line that "
+        "begins with | belongs to the message above it). If there is nothing, the list is empty."
     ),
 }
 
 KINDS = ("instruction", "preference", "identity", "relation", "health", "fact", "decision", "date", "plan")
 
+CONTINUED = "    | "
+"""Before every line of a message but its first."""
 _MAX_CANDIDATE_LENGTH = 500
 _MAX_CANDIDATES = 50
 
@@ -86,12 +89,12 @@ def flush_schema(messages: int) -> Mapping[str, Any]:
 
 @lru_cache(maxsize=256)  # every read of a session shows the same one again
 def summary_message(content: str) -> Message:
-    """A summary as a system message.
+    """A summary as a message of the user: it was made of what was said, and is no instruction of the program.
 
     Each of its lines is quoted, so that no text of the conversation can end the summary and pass for an instruction.
     """
-    quoted = "\n".join(f"> {line}" for line in content.splitlines())
-    return Message("system", f"{_HEADING[detect_language(content)]}\n{quoted}" if quoted else _HEADING["en"])
+    quoted = quoted_lines(content)
+    return Message("user", f"{_HEADING[detect_language(content)]}\n{quoted}" if quoted else _HEADING["en"])
 
 
 def summarize_messages(previous: str | None, transcript: str, *, max_tokens: int, prompt: str | None) -> list[Message]:
@@ -99,17 +102,24 @@ def summarize_messages(previous: str | None, transcript: str, *, max_tokens: int
     language = detect_language(transcript if transcript.strip() else previous or "")
     length = _LENGTH[language].format(max_tokens=max_tokens)
     ask = f"{prompt}\n\n{length}" if prompt is not None else SUMMARIZE[language].format(max_tokens=max_tokens)
-    parts = [f"{_EARLIER[language]}\n{_quoted(previous)}"] if previous else []
-    parts.append(f"{_CONVERSATION[language]}\n{_quoted(transcript)}")
+    parts = [f"{_EARLIER[language]}\n{quoted_lines(previous)}"] if previous else []
+    parts.append(f"{_CONVERSATION[language]}\n{quoted_lines(transcript)}")
     return [Message("system", ask), Message("user", "\n\n".join(parts))]
 
 
 def flush_messages(transcript: str) -> list[Message]:
     """The question for candidates."""
     language = detect_language(transcript)
-    return [Message("system", FLUSH[language]), Message("user", f"{_CONVERSATION[language]}\n{_quoted(transcript)}")]
+    said = f"{_CONVERSATION[language]}\n{quoted_lines(transcript)}"
+    return [Message("system", FLUSH[language]), Message("user", said)]
 
 
-def _quoted(text: str) -> str:
-    """The text as quoted lines: no text can end its own quotation."""
-    return "\n".join(f"> {line}" for line in text.splitlines())
+def transcript_line(number: int, role: str, name: str | None, text: str) -> str:
+    """One message of a transcript: its number, who said it, and its text.
+
+    Only the first line begins with a number: what looks like another message inside a text, such as the output of a
+    tool, is part of that text.
+    """
+    who = f"{label(role)} ({label(name)})" if name else label(role)
+    first, *more = text.splitlines() or [""]
+    return "\n".join([f"[{number}] {who}: {first}", *(f"{CONTINUED}{line}" for line in more)])

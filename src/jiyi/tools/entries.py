@@ -9,6 +9,7 @@ from datetime import UTC, date, datetime, tzinfo
 from typing import Any, Final
 
 from jiyi.errors import InvalidInputError
+from jiyi.model import clock
 from jiyi.model.daily_note import DAY_FORMAT, bounds_of
 from jiyi.model.entry import MESSAGE_TYPE, NOTE_TYPE, MemoryEntry
 from jiyi.model.relevance import MIN_RELEVANCE
@@ -227,7 +228,7 @@ class EntryTools:
             raise InvalidInputError(f"the days {first} to {last} are outside the calendar") from None
 
     def _local_day(self, moment: datetime) -> str:
-        return moment.astimezone(self.zone).date().isoformat()
+        return clock.in_zone(moment, self.zone).date().isoformat()
 
     def _shown(self, entry: MemoryEntry) -> dict[str, Any]:
         data: dict[str, Any] = {

@@ -29,6 +29,12 @@ FromOption = Annotated[
     ),
 ]
 DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Only count, and show the first ones; needs --from.")]
+ExtractOption = Annotated[
+    bool,
+    typer.Option(
+        "--extract", help="Look through the imported conversations for facts, in the background; needs --from."
+    ),
+]
 MapOption = Annotated[
     list[str] | None,
     typer.Option(
@@ -91,6 +97,7 @@ def import_(
     program: FromOption = None,
     dry_run: DryRunOption = False,
     mapping: MapOption = None,
+    extract: ExtractOption = False,
     update: Annotated[
         bool, typer.Option("--update", help="Let the newer of two states win, and forget what was forgotten there.")
     ] = False,
@@ -106,9 +113,9 @@ def import_(
     if program is not None:
         if update or skip_bad_rows:
             raise InvalidInputError("--update and --skip-bad-rows are for files of jiyi export; leave --from out")
-        return _import_from(session, file, program, dry_run=dry_run, mapping=_mapping(mapping))
-    if dry_run or mapping:
-        raise InvalidInputError("--dry-run and --map are for the files of other programs; name one with --from")
+        return _import_from(session, file, program, dry_run=dry_run, mapping=_mapping(mapping), extract=extract)
+    if dry_run or mapping or extract:
+        raise InvalidInputError("--dry-run, --map and --extract are for other programs' files; name one with --from")
     with progress(session.output, "importing", total=_lines(file)) as advance:
         counts = session.run_without_embedder(
             lambda memory: memory.import_jsonl(file, update=update, skip_bad_rows=skip_bad_rows, progress=advance)
@@ -146,7 +153,9 @@ def _export_to(session: Session, file: Path, form: str) -> Code:
     return Code.OK
 
 
-def _import_from(session: Session, file: Path, program: str, *, dry_run: bool, mapping: dict[str, str]) -> Code:
+def _import_from(
+    session: Session, file: Path, program: str, *, dry_run: bool, mapping: dict[str, str], extract: bool
+) -> Code:
     from jiyi.importers import import_from
 
     with progress(session.output, "reading") as advance:
@@ -158,6 +167,7 @@ def _import_from(session: Session, file: Path, program: str, *, dry_run: bool, m
                 scope=session.options.scope,
                 mapping=mapping,
                 dry_run=dry_run,
+                extract=extract,
                 progress=advance,
             ),
             embedder="none",
@@ -176,6 +186,8 @@ def _report(report: ImportReport) -> list[Text]:
             "good",
         )
     ]
+    if report.scheduled:
+        shown.append(text(f"{report.scheduled:,} rounds wait to be looked through for facts: jiyi maintain", indent=2))
     if report.scopes:
         shown.append(text(f"scopes: {', '.join(sorted(report.scopes)[:10])}", indent=2))
     shown += [text(f"left out {count:,}: {reason}", indent=2) for reason, count in sorted(report.left_out.items())]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import date, datetime, time, timedelta, tzinfo
 
 from jiyi.errors import InvalidInputError
+from jiyi.model import clock
 
 
 def start_time(text: str, option: str, zone: tzinfo) -> datetime:
@@ -19,7 +20,7 @@ def end_time(text: str, option: str, zone: tzinfo) -> datetime:
 
 def local_time(moment: datetime, zone: tzinfo) -> str:
     """A time for people: to the minute, in their time zone."""
-    return moment.astimezone(zone).strftime("%Y-%m-%d %H:%M")
+    return clock.in_zone(moment, zone).isoformat(" ", "minutes")[: len("2026-05-01 14:30")]
 
 
 def _parse(text: str, option: str, zone: tzinfo, *, days: int) -> datetime:

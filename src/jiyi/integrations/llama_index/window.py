@@ -28,7 +28,7 @@ class MemoryWindow(list[ChatMessage]):
     ) -> None:
         super().__init__(messages)
         self.summary = summary
-        """The summary in force; it is in the list as a system message, quoted."""
+        """The summary in force; it is in the list as a message of the user, quoted."""
         self.tokens = tokens
         """All of it together, the summary included."""
         self.left_out = left_out

@@ -11,6 +11,7 @@ import json
 import os
 import struct
 import threading
+import time
 import zlib
 from collections.abc import Collection, Iterable
 from pathlib import Path
@@ -28,9 +29,15 @@ BUDGET: Final = 64 << 20
 """So many bytes are read again at every opening although the files look unchanged, those first that were last read
 longest ago. A smaller index is therefore read whole."""
 
+_MOMENT = 0.003
+"""Seconds."""
+
 Segment: TypeAlias = dict[str, Any]
 _Stat: TypeAlias = tuple[int, int, int, int]
 """Inode, size, time of modification, time of change: what a write to a file cannot leave alone."""
+
+
+_NEVER: Final = (None, 0)
 
 
 def read_segments(meta: Path) -> list[Segment]:
@@ -79,6 +86,8 @@ class SegmentFiles:
         """File -> its state when it was last read, and the number of that reading."""
         self._readings = 0
         self._listed: tuple[FileVersion, list[str]] | None = None
+        self._looked_at: list[str] | None = None
+        self._looked = 0.0
 
     # --- checks -------------------------------------------------------------------------------------------------------
 
@@ -104,10 +113,19 @@ class SegmentFiles:
         if total > self._budget:
             self._save(names)
 
-    def check_unchanged(self) -> None:
-        """Check the files that have changed since the last check: new ones, and any that were written to."""
+    def check_unchanged(self, *, at_once: bool = False) -> None:
+        """Check the files that have changed since the last check: new ones, and any that were written to.
+
+        A recall asks several times. Unless it is to be looked `at_once`, a look at the same commit counts for a moment.
+        """
         with self._guard:
-            self._verify(name for name in self._names() if not self._is_known(name, self._stat(name)))
+            names = self._names()
+            now = time.monotonic()
+            if not at_once and self._looked_at is names and now - self._looked < _MOMENT:
+                return
+            stats, sound = self._stats(names), self._sound
+            self._verify([name for name, stat in zip(names, stats, strict=True) if sound.get(name, _NEVER)[0] != stat])
+            self._looked_at, self._looked = names, now
 
     def check_segments(self, segments: Iterable[Segment]) -> None:
         """Read all files of these segments, changed or not: they are about to be merged."""
@@ -146,6 +164,18 @@ class SegmentFiles:
     def _is_replaced(self, name: str) -> bool:
         """Whether a later commit has removed the file meanwhile: then it is not damaged."""
         return name not in segment_files(read_segments(self._meta))
+
+    def _stats(self, names: Iterable[str]) -> list[_Stat | None]:
+        """The states of many files: written out, because this is done before every use of the index."""
+        stat, folder = os.stat, self._folder
+        found: list[_Stat | None] = []
+        try:
+            for name in names:
+                each = stat(f"{folder}/{name}")
+                found.append((each.st_ino, each.st_size, each.st_mtime_ns, each.st_ctime_ns))
+        except (FileNotFoundError, NotADirectoryError):
+            return [self._stat(name) for name in names]
+        return found
 
     def _stat(self, name: str) -> _Stat | None:
         try:

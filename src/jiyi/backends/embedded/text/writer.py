@@ -114,7 +114,7 @@ class IndexWriter:
         if self._marker.exists():
             # Either another process is merging, or one has died while it was writing.
             self._files.check_at_opening(everything=True)
-        self._files.check_unchanged()
+        self._files.check_unchanged(at_once=True)
         # One more comes with this commit.
         self._files.check_segments(segments_to_merge(read_segments(self._meta), _MIN_NUM_SEGMENTS - 1))
 

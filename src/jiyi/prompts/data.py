@@ -1,0 +1,25 @@
+"""Text in prompts that is not ours: shown as data that cannot pass for the words around it."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+_INVISIBLE: Final = re.compile(
+    "[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff\U000e0000-\U000e0fff]+"
+)
+_BRACKETS: Final = str.maketrans(
+    {"[": "(", "]": ")", "<": "(", ">": ")", "【": "(", "】": ")", ":": " ", "：": " ", "·": " "}
+)
+_MAX_LABEL: Final = 60
+
+
+def label(text: str) -> str:
+    """A name, a role or a level of trust inside a label of ours: short, on one line, without the signs of labels."""
+    plain = " ".join(_INVISIBLE.sub(" ", text).translate(_BRACKETS).split())
+    return plain if len(plain) <= _MAX_LABEL else f"{plain[: _MAX_LABEL - 1]}…"
+
+
+def quoted_lines(text: str) -> str:
+    """The text as quoted lines: no text can end its own quotation."""
+    return "\n".join(f"> {line}" for line in text.splitlines())
