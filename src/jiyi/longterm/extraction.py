@@ -34,7 +34,7 @@ _LONGEST_BY_RULES = 40_000
 _LONGEST_SENTENCE = 400  # what is longer was pasted, not said
 # So many sentences are judged together, as people say one thing in several.
 _WINDOW = 6
-_NOT_PLAINLY_NOTHING = -0.35
+_NOT_PLAINLY_NOTHING = -0.6
 _SURE = 0.45
 _MIN_WITHOUT_TOPIC = 5
 _IMPORTANCE: Final = {
