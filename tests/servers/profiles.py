@@ -37,6 +37,8 @@ ROOMS = (
     "tests/test_chinese.py",
     "tests/test_export_import.py",
     "tests/test_keyed_memory.py",
+    "tests/compat/test_mem0.py",
+    "tests/importers/test_import.py",
     "tests/chat/test_chat.py",
     "tests/chat/test_compaction.py",
     "tests/chat/test_input.py",

@@ -35,8 +35,9 @@ class AdministrationInterface(Protocol):
     async def maintain(self, *, scope: str | None = None, dry_run: bool = False) -> dict[str, Any]:
         """The regular maintenance, for cron: what has expired, due background jobs, forgetting, unused tags, dead jobs.
 
-        `None` as scope means every scope, and then the indexes are compared with the records and mended as well. A dry
-        run changes nothing and reports how much would be forgotten, and which indexes differ.
+        `None` as scope means every scope, for administration only: then unused tags and old jobs are removed, and the
+        indexes are compared with the records and mended as well. A dry run changes nothing and reports how much would
+        be forgotten, and which indexes differ.
         """
 
     async def scopes(self) -> Sequence[ScopeInfo]:
@@ -77,7 +78,10 @@ class AdministrationInterface(Protocol):
         """
 
     async def add_word(self, word: str) -> bool:
-        """Add a word to the segmenter of the whole store; `False` if it is known. The text index is rebuilt with it."""
+        """Add a word to the segmenter of the whole store; `False` if it is known. The text index is rebuilt with it.
+
+        For administration only: the word counts for every scope, and the answer tells what others have added.
+        """
 
     async def drain(self, *, progress: Progress | None = None) -> int:
         """Bring every index up to date now; returns how many changes were indexed."""
@@ -92,7 +96,10 @@ class AdministrationInterface(Protocol):
         """Build every index again from the records, beside the old one, and swap."""
 
     async def doctor(self) -> dict[str, Any]:
-        """Versions, sizes, index lag, problems and what to do about them."""
+        """Versions, sizes, index lag, problems and what to do about them. For administration only.
+
+        It tells of every scope, with the reasons of their dead jobs; `jobs` tells a scope of its own.
+        """
 
     async def export_jsonl(
         self, path: str | os.PathLike[str], *, scope: str | None = None, progress: Progress | None = None

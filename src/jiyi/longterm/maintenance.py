@@ -15,7 +15,10 @@ _MAX_DEAD = 100
 
 
 def maintain(deps: LongtermDeps, scopes: Sequence[str] | None, *, dry_run: bool) -> dict[str, Any]:
-    """Do it for these scopes, or for all; a report of what was done."""
+    """Do it for these scopes, or for all; a report of what was done.
+
+    What concerns the whole store (unused tags, old jobs) is done with all scopes only: its counts tell of all.
+    """
     ran = 0 if dry_run else deps.runner.run_due(scopes=scopes)
     forgetter = Forgetter(deps)
     curve = EbbinghausForgetting()
@@ -27,13 +30,14 @@ def maintain(deps: LongtermDeps, scopes: Sequence[str] | None, *, dry_run: bool)
             count = forgetter.cleanup(scope, curve, DEFAULT_THRESHOLD, ("reflection",))
         if count:
             forgotten[scope] = count
+    whole_store = scopes is None and not dry_run
     dead = deps.jobs.list(states=("dead",), scopes=scopes, limit=_MAX_DEAD)
     return {
         "dry_run": dry_run,
         "jobs_run": ran,
         "forgotten": forgotten,
-        "tags_removed": 0 if dry_run else deps.store.drop_unused_tags(),
-        "jobs_purged": 0 if dry_run else deps.jobs.purge(before=deps.now() - KEEP_DONE_JOBS),
-        "jobs": deps.jobs.counts(),
+        "tags_removed": deps.store.drop_unused_tags() if whole_store else 0,
+        "jobs_purged": deps.jobs.purge(before=deps.now() - KEEP_DONE_JOBS) if whole_store else 0,
+        "jobs": deps.jobs.counts(scopes),
         "dead_jobs": [job.to_dict() for job in dead],
     }

@@ -59,8 +59,9 @@ class Administration(MemoryBase):
     async def maintain(self, *, scope: str | None = None, dry_run: bool = False) -> dict[str, Any]:
         """The regular maintenance, for cron: what has expired, due background jobs, forgetting, unused tags, dead jobs.
 
-        `None` as scope means every scope, and then the indexes are compared with the records and mended as well. A dry
-        run changes nothing and reports how much would be forgotten, and which indexes differ.
+        `None` as scope means every scope, for administration only: then unused tags and old jobs are removed, and the
+        indexes are compared with the records and mended as well. A dry run changes nothing and reports how much would
+        be forgotten, and which indexes differ.
         """
         from jiyi.longterm.maintenance import maintain
 
@@ -251,7 +252,10 @@ class Administration(MemoryBase):
         return erased
 
     async def add_word(self, word: str) -> bool:
-        """Add a word to the segmenter of the whole store; `False` if it is known. The text index is rebuilt with it."""
+        """Add a word to the segmenter of the whole store; `False` if it is known. The text index is rebuilt with it.
+
+        For administration only: the word counts for every scope, and the answer tells what others have added.
+        """
         checked = self._limits.check_user_word(word)
         added = await self._run(self._add_word, checked)
         self._written()
@@ -304,7 +308,10 @@ class Administration(MemoryBase):
         return {} if reranker is None else {"reranker": reranker.usage.to_dict()}
 
     async def doctor(self) -> dict[str, Any]:
-        """Versions, sizes, index lag, problems and what to do about them."""
+        """Versions, sizes, index lag, problems and what to do about them. For administration only.
+
+        It tells of every scope, with the reasons of their dead jobs; `jobs` tells a scope of its own.
+        """
         from jiyi.config.unused import unused_variables
         from jiyi.indexing.doctor import examine
 

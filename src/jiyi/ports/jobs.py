@@ -48,8 +48,8 @@ class JobStore(Protocol):
         """When the next job can be begun, as far as it is known now; `None` when none waits."""
         ...
 
-    def counts(self) -> dict[str, int]:
-        """How many jobs are in each state."""
+    def counts(self, scopes: Sequence[str] | None = None) -> dict[str, int]:
+        """How many jobs of these scopes, or of all, are in each state."""
         ...
 
     def purge(self, *, before: datetime, limit: int = 500) -> int:

@@ -141,7 +141,7 @@ class MemoryRuntime(Protocol):
         ...
 
     async def collect_tags(self) -> int:
-        """Remove the tags that no memory of any scope has; returns how many."""
+        """Remove the tags that no memory of any scope has; returns how many. For administration only."""
         ...
 
 
@@ -329,7 +329,7 @@ class Runtime:
         return found
 
     async def collect_tags(self) -> int:
-        """Remove the tags that no memory of any scope has; returns how many."""
+        """Remove the tags that no memory of any scope has; returns how many. For administration only."""
         return int(await self._run(self._service.deps.records.collect_tags))
 
     def _checked(self, memory_id: str) -> str:

@@ -160,10 +160,12 @@ class SqlJobStore:
         with self._database.read() as connection:
             return moment(connection.scalar(_NEXT_DUE))
 
-    def counts(self) -> dict[str, int]:
-        """How many jobs are in each state."""
-        with self._database.read() as connection:
-            rows = connection.rows("SELECT state, count(*) FROM jobs GROUP BY state")
+    def counts(self, scopes: Sequence[str] | None = None) -> dict[str, int]:
+        """How many jobs of these scopes, or of all, are in each state."""
+        only = "" if scopes is None else "WHERE scope IN :scopes "
+        params = {} if scopes is None else {"scopes": list(scopes)}
+        with self._database.read(scopes) as connection:
+            rows = connection.rows(f"SELECT state, count(*) FROM jobs {only}GROUP BY state", params)
         return {state: int(number) for state, number in rows}
 
     def purge(self, *, before: datetime, limit: int = 500) -> int:
