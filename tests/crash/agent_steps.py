@@ -11,6 +11,7 @@ import json
 import os
 import signal
 import sys
+import traceback
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -91,6 +92,8 @@ def main() -> None:
             try:
                 _child(functools.partial(_play, folder, address, turns), step)
                 code = 0
+            except BaseException:  # noqa: BLE001 - whatever it is, the one who reads the test wants to see it
+                traceback.print_exc()
             finally:
                 os._exit(code)
         _, status = os.waitpid(child, 0)
