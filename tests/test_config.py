@@ -207,9 +207,17 @@ def test_a_wrong_setting_makes_no_directory(tmp_path: Path) -> None:
 # --- the file by itself -------------------------------------------------------------------------------------------
 
 
-def test_load_memory_config_gives_what_the_file_says_and_no_more(tmp_path: Path) -> None:
+def test_load_memory_config_gives_what_the_file_says_and_the_defaults_for_the_rest(tmp_path: Path) -> None:
     file = write(tmp_path, "memory:\n  scope: ada\n  max_results: '12'\n  background_indexing: no\n")
-    assert load_memory_config(file) == {"scope": "ada", "max_results": 12, "background_indexing": False}
+    said: dict[str, Any] = {"scope": "ada", "max_results": 12, "background_indexing": False}
+    assert load_memory_config(file, defaults=False) == said
+    whole: dict[str, Any] = load_memory_config(file)
+    usual = {"token_limit": 64_000, "persistence": {"enabled": False, "backend": "sqlite", "connection_string": None}}
+    assert {name: whole[name] for name in (*said, *usual)} == {**said, **usual}
+    # It is what a memory is opened with.
+    assert load_settings(**whole, environment={}) == load_settings(
+        environment={}, **said, persistence={"enabled": False}
+    )
 
 
 @pytest.mark.parametrize(
@@ -349,7 +357,7 @@ memory:
 
 
 def test_the_settings_file_of_the_chat_design_is_read(tmp_path: Path) -> None:
-    assert load_memory_config(write(tmp_path / "configs", CHAT)) == {
+    assert load_memory_config(write(tmp_path / "configs", CHAT), defaults=False) == {
         "token_limit": 64_000,
         "summarize_prompt": "请总结以下对话的关键信息，保留重要的上下文和结论。\n",
         "persistence": {"enabled": False, "backend": "redis", "connection_string": "redis://localhost:6379"},
@@ -367,7 +375,7 @@ def test_the_settings_file_of_the_chat_design_is_looked_for_where_the_design_put
     with pytest.raises(ConfigError, match=re.escape("configs/memory.yaml does not exist")):
         load_memory_config()
     write(tmp_path / "configs", "memory:\n  token_limit: 5\n")
-    assert load_memory_config() == {"token_limit": 5}
+    assert load_memory_config(defaults=False) == {"token_limit": 5}
 
 
 @pytest.mark.parametrize(

@@ -80,3 +80,22 @@ def test_a_time_without_a_zone_is_refused_and_nothing_is_stored(memory: AgentMem
         with pytest.raises(InvalidInputError, match="created_at"):
             call()
     assert memory.list_sessions() == []
+
+
+def test_a_hit_says_who_said_it(memory: AgentMemory, tmp_path: Path) -> None:
+    messages = [
+        {"role": "user", "content": "the ferry is late", "name": "安"},
+        {"role": "assistant", "content": "then the ferry waits"},
+    ]
+    memory.save_conversation_history("trip", messages)
+    memory.store("k", "the ferry has a key")
+    found = {hit.content: (hit.role, hit.name) for hit in memory.recall("ferry", duplicates=True)}
+    assert found == {
+        "安: the ferry is late": ("user", "安"),
+        "then the ferry waits": ("assistant", None),
+        "the ferry has a key": (None, None),
+    }
+    memory.export_jsonl(tmp_path / "all.jsonl")
+    with AgentMemory.open(tmp_path / "other", **STILL) as other:
+        other.import_jsonl(tmp_path / "all.jsonl")
+        assert [hit.name for hit in other.recall("late", 1, memory_types="message")] == ["安"]

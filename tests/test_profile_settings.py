@@ -26,7 +26,7 @@ def test_one_line_of_the_file_moves_a_deployment(tmp_path: Path) -> None:
     settings = load_settings(tmp_path, environment={})
     assert settings.storage == ADDRESS
     assert settings.path == tmp_path
-    assert load_memory_config(tmp_path / "memory.yaml") == {"storage": ADDRESS}
+    assert load_memory_config(tmp_path / "memory.yaml", defaults=False) == {"storage": ADDRESS}
 
 
 def test_the_variable_and_the_place_of_the_path_do_the_same(tmp_path: Path) -> None:

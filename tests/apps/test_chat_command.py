@@ -148,3 +148,63 @@ def test_summaries_and_tokens_can_be_the_callers_own(tmp_path: Path) -> None:
         assert [previous for previous, _ in seen[1:]] == [f"summary {number}" for number in range(1, len(seen))]
         with pytest.raises(ValueError, match="summarizer"):
             memory.chat("s", summarizer="no function")  # type: ignore[arg-type]
+
+
+# --- memory in a conversation -----------------------------------------------------------------------------------------
+
+
+def test_memories_are_kept_found_and_forgotten_in_a_conversation(jiyi: CommandLine) -> None:
+    kept = jiyi("chat", "-m", "/remember Anna likes oolong", "--json").data
+    assert kept["new"] is True
+    assert "Anna likes oolong" in jiyi("chat", "-m", "/recall oolong").out
+    [fact] = jiyi("chat", "-m", "/facts", "--json").data["facts"]
+    assert fact == {"id": kept["id"], "content": "Anna likes oolong"}
+    assert "forgotten: Anna likes oolong" in jiyi("chat", "-m", f"/forget {kept['id'][:18]}").out
+    assert jiyi("chat", "-m", "/facts", "--json").data == {"facts": []}
+    assert jiyi("chat", "-m", f"/forget {kept['id']}").code == 2
+    assert "/recall QUESTION" in jiyi("chat", "-m", "/recall").err
+
+
+def test_the_notes_of_today_are_shown(jiyi: CommandLine, tmp_path: Path) -> None:
+    where = {"JIYI_WORKSPACE": str(tmp_path / "notes")}
+    jiyi("notes", "init", **where)
+    assert "empty" in jiyi("chat", "-m", "/notes", **where).out
+    jiyi("notes", "append", "the meeting is on Wednesday", **where)
+    assert "the meeting is on Wednesday" in jiyi("chat", "-m", "/notes", **where).out
+
+
+def test_the_last_prompt_is_explained(jiyi: CommandLine) -> None:
+    jiyi("store", "allergy", "我对青霉素过敏")
+    assert "nothing was asked yet" in jiyi("chat", "-m", "/why").out
+    told = jiyi("chat", "-m", "过敏", "-m", "/why").out
+    assert "conversation" in told
+    assert "tokens" in told
+    assert "我对青霉素过敏" in told
+
+
+def test_a_conversation_shows_how_much_is_used_and_kept(jiyi: CommandLine) -> None:
+    told = jiyi("chat", typed="我对青霉素过敏，请记住\n/quit\n").out
+    assert "tokens" in told
+    assert "facts kept]" in told
+
+
+def test_the_model_has_the_memories_and_the_tools(jiyi: CommandLine) -> None:
+    jiyi("store", "tea", "Anna likes oolong")
+    with ModelServer() as server:
+        model = {"JIYI_LLM": "openai-compatible", "JIYI_LLM_BASE_URL": server.base_url, "JIYI_LLM_MODEL": "m"}
+        answers: list[object] = [[("recall", {"query": "oolong"})], "Oolong."]
+        server.script(lambda request: answers.pop(0) if request.get("stream") else "{}")
+        assert jiyi("chat", "-m", "Which tea does Anna like?", **model).out.endswith("Oolong.\n")
+        first, second = [request for request in server.requests if request.get("stream")]
+    assert "Anna likes oolong" in first["messages"][0]["content"]
+    assert {"recall", "remember"} <= {tool["function"]["name"] for tool in first["tools"]}
+    assert "Anna likes oolong" in second["messages"][-1]["content"]
+
+
+def test_an_error_of_one_message_is_the_exit_code_also_on_a_terminal(
+    jiyi: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
+    model = {"JIYI_LLM": "openai-compatible", "JIYI_LLM_BASE_URL": "http://127.0.0.1:9/v1", "JIYI_LLM_MODEL": "m"}
+    assert jiyi("chat", "-m", "hello", **model).code == 5
+    assert jiyi("chat", "-m", "/nothing").code == 2

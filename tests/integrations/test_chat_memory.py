@@ -29,7 +29,13 @@ from llama_index.core.schema import Document
 from llama_index.core.storage.chat_store import BaseChatStore, SimpleChatStore
 from llama_index.core.utils import get_tokenizer
 
-from jiyi.integrations.llama_index import ChatMemory, JiyiChatStore, RedisChatStore, build_chat_memory
+from jiyi.integrations.llama_index import (
+    ChatMemory,
+    JiyiChatStore,
+    RedisChatStore,
+    build_chat_memory,
+    chat_memory_from_config,
+)
 
 TOKENS = get_tokenizer()
 CALL = {"tool_calls": [{"id": "1", "type": "function", "function": {"name": "add", "arguments": '{"a": 1}'}}]}
@@ -178,6 +184,31 @@ def test_it_can_be_pickled_and_copied() -> None:
         assert isinstance(memory, ChatMemory)
         assert memory.get() == window
         assert memory.get_all() == long(30)
+
+
+def test_one_call_makes_the_memory_that_a_settings_file_describes(tmp_path: Path) -> None:
+    file = tmp_path / "memory.yaml"
+    place = tmp_path / "data"
+    file.write_text(
+        "memory:\n  token_limit: 500\n  summarize_prompt: Be brief\n  persistence:\n    enabled: true\n"
+        f"    connection_string: {place}\n",
+        "utf-8",
+    )
+    memory = chat_memory_from_config(file, MockLLM(), chat_store_key="alice", scope="ann")
+    assert (memory.token_limit, memory.summarize_prompt) == (500, "Be brief")
+    memory.put(said(1)[0])
+    copied = copy.deepcopy(memory)
+    copied.put(said(1, first=1)[0])
+    assert memory.get_all() == said(2)
+    store = memory.chat_store
+    assert isinstance(store, JiyiChatStore)
+    assert store.memory.list_sessions(scope="ann") == ["alice"]
+    with pytest.raises(TypeError, match="cannot be pickled"):
+        pickle.dumps(store.memory)
+    store.close()
+    file.write_text("memory:\n", "utf-8")
+    assert chat_memory_from_config(file).token_limit == 64_000
+    assert chat_memory_from_config({"token_limit": 7}).token_limit == 7
 
 
 def test_the_async_names_do_the_same() -> None:

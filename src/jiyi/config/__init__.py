@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from jiyi.config import parse
+from jiyi.config.key_lines import DuplicateKeyError, lines_of
 from jiyi.config.parse import NestedError, Persistence, setting
 from jiyi.errors import ConfigError
 from jiyi.model.address import EMBEDDED, IN_MEMORY, is_postgres_url, mask_passwords
@@ -336,9 +337,14 @@ def _is_file(path: Path) -> bool:
         ) from error
 
 
-def load_memory_config(config_path: str | os.PathLike[str] = "configs/memory.yaml") -> dict[str, Any]:
-    """The settings of a memory.yaml as a dictionary, checked; settings that the file does not have are left out."""
+def load_memory_config(
+    config_path: str | os.PathLike[str] = "configs/memory.yaml", *, defaults: bool = True
+) -> dict[str, Any]:
+    """The settings of a memory.yaml as a dictionary, checked. Without `defaults` only those that the file has."""
     found = _from_file(Path(config_path).expanduser())
+    if defaults:
+        usual = {f.name: f.default for f in _FIELDS.values()} | {"persistence": Persistence()}
+        found = {**usual, "path": parse.path(DEFAULT_HOME), **found}
     return {name: value.to_dict() if isinstance(value, Persistence) else value for name, value in found.items()}
 
 
@@ -379,7 +385,7 @@ def _from_file(path: Path) -> dict[str, Any]:
     if not isinstance(data, dict):
         raise ConfigError(f"{path}, line 1: the root key '{ROOT_KEY}:' is needed")
     try:
-        lines = _lines(node)
+        lines = lines_of(node)
     except DuplicateKeyError as error:
         raise ConfigError(f"{path}, {error}") from None
     for key in data:
@@ -403,26 +409,6 @@ def _from_file(path: Path) -> dict[str, Any]:
         }
     )
     return _checked(settings, "{}", name_of=lambda key: where.get(key, key))
-
-
-class DuplicateKeyError(ValueError):
-    """A key that stands twice in a mapping: YAML would silently take the last one."""
-
-    def __init__(self, key: str, line: int, first: int) -> None:
-        super().__init__(f"line {line}: {key} was set in line {first} already; keep one of the two")
-
-
-def _lines(node: Any, above: tuple[str, ...] = ()) -> dict[tuple[str, ...], int]:
-    """Line numbers of the keys of a composed YAML document."""
-    found: dict[tuple[str, ...], int] = {}
-    if type(node).__name__ == "MappingNode":
-        for key, value in node.value:
-            place = (*above, str(key.value))
-            if place in found:
-                raise DuplicateKeyError(".".join(place), key.start_mark.line + 1, found[place])
-            found[place] = key.start_mark.line + 1
-            found.update(_lines(value, place))
-    return found
 
 
 def _checked(values: Mapping[str, Any], place: str, name_of: Callable[[str], str] = lambda key: key) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Final, cast
 
 from jiyi.errors import ModelError
@@ -22,6 +23,7 @@ from jiyi.text.subjects import is_person
 from jiyi.text.topics import topics_of
 
 if TYPE_CHECKING:
+    from jiyi.longterm.trained import Weights
     from jiyi.ports import Embedder
 
 _log = logging.getLogger("jiyi.longterm")
@@ -38,8 +40,15 @@ class StatementClassifier:
 
     def __init__(self, embedder: Embedder | None = None) -> None:
         self._embedder = embedder
-        self._features = weights_for(None)
-        self._weights = weights_for(embedder)
+
+    @cached_property
+    def _features(self) -> Weights:
+        # Read when a text is judged, on a thread: making the room must not read the disk.
+        return weights_for(None)
+
+    @cached_property
+    def _weights(self) -> Weights:
+        return weights_for(self._embedder)
 
     def worth(self, texts: Sequence[str]) -> list[float]:
         """How much each text is like what is worth keeping, from -1 to 1; from `WORTH_KEEPING` on it is kept."""

@@ -11,6 +11,7 @@ import logging
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Final, cast
 
 from jiyi.errors import ModelError
@@ -79,8 +80,15 @@ class ReplacementModel:
     def __init__(self, analyzer: Analyzer, embedder: Embedder | None) -> None:
         self.analyzer = analyzer
         self._embedder = embedder
-        self._features = weights_for(None)
-        self._weights = weights_for(embedder)
+
+    @cached_property
+    def _features(self) -> Weights:
+        # Read when a text is judged, on a thread: making the room must not read the disk.
+        return weights_for(None)
+
+    @cached_property
+    def _weights(self) -> Weights:
+        return weights_for(self._embedder)
 
     def read(self, texts: Sequence[str]) -> list[Compared]:
         """Texts with what is compared of them."""

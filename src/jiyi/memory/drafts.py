@@ -106,21 +106,37 @@ def checked_fields(
     expires_at: object,
 ) -> dict[str, Any]:
     """The fields of an entry that were given, checked. `None` means not given."""
-    checks: dict[str, tuple[object, Callable[[Any], Any]]] = {
-        "content": (content, limits.check_content),
-        "category": (category, check_category),
-        "tags": (tags, limits.check_tags),
-        "importance_score": (importance, check_importance),
-        "memory_type": (memory_type, lambda value: check_word(value, "memory_type")),
-        "domain": (domain, lambda value: check_word(value, "domain")),
-        "conversation_id": (conversation_id, lambda value: limits.check_session_id(value, "conversation_id")),
-        "occurred_at": (occurred_at, lambda value: clock.require_aware(value, "occurred_at")),
-        "position": (position, lambda value: check_whole(value, "position", 0, 2**31 - 1)),
-        "metadata": (metadata, check_metadata),
-        "namespace": (namespace, check_namespace),
-        "expires_at": (expires_at, lambda value: clock.require_aware(value, "expires_at")),
+    values = {
+        "content": content,
+        "category": category,
+        "tags": tags,
+        "importance_score": importance,
+        "memory_type": memory_type,
+        "domain": domain,
+        "conversation_id": conversation_id,
+        "occurred_at": occurred_at,
+        "position": position,
+        "metadata": metadata,
+        "namespace": namespace,
+        "expires_at": expires_at,
     }
-    return {name: check(value) for name, (value, check) in checks.items() if value is not None}
+    return {name: _CHECKS[name](limits, value) for name, value in values.items() if value is not None}
+
+
+_CHECKS: dict[str, Callable[[Limits, Any], Any]] = {
+    "content": Limits.check_content,
+    "category": lambda _, value: check_category(value),
+    "tags": Limits.check_tags,
+    "importance_score": lambda _, value: check_importance(value),
+    "memory_type": lambda _, value: check_word(value, "memory_type"),
+    "domain": lambda _, value: check_word(value, "domain"),
+    "conversation_id": lambda limits, value: limits.check_session_id(value, "conversation_id"),
+    "occurred_at": lambda _, value: clock.require_aware(value, "occurred_at"),
+    "position": lambda _, value: check_whole(value, "position", 0, 2**31 - 1),
+    "metadata": lambda _, value: check_metadata(value),
+    "namespace": lambda _, value: check_namespace(value),
+    "expires_at": lambda _, value: clock.require_aware(value, "expires_at"),
+}
 
 
 _PATCHED = frozenset(

@@ -20,6 +20,10 @@ MESSAGE_TYPE = "message"
 NOTE_TYPE = "note"
 """The memory type of the chunks of note files."""
 
+MAX_NAME = 200
+"""How many characters of the name of who said something are kept beside it."""
+_ROLES = {"user": "user", "agent": "assistant"}
+"""Who said a message, by the trust of its source."""
 _HIT_FIELDS = frozenset({"relevance_score", "similarity", "confident", "explanation", "context", "other_sources"})
 
 
@@ -35,10 +39,14 @@ class Source:
     """Message ids, `path:line-line`, or the ids of the entries it was made from."""
     claim: Claim | None = None
     """Of a fact of the long-term room: subject, attribute, value and so on."""
+    name: str | None = None
+    """Of a message: the name of who said it, if it has one."""
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON-ready mapping."""
         data: dict[str, Any] = {"kind": self.kind, "trust": self.trust, "references": list(self.references)}
+        if self.name is not None:
+            data["name"] = self.name
         return data if self.claim is None else {**data, "claim": self.claim.to_dict()}
 
     @classmethod
@@ -50,6 +58,7 @@ class Source:
             trust=data["trust"],
             references=tuple(data["references"]),
             claim=None if claim is None else Claim.from_dict(claim),
+            name=data.get("name"),
         )
 
 
@@ -177,6 +186,16 @@ class MemoryEntry:
         return self.expires_at is not None and self.expires_at <= at
 
     @property
+    def role(self) -> str | None:
+        """Of a message of a conversation: who said it, `user` or `assistant`; otherwise `None`."""
+        return _ROLES.get(self.source.trust) if self.source.kind == MESSAGE_TYPE else None
+
+    @property
+    def name(self) -> str | None:
+        """Of a message of a conversation: the name of who said it, if it has one."""
+        return self.source.name
+
+    @property
     def archived_by_expiry(self) -> bool:
         """Whether it is inactive because it had expired."""
         return not self.is_active and self.expires_at is not None and self.updated_at >= self.expires_at
@@ -296,7 +315,8 @@ class MemoryEntry:
 
 _TIMES = tuple(f.name for f in fields(MemoryEntry) if str(f.type).startswith("datetime"))
 _READABLE = frozenset(
-    {f.name for f in fields(MemoryEntry)} | {"final_score", "score_parts", "matched", "domains", "event_time"}
+    {f.name for f in fields(MemoryEntry)}
+    | {"final_score", "score_parts", "matched", "domains", "event_time", "role", "name"}
 )
 
 

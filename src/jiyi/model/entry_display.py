@@ -34,6 +34,7 @@ def html(entry: MemoryEntry) -> str:
         "tags": ", ".join(entry.tags),
         "scope": entry.scope,
         "session": entry.conversation_id,
+        "said by": " ".join(filter(None, (entry.role, entry.name))),
         "when": clock.to_text(entry.event_time),
         "version": str(entry.version),
         "relevance": None if entry.relevance_score is None else f"{entry.relevance_score:.3f}",

@@ -11,6 +11,7 @@ from typing import Any, Self
 from jiyi.errors import InvalidInputError
 from jiyi.model.entry import MESSAGE_TYPE, TRUST_LEVELS, MemoryEntry, Source
 from jiyi.model.identity import new_id
+from jiyi.model.metadata import metadata_fits
 from jiyi.model.scope import PUBLIC
 
 MAX_STRENGTH = 1_000_000_000
@@ -121,7 +122,8 @@ def merge_entries(
     """The merged memory of a scope, and its sources as they are for it afterwards: superseded, not erased.
 
     The strongest gives the text, unless the group brings one; of equally strong ones the newest. Tags are united,
-    strengths are added, and the least trusted source gives the trust.
+    strengths are added, and the least trusted source gives the trust. Metadata are united: of a key that several have,
+    the strongest gives the value. It expires when the last of them would have, if all would have.
     """
     ordered = sorted(entries, key=lambda entry: (entry.strength, entry.created_at, entry.id), reverse=True)
     lead = ordered[0]
@@ -135,6 +137,8 @@ def merge_entries(
         importance_score=max(entry.importance_score for entry in ordered),
         strength=added_strength(*(entry.strength for entry in ordered)),
         tags=united_tags((tag for entry in ordered for tag in entry.tags), form),
+        metadata=united_metadata([entry.metadata for entry in ordered]),
+        expires_at=_last_expiry(ordered),
         source=Source(MERGE, trust, tuple(entry.id for entry in ordered)),
         # Merging makes nothing new: the memory is as old as the newest of its sources.
         created_at=max(entry.created_at for entry in ordered),
@@ -158,6 +162,25 @@ def merge_entries(
         for entry in ordered
     ]
     return one, superseded
+
+
+def united_metadata(objects: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The keys of all objects; the first one that has a key gives its value.
+
+    What would make it larger than metadata may be is left out: it stays in the history of the source.
+    """
+    united = dict(objects[0]) if objects else {}
+    for other in objects[1:]:
+        for key, value in other.items():
+            if key not in united and metadata_fits({**united, key: value}):
+                united[key] = value
+    return united
+
+
+def _last_expiry(entries: Sequence[MemoryEntry]) -> datetime | None:
+    ends = [entry.expires_at for entry in entries]
+    known = [end for end in ends if end is not None]
+    return max(known) if len(known) == len(ends) else None
 
 
 def _distrust(trust: str) -> int:

@@ -44,6 +44,11 @@ def check_metadata(value: object, name: str = "metadata") -> dict[str, Any]:
     return copied
 
 
+def metadata_fits(metadata: Mapping[str, Any]) -> bool:
+    """Whether checked metadata are small enough to be stored."""
+    return len(metadata_text(metadata).encode("utf-8")) <= MAX_BYTES
+
+
 def check_json(value: object, place: str, level: int = 1) -> Any:
     """A copy of a JSON value: objects, lists, texts, finite numbers, true, false and null."""
     if value is None or isinstance(value, bool):

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from jiyi.apps.cli.renderables import Bars, Block, Column, Table, Text, text
 from jiyi.apps.cli.sanitize import one_line, visible
 from jiyi.apps.cli.times import local_time
-from jiyi.model.entry import MESSAGE_TYPE
 
 if TYPE_CHECKING:
     from jiyi.indexing import IndexReport
@@ -55,7 +54,6 @@ def entries(found: Sequence[MemoryEntry], zone: tzinfo, *, total: int, offset: i
 
 
 _ORIGIN = (Column("role"), Column("session"))
-_ROLES = {"user": "user", "agent": "assistant", "tool": "tool"}
 
 
 def _origin_columns(found: Sequence[MemoryEntry]) -> tuple[Column, ...]:
@@ -65,8 +63,7 @@ def _origin_columns(found: Sequence[MemoryEntry]) -> tuple[Column, ...]:
 
 def _origin(entry: MemoryEntry) -> tuple[Text, Text]:
     """Who said it, and in which conversation; a dash for what was not said in one."""
-    role = _ROLES.get(entry.source.trust, "—") if entry.source.kind == MESSAGE_TYPE else "—"
-    return text(role, "dim"), text(visible(entry.conversation_id or "—"), "dim")
+    return text(entry.role or "—", "dim"), text(visible(entry.conversation_id or "—"), "dim")
 
 
 def short_ids(ids: Sequence[str]) -> dict[str, str]:

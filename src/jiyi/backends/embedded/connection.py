@@ -5,8 +5,19 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
+from functools import partial
 
-from jiyi.backends.records.sql import CHUNK, NO_PARAMS, Connection, Params, Row, sqlite_params, sqlite_text
+from jiyi.backends.records.sql import (
+    CHUNK,
+    NO_PARAMS,
+    Connection,
+    Params,
+    Row,
+    sqlite_params,
+    sqlite_positional,
+    sqlite_row,
+    sqlite_text,
+)
 
 
 class SqliteConnection(Connection):
@@ -23,7 +34,8 @@ class SqliteConnection(Connection):
 
     def executemany(self, sql: str, rows: Sequence[Params]) -> None:
         """Run a statement once for each of these parameters."""
-        self.driver.executemany(sqlite_text(sql), map(sqlite_params, rows))
+        text, names = sqlite_positional(sql)
+        self.driver.executemany(text, map(partial(sqlite_row, names), rows))
 
     @contextmanager
     def stream(self, sql: str, params: Params = NO_PARAMS, *, batch: int = CHUNK) -> Iterator[Iterator[Row]]:  # noqa: ARG002

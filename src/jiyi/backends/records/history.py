@@ -13,7 +13,7 @@ from jiyi.backends.records.sql import Connection, Row, chunks
 from jiyi.errors import HistoryUnreadableError
 from jiyi.model import clock
 from jiyi.model.category import MemoryCategory
-from jiyi.model.entry import MESSAGE_TYPE, MemoryEntry, Source
+from jiyi.model.entry import MAX_NAME, MESSAGE_TYPE, MemoryEntry, Source
 from jiyi.model.identity import new_id
 from jiyi.model.message import Message, decode_message, encode_message, time_of_message
 from jiyi.model.storable import storable
@@ -220,14 +220,17 @@ def values_of_message(row: Mapping[str, Any], message: Message) -> dict[str, Any
     if message.role not in _TRUST or not text:
         return None
     said_at, message_id = row["created_at"], row["message_id"]
+    name = _readable(str(message.name)) if message.name else None
     return {
         **_ENTRY,
         "id": message_id,
         "scope": row["scope"],
-        "content": f"{_readable(str(message.name))}: {text}" if message.name else text,
+        "content": f"{name}: {text}" if name else text,
         "conversation_id": row["session_id"],
         "position": row["position"],
-        "source": to_json(Source("message", _TRUST[message.role], (message_id,)).to_dict()),
+        "source": to_json(
+            Source("message", _TRUST[message.role], (message_id,), name=(name or "")[:MAX_NAME] or None).to_dict()
+        ),
         "event_time": said_at,
         "created_at": said_at,
         "updated_at": said_at,

@@ -19,7 +19,7 @@ from jiyi.errors import InvalidInputError
 from jiyi.model import clock
 from jiyi.model.category import check_word
 from jiyi.model.claim import Claim
-from jiyi.model.entry import MESSAGE_TYPE, TRUST_LEVELS, MemoryEntry, Source
+from jiyi.model.entry import MAX_NAME, MESSAGE_TYPE, TRUST_LEVELS, MemoryEntry, Source
 from jiyi.model.feedback import MAX_STRENGTH
 from jiyi.model.limits import Limits, check_importance, check_whole
 from jiyi.model.metadata import check_json, check_metadata
@@ -117,6 +117,8 @@ class ImportSchema:
 
     def _check_source(self, source: Source) -> None:
         self._limits.check_session_id(source.kind, "source.kind")
+        if source.name is not None and (not isinstance(source.name, str) or not 0 < len(source.name) <= MAX_NAME):
+            raise InvalidInputError(f"source.name {ascii(source.name)[:80]} is no name of up to {MAX_NAME} characters")
         if source.trust not in TRUST_LEVELS:
             raise InvalidInputError(f"source.trust {ascii(source.trust)[:80]} is none of {', '.join(TRUST_LEVELS)}")
         for reference in source.references:

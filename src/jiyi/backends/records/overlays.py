@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from jiyi.backends.records.schema import ACTIVE, memory_overlays
-from jiyi.backends.records.sql import Connection, Row, chunks, moment
+from jiyi.backends.records.sql import Connection, Database, Row, chunks, moment
 from jiyi.model.entry import MemoryEntry, Source
 from jiyi.model.feedback import SUPERSEDED, added_strength
 from jiyi.model.scope import PUBLIC
@@ -47,6 +47,7 @@ _SHOW_AGAIN: Final = (
     "WHERE scope = :scope AND memory_id = :memory_id AND superseded_by IS NOT NULL"
 )
 _PUBLIC_IDS: Final = f"SELECT id FROM memory_records WHERE id IN :ids AND scope = '{PUBLIC}'"
+_PUBLIC_AMONG: Final = f"{_PUBLIC_IDS} LIMIT 1"
 _SUMS: Final = "SELECT sum(useful), sum(missed) FROM memory_overlays WHERE scope = :scope AND memory_id IN :ids"
 
 
@@ -92,6 +93,12 @@ def _overlaid(entry: MemoryEntry, row: Row) -> MemoryEntry:
     if front is None:
         return after
     return replace(after, is_active=False, source=Source(SUPERSEDED, entry.source.trust, (front,)))
+
+
+def scopes_noted(database: Database, scope: str, ids: Sequence[str]) -> list[str]:
+    """The scopes to lock when a scope notes something of these: `public` too, so that none is removed meanwhile."""
+    of_ids = database.query(_PUBLIC_AMONG, {"ids": list(ids)}) if ids and database.dialect != "sqlite" else []
+    return sorted({scope, *(PUBLIC for _ in of_ids)})
 
 
 def note(connection: Connection, scope: str, memory_id: str, noted: Noted) -> None:

@@ -12,7 +12,7 @@ from jiyi.backends.records.changelog import REMOVED, erase_texts, log_changes, l
 from jiyi.backends.records.codec import BY_IDS, ENTRY_FIELDS, entry_of
 from jiyi.backends.records.disk_sort import DiskSorter
 from jiyi.backends.records.filters import in_scopes
-from jiyi.backends.records.overlays import Noted, move_fronts, note, seen, show_again, usage_sums
+from jiyi.backends.records.overlays import Noted, move_fronts, note, scopes_noted, seen, show_again, usage_sums
 from jiyi.backends.records.schema import runtime_memories, runtime_requests
 from jiyi.backends.records.sql import Connection, Database, chunks, moment, skip_scan
 from jiyi.backends.records.tags import collect, write_tags
@@ -72,7 +72,8 @@ class SqlRuntimeStore:
 
     def give_feedback(self, order: FeedbackOrder, *, actor: str, now: datetime) -> FeedbackOutcome:
         """Do all of it; a request that was answered before changes nothing."""
-        with self._database.write((order.scope,)) as connection:
+        named = (*order.useful, *order.recalled, *(each for group in order.merges for each in group.memory_ids))
+        with self._database.write(scopes_noted(self._database, order.scope, named)) as connection:
             if order.request_id is not None and (answered := _answered(connection, order)) is not None:
                 return answered
             outcome = _Feedback(connection, order, actor, now).outcome()

@@ -202,6 +202,27 @@ def sqlite_text(sql: str) -> str:
     return re.sub(_IN, listed, sql)
 
 
+@lru_cache(maxsize=256)
+def sqlite_positional(sql: str) -> tuple[str, tuple[str, ...]]:
+    """A statement with parameters `?`, and their names in this order.
+
+    For many rows: the driver looks named parameters up one by one in every row.
+    """
+    names: list[str] = []
+
+    def place(name: str) -> str:
+        names.append(name)
+        return "?"
+
+    return _numbered(sqlite_text(sql), place), tuple(names)
+
+
+def sqlite_row(names: Sequence[str], params: Params) -> list[Any]:
+    """Values for these positions as the driver of SQLite takes them."""
+    values = [params[name] for name in names]
+    return [value if type(value) in _PLAIN else _sqlite_value(value) for value in values]
+
+
 def sqlite_params(params: Params) -> Params:
     """Values as the driver of SQLite takes them."""
     return {name: value if type(value) in _PLAIN else _sqlite_value(value) for name, value in params.items()}

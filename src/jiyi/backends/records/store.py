@@ -236,7 +236,10 @@ class SqlRecordStore:
 
         if not ids:
             return
-        names = [scope] if scope is not None else writes.scopes_of(self._database, ids)
+        if scope is None:
+            names = writes.scopes_of(self._database, ids)
+        else:
+            names = overlays.scopes_noted(self._database, scope, ids)
         with self._database.write(names, durable=False) as connection:
             for chunk in chunks(list(dict.fromkeys(ids))):
                 if scope is None:

@@ -14,7 +14,7 @@ from jiyi.errors import MissingDependencyError
 
 try:
     from jiyi.integrations.llama_index.block import JiyiMemoryBlock
-    from jiyi.integrations.llama_index.buffer import ChatMemory, build_chat_memory
+    from jiyi.integrations.llama_index.buffer import ChatMemory, build_chat_memory, chat_memory_from_config
     from jiyi.integrations.llama_index.redis_store import RedisChatStore
     from jiyi.integrations.llama_index.stores import JiyiChatStore, chat_store_from_config
     from jiyi.integrations.llama_index.window import MemoryWindow
@@ -32,5 +32,6 @@ __all__ = [
     "MemoryWindow",
     "RedisChatStore",
     "build_chat_memory",
+    "chat_memory_from_config",
     "chat_store_from_config",
 ]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any, Self, cast
 
@@ -13,13 +14,14 @@ from llama_index.core.llms.llm import LLM
 from llama_index.core.memory import ChatSummaryMemoryBuffer
 from llama_index.core.storage.chat_store import BaseChatStore, SimpleChatStore
 
+import jiyi
 from jiyi.chat import SessionLocks, TokenCounts, make_budget
 from jiyi.chat.background import BackgroundCompactions
 from jiyi.chat.overrides import CallerCounter, CallerSummarizer
 from jiyi.chat.rule_summarizer import RuleSummarizer
 from jiyi.chat.session_window import SessionWindow, WindowDeps
 from jiyi.integrations.llama_index.list_store import ListChatStore, SummaryState
-from jiyi.integrations.llama_index.stores import JiyiChatStore, KeepsSummaries, loaded_store
+from jiyi.integrations.llama_index.stores import JiyiChatStore, KeepsSummaries, chat_store_from_config, loaded_store
 from jiyi.integrations.llama_index.summarizer import LlamaIndexSummarizer
 from jiyi.integrations.llama_index.window import MemoryWindow
 from jiyi.text.token_count import count_message
@@ -163,6 +165,28 @@ class ChatMemory(ChatSummaryMemoryBuffer):
             return False
         self.state = state
         return True
+
+
+def chat_memory_from_config(
+    config: Mapping[str, Any] | str | os.PathLike[str] = "configs/memory.yaml",
+    llm: LLM | None = None,
+    *,
+    chat_store_key: str = "default",
+    scope: str | None = None,
+) -> ChatMemory:
+    """The chat memory that a `memory.yaml` describes: its token limit, its prompt, and where conversations are kept.
+
+    `config` is a file, or what `load_memory_config` has made of one. Without `persistence` the conversation lives in
+    this object.
+    """
+    settings = config if isinstance(config, Mapping) else jiyi.load_memory_config(config)
+    return build_chat_memory(
+        llm,
+        token_limit=settings.get("token_limit", DEFAULT_TOKEN_LIMIT),
+        summarize_prompt=settings.get("summarize_prompt"),
+        chat_store=chat_store_from_config(settings, scope=scope),
+        chat_store_key=chat_store_key,
+    )
 
 
 def build_chat_memory(

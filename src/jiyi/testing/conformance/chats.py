@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -297,6 +298,18 @@ class ChatStoreConformance(StoreFixtures):
         assert chats.failing_sessions(NOON + timedelta(days=1)) == 0
         assert chats.add_summary(summary_of(chats, 3), span_of(chats, 0, 3), trigger="limit")
         assert chats.failing_sessions(NOON) == 0
+
+    def test_sessions_whose_end_was_not_searched_are_listed(self, chats: ChatStore) -> None:
+        hour = timedelta(hours=1)
+        for scope, said_at in (("main", NOON), ("other", NOON), ("late", NOON + 2 * hour)):
+            chats.append(scope, "s", TURNS, actor=ACTOR, recallable=True, said_at=said_at)
+        around: dict[str, Any] = {"since": NOON - hour, "before": NOON + hour}
+        assert chats.unflushed_sessions(**around) == [("main", "s"), ("other", "s")]
+        assert chats.unflushed_sessions(**around, scopes=("other",)) == [("other", "s")]
+        assert chats.add_flush(*PLACE, span_of(chats, 0, len(TURNS) - 1), [], trigger="end", made_by="rules")
+        assert chats.unflushed_sessions(**around) == [("other", "s")]
+        chats.append(*PLACE, TURNS[:1], actor=ACTOR, recallable=True, said_at=NOON)
+        assert chats.unflushed_sessions(**around) == [("main", "s"), ("other", "s")]
 
     def test_a_reset_ends_the_trouble(self, chats: ChatStore) -> None:
         add(chats, TURNS)
