@@ -172,7 +172,9 @@ def _each(values: AsyncIterator[Any], portal: Portal) -> Iterator[Any]:
     finally:
         close = getattr(values, "aclose", None)
         if close is not None:
-            portal.call(close())
+            # A feed that nobody reads any more may outlive its memory, which has closed what it used.
+            with suppress(MemoryClosedError):
+                portal.call(close())
 
 
 def _room(function: Callable[..., Any] | None, rooms: Mapping[str, type[Blocking]]) -> type[Blocking] | None:
