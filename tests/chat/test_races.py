@@ -92,11 +92,24 @@ class Stage:
             for method in GATED:
                 faults.before(f"chats.{method}", lambda: self._stop(actor))
             store = faults.wrap(memory._target._components.chats, "chats")
+            self._stop_before_transactions(memory, actor)
             self._memories[actor] = use(memory, Model(candidates=_one_of_each), store=store)
         return self._memories[actor]
 
-    def _stop(self, actor: str) -> None:
-        if self.turns is not None:
+    def _stop_before_transactions(self, memory: AgentMemory, actor: str) -> None:
+        """A write of a group is one step: whoever stopped inside it would hold the lock of the store."""
+        writer = memory._target._calls._writer
+        begin = writer._transaction
+
+        def transaction() -> Any:
+            self._stop(actor, writing=True)
+            return begin()
+
+        writer._transaction = transaction
+
+    def _stop(self, actor: str, *, writing: bool = False) -> None:
+        inside = threading.current_thread().name == "jiyi-writer" and not writing
+        if self.turns is not None and not inside:
             self.turns.gate(actor)
 
     def close(self) -> None:
