@@ -83,7 +83,16 @@ CALLS: dict[str, dict[str, Call]] = {
     "context": {"recall": lambda memory, value: memory.recall("text", context=value)},
     "weights": {"recall": lambda memory, value: memory.recall("text", weights=value)},
     "decay_rate": {"recall": lambda memory, value: memory.recall("text", weights=(1, 1, 1), decay_rate=value)},
-    "now": {"recall": lambda memory, value: memory.recall("text", now=value)},
+    "created_at": {
+        "save_conversation_history": lambda memory, value: memory.save_conversation_history(
+            "s", [{"role": "user", "content": "text"}], created_at=value
+        ),
+    },
+    "now": {
+        "recall": lambda memory, value: memory.recall("text", now=value),
+        "list": lambda memory, value: memory.list(now=value),
+        "count": lambda memory, value: memory.count(now=value),
+    },
     "position": {
         "store": lambda memory, value: memory.store("key", "text", position=value),
         "store_many": many("position"),
@@ -407,6 +416,7 @@ VALUES: dict[str, list[tuple[object, list[str]]]] = {
     "occurred_at": NO_TIME,
     "since": NO_TIME,
     "until": NO_TIME,
+    "created_at": NO_TIME,
     "now": NO_TIME,
     "expires_at": NO_TIME,
     "metadata": [
@@ -538,7 +548,7 @@ def test_a_bad_value_is_refused_and_nothing_is_changed(
 
 def test_every_argument_of_every_method_is_tried() -> None:
     """A new argument or method has no place until its bad values are listed here."""
-    any_value = {"descending", "dry_run", "duplicates", "erase", "highlights", "progress"}
+    any_value = {"descending", "dry_run", "duplicates", "erase", "highlights", "progress", "skip_bad_rows", "update"}
     singular = {"memory_types": "memory_type", "domains": "domain"}
     for name, method in inspect.getmembers(AsyncMemory, inspect.iscoroutinefunction):
         if name.startswith("_"):

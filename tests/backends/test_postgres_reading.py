@@ -196,8 +196,10 @@ def test_a_recall_is_two_round_trips(setup: Setup, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(PipelineConnection, "execute", count)
     monkeypatch.setattr(DriverConnections, "fetch", None)
     monkeypatch.setattr(PostgresDatabase, "read", None)
-    assert setup.engine.answer(Request("apple", MAIN))
-    assert len(trips) == 2
+    hits = setup.engine.answer(Request("apple", MAIN))
+    assert hits
+    # What the scope thinks of public memories is read where there are some among the hits.
+    assert len(trips) == 2 + any(hit.scope == "public" for hit in hits)
 
 
 # --- never behind ----------------------------------------------------------------------------------------------------

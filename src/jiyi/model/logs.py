@@ -6,7 +6,10 @@ import logging
 import re
 from typing import Final
 
-LOGGERS: Final = ("chat", "config", "index", "jobs", "longterm", "notes", "runtime", "scope")
+LOGGERS: Final = (
+    *("agent", "chat", "compat.mem0", "config", "feed", "index", "jobs", "longterm", "notes", "runtime", "scope"),
+    "server",
+)
 """The loggers below `jiyi`."""
 
 # Controls, line and paragraph separators, characters without width, those that reorder a line, and lone surrogates.

@@ -96,7 +96,7 @@ def _mcp_options(session: Session, *, read_only: bool, group: bool) -> list[str]
 # --- jiyi serve -----------------------------------------------------------------------------------------------------
 
 
-@command("serve", examples=["jiyi serve --check", "jiyi serve --port 7070 --require-keys --check"])
+@command("serve", examples=["jiyi serve --check", "jiyi serve --port 7171 --read-only --check"])
 def serve(
     session: Session,
     *,

@@ -26,11 +26,9 @@ from jiyi.backends.embedded.text.generation import (
     generation_bytes,
     generation_problems,
 )
-from jiyi.backends.embedded.text.matches import best_matches
 from jiyi.backends.embedded.text.pending import PendingTerms
 from jiyi.backends.embedded.text.terms import TermStore
 from jiyi.backends.embedded.text.writer import IndexWriter, guarded
-from jiyi.backends.shared.bm25 import term_weights
 from jiyi.backends.shared.generations import Generations
 from jiyi.backends.shared.term_rows import BIGRAMS, WORDS, Analysed, analyse, term_id, text_fingerprint
 from jiyi.errors import IndexDamagedError, IndexingError
@@ -190,6 +188,10 @@ class TantivyIndex:
         self, field: str, terms: Sequence[str], filters: Filters, *, limit: int, labels: bool = False
     ) -> list[str]:
         """Ids of the best matches, filters applied inside the index."""
+        # numpy is loaded with it, which commands that only write do not need.
+        from jiyi.backends.embedded.text.matches import best_matches
+        from jiyi.backends.shared.bm25 import term_weights
+
         if not terms:
             return []
         unique = list(dict.fromkeys(terms))
