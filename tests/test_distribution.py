@@ -59,7 +59,7 @@ def test_the_wheel_has_every_file_of_the_package_and_no_other(wheel: Path) -> No
     package = {path for path in (ROOT / "src/jiyi").rglob("*") if path.is_file() and "__pycache__" not in path.parts}
     assert names == {path.relative_to(ROOT / "src").as_posix() for path in package}
     assert "jiyi/py.typed" in names
-    assert {Path(name).suffix for name in names} > {".py", ".npy", ".tsv"}, "data files are missing"
+    assert {Path(name).suffix for name in names} > {".py", ".npy", ".json", ".bin"}, "data files are missing"
 
 
 def test_the_source_archive_has_what_its_documents_and_make_need(archives: Path) -> None:

@@ -99,7 +99,7 @@ def test_a_prompt_that_the_model_finds_too_long_is_shortened_once(open_memory: O
     assert said(agent, "the last question") == "Shorter now."
     assert len(talk.asked[-1].messages) < len(talk.asked[-2].messages)
     assert talk.asked[-1].messages[-1].text == "the last question"
-    assert talk.summary in talk.asked[-1].messages[0].text
+    assert any(talk.summary in message.text for message in talk.asked[-1].messages)
 
 
 def test_without_a_model_the_program_has_to_answer(memory: AgentMemory) -> None:
