@@ -1,15 +1,18 @@
 """What the scorer promises about an order, on hand-made counts."""
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jiyi.recall.scorer import NOBODY, Candidates, FieldCounts, Floats, Rows, Scores, score
+from jiyi.recall.scorer import NOBODY, Candidates, FieldCounts, Scores, score
 from jiyi.recall.settings import ScoringWeights
+
+if TYPE_CHECKING:
+    from jiyi.recall.scorer import Floats, Rows
 
 WEIGHTS = ScoringWeights()
 ALONE = (NOBODY, NOBODY, NOBODY, NOBODY)
@@ -517,11 +520,11 @@ def test_what_matches_better_never_comes_later(given_: Candidates, data: st.Data
     assert not passed.any()
 
 
-def _zeros(given_: Candidates) -> Floats:
+def _zeros(given_: Candidates) -> "Floats":
     return np.zeros_like(given_.question_share)
 
 
-def _no_days(given_: Candidates) -> Rows:
+def _no_days(given_: Candidates) -> "Rows":
     return np.full_like(given_.day, NOBODY)
 
 

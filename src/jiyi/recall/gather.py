@@ -8,17 +8,19 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from jiyi.model import clock
 from jiyi.model.filters import Filters
 from jiyi.ports import CONVERSATION, TIMED
-from jiyi.recall.scorer import NOBODY, Candidates, FieldCounts, Floats, Rows
+from jiyi.recall.scorer import NOBODY, Candidates, FieldCounts
 from jiyi.text.rarity import specificity
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from jiyi.ports import TermRow, TermStatistics, TextSource
     from jiyi.recall.question import Period, Question
+    from jiyi.recall.scorer import Floats, Rows
     from jiyi.recall.search import FilteredScan, Search
     from jiyi.recall.settings import ScoringWeights
 

@@ -8,15 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from jiyi.model.bm25 import K1, LENGTH_FLOOR, B
 
-Floats: TypeAlias = NDArray[np.float64]
-Lengths: TypeAlias = NDArray[np.int64]
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats: TypeAlias = NDArray[np.float64]
+    Lengths: TypeAlias = NDArray[np.int64]
 
 WIDE: Final = 600
 """So many matches at least are compared by their length as well, where an engine only adds up the weights of terms."""

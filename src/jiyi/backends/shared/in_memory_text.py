@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from operator import itemgetter
-from typing import Any, TypeAlias, assert_never
+from typing import TYPE_CHECKING, Any, TypeAlias, assert_never
 
 import numpy as np
 
-from jiyi.backends.shared.bm25 import Lengths, TermCounts, bm25_order, count_terms
+from jiyi.backends.shared.bm25 import TermCounts, bm25_order, count_terms
 from jiyi.backends.shared.filters import (
     AnyDomain,
     AnyId,
@@ -51,6 +51,9 @@ COLUMNS = (
     "domains",
     "tags",
 )
+
+if TYPE_CHECKING:
+    from jiyi.backends.shared.bm25 import Lengths
 """The columns of a row. The last four are for filters and may be left out; the three before them may be `None`."""
 BIGRAM_COLUMNS, FILTER_COLUMNS = slice(11, 14), slice(14, 18)
 _THREAD, _EVENT_TIME, _ID, _LENGTH, _BIGRAM_LENGTH, _QUESTION_SHARE = 1, 3, 4, 5, 6, 7
