@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from jiyi.execution import GroupWriter
 from jiyi.sync import AgentMemory
 from jiyi.testing.faults import Faults
 from tests.chat.support import Model, call, check_whole, found, result, said, use
@@ -99,6 +100,8 @@ class Stage:
     def _stop_before_transactions(self, memory: AgentMemory, actor: str) -> None:
         """A write of a group is one step: whoever stopped inside it would hold the lock of the store."""
         writer = memory._target._calls._writer
+        if not isinstance(writer, GroupWriter):
+            return
         begin = writer._transaction
 
         def transaction() -> Any:

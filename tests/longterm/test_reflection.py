@@ -28,6 +28,7 @@ def reflections(memory: AgentMemory) -> list[str]:
     return [entry.id for entry in memory.list(scope="alice", memory_types="reflection")]
 
 
+@pytest.mark.embedded
 def test_maintain_mends_an_index_that_was_made_without_the_vectors_of_summarised_facts(
     room: AgentMemory, tmp_path: Path
 ) -> None:

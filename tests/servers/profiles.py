@@ -16,8 +16,8 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from jiyi import wiring
 from jiyi.config import Settings
+from jiyi.wiring import assembly
 from tests.servers.fixtures import NewDatabase
 
 CopyStore: TypeAlias = Callable[[Path, Path], None]
@@ -150,7 +150,7 @@ def profile(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, add
     chosen: str = getattr(request, "param", "embedded")
     if chosen == "postgres":
         new_postgres: NewDatabase = request.getfixturevalue("new_postgres")
-        assemble = wiring.assemble
+        assemble = assembly.assemble
 
         def assemble_there(settings: Settings, **given: Any) -> Any:
             folder = settings.path.resolve()
@@ -158,5 +158,5 @@ def profile(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, add
                 addresses[folder] = new_postgres()
             return assemble(replace(settings, storage=addresses[folder]), **given)
 
-        monkeypatch.setattr(wiring, "assemble", assemble_there)
+        monkeypatch.setattr(assembly, "assemble", assemble_there)
     return chosen
