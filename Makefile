@@ -16,7 +16,7 @@ DATA   ?=
 AGAINST ?=
 
 # What ruff, mypy and the tests look at; bench/ is there only in a full checkout.
-CODE := src tests scripts $(wildcard bench)
+CODE := src tests scripts $(wildcard bench) $(wildcard examples)
 BENCHMARKS := $(notdir $(basename $(wildcard bench/bench_*.py)))
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1

@@ -23,7 +23,8 @@ def ask(memory: AgentMemory, client: OpenAI, model: str, text: str) -> str:
     """One turn: everything is on disk at each step, and memory tools are there beside our own."""
     turn = memory.agent("demo", own_tools=[(WEATHER, weather)]).begin(text)
     while True:
-        answer = client.chat.completions.create(model=model, messages=turn.to_openai(), tools=turn.tools.openai())
+        prompt: Any = {"messages": turn.to_openai(), "tools": turn.tools.openai()}
+        answer = client.chat.completions.create(model=model, **prompt)
         message = answer.choices[0].message
         if not message.tool_calls:
             break

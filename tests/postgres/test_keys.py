@@ -8,7 +8,7 @@ import pytest
 
 from jiyi.config import load_settings
 from jiyi.model import clock
-from jiyi.model.access_key import Access
+from jiyi.model.access_key import AccessLine
 from jiyi.server.keys import Keys
 from jiyi.wiring.keys import open_key_store
 
@@ -22,7 +22,7 @@ def test_keys_and_the_access_log_are_shared_by_all_processes_of_a_database(postg
     access = second.access_of(token)
     assert access is not None
     assert (access.scope, access.key_id) == ("alice", key.id)
-    second.log([Access(clock.utc_now(), key.id, "alice", "POST /v1/entries", "", 201)])
+    second.log([AccessLine(clock.utc_now(), key.id, "alice", "POST /v1/entries", "", 201)])
     assert [line.action for line in first.logged()] == ["POST /v1/entries"]
     assert second.revoke(key.id)
     assert first.access_of(token) is None

@@ -19,7 +19,7 @@ import jiyi
 from jiyi.backends.records import copy as copying
 from jiyi.backends.records import schema
 from jiyi.errors import InvalidInputError, StorageError, StoreBusyError, StoreIncompleteError
-from jiyi.model.access_key import Access
+from jiyi.model.access_key import AccessLine
 from jiyi.server.keys import Keys
 from jiyi.sync import AgentMemory, migrate_store
 from jiyi.wiring.keys import open_key_store
@@ -50,7 +50,7 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Path:
         memory.longterm.feedback("alice", ["shared"])
         keys = Keys(open_key_store(memory.settings))
         key, _ = keys.add("bot", "alice")
-        keys.log([Access(key.created_at, key.id, "alice", "POST /v1/entries", "", 201)])
+        keys.log([AccessLine(key.created_at, key.id, "alice", "POST /v1/entries", "", 201)])
         keys.close()
     return folder / "data"
 

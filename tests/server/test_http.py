@@ -86,6 +86,28 @@ def test_what_was_acknowledged_is_there_after_a_kill(tmp_path: Path) -> None:
     assert asyncio.run(kept()) == set(acknowledged)
 
 
+def test_changes_come_as_events_and_go_on_after_the_last_one(tmp_path: Path) -> None:
+    def first_event(address: str, headers: dict[str, str]) -> dict[str, str]:
+        url = f"{address}/v1/changes?after=0"
+        with httpx.stream("GET", url, headers={"Accept": "text/event-stream", **headers}, timeout=30) as stream:
+            found: dict[str, str] = {}
+            for line in stream.iter_lines():
+                name, _, value = line.partition(": ")
+                if not line and found:
+                    return found
+                if name:
+                    found[name] = value
+        raise AssertionError("the stream ended")
+
+    with serving(tmp_path) as (address, _), httpx.Client(base_url=address) as client:
+        for key in ("tea", "coffee"):
+            client.post("/v1/entries", json={"key": key, "content": f"She drinks {key}"})
+        first = first_event(address, {})
+        assert (first["event"], json.loads(first["data"])["key"]) == ("create", "tea")
+        following = first_event(address, {"Last-Event-ID": first["id"]})
+        assert json.loads(following["data"])["key"] == "coffee"
+
+
 def test_the_server_stops_cleanly_when_it_is_told_to(tmp_path: Path) -> None:
     with serving(tmp_path) as (address, process):
         assert httpx.get(f"{address}/readyz").status_code == 200

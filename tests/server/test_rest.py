@@ -217,7 +217,7 @@ def test_bodies_that_are_too_large_or_broken_are_refused_in_words(tmp_path: Path
     run(tmp_path, scenario, max_body=2_000)
 
 
-def test_changes_are_told_by_polling_and_as_events(tmp_path: Path) -> None:
+def test_changes_are_told_to_those_who_wait_for_them(tmp_path: Path) -> None:
     async def scenario(it: Served) -> None:
         headers = it.bearer("alice")
         begun = asyncio.ensure_future(it.client.get("/v1/changes?wait=20", headers=headers))

@@ -56,14 +56,14 @@ class AccessKey:
 
 
 @dataclass(frozen=True, slots=True)
-class Access:
+class AccessLine:
     """One line of the access log: who did what, and how it ended."""
 
     at: datetime
     key_id: str
     scope: str
     action: str
-    """Such as `POST /v1/entries` or `mcp remember`."""
+    """Method and route, such as `POST /v1/entries`."""
     target: str
     """The id of what it was done to, where it has one. Never a text."""
     status: int

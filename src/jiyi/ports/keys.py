@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from jiyi.model.access_key import Access, AccessKey
+    from jiyi.model.access_key import AccessKey, AccessLine
 
 
 class KeyStore(Protocol):
@@ -37,11 +37,11 @@ class KeyStore(Protocol):
         """Note when a key was last used."""
         ...
 
-    def log(self, lines: Sequence[Access]) -> None:
+    def log(self, lines: Sequence[AccessLine]) -> None:
         """Add lines to the access log."""
         ...
 
-    def logged(self, *, limit: int, key_id: str | None = None) -> list[Access]:
+    def logged(self, *, limit: int, key_id: str | None = None) -> list[AccessLine]:
         """The last lines of the access log, newest first."""
         ...
 

@@ -30,6 +30,10 @@ class Access:
         """Whether this right was granted."""
         return right in self.rights or (right == READ and bool(self.rights))
 
+    def may_see_notes(self, owner: str) -> bool:
+        """Whether the notes are open to this caller: to the scope that they belong to, and in part to groups."""
+        return self.kind == "group" or self.scope == owner
+
 
 def check_rights(rights: str | list[str] | tuple[str, ...] | frozenset[str]) -> frozenset[str]:
     """Known rights, at least one; given as a list or as words with commas between them."""

@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING, Any, Final
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from mcp.server.transport_security import TransportSecuritySettings
+from mcp.shared.exceptions import MCPError
+from mcp_types import INTERNAL_ERROR
 from starlette.exceptions import HTTPException
 from starlette.routing import compile_path
 
 from jiyi.errors import JiyiError
-from jiyi.server.access import READ, Access
+from jiyi.server.access import Access
 from jiyi.server.audit import AuditLog
 from jiyi.server.gate import ACCESS, App, Gate, GateRules, Message, Receive, Send
 from jiyi.server.mcp.door import Context, McpDoor
@@ -105,10 +107,9 @@ class Measured:
 
 def _access_of(context: Context) -> Access:
     """Who asks: the gate has put it into the request."""
-    request = context.request
-    access = None if request is None else request.scope.get(ACCESS)
+    access = None if context.request is None else context.request.scope.get(ACCESS)
     if not isinstance(access, Access):
-        return Access("nobody", frozenset({READ}))
+        raise MCPError(INTERNAL_ERROR, "the request did not pass the gate of the server")
     return access
 
 

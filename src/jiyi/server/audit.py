@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from jiyi.errors import JiyiError
 from jiyi.model import clock
-from jiyi.model.access_key import Access as AccessLine
+from jiyi.model.access_key import AccessLine
 from jiyi.server.access import Access
 
 if TYPE_CHECKING:

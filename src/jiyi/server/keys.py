@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from jiyi.errors import InvalidInputError
 from jiyi.model import clock
-from jiyi.model.access_key import Access as AccessLine
-from jiyi.model.access_key import AccessKey, hash_of, new_key_id, new_token, split_token
+from jiyi.model.access_key import AccessKey, AccessLine, hash_of, new_key_id, new_token, split_token
 from jiyi.model.scope import check_scope, may_be_seen_by_group
 from jiyi.server.access import Access, check_rights
 

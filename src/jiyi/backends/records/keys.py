@@ -8,7 +8,7 @@ from typing import Final
 
 from jiyi.backends.records.schema import access_keys, access_log
 from jiyi.backends.records.sql import Database, Row, moment
-from jiyi.model.access_key import Access, AccessKey
+from jiyi.model.access_key import AccessKey, AccessLine
 
 _COLUMNS: Final = "id, name, scope, rights, kind, created_at, expires_at, last_used_at, revoked_at"
 _ALL: Final = f"SELECT {_COLUMNS} FROM access_keys ORDER BY created_at, id"
@@ -70,7 +70,7 @@ class SqlKeyStore:
         with self._database.write(durable=False) as connection:
             connection.execute(_USED, {"id": key_id, "at": at})
 
-    def log(self, lines: Sequence[Access]) -> None:
+    def log(self, lines: Sequence[AccessLine]) -> None:
         """Add lines to the access log."""
         if not lines:
             return
@@ -88,13 +88,13 @@ class SqlKeyStore:
         with self._database.write() as connection:
             connection.executemany(access_log.insert, rows)
 
-    def logged(self, *, limit: int, key_id: str | None = None) -> list[Access]:
+    def logged(self, *, limit: int, key_id: str | None = None) -> list[AccessLine]:
         """The last lines of the access log, newest first."""
         condition = "" if key_id is None else "WHERE key_id = :key_id "
         params = {"limit": limit, **({} if key_id is None else {"key_id": key_id})}
         with self._database.read() as connection:
             rows = connection.rows(_LOGGED.format(condition), params)
-        return [Access(_time(row[0]), row[1], row[2], row[3], row[4], int(row[5])) for row in rows]
+        return [AccessLine(_time(row[0]), row[1], row[2], row[3], row[4], int(row[5])) for row in rows]
 
     def close(self) -> None:
         """Let go of the connection."""

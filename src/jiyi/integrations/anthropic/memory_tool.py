@@ -26,6 +26,7 @@ from jiyi.integrations.opened import check_memory
 from jiyi.sync import AgentMemory
 
 _ROOT: Final = "/memories"
+_INSIDE: Final = "/workspace/memories"
 _MAX_LINES: Final = 999_999
 _WIDTH: Final = len(str(_MAX_LINES))
 _LEVELS: Final = 2
@@ -245,13 +246,13 @@ def _checked(path: object) -> str:
     if "\x00" in path:
         raise ToolError(f"Path {path!a} contains a NUL character")
     below = path[len(_ROOT) :].lstrip("/")
-    # Resolved below a root of another name: leaving and entering again by its name is leaving.
-    resolved = posixpath.normpath(posixpath.join("/root/memories", below))
-    if resolved == "/root/memories":
+    # Resolved two levels down: a path that leaves the root and names it again does not come back into it.
+    resolved = posixpath.normpath(f"{_INSIDE}/{below}")
+    if resolved == _INSIDE:
         return ""
-    if not resolved.startswith("/root/memories/"):
+    if not resolved.startswith(f"{_INSIDE}/"):
         raise ToolError(f"Path {path} would escape /memories directory")
-    return resolved[len("/root/memories/") :]
+    return resolved[len(_INSIDE) + 1 :]
 
 
 def _numbered(lines: list[str], first: int) -> list[str]:

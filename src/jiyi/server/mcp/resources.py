@@ -33,7 +33,7 @@ class Resources:
         settings = self._memory.settings
         if settings.workspace is None or settings.enable_simple_memory:
             return False
-        return access.kind == "group" or access.scope == settings.scope
+        return access.may_see_notes(settings.scope)
 
     async def listed(self, access: Access) -> list[tuple[str, str, str]]:
         """Address, name and media type of what can be read: the newest memories, and the notes."""

@@ -79,7 +79,7 @@ async def tell_used(memory: Memory, access: Writer, body: Used) -> dict[str, Any
 @router.get("/notes/{path:path}", operation_id="getNote")
 async def get_note(memory: Memory, access: Reader, path: str) -> dict[str, Any]:
     """The text of a note."""
-    if access.kind != "group" and access.scope != memory.settings.scope:
+    if not access.may_see_notes(memory.settings.scope):
         raise ProblemError(403, "no_notes", "the notes belong to the scope that the memory was opened with")
     note = await memory.notes.memory_get(path, kind=access.kind)
     return {"path": note.path, "text": note.text, "lines": note.total_lines}
