@@ -170,8 +170,9 @@ class TransferStore(Protocol):
         update: bool = False,
         limits: Limits | None = None,
         refuse: Callable[[ImportFormatError], None] | None = None,
+        dry_run: bool = False,
     ) -> ImportCounts:
-        """Take exported rows in, in one transaction.
+        """Take exported rows in, in one transaction; a dry run rolls it back.
 
         What is there stays as it is; with `update` the newer of two states of an entry or a conversation wins, and
         what was forgotten there is forgotten here. A bad row means that nothing is imported, unless `refuse` takes it.

@@ -381,15 +381,25 @@ class SqlRecordStore:
         update: bool = False,
         limits: Limits | None = None,
         refuse: Callable[[ImportFormatError], None] | None = None,
+        dry_run: bool = False,
     ) -> ImportCounts:
-        """Take exported rows in, in one transaction: a bad row means that nothing was changed."""
+        """Take exported rows in, in one transaction: a bad row means that nothing was changed.
+
+        A dry run is the same transaction, rolled back.
+        """
         from jiyi.backends.records import export
         from jiyi.backends.records.import_checks import ImportSchema
         from jiyi.backends.records.merge import Merge
 
-        with self._database.write() as connection:
-            schema = ImportSchema(limits or Limits())
-            return export.import_rows(rows, Merge(connection, actor, schema, update=update), refuse)
+        try:
+            with self._database.write() as connection:
+                schema = ImportSchema(limits or Limits())
+                counts = export.import_rows(rows, Merge(connection, actor, schema, update=update), refuse)
+                if dry_run:
+                    raise export.DryRunError(counts)
+                return counts
+        except export.DryRunError as end:
+            return end.counts
 
     def user_words(self) -> list[str]:
         """Words that the segmenter shall take as words."""
