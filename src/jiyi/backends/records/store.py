@@ -84,15 +84,24 @@ class SqlRecordStore:
         with self._database.write(sorted({draft.entry.scope for draft in drafts})) as connection:
             return writes.put_drafts(connection, drafts, actor)
 
-    def update(self, scope: str, key_or_id: str, changes: Mapping[str, Any], *, actor: str) -> MemoryEntry | None:
+    def update(
+        self, scope: str, key_or_id: str, changes: Mapping[str, Any], *, actor: str, if_version: int | None = None
+    ) -> MemoryEntry | None:
         """A new version of the entry with this key, or else this id, with these fields changed."""
         from jiyi.backends.records import entries
 
         with self._database.write((scope,)) as connection:
-            return entries.update(connection, scope, key_or_id, changes, actor)
+            return entries.update(connection, scope, key_or_id, changes, actor, if_version=if_version)
 
     def forget(
-        self, scope: str, key: str | None, *, actor: str, erase: bool = False, entry_id: str | None = None
+        self,
+        scope: str,
+        key: str | None,
+        *,
+        actor: str,
+        erase: bool = False,
+        entry_id: str | None = None,
+        if_version: int | None = None,
     ) -> bool:
         """Remove the entry with this key or id; its versions stay in the change log unless `erase`."""
         from jiyi.backends.records import entries, writes
@@ -101,7 +110,8 @@ class SqlRecordStore:
         with self._database.write(None if erase else (scope,)) as connection:
             row = connection.row(*_one(scope, key, entry_id))
             if row is not None:
-                entries.forget(connection, entry_of(row), actor, erase=erase)
+                entry = entries.of_version(entry_of(row), if_version)
+                entries.forget(connection, entry, actor, erase=erase)
             if not erase:
                 return row is not None
             return writes.erase_versions(connection, scope, key, entry_id) > 0 or row is not None
