@@ -127,7 +127,7 @@ class _Lines:
                 _check_header(row)
             elif self._scope is not None and row.get("scope") != self._scope:
                 raise ImportFormatError(  # noqa: TRY301
-                    f"the row belongs to scope {row.get('scope')!a}, and only rows of {self._scope!a} may be imported here"
+                    f"the row belongs to scope {row.get('scope')!a}; only rows of {self._scope!a} may be imported here"
                 )
         except ImportFormatError as error:
             # Without a header it is no export at all.

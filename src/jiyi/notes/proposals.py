@@ -132,7 +132,8 @@ class ProposalStore:
         """The proposals that can be accepted, oldest first."""
         self.delete_expired()
         found = [self._read(path) for path in sorted(self._folder.glob("*.json"))]
-        return sorted((each for each in found if each is not None), key=lambda each: (each.created_at or _NEVER, each.id))
+        kept = [each for each in found if each is not None]
+        return sorted(kept, key=lambda each: (each.created_at or _NEVER, each.id))
 
     def delete(self, proposal_id: str) -> None:
         """Delete a proposal, if it is there."""

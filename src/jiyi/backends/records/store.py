@@ -406,7 +406,7 @@ class SqlRecordStore:
                 schema = ImportSchema(limits or Limits())
                 counts = export.import_rows(rows, Merge(connection, actor, schema, update=update), refuse)
                 if dry_run:
-                    raise export.DryRunError(counts)
+                    raise export.DryRunError(counts)  # noqa: TRY301 - rolls back
                 return counts
         except export.DryRunError as end:
             return end.counts
