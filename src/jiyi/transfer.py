@@ -74,9 +74,7 @@ def import_file(
     skip = refuse if skip_bad_rows else None
     lines = _Lines(Path(path), progress, skip, scope)
     try:
-        counts = store.import_rows(
-            lines, actor=actor, update=update, limits=limits, refuse=skip, dry_run=dry_run
-        )
+        counts = store.import_rows(lines, actor=actor, update=update, limits=limits, refuse=skip, dry_run=dry_run)
         return replace(counts, refused=tuple(refused))
     except ImportFormatError as error:
         raise ImportFormatError(f"{path}, line {lines.number}: {error}; nothing was imported") from error
