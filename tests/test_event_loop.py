@@ -109,6 +109,7 @@ CALLS: dict[type, dict[str, Callable[[Any, Path], Awaitable[Any]]]] = {
         "import_jsonl": lambda m, folder: m.import_jsonl(folder / "out.jsonl"),
         "jobs": lambda m, _: m.jobs(),
         "last_position": lambda m, _: m.last_position(),
+        "statistics": lambda m, _: m.statistics(),
         "list": lambda m, _: m.list(),
         "list_namespaces": lambda m, _: m.list_namespaces(),
         "list_sessions": lambda m, _: m.list_sessions(),

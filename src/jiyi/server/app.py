@@ -52,11 +52,14 @@ def build_app(
     audit = audit or AuditLog(keys)
     sessions = sessions or Sessions(keys, failures=rules.failures)
 
+    console = Console(memory, sessions, keys, read_only=read_only)
+
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
         async with door.server.session_manager.run(), audit.running():
             yield
             await door.changes.close()
+            await console.close()
 
     app = FastAPI(
         title="jiyi",
@@ -74,7 +77,7 @@ def build_app(
     for router in (entries.router, rooms.router, administration.router):
         app.include_router(router, responses=_documented())
     app.router.routes.extend(mcp.routes)
-    app.router.routes.extend(Console(memory, sessions, keys, read_only=read_only).routes())
+    app.router.routes.extend(console.routes())
     _operate(app, memory, metrics)
 
     return Gate(Measured(app, metrics, audit), rules, keys, sessions)
