@@ -105,7 +105,7 @@ def test_an_unknown_key_that_resembles_nothing_gets_the_list(tmp_path: Path) -> 
 
 
 def test_whoever_looks_for_the_data_directory_among_the_settings_is_told_where_it_is_named(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="JIYI_DATA: unknown setting 'data'; .*JIYI_HOME"):
+    with pytest.raises(ConfigError, match=r"JIYI_DATA: unknown setting 'data'; .*JIYI_HOME"):
         load_settings(tmp_path, environment={"JIYI_DATA": "x"})
 
 
