@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from inspect import signature
 from typing import Any
 
 from jiyi.errors import InvalidInputError
 from jiyi.model import clock
 from jiyi.model.category import MemoryCategory, check_word
-from jiyi.model.entry import MemoryEntry
+from jiyi.model.entry import TRUST_LEVELS, MemoryEntry, Source
 from jiyi.model.identity import new_id
 from jiyi.model.limits import Limits, check_importance, check_whole
 from jiyi.model.metadata import check_metadata
@@ -17,7 +18,16 @@ from jiyi.model.namespace import check_namespace
 from jiyi.ports import Draft
 
 
-def make_drafts(limits: Limits, scope_of: Callable[[Any], str], entries: Iterable[Mapping[str, Any]]) -> list[Draft]:
+def source_of_trust(trust: object) -> Source:
+    """The source of entries that a caller stores, and says where they come from."""
+    if not isinstance(trust, str) or trust not in TRUST_LEVELS:
+        raise InvalidInputError(f"trust {ascii(trust)[:80]} is unknown; use one of {', '.join(TRUST_LEVELS)}")
+    return Source("import" if trust == "import" else "stored", trust)
+
+
+def make_drafts(
+    limits: Limits, scope_of: Callable[[Any], str], entries: Iterable[Mapping[str, Any]], source: Source
+) -> list[Draft]:
     """The drafts of mappings with the argument names of `store`; `scope_of` checks a scope and knows the default."""
     if isinstance(entries, str | bytes | Mapping) or not isinstance(entries, Iterable):
         raise InvalidInputError(f"entries must be a list of mappings, not {type(entries).__name__}")
@@ -34,7 +44,10 @@ def make_drafts(limits: Limits, scope_of: Callable[[Any], str], entries: Iterabl
             raise InvalidInputError(f"entries[{index}] is {what}; known names are {', '.join(STORE_ARGUMENTS)}")
         try:
             given = dict(entry)
-            drafts.append(make_draft(limits, scope_of(given.pop("scope", None)), **given))
+            draft = make_draft(limits, scope_of(given.pop("scope", None)), **given)
+            drafts.append(
+                draft if draft.entry.source == source else replace(draft, entry=replace(draft.entry, source=source))
+            )
         except InvalidInputError as error:
             raise type(error)(f"entries[{index}]: {error}") from None
     return drafts

@@ -31,6 +31,7 @@ _FETCH_IN_SCOPES: Final = f"{BY_IDS} AND {in_scopes(by_id=True)}"
 _BY_ID: Final = f"{SELECT_ENTRY} WHERE id = :id AND scope || '' = :scope"
 _SCAN: Final = f"{SELECT_ENTRY} WHERE {ACTIVE} AND id > :after ORDER BY id LIMIT :limit"
 _SHOW: Final = "UPDATE memory_records SET last_accessed_at = :at WHERE id IN :ids"
+_KNOWN_KEYS: Final = "SELECT DISTINCT key FROM memory_changes WHERE scope = :scope AND key IN :keys"
 _TOUCH: Final = "UPDATE memory_records SET access_count = access_count + 1, last_accessed_at = :at WHERE id IN :ids"
 # Each end of the range is a subquery of its own, answered by one end of the index.
 _FIRST_EVENT: Final = "(SELECT min(event_time) FROM memory_records WHERE scope = :scope_{})"
@@ -221,6 +222,14 @@ class SqlRecordStore:
             sql, params = _one(scope, key, entry_id)
             current = {entry.id: entry for entry in map(entry_of, connection.rows(sql, params))}
             return versions_of(connection, condition, params, current)
+
+    def known_keys(self, scope: str, keys: Sequence[str]) -> set[str]:
+        """Which of these keys have a line in the change log."""
+        found: set[str] = set()
+        with self._database.read((scope,)) as connection:
+            for chunk in chunks(list(keys)):
+                found.update(map(str, connection.column(_KNOWN_KEYS, {"scope": scope, "keys": chunk})))
+        return found
 
     def time_range(self, scopes: Sequence[str]) -> tuple[datetime, datetime] | None:
         """When the first and the last of these scopes' entries happened."""
