@@ -1,7 +1,7 @@
 """How long an import of a large export takes, and how much memory it needs.
 
     python -m bench.bench_import                       (200 MB of ChatGPT conversations and of JSON Lines)
-    python -m bench.bench_import --size 1000           (1 GB)
+    python -m bench.bench_import --size 200 1000       (and of 1 GB)
     python -m bench.bench_import --quick
 
 The files are made up from texts in English and Chinese. Each import runs in a process of its own; the operating system
@@ -16,10 +16,12 @@ import asyncio
 import json
 import random
 import resource
+import shutil
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -37,23 +39,23 @@ _MAX_GROWTH = 100 * _MEGABYTE
 
 def main() -> None:
     arguments = parser(__doc__)
-    arguments.add_argument("--size", type=int, default=200, help="megabytes of each file")
+    arguments.add_argument("--size", type=int, nargs="+", help="megabytes of each file")
     arguments.add_argument("--format", choices=sorted(_WRITERS), action="append", help="only this format")
     given = arguments.parse_args()
-    size = 5 if given.quick else given.size
-    report = Report("import", f"Importing files of {size:,} MB")
+    sizes = given.size or ([5] if given.quick else [200])
+    report = Report("import", f"Importing files of {' and '.join(f'{size:,}' for size in sizes)} MB")
     with work_directory(given.work) as folder:
         idle = _in_own_process(folder / "idle", "none", folder)
         report.fact("memory of a process that opens a memory", _megabytes(idle["peak"]))
-        for name in given.format or sorted(_WRITERS):
+        for size, name in product(sizes, given.format or sorted(_WRITERS)):
             path = folder / f"export.{'jsonl' if name == 'jsonl' else 'json'}"
             console.print(f"writing {size:,} MB for {name}")
             _write(path, size * _MEGABYTE, _WRITERS[name])
-            _measure(report, name, path, folder / name, idle["peak"])
+            _measure(report, name, path, folder / "memory", idle["peak"])
             path.unlink()
-    report.note(
-        "The import waits until everything is on disk; the text index is brought up to date by the background indexer."
-    )
+            shutil.rmtree(folder / "memory")
+    report.note("Importing ends when everything is on disk. The indexes are brought up to date afterwards.")
+    report.note("In parentheses: seconds of the processor, which depend less on what else the machine does.")
     report.finish(given.results)
 
 
@@ -62,10 +64,9 @@ def _measure(report: Report, name: str, path: Path, memory: Path, idle: int) -> 
     first = _in_own_process(memory, name, path)
     again = _in_own_process(memory, name, path)
     megabytes = path.stat().st_size / _MEGABYTE
+    name = f"{name}, {megabytes:,.0f} MB"
     taken = first["entries"] + first["messages"]
-    report.fact(
-        f"{name}: reading and counting", f"{read['seconds']:.1f} s", "", f"{megabytes / read['seconds']:.1f} MB/s"
-    )
+    report.fact(f"{name}: reading and counting", _seconds(read), "", f"{megabytes / read['seconds']:.1f} MB/s")
     report.fact(
         f"{name}: importing {taken:,} memories and messages",
         _seconds(first),
