@@ -132,6 +132,7 @@ NOTES = {
     "memory_get",
     "memory_search",
     "promote",
+    "proposals",
     "reindex",
     "reject",
     "scan",
