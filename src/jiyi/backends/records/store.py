@@ -245,7 +245,7 @@ class SqlRecordStore:
                 if scope is None:
                     connection.execute(_TOUCH if used else _SHOW, {"ids": chunk, "at": at})
                 else:
-                    own = f"{_TOUCH if used else _SHOW} AND scope = :scope"
+                    own = f"{_TOUCH if used else _SHOW} AND scope || '' = :scope"
                     connection.execute(own, {"ids": chunk, "at": at, "scope": scope})
                     overlays.touch(connection, scope, chunk, at, used=used)
 
