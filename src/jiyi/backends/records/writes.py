@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from jiyi.backends.records import tags
 from jiyi.backends.records.changelog import creation_line, erase_texts, last_versions, log_changes, log_line
 from jiyi.backends.records.codec import BY_IDS, BY_KEY, SELECT_ENTRY, changed_fields, entry_of, entry_row, entry_values
+from jiyi.backends.records.requests import keep_request
 from jiyi.backends.records.schema import memory_records
 from jiyi.backends.records.sql import Connection, Database, chunks
 from jiyi.model import clock
@@ -39,6 +40,7 @@ def put_drafts(connection: Connection, drafts: Sequence[Draft], actor: str) -> l
     stored: list[MemoryEntry] = []
     for group in _groups_without_repeated_keys(drafts):
         stored.extend(_put_group(connection, group, actor))
+    keep_request(connection, [entry.id for entry in stored])
     return stored
 
 
