@@ -172,8 +172,10 @@ class SessionWindow:
             compacted = True
         else:
             in_time = deadline is None or time.monotonic() < deadline
-            if in_time and not compacted and self._soft_flush_is_due(
-                reading.snapshot, self._tokens(reading.snapshot), available
+            if (
+                in_time
+                and not compacted
+                and self._soft_flush_is_due(reading.snapshot, self._tokens(reading.snapshot), available)
             ):
                 done, reading = self._compact("soft", reading, initial_tokens, wait=False)
                 if done is not None and done.trouble is None:
