@@ -131,6 +131,7 @@ NOTES = {
     "memory_get",
     "memory_search",
     "promote",
+    "proposals",
     "reindex",
     "reject",
     "scan",

@@ -112,6 +112,8 @@ class AdministrationInterface(Protocol):
         *,
         update: bool = False,
         skip_bad_rows: bool = False,
+        scope: str | None = None,
+        dry_run: bool = False,
         progress: Progress | None = None,
     ) -> ImportCounts:
         """Import a file written by `export_jsonl`. What is there stays as it is: only what is new is added.
@@ -119,4 +121,5 @@ class AdministrationInterface(Protocol):
         With `update` the newer of two states of an entry or a conversation wins, the other stays in the history, and
         what was forgotten or erased there is forgotten or erased here. A bad row is an error that names its line, and
         nothing is imported; with `skip_bad_rows` the others are, and `refused` of the result names the bad ones.
+        With `scope` a row of another scope is a bad row. A dry run changes nothing and counts the same.
         """

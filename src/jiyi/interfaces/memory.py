@@ -150,20 +150,29 @@ class Memory(AdministrationInterface, Protocol):
         namespace: Sequence[str] | None = None,
         expires_at: datetime | None = None,
         clear: Iterable[str] = (),
+        if_version: int | None = None,
         scope: str | None = None,
     ) -> MemoryEntry:
         """Change an entry of the scope, found by its key or else by its id: what is given is replaced, the rest stays.
 
         It gets a new version; the one before stays in `history`. `clear` names what is to be empty afterwards, such as
-        `["expires_at", "tags"]`. Raises `InvalidInputError` when the scope has no such entry.
+        `["expires_at", "tags"]`. Raises `InvalidInputError` when the scope has no such entry, and
+        `VersionConflictError` when it has another version than `if_version`.
         """
 
     async def forget(
-        self, key: str | None = None, *, id: str | None = None, scope: str | None = None, erase: bool = False
+        self,
+        key: str | None = None,
+        *,
+        id: str | None = None,
+        scope: str | None = None,
+        erase: bool = False,
+        if_version: int | None = None,
     ) -> bool:
         """Remove the entry with this key, or this id, from recall; `False` when there is none.
 
-        Its versions stay readable in `history`; with `erase` their texts are deleted as well, for good.
+        Its versions stay readable in `history`; with `erase` their texts are deleted as well, for good. Raises
+        `VersionConflictError` when it has another version than `if_version`.
         """
 
     async def history(

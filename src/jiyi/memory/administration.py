@@ -357,6 +357,8 @@ class Administration(MemoryBase):
         *,
         update: bool = False,
         skip_bad_rows: bool = False,
+        scope: str | None = None,
+        dry_run: bool = False,
         progress: Progress | None = None,
     ) -> ImportCounts:
         """Import a file written by `export_jsonl`. What is there stays as it is: only what is new is added.
@@ -364,6 +366,7 @@ class Administration(MemoryBase):
         With `update` the newer of two states of an entry or a conversation wins, the other stays in the history, and
         what was forgotten or erased there is forgotten or erased here. A bad row is an error that names its line, and
         nothing is imported; with `skip_bad_rows` the others are, and `refused` of the result names the bad ones.
+        With `scope` a row of another scope is a bad row. A dry run changes nothing and counts the same.
         """
         from jiyi.transfer import import_file
 
@@ -376,7 +379,11 @@ class Administration(MemoryBase):
             update=bool(update),
             skip_bad_rows=bool(skip_bad_rows),
             limits=self._limits,
+            scope=None if scope is None else self._scope(scope),
+            dry_run=bool(dry_run),
         )
+        if dry_run:
+            return counts
         if counts.words:
             await self._run(self._components.vocabulary.refresh)
         self._written()

@@ -224,12 +224,14 @@ class KeyedMemory(MemoryBase):
         namespace: Sequence[str] | None = None,
         expires_at: datetime | None = None,
         clear: Iterable[str] = (),
+        if_version: int | None = None,
         scope: str | None = None,
     ) -> MemoryEntry:
         """Change an entry of the scope, found by its key or else by its id: what is given is replaced, the rest stays.
 
         It gets a new version; the one before stays in `history`. `clear` names what is to be empty afterwards, such as
-        `["expires_at", "tags"]`. Raises `InvalidInputError` when the scope has no such entry.
+        `["expires_at", "tags"]`. Raises `InvalidInputError` when the scope has no such entry, and
+        `VersionConflictError` when it has another version than `if_version`.
         """
         named = self._limits.check_session_id(key_or_id, "key_or_id")
         changes = checked_fields(
@@ -249,7 +251,9 @@ class KeyedMemory(MemoryBase):
         )
         changes |= cleared_fields(clear, changes)
         own = self._scope(scope)
-        updated = await self._write(self._store.update, own, named, changes, actor=self._settings.actor)
+        updated = await self._write(
+            self._store.update, own, named, changes, actor=self._settings.actor, if_version=_version(if_version)
+        )
         if updated is None:
             raise InvalidInputError(f"key_or_id {ascii(key_or_id)[:80]} is no key and no id of an entry of the scope")
         self._written()
@@ -262,15 +266,23 @@ class KeyedMemory(MemoryBase):
         id: str | None = None,  # noqa: A002 - the name of the attribute
         scope: str | None = None,
         erase: bool = False,
+        if_version: int | None = None,
     ) -> bool:
         """Remove the entry with this key, or this id, from recall; `False` when there is none.
 
-        Its versions stay readable in `history`; with `erase` their texts are deleted as well, for good.
+        Its versions stay readable in `history`; with `erase` their texts are deleted as well, for good. Raises
+        `VersionConflictError` when it has another version than `if_version`.
         """
         checked, entry_id = self._key_or_id(key, id)
         own = self._scope(scope)
         gone = await self._write(
-            self._store.forget, own, checked, actor=self._settings.actor, erase=erase, entry_id=entry_id
+            self._store.forget,
+            own,
+            checked,
+            actor=self._settings.actor,
+            erase=erase,
+            entry_id=entry_id,
+            if_version=_version(if_version),
         )
         self._written()
         return gone
@@ -318,3 +330,7 @@ class KeyedMemory(MemoryBase):
         if kind == "group" and filters.scopes[0].startswith(GROUP_PREFIX):
             return True
         return filters.scopes == visible_scopes(settings.scope)
+
+
+def _version(value: int | None) -> int | None:
+    return None if value is None else check_whole(value, "if_version", 1, 2**53)

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 from jiyi.errors import InvalidInputError
 
 MessageLike: TypeAlias = "Message | Mapping[str, Any]"
-_FIELDS = ("role", "content", "tool_calls", "tool_call_id", "name")
+_FIELDS = frozenset({"role", "content", "tool_calls", "tool_call_id", "name"})
 _TIME_FIELDS = ("created_at", "timestamp", "create_time", "date")
 _ISO_DATE = re.compile(r"\d{4}-?\d\d-?\d\d(?:\Z|[T ])")
 # From 1990 to 2100: other numbers are counters, not times.
@@ -60,14 +60,16 @@ class Message:
             tool_calls=data.get("tool_calls"),
             tool_call_id=data.get("tool_call_id"),
             name=data.get("name"),
-            extra={name: value for name, value in data.items() if name not in _FIELDS},
+            extra={} if _FIELDS.issuperset(data) else {n: value for n, value in data.items() if n not in _FIELDS},
         )
 
     @property
     def item_type(self) -> str | None:
         """The type of an item without a role; `None` for every other message."""
+        if self.role:
+            return None
         kind = self.extra.get("type")
-        return kind if not self.role and isinstance(kind, str) and kind else None
+        return kind if isinstance(kind, str) and kind else None
 
     @property
     def text(self) -> str:

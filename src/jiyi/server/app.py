@@ -1,4 +1,4 @@
-"""The one ASGI app: MCP at `/mcp`, REST under `/v1`, and what operators look at."""
+"""The one ASGI app: MCP at `/mcp`, REST under `/v1`, the console, and what operators look at."""
 
 from __future__ import annotations
 
@@ -20,11 +20,13 @@ from starlette.routing import compile_path
 from jiyi.errors import JiyiError
 from jiyi.server.access import Access
 from jiyi.server.audit import AuditLog
+from jiyi.server.console.door import Console
 from jiyi.server.gate import ACCESS, App, Gate, GateRules, Message, Receive, Send
 from jiyi.server.mcp.door import Context, McpDoor
 from jiyi.server.metrics import Metrics
 from jiyi.server.problems import MEDIA_TYPE, TITLES, ProblemError, problem, status_of
 from jiyi.server.rest import administration, entries, rooms
+from jiyi.server.sessions import Sessions
 
 if TYPE_CHECKING:
     from jiyi.memory import AgentMemory
@@ -39,6 +41,7 @@ def build_app(
     rules: GateRules,
     keys: Keys | None = None,
     audit: AuditLog | None = None,
+    sessions: Sessions | None = None,
     read_only: bool = False,
     new_door: Callable[..., McpDoor] = McpDoor,
 ) -> App:
@@ -48,6 +51,7 @@ def build_app(
     # The gate has checked Host and Origin for every door.
     unchecked = TransportSecuritySettings(enable_dns_rebinding_protection=False)
     mcp = door.server.streamable_http_app(transport_security=unchecked, max_request_body_size=rules.max_body)
+    sessions = sessions or Sessions(keys, failures=rules.failures)
 
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
@@ -71,9 +75,10 @@ def build_app(
     for router in (entries.router, rooms.router, administration.router):
         app.include_router(router, responses=_documented())
     app.router.routes.extend(mcp.routes)
+    app.router.routes.extend(Console(memory, sessions, keys, read_only=read_only).routes())
     _operate(app, memory, metrics)
 
-    return Gate(Measured(app, metrics, audit), rules, keys)
+    return Gate(Measured(app, metrics, audit), rules, keys, sessions)
 
 
 class Measured:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from operator import itemgetter
 from typing import Any, Final
 
 from jiyi.backends.records.codec import to_json
@@ -27,7 +28,7 @@ REMOVED: Final = ("forget", ERASE, "archive")
 SELECT_CHANGE: Final = "SELECT sequence, entry_id, scope, version, changed_at, operation FROM memory_changes"
 """To be followed by conditions; its rows are those of `change_of`."""
 
-_INSERT = memory_changes.insert
+_values_of = itemgetter(*LINE)
 _LAST_VERSIONS = "SELECT entry_id, max(version) FROM memory_changes WHERE entry_id IN :ids GROUP BY entry_id"
 _ERASE_TEXTS = "UPDATE memory_changes SET before = NULL, changed = '[]' WHERE before IS NOT NULL AND "
 
@@ -38,10 +39,8 @@ def log_changes(connection: Connection, lines: Sequence[Mapping[str, Any]]) -> N
         return
     if connection.pending_log is not None:
         connection.pending_log.add(lines)
-    elif len(lines) == 1:
-        connection.execute(_INSERT, lines[0])
     else:
-        connection.executemany(_INSERT, lines)
+        connection.insert(memory_changes, list(map(_values_of, lines)))
 
 
 def log_line(

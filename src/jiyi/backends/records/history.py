@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from jiyi.backends.records.codec import entry_values, to_json
+from jiyi.backends.records.requests import keep_request
 from jiyi.backends.records.schema import conversation_history
 from jiyi.backends.records.sql import Connection, Row, chunks
 from jiyi.errors import HistoryUnreadableError
@@ -189,6 +190,7 @@ def append(
     elif rows:
         connection.executemany(_INSERT, rows)
     ids = [str(row["message_id"]) for row in rows]
+    keep_request(connection, ids)
     return Saved([values_of_message(row, message) for row, message in zip(rows, messages, strict=True)], [], ids)
 
 

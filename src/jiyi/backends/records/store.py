@@ -84,15 +84,24 @@ class SqlRecordStore:
         with self._database.write(sorted({draft.entry.scope for draft in drafts})) as connection:
             return writes.put_drafts(connection, drafts, actor)
 
-    def update(self, scope: str, key_or_id: str, changes: Mapping[str, Any], *, actor: str) -> MemoryEntry | None:
+    def update(
+        self, scope: str, key_or_id: str, changes: Mapping[str, Any], *, actor: str, if_version: int | None = None
+    ) -> MemoryEntry | None:
         """A new version of the entry with this key, or else this id, with these fields changed."""
         from jiyi.backends.records import entries
 
         with self._database.write((scope,)) as connection:
-            return entries.update(connection, scope, key_or_id, changes, actor)
+            return entries.update(connection, scope, key_or_id, changes, actor, if_version=if_version)
 
     def forget(
-        self, scope: str, key: str | None, *, actor: str, erase: bool = False, entry_id: str | None = None
+        self,
+        scope: str,
+        key: str | None,
+        *,
+        actor: str,
+        erase: bool = False,
+        entry_id: str | None = None,
+        if_version: int | None = None,
     ) -> bool:
         """Remove the entry with this key or id; its versions stay in the change log unless `erase`."""
         from jiyi.backends.records import entries, writes
@@ -101,7 +110,8 @@ class SqlRecordStore:
         with self._database.write(None if erase else (scope,)) as connection:
             row = connection.row(*_one(scope, key, entry_id))
             if row is not None:
-                entries.forget(connection, entry_of(row), actor, erase=erase)
+                entry = entries.of_version(entry_of(row), if_version)
+                entries.forget(connection, entry, actor, erase=erase)
             if not erase:
                 return row is not None
             return writes.erase_versions(connection, scope, key, entry_id) > 0 or row is not None
@@ -245,7 +255,7 @@ class SqlRecordStore:
                 if scope is None:
                     connection.execute(_TOUCH if used else _SHOW, {"ids": chunk, "at": at})
                 else:
-                    own = f"{_TOUCH if used else _SHOW} AND scope = :scope"
+                    own = f"{_TOUCH if used else _SHOW} AND scope || '' = :scope"
                     connection.execute(own, {"ids": chunk, "at": at, "scope": scope})
                     overlays.touch(connection, scope, chunk, at, used=used)
 
@@ -381,15 +391,25 @@ class SqlRecordStore:
         update: bool = False,
         limits: Limits | None = None,
         refuse: Callable[[ImportFormatError], None] | None = None,
+        dry_run: bool = False,
     ) -> ImportCounts:
-        """Take exported rows in, in one transaction: a bad row means that nothing was changed."""
+        """Take exported rows in, in one transaction: a bad row means that nothing was changed.
+
+        A dry run is the same transaction, rolled back.
+        """
         from jiyi.backends.records import export
         from jiyi.backends.records.import_checks import ImportSchema
         from jiyi.backends.records.merge import Merge
 
-        with self._database.write() as connection:
-            schema = ImportSchema(limits or Limits())
-            return export.import_rows(rows, Merge(connection, actor, schema, update=update), refuse)
+        try:
+            with self._database.write() as connection:
+                schema = ImportSchema(limits or Limits())
+                counts = export.import_rows(rows, Merge(connection, actor, schema, update=update), refuse)
+                if dry_run:
+                    raise export.DryRunError(counts)  # noqa: TRY301 - rolls back
+                return counts
+        except export.DryRunError as end:
+            return end.counts
 
     def user_words(self) -> list[str]:
         """Words that the segmenter shall take as words."""

@@ -7,9 +7,8 @@ from typing import Annotated, Any, TypeAlias
 from fastapi import Depends, Request
 
 from jiyi.memory import AgentMemory
-from jiyi.server.access import ADMIN, ERASE, READ, WRITE, Access
+from jiyi.server.access import ADMIN, ERASE, READ, WRITE, Access, require
 from jiyi.server.gate import ACCESS
-from jiyi.server.problems import ProblemError
 
 
 def _memory(request: Request) -> AgentMemory:
@@ -21,12 +20,7 @@ def needs(right: str) -> Any:
     """A dependency: the access of the request, if it has this right."""
 
     def check(request: Request) -> Access:
-        access: Access = request.scope[ACCESS]
-        if not access.may(right):
-            raise ProblemError(403, "right_missing", f"the key {access.key_id} does not have the right {right!r}")
-        if right in {WRITE, ERASE, ADMIN} and request.app.state.read_only:
-            raise ProblemError(403, "read_only", "this server only reads")
-        return access
+        return require(request.scope[ACCESS], right, read_only=request.app.state.read_only)
 
     return Depends(check)
 
