@@ -11,7 +11,7 @@ import functools
 import os
 import threading
 import time
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import AbstractContextManager, suppress
 from contextvars import copy_context
 from copy import copy
@@ -19,11 +19,12 @@ from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 from typing import Any, Final, Generic, ParamSpec, Protocol, TypeAlias, TypeVar
 
-from jiyi.errors import MemoryClosedError
+from jiyi.errors import JiyiError, MemoryClosedError
 from jiyi.exhaustion import resource_limit, thread_limit
 
 P = ParamSpec("P")
 R = TypeVar("R")
+T = TypeVar("T")
 CLOSED = "this memory is closed; open it again with create_memory or AgentMemory.open"
 _CLOSED_MEANWHILE = "this memory was closed meanwhile; open it again"
 _Job: TypeAlias = tuple[Callable[[], Any], asyncio.AbstractEventLoop, "asyncio.Future[Any]"]
@@ -32,6 +33,8 @@ Transaction: TypeAlias = Callable[[], AbstractContextManager[None]]
 _GROUP_CALLS: Final = 64
 _GROUP_SECONDS: Final = 0.02
 _ANSWERED_AT_ONCE: Final = 8
+_ALONE: Final = object()
+"""In the place of an item: the write shares its call with no other."""
 
 
 class Run(Protocol):
@@ -140,18 +143,25 @@ class Workers:
 class _Write:
     """One write that waits for its commit: the call, who waits for it, and what came of it."""
 
-    call: Callable[[], Any]
+    call: Callable[..., Any]
     loop: asyncio.AbstractEventLoop
     outcome: asyncio.Future[Any]
+    item: Any = _ALONE
+    """What is written by a call that takes several of these and returns as many results."""
     result: Any = None
     error: BaseException | None = None
 
     def run(self) -> None:
         """Make the call and keep what it returns or raises."""
         try:
-            self.result, self.error = self.call(), None
+            self.result = self.call() if self.item is _ALONE else self.call([self.item])[0]
+            self.error = None
         except BaseException as error:  # noqa: BLE001 - every error is raised in the caller
             self.error = error
+
+    def joins(self, other: _Write) -> bool:
+        """Whether both can be written by one call."""
+        return self.item is not _ALONE and other.item is not _ALONE and self.call is other.call
 
     def settle(self) -> None:
         """On the event loop of the caller: hand over what came of it."""
@@ -185,7 +195,19 @@ class GroupWriter:
         Cancelling the wait withdraws a write that is still queued; one that has begun happens whole.
         """
         loop = asyncio.get_running_loop()
-        write = _Write(call, loop, loop.create_future())
+        result: R = await self._queue(_Write(call, loop, loop.create_future()))
+        return result
+
+    async def run_item(self, call: Callable[[list[T]], Sequence[R]], item: T) -> R:
+        """The same for a call that writes items: those that are waiting one behind the other are written by one call.
+
+        If that fails, each is written alone, so that the error reaches the caller it belongs to.
+        """
+        loop = asyncio.get_running_loop()
+        result: R = await self._queue(_Write(call, loop, loop.create_future(), item))
+        return result
+
+    def _queue(self, write: _Write) -> asyncio.Future[Any]:
         with self._guard:
             if self._closed:
                 raise MemoryClosedError(_CLOSED_MEANWHILE)
@@ -197,8 +219,7 @@ class GroupWriter:
                     raise thread_limit() from error
                 self._thread = thread
             self._writes.put(write)
-        result: R = await write.outcome
-        return result
+        return write.outcome
 
     def close(self) -> None:
         """Refuse new writes, finish those that are queued, and end the thread."""
@@ -219,9 +240,9 @@ class GroupWriter:
         group: list[_Write] = []
         try:
             with self._transaction():
-                for write in self._waiting(first):
-                    group.append(write)
-                    write.run()
+                for together in _joined(self._waiting(first)):
+                    group += together
+                    _run_together(together)
         except BaseException as error:  # noqa: BLE001 - every error is raised in the caller
             if not group:
                 # The lock could not be had in time. Those who wait behind this one must not wait as long again.
@@ -303,6 +324,17 @@ class BlockingCalls:
         """
         await self._ready()
         return await self._writer.run(_in_context(function, *args, **kwargs))
+
+    async def write_item(self, function: Callable[[list[T]], Sequence[R]], item: T) -> R:
+        """Write one item with a function that writes several, as `write` does.
+
+        Where the store has group commit, items that wait for the same function are written by one call of it. It is
+        not called in the context of the caller.
+        """
+        await self._ready()
+        if isinstance(self._writer, GroupWriter):
+            return await self._writer.run_item(function, item)
+        return (await self._writer.run(functools.partial(function, [item])))[0]
 
     async def run_model(self, function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
         """Run what may wait for a model."""
@@ -407,6 +439,30 @@ def _report(loop: asyncio.AbstractEventLoop, how: Callable[..., None], *values: 
     # RuntimeError: the loop is closed, so nothing waits for the result.
     with suppress(RuntimeError):
         loop.call_soon_threadsafe(how, *values)
+
+
+def _joined(writes: Iterator[_Write]) -> Iterator[list[_Write]]:
+    """The writes in their order; neighbours that can be written by one call are one list."""
+    together: list[_Write] = []
+    for write in writes:
+        if together and not write.joins(together[0]):
+            yield together
+            together = []
+        together.append(write)
+    if together:
+        yield together
+
+
+def _run_together(writes: Sequence[_Write]) -> None:
+    if len(writes) > 1:
+        # The error of one of them comes again when it is written alone.
+        with suppress(JiyiError):
+            results = writes[0].call([write.item for write in writes])
+            for write, result in zip(writes, results, strict=True):
+                write.result, write.error = result, None
+            return
+    for write in writes:
+        write.run()
 
 
 def _answer(group: list[_Write]) -> None:
