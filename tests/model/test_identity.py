@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
+import time
 import uuid
 
 import pytest
 
-from jiyi.model import identity
 from jiyi.model.identity import new_id, new_ids
 
 
@@ -20,7 +20,7 @@ def test_ids_are_uuids_of_version_7_in_increasing_order() -> None:
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork on this system")
 def test_the_random_digits_of_a_forked_process_are_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     new_id()
-    monkeypatch.setattr(identity.time, "time_ns", lambda: 2**60)
+    monkeypatch.setattr(time, "time_ns", lambda: 2**60)
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
