@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from jiyi import AgentMemory
 from jiyi.backends.embedded.database import SqliteDatabase
 from jiyi.errors import InvalidInputError, MemoryClosedError, StorageError, StoreBusyError
-from jiyi.execution import GroupWriter
+from jiyi.group_writer import GroupWriter
 
 OPTIONS: dict[str, Any] = {"embedder": "none", "background_indexing": False, "background_jobs": False}
 INSERT = "INSERT INTO store_meta (name, value) VALUES (:name, :value)"
