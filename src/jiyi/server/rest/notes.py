@@ -131,10 +131,10 @@ async def _known(memory: AgentMemory, proposal_id: str) -> None:
 
 def _check(memory: AgentMemory, access: Access) -> None:
     """The notes are open to their own scope, and in part to groups."""
-    if memory.settings.workspace is None:
-        raise ProblemError(409, "no_workspace", "this memory has no workspace; start the server with one")
     if not access.may_see_notes(memory.settings.scope):
         raise ProblemError(403, "no_notes", "the notes belong to the scope that the memory was opened with")
+    if memory.settings.workspace is None:
+        raise ProblemError(409, "no_workspace", "this memory has no workspace; start the server with one")
 
 
 def _check_own(memory: AgentMemory, access: Access) -> None:

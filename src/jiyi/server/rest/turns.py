@@ -142,7 +142,7 @@ async def finish_turn(
     """
     turn = await _found(memory, access, turns, session_id, turn_id)
     if turn.reply == body.reply:
-        same = {"turn_id": turn.id, "message_id": None, "job_id": None, "used": []}
+        same: dict[str, Any] = {"turn_id": turn.id, "message_id": None, "job_id": None, "used": []}
         return answer(same, headers={REPLAYED: "true"})
     _check_open(turn)
     done = asdict(await turn.finish(body.reply, body.used))
