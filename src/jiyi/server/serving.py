@@ -13,6 +13,7 @@ from jiyi.server.access import RIGHTS, Access
 from jiyi.server.app import build_app
 from jiyi.server.gate import LOOPBACK, GateRules
 from jiyi.server.keys import Keys
+from jiyi.server.sessions import CONSOLE, Sessions
 from jiyi.wiring.keys import open_key_store
 
 if TYPE_CHECKING:
@@ -32,6 +33,8 @@ class Serving:
     hosts: tuple[str, ...] = ()
     require_keys: bool = False
     read_only: bool = False
+    by_link: bool = False
+    """Nobody gets in without a key, but for the browser that opens the one-time link."""
     certificate: str = ""
     private_key: str = ""
 
@@ -57,19 +60,26 @@ class Serving:
 
     def rules(self, scope: str) -> GateRules:
         """What the gate lets through."""
-        open_to_all = self.on_loopback and not self.require_keys
+        open_to_all = self.on_loopback and not self.require_keys and not self.by_link
         anonymous = Access(scope, frozenset(RIGHTS)) if open_to_all else None
         return GateRules(hosts=frozenset({*LOOPBACK, *self.hosts}), anonymous=anonymous)
 
 
 async def serve_http(memory: AgentMemory, plan: Serving, *, told: Callable[[str], None], check: bool = False) -> str:
-    """Serve until the process is told to stop; requests that have begun are finished. Returns why it did not start."""
+    """Serve until the process is told to stop; requests that have begun are finished. Returns why it did not start.
+
+    `told` is called with the address, or with the one-time link, when requests are answered.
+    """
     keys = Keys(await asyncio.to_thread(open_key_store, memory.settings))
     try:
         problem = plan.problem(has_keys=await asyncio.to_thread(keys.any_valid))
         if problem or check:
             return problem
-        app = build_app(memory, rules=plan.rules(memory.settings.scope), keys=keys, read_only=plan.read_only)
+        scope = memory.settings.scope
+        rules = plan.rules(scope)
+        sessions = Sessions(keys, failures=rules.failures)
+        link = f"{CONSOLE}/open?ticket={sessions.ticket(Access(scope, frozenset(RIGHTS)))}" if plan.by_link else ""
+        app = build_app(memory, rules=rules, keys=keys, sessions=sessions, read_only=plan.read_only)
         config = uvicorn.Config(
             app,
             host=plan.host,
@@ -85,7 +95,7 @@ async def serve_http(memory: AgentMemory, plan: Serving, *, told: Callable[[str]
             limit_concurrency=_MAX_CONNECTIONS,
             h11_max_incomplete_event_size=1 << 16,
         )
-        server = _Server(config, told)
+        server = _Server(config, lambda address: told(address + link))
         await server.serve()
         return ""
     finally:

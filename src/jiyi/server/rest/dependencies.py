@@ -7,9 +7,8 @@ from typing import Annotated, Any, TypeAlias
 from fastapi import Depends, Header, Query, Request
 
 from jiyi.memory import AgentMemory
-from jiyi.server.access import ADMIN, ERASE, READ, WRITE, Access
+from jiyi.server.access import ADMIN, ERASE, READ, WRITE, Access, require
 from jiyi.server.gate import ACCESS
-from jiyi.server.problems import ProblemError
 from jiyi.server.rest.events import Streams
 
 
@@ -28,20 +27,14 @@ def needs(right: str) -> Any:
     """A dependency: the access of the request, if it has this right."""
 
     async def check(request: Request) -> Access:
-        access: Access = request.scope[ACCESS]
-        if not access.may(right):
-            raise ProblemError(403, "right_missing", f"the key {access.key_id} does not have the right {right!r}")
-        if right in {WRITE, ERASE, ADMIN} and request.app.state.read_only:
-            raise ProblemError(403, "read_only", "this server only reads")
-        return access
+        return require(request.scope[ACCESS], right, read_only=request.app.state.read_only)
 
     return Depends(check)
 
 
 def check_erase(access: Access) -> None:
     """Deleting for good is a right of its own."""
-    if not access.may(ERASE):
-        raise ProblemError(403, "right_missing", f"the key {access.key_id} does not have the right 'erase'")
+    require(access, ERASE, read_only=False)
 
 
 Memory: TypeAlias = Annotated[AgentMemory, Depends(_memory)]
