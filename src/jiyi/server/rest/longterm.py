@@ -9,6 +9,7 @@ from fastapi import APIRouter, Query, Response
 
 from jiyi.server.problems import ProblemError
 from jiyi.server.rest import answers as told
+from jiyi.server.rest import room_answers as rooms
 from jiyi.server.rest.answers import answer, answers
 from jiyi.server.rest.dependencies import Cursor, Memory, PageLimit, Reader, Writer
 from jiyi.server.rest.idempotency import IdempotencyKey, once
@@ -35,7 +36,9 @@ Domain = Literal[
 router = APIRouter(prefix="/v1/longterm", tags=["long-term"])
 
 
-@router.post("/rounds", operation_id="scheduleRound", **answers(told.JobAnswer, 202, "On disk, the rest is done later"))
+@router.post(
+    "/rounds", operation_id="scheduleRound", **answers(rooms.JobAnswer, 202, "On disk, the rest is done later")
+)
 async def schedule_round(
     memory: Memory, access: Writer, body: Round, idempotency_key: IdempotencyKey = None
 ) -> Response:
@@ -72,7 +75,7 @@ async def list_facts(
     return answer({"entries": [entry.to_dict() for entry in page], "next_cursor": page.next_cursor})
 
 
-@router.post("/recall", operation_id="recallFacts", **answers(told.FactsAnswer))
+@router.post("/recall", operation_id="recallFacts", **answers(rooms.FactsAnswer))
 async def recall_facts(memory: Memory, access: Reader, body: FactQuestion) -> Response:
     """The facts that answer best, by relevance, age and importance."""
     hits = await memory.longterm.retrieve_relevant_memories(
@@ -95,7 +98,7 @@ async def recall_facts(memory: Memory, access: Reader, body: FactQuestion) -> Re
     )
 
 
-@router.post("/context", operation_id="getPromptContext", **answers(told.TextAnswer))
+@router.post("/context", operation_id="getPromptContext", **answers(rooms.TextAnswer))
 async def prompt_context(memory: Memory, access: Reader, body: PromptQuestion) -> Response:
     """The block of long-term memory for a prompt: fenced, attributed, inside the budget."""
     text = await memory.longterm.get_memory_context_for_prompt(
@@ -104,13 +107,13 @@ async def prompt_context(memory: Memory, access: Reader, body: PromptQuestion) -
     return answer({"text": text})
 
 
-@router.post("/feedback", operation_id="tellUsed", **answers(told.CountedAnswer))
+@router.post("/feedback", operation_id="tellUsed", **answers(rooms.CountedAnswer))
 async def tell_used(memory: Memory, access: Writer, body: Used) -> Response:
     """Count memories as used: cited in an answer, or confirmed."""
     return answer({"counted": await memory.longterm.feedback(access.scope, body.useful)})
 
 
-@router.get("/facts/{entry_id}/explanation", operation_id="explainFact", **answers(told.ExplanationAnswer))
+@router.get("/facts/{entry_id}/explanation", operation_id="explainFact", **answers(rooms.ExplanationAnswer))
 async def explain_fact(memory: Memory, access: Reader, entry_id: str) -> Response:
     """Where a memory came from and how it stands: the messages behind it, corrections, retention."""
     found = await memory.longterm.explain(access.scope, entry_id)
@@ -119,7 +122,7 @@ async def explain_fact(memory: Memory, access: Reader, entry_id: str) -> Respons
     return answer({"explanation": found})
 
 
-@router.put("/facts/{entry_id}/pin", operation_id="pinFact", **answers(told.PinnedAnswer))
+@router.put("/facts/{entry_id}/pin", operation_id="pinFact", **answers(rooms.PinnedAnswer))
 async def pin_fact(memory: Memory, access: Writer, entry_id: str, body: Pinned) -> Response:
     """Keep a memory from being forgotten, corrected or summarised, or let go of it."""
     if not await memory.longterm.pin(access.scope, entry_id, body.pinned):
@@ -127,7 +130,7 @@ async def pin_fact(memory: Memory, access: Writer, entry_id: str, body: Pinned) 
     return answer({"pinned": body.pinned})
 
 
-@router.get("/conflicts", operation_id="listConflicts", **answers(told.ConflictsAnswer))
+@router.get("/conflicts", operation_id="listConflicts", **answers(rooms.ConflictsAnswer))
 async def list_conflicts(memory: Memory, access: Reader, *, limit: PageLimit = 100) -> Response:
     """Pairs of current facts that may contradict each other, the newest first."""
     found = await memory.longterm.conflicts(access.scope, limit=limit)
@@ -143,7 +146,7 @@ async def settle_conflict(memory: Memory, access: Writer, body: Settlement) -> R
     return answer({"settled": True})
 
 
-@router.get("/superseded", operation_id="listSuperseded", **answers(told.SupersededAnswer))
+@router.get("/superseded", operation_id="listSuperseded", **answers(rooms.SupersededAnswer))
 async def list_superseded(memory: Memory, access: Reader, *, limit: PageLimit = 100) -> Response:
     """Facts that were replaced, the last first, each with the one that took its place."""
     found = await memory.longterm.superseded(access.scope, limit=limit)
@@ -157,7 +160,7 @@ async def list_reflections(memory: Memory, access: Reader, *, limit: PageLimit =
     return answer({"entries": [entry.to_dict() for entry in page], "next_cursor": page.next_cursor})
 
 
-@router.post("/reflections", operation_id="reflect", **answers(told.ReflectionAnswer))
+@router.post("/reflections", operation_id="reflect", **answers(rooms.ReflectionAnswer))
 async def reflect(memory: Memory, access: Writer, body: Reflecting) -> Response:
     """Reflect on the facts that no reflection speaks for yet, if they matter enough."""
     made = await memory.longterm.try_generate_reflection(
@@ -166,7 +169,7 @@ async def reflect(memory: Memory, access: Writer, body: Reflecting) -> Response:
     return answer({"reflection": None if made is None else made.to_dict()})
 
 
-@router.post("/forgetting/plan", operation_id="planForgetting", **answers(told.PlanAnswer))
+@router.post("/forgetting/plan", operation_id="planForgetting", **answers(rooms.PlanAnswer))
 async def plan_forgetting(memory: Memory, access: Reader, body: Curve) -> Response:
     """What a clean-up would forget now, and what falls below the threshold next. Changes nothing."""
     plan = await memory.longterm.cleanup_forgotten_memories(

@@ -12,7 +12,7 @@ from jiyi.memory import AgentMemory
 from jiyi.model import clock
 from jiyi.server.access import Access
 from jiyi.server.problems import ProblemError
-from jiyi.server.rest import answers as told
+from jiyi.server.rest import room_answers as rooms
 from jiyi.server.rest.answers import answer, answers
 from jiyi.server.rest.dependencies import Memory, Reader, Writer
 from jiyi.server.rest.idempotency import REPLAYED, IdempotencyKey, request_id_of
@@ -21,7 +21,7 @@ from jiyi.server.rest.values import Curation, Items, NoteEntry, NoteQuestion
 router = APIRouter(prefix="/v1/notes", tags=["notes"])
 
 
-@router.get("", operation_id="listNotes", **answers(told.NotesAnswer))
+@router.get("", operation_id="listNotes", **answers(rooms.NotesAnswer))
 async def list_notes(memory: Memory, access: Reader) -> Response:
     """The note files, with what is wrong with them, if anything. A group sees the shared ones."""
     _check(memory, access)
@@ -30,7 +30,7 @@ async def list_notes(memory: Memory, access: Reader) -> Response:
     return answer({"notes": [each.to_dict() for each in files if access.kind != "group" or each.shared]})
 
 
-@router.get("/files/{path:path}", operation_id="getNote", **answers(told.NoteAnswer))
+@router.get("/files/{path:path}", operation_id="getNote", **answers(rooms.NoteAnswer))
 async def get_note(
     memory: Memory,
     access: Reader,
@@ -44,7 +44,7 @@ async def get_note(
     return answer((await memory.notes.memory_get(path, from_line, to_line, kind=access.kind)).to_dict())
 
 
-@router.post("/search", operation_id="searchNotes", **answers(told.NoteHitsAnswer))
+@router.post("/search", operation_id="searchNotes", **answers(rooms.NoteHitsAnswer))
 async def search_notes(memory: Memory, access: Reader, body: NoteQuestion) -> Response:
     """The pieces of notes that answer best, as the files are now."""
     _check(memory, access)
@@ -60,7 +60,7 @@ async def search_notes(memory: Memory, access: Reader, body: NoteQuestion) -> Re
     return answer({"hits": [hit.to_dict() for hit in hits]})
 
 
-@router.post("", operation_id="appendNote", **answers(told.AppendedAnswer, 201, "Written"))
+@router.post("", operation_id="appendNote", **answers(rooms.AppendedAnswer, 201, "Written"))
 async def append_note(
     request: Request, memory: Memory, access: Writer, body: NoteEntry, idempotency_key: IdempotencyKey = None
 ) -> Response:
@@ -94,21 +94,21 @@ async def _written(memory: AgentMemory, access: Access, source: str) -> dict[str
     return None
 
 
-@router.get("/proposals", operation_id="listProposals", **answers(told.ProposalsAnswer))
+@router.get("/proposals", operation_id="listProposals", **answers(rooms.ProposalsAnswer))
 async def list_proposals(memory: Memory, access: Reader) -> Response:
     """The proposed edits of MEMORY.md that wait, oldest first."""
     _check_own(memory, access)
     return answer({"proposals": [each.to_dict() for each in await memory.notes.proposals()]})
 
 
-@router.post("/proposals", operation_id="proposeNotes", **answers(told.ProposalAnswer, 201, "Proposed"))
+@router.post("/proposals", operation_id="proposeNotes", **answers(rooms.ProposalAnswer, 201, "Proposed"))
 async def propose(memory: Memory, access: Writer, body: Curation) -> Response:
     """Propose an edit of MEMORY.md from the notes of the last days. Nothing is changed."""
     _check_own(memory, access)
     return answer((await memory.notes.curate(days=body.days)).to_dict(), 201)
 
 
-@router.post("/proposals/{proposal_id}/accept", operation_id="acceptProposal", **answers(told.AcceptedAnswer))
+@router.post("/proposals/{proposal_id}/accept", operation_id="acceptProposal", **answers(rooms.AcceptedAnswer))
 async def accept_proposal(memory: Memory, access: Writer, proposal_id: str, body: Items) -> Response:
     """Apply a proposal, or some of its items, after a backup. Refused if MEMORY.md has changed since."""
     _check_own(memory, access)
@@ -116,7 +116,7 @@ async def accept_proposal(memory: Memory, access: Writer, proposal_id: str, body
     return answer((await memory.notes.accept(proposal_id, items=body.items)).to_dict())
 
 
-@router.post("/proposals/{proposal_id}/reject", operation_id="rejectProposal", **answers(told.RejectedAnswer))
+@router.post("/proposals/{proposal_id}/reject", operation_id="rejectProposal", **answers(rooms.RejectedAnswer))
 async def reject_proposal(memory: Memory, access: Writer, proposal_id: str, body: Items) -> Response:
     """Drop a proposal, or some of its items. Their texts are not proposed again."""
     _check_own(memory, access)

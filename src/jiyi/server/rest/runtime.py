@@ -10,6 +10,7 @@ from fastapi import APIRouter, Query, Response
 from jiyi.errors import InvalidInputError
 from jiyi.server.problems import ProblemError
 from jiyi.server.rest import answers as told
+from jiyi.server.rest import room_answers as rooms
 from jiyi.server.rest.answers import answer, answers
 from jiyi.server.rest.dependencies import Memory, PageLimit, Reader, Writer, check_erase
 from jiyi.server.rest.idempotency import REPLAYED, IdempotencyKey, once, request_id_of
@@ -32,7 +33,7 @@ async def remember(memory: Memory, access: Writer, body: Judgment, idempotency_k
     return await once(access, idempotency_key, body, do, again)
 
 
-@router.get("/memories/{memory_id}", operation_id="getJudgment", **answers(told.MemoryAnswer))
+@router.get("/memories/{memory_id}", operation_id="getJudgment", **answers(rooms.MemoryAnswer))
 async def get_memory(memory: Memory, access: Reader, memory_id: str) -> Response:
     """One memory, active or not."""
     found = await memory.runtime.get(memory_id, memory_scope=access.scope)
@@ -41,7 +42,7 @@ async def get_memory(memory: Memory, access: Reader, memory_id: str) -> Response
     return answer(found.to_dict())
 
 
-@router.patch("/memories/{memory_id}", operation_id="updateJudgment", **answers(told.MemoryAnswer))
+@router.patch("/memories/{memory_id}", operation_id="updateJudgment", **answers(rooms.MemoryAnswer))
 async def update_memory(memory: Memory, access: Writer, memory_id: str, body: ChangedJudgment) -> Response:
     """Change one of the scope's own memories; what is not given stays."""
     changes = {name: value for name, value in body.given().items() if value is not None}
@@ -63,7 +64,7 @@ async def forget_memory(memory: Memory, access: Writer, memory_id: str, *, erase
     return answer({"forgotten": True, "erased": erase})
 
 
-@router.post("/memories/{memory_id}/restore", operation_id="restoreJudgment", **answers(told.MemoryAnswer))
+@router.post("/memories/{memory_id}/restore", operation_id="restoreJudgment", **answers(rooms.MemoryAnswer))
 async def restore_memory(memory: Memory, access: Writer, memory_id: str) -> Response:
     """Bring one of the scope's own memories back that faded, was merged away, archived or forgotten."""
     back = await memory.runtime.restore(memory_id, memory_scope=access.scope)
@@ -72,7 +73,7 @@ async def restore_memory(memory: Memory, access: Writer, memory_id: str) -> Resp
     return answer(back.to_dict())
 
 
-@router.post("/recall", operation_id="recallJudgments", **answers(told.MemoriesAnswer))
+@router.post("/recall", operation_id="recallJudgments", **answers(rooms.MemoriesAnswer))
 async def recall(memory: Memory, access: Reader, body: RuntimeQuestion) -> Response:
     """The memories that answer best; plain, with a fair share for every type, or one step further by links."""
     runtime = memory.runtime
@@ -84,7 +85,7 @@ async def recall(memory: Memory, access: Reader, body: RuntimeQuestion) -> Respo
     return answer({"memories": [each.to_dict() for each in found], "notes": list(found.notes)})
 
 
-@router.post("/feedback", operation_id="giveFeedback", **answers(told.FeedbackAnswer))
+@router.post("/feedback", operation_id="giveFeedback", **answers(rooms.FeedbackAnswer))
 async def give_feedback(
     memory: Memory, access: Writer, body: Feedback, idempotency_key: IdempotencyKey = None
 ) -> Response:
@@ -100,7 +101,7 @@ async def give_feedback(
     return answer(result.to_dict(), headers={REPLAYED: "true"} if result.repeated else None)
 
 
-@router.get("/tags", operation_id="listTags", **answers(told.TagsAnswer))
+@router.get("/tags", operation_id="listTags", **answers(rooms.TagsAnswer))
 async def list_tags(
     memory: Memory,
     access: Reader,
@@ -113,7 +114,7 @@ async def list_tags(
     return answer({"tags": [{"tag": tag, "count": count} for tag, count in found]})
 
 
-@router.post("/consolidation", operation_id="consolidate", **answers(told.ConsolidationAnswer))
+@router.post("/consolidation", operation_id="consolidate", **answers(rooms.ConsolidationAnswer))
 async def consolidate(memory: Memory, access: Writer, body: Consolidation) -> Response:
     """Merge near-duplicates of the scope, let unused memories fade, archive. A dry run unless told otherwise."""
     done = await memory.runtime.consolidate_memories(memory_scope=access.scope, dry_run=body.dry_run)

@@ -15,7 +15,7 @@ from fastapi.responses import StreamingResponse
 from jiyi.errors import ImportFormatError
 from jiyi.server.access import ADMIN, Access
 from jiyi.server.problems import ProblemError
-from jiyi.server.rest import answers as told
+from jiyi.server.rest import room_answers as rooms
 from jiyi.server.rest.answers import answer, answers
 from jiyi.server.rest.dependencies import Memory, Reader, Writer
 
@@ -58,7 +58,7 @@ async def export_scope(memory: Memory, access: Reader, *, all_scopes: All = Fals
     "/import",
     operation_id="importScope",
     openapi_extra={"requestBody": {"required": True, "content": _LINES_BODY}},
-    **answers(told.ImportAnswer),
+    **answers(rooms.ImportAnswer),
 )
 async def import_scope(
     memory: Memory,
