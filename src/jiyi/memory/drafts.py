@@ -10,15 +10,26 @@ from typing import Any
 from jiyi.errors import InvalidInputError
 from jiyi.model import clock
 from jiyi.model.category import MemoryCategory, check_word
-from jiyi.model.entry import MemoryEntry
+from jiyi.model.entry import TRUST_LEVELS, MemoryEntry, Source
 from jiyi.model.identity import new_id, new_ids
 from jiyi.model.limits import Limits, check_importance, check_whole
 from jiyi.model.metadata import check_metadata
 from jiyi.model.namespace import check_namespace
 from jiyi.ports import Draft
 
+_STORED = Source()
 
-def make_drafts(limits: Limits, scope_of: Callable[[Any], str], entries: Iterable[Mapping[str, Any]]) -> list[Draft]:
+
+def source_of_trust(trust: object) -> Source:
+    """The source of entries that a caller stores, and says where they come from."""
+    if not isinstance(trust, str) or trust not in TRUST_LEVELS:
+        raise InvalidInputError(f"trust {ascii(trust)[:80]} is unknown; use one of {', '.join(TRUST_LEVELS)}")
+    return Source("import" if trust == "import" else "stored", trust)
+
+
+def make_drafts(
+    limits: Limits, scope_of: Callable[[Any], str], entries: Iterable[Mapping[str, Any]], source: Source
+) -> list[Draft]:
     """The drafts of mappings with the argument names of `store`; `scope_of` checks a scope and knows the default."""
     if isinstance(entries, str | bytes | Mapping) or not isinstance(entries, Iterable):
         raise InvalidInputError(f"entries must be a list of mappings, not {type(entries).__name__}")
@@ -38,7 +49,7 @@ def make_drafts(limits: Limits, scope_of: Callable[[Any], str], entries: Iterabl
     # One time for all: they are stored by one call, and their ids tell their order.
     now = clock.utc_now()
     identified = zip(new_ids(len(checked)), checked, strict=True)
-    return [_draft(limits, new, scope, key, given, now) for new, (scope, key, given) in identified]
+    return [_draft(limits, new, scope, key, given, now, source) for new, (scope, key, given) in identified]
 
 
 def _wrong_names(index: int, entry: Mapping[Any, Any]) -> InvalidInputError:
@@ -88,13 +99,17 @@ def make_draft(
 
 def new_draft(limits: Limits, scope: str, key: str | None, given: Mapping[str, Any]) -> Draft:
     """A draft with these fields, which are checked; without a key it is always a new entry."""
-    return _draft(limits, new_id(), scope, key, given, clock.utc_now())
+    return _draft(limits, new_id(), scope, key, given, clock.utc_now(), _STORED)
 
 
-def _draft(limits: Limits, new: str, scope: str, key: str | None, given: Mapping[str, Any], now: datetime) -> Draft:
+def _draft(
+    limits: Limits, new: str, scope: str, key: str | None, given: Mapping[str, Any], now: datetime, source: Source
+) -> Draft:
     if "content" not in given:
         limits.check_content(None)
-    entry = MemoryEntry(id=new, scope=scope, key=key, created_at=now, updated_at=now, last_accessed_at=now, **given)
+    entry = MemoryEntry(
+        id=new, scope=scope, key=key, source=source, created_at=now, updated_at=now, last_accessed_at=now, **given
+    )
     return Draft(entry, _PATCHED if len(given) == 1 else _PATCHED - given.keys())
 
 

@@ -20,6 +20,7 @@ from jiyi.model import clock
 from jiyi.model.entry import EntryVersion, MemoryEntry
 from jiyi.ports import Change
 
+_KNOWN_KEYS: Final = "SELECT DISTINCT key FROM memory_changes WHERE scope = :scope AND key IN :keys"
 LINE: Final = memory_changes.names[1:]
 """The columns of a line; its sequence number is given by the engine."""
 ERASE: Final = "erase"
@@ -108,6 +109,14 @@ def last_versions(connection: Connection, ids: Sequence[str]) -> dict[str, int]:
         for line in connection.pending_log.waiting:
             if line["entry_id"] in wanted:
                 found[line["entry_id"]] = max(found.get(line["entry_id"], 0), line["version"])
+    return found
+
+
+def known_keys(connection: Connection, scope: str, keys: Sequence[str]) -> set[str]:
+    """Which of these keys have a line; those of entries that were forgotten too."""
+    found: set[str] = set()
+    for chunk in chunks(list(keys)):
+        found.update(map(str, connection.column(_KNOWN_KEYS, {"scope": scope, "keys": chunk})))
     return found
 
 

@@ -32,6 +32,8 @@ _values_of = itemgetter(*memory_records.names)
 _UPDATE = f"{memory_records.update_of(memory_records.names[1:])} WHERE id = :id"
 _DELETE = "DELETE FROM memory_records WHERE id = :id"
 _DELETE_MANY = "DELETE FROM memory_records WHERE id IN :ids"
+_SHOW = "UPDATE memory_records SET last_accessed_at = :at WHERE id IN :ids"
+_TOUCH = "UPDATE memory_records SET access_count = access_count + 1, last_accessed_at = :at WHERE id IN :ids"
 _SCOPES = "SELECT DISTINCT scope FROM memory_records WHERE id IN :ids"
 
 
@@ -166,6 +168,15 @@ def erase_versions(connection: Connection, scope: str, key: str | None, entry_id
         erased = erase_texts(connection, "scope = :scope AND entry_id = :id", {"scope": scope, "id": entry_id})
     tags.collect(connection)
     return erased
+
+
+def touch(connection: Connection, ids: Sequence[str], at: datetime, *, used: bool, scope: str | None) -> None:
+    """Note the time of access to these entries, with `used` count it; with a scope only to its own."""
+    statement = _TOUCH if used else _SHOW
+    if scope is None:
+        connection.execute(statement, {"ids": ids, "at": at})
+    else:
+        connection.execute(f"{statement} AND scope || '' = :scope", {"ids": ids, "at": at, "scope": scope})
 
 
 def scopes_of(database: Database, ids: Sequence[str]) -> list[str] | None:
