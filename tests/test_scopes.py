@@ -103,6 +103,34 @@ def test_an_erased_scope_with_notes_leaves_only_the_files_that_its_receipt_names
     assert files_with(data, GERM) == []
 
 
+def test_an_erased_scope_takes_what_edits_removed_from_its_notes_out_of_the_text_index(tmp_path: Path) -> None:
+    data, notes = tmp_path / "data", tmp_path / "notes"
+    with AgentMemory.open(data, **QUICK, workspace=notes, scope="ann") as memory:
+        memory.notes.init_workspace()
+        note = notes / "memory" / "plan.md"
+        note.write_text("# Plan\n\nwe meet under the bridge\n\n## Word\n\nit was " + CANARY, "utf-8")
+        assert memory.notes.memory_search(CANARY, 1)
+        note.write_text("# Plan\n\nwe meet under the bridge\n\n## Word\n\nit is another one", "utf-8")
+        assert memory.notes.memory_search("another", 1)
+        assert not any(CANARY in hit.content for hit in memory.notes.memory_search(CANARY))
+        memory.forget_scope("ann")
+        memory.drain()
+        assert files_with(data / "search_index", GERM) == []
+
+
+def test_an_edit_of_a_note_does_not_write_the_other_notes_into_the_text_index_again(tmp_path: Path) -> None:
+    data, notes = tmp_path / "data", tmp_path / "notes"
+    with AgentMemory.open(data, **QUICK, workspace=notes) as memory:
+        memory.notes.init_workspace()
+        for name in ("one", "two"):
+            (notes / "memory" / f"{name}.md").write_text(f"# Note\n\nthis is {name}", "utf-8")
+        assert memory.notes.memory_search("one", 1)
+        (notes / "memory" / "one.md").write_text("# Note\n\nthis is changed", "utf-8")
+        assert memory.notes.memory_search("changed", 1)
+        # The file that tantivy writes for a segment of which a part is deleted.
+        assert list((data / "search_index").rglob("*.del"))
+
+
 def test_notes_are_appended_and_found_after_their_scope_was_erased(tmp_path: Path) -> None:
     with AgentMemory.open(tmp_path / "data", **QUICK, workspace=tmp_path / "notes", scope="ann") as memory:
         write_notes(memory, "pineapple")

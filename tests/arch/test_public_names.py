@@ -64,6 +64,7 @@ METHODS = {
     "history",
     "import_jsonl",
     "jobs",
+    "known_keys",
     "list",
     "list_namespaces",
     "list_sessions",

@@ -8,7 +8,7 @@ from typing import Any
 
 from jiyi.errors import InvalidInputError
 from jiyi.memory.base import MemoryBase
-from jiyi.memory.drafts import checked_fields, cleared_fields, make_draft, make_drafts, new_draft
+from jiyi.memory.drafts import checked_fields, cleared_fields, make_draft, make_drafts, new_draft, source_of_trust
 from jiyi.model import clock
 from jiyi.model.entry import EntryVersion, MemoryEntry
 from jiyi.model.filters import Filters, make_filters
@@ -107,14 +107,16 @@ class KeyedMemory(MemoryBase):
         return stored[0]
 
     async def store_many(
-        self, entries: Iterable[Mapping[str, Any]], progress: Progress | None = None
+        self, entries: Iterable[Mapping[str, Any]], progress: Progress | None = None, *, trust: str = "user"
     ) -> list[MemoryEntry]:
         """Remember many at once: mappings with the argument names of `store`.
 
         All are checked before the first is written. They are written in transactions of 2,000; `progress(done, total)`
-        is called when each is on disk.
+        is called when each is on disk. `trust` says where they come from: `user`, `agent`, `tool` or `import`; it is in
+        the `source` of each, and prompts name it.
         """
-        drafts = await self._run(make_drafts, self._limits, self._scope, entries)
+        source = source_of_trust(trust)
+        drafts = await self._run(make_drafts, self._limits, self._scope, entries, source)
         stored: list[MemoryEntry] = []
         for start in range(0, len(drafts), _BULK):
             stored += await self._put(drafts[start : start + _BULK])
@@ -304,6 +306,14 @@ class KeyedMemory(MemoryBase):
             if found:
                 return found
         return []
+
+    async def known_keys(self, keys: Iterable[str], *, scope: str | None = None) -> set[str]:
+        """Which of these keys entries of the scope have or once had; those of forgotten entries too."""
+        if isinstance(keys, str | bytes) or not isinstance(keys, Iterable):
+            raise InvalidInputError(f"keys must be a list of keys, not {type(keys).__name__}: {ascii(keys)[:80]}")
+        checked = [self._limits.check_key(key) for key in keys]
+        found: set[str] = await self._run(self._store.known_keys, self._scope(scope), checked)
+        return found
 
     def _key_or_id(self, key: str | None, entry_id: str | None) -> tuple[str | None, str | None]:
         if entry_id is None:

@@ -63,7 +63,7 @@ class AccessLine:
     key_id: str
     scope: str
     action: str
-    """Method and route, such as `POST /v1/entries`."""
+    """Method and route, such as `POST /v1/entries`, or a tool, such as `tool forget`."""
     target: str
     """The id of what it was done to, where it has one. Never a text."""
     status: int

@@ -15,14 +15,23 @@ _VARIANTS = {digit: "89ab"[int(digit, 16) & 3] for digit in "0123456789abcdef"}
 
 def new_id() -> str:
     """A new UUIDv7 (RFC 9562): sortable by creation time, increasing within one process."""
+    return new_ids(1)[0]
+
+
+def new_ids(count: int) -> list[str]:
+    """As many new ids, in increasing order."""
     global _last  # noqa: PLW0603
     # 48 bits of milliseconds and 12 bits of their fraction: ids of one process are increasing.
     stamp = time.time_ns() * 4096 // 1_000_000
     with _lock:
-        if stamp <= _last:
-            stamp = _last + 1
-        _last = stamp
-    digits = f"{stamp:015x}{os.urandom(8).hex()}"
+        first = max(stamp, _last + 1)
+        _last = first + count - 1
+    random = os.urandom(8 * count).hex()
+    return [_uuid(f"{first + place:015x}{random[16 * place : 16 * place + 16]}") for place in range(count)]
+
+
+def _uuid(digits: str) -> str:
+    """The time and the random digits as a UUID, with its version and its variant."""
     return f"{digits[:8]}-{digits[8:12]}-7{digits[12:15]}-{_VARIANTS[digits[15]]}{digits[16:19]}-{digits[19:]}"
 
 

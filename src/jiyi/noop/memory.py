@@ -80,9 +80,15 @@ class NoopMemory:
         """An assistant that remembers nothing."""
         return NoopAgent(session_id or "", user or "main", kind, instructions, token_limit or 64_000)
 
-    async def store_many(self, entries: Iterable[Mapping[str, Any]], progress: Any = None) -> list[MemoryEntry]:
+    async def store_many(
+        self, entries: Iterable[Mapping[str, Any]], progress: Any = None, *, trust: str = "user"
+    ) -> list[MemoryEntry]:
         """Returns the entries that would have been stored."""
         return [await self.store(**entry) for entry in entries]
+
+    async def known_keys(self, keys: Iterable[str], *, scope: str | None = None) -> set[str]:
+        """Nothing was ever kept."""
+        return set()
 
     async def save_conversation_history(
         self,

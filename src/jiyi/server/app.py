@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Final
@@ -43,13 +43,14 @@ def build_app(
     audit: AuditLog | None = None,
     sessions: Sessions | None = None,
     read_only: bool = False,
+    new_door: Callable[..., McpDoor] = McpDoor,
 ) -> App:
     """The app for one memory, which stays open for as long as the app runs."""
-    door = McpDoor(memory, _access_of, read_only=read_only)
+    audit = audit or AuditLog(keys)
+    door = new_door(memory, _access_of, read_only=read_only, noted=audit.note_call)
     # The gate has checked Host and Origin for every door.
     unchecked = TransportSecuritySettings(enable_dns_rebinding_protection=False)
     mcp = door.server.streamable_http_app(transport_security=unchecked, max_request_body_size=rules.max_body)
-    audit = audit or AuditLog(keys)
     sessions = sessions or Sessions(keys, failures=rules.failures)
 
     @asynccontextmanager

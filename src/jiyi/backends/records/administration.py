@@ -40,6 +40,7 @@ _BY_PREFIX: Final = (
 )
 _OF_SCOPE: Final = f"{SELECT_ENTRY} WHERE scope = :scope ORDER BY id"
 _IDS: Final = "SELECT id FROM memory_records WHERE scope = :scope"
+_REMOVED_PIECES: Final = "SELECT DISTINCT entry_id FROM memory_changes WHERE scope = :scope AND operation = 'forget'"
 _MESSAGE_IDS: Final = "SELECT message_id FROM conversation_history WHERE scope = :scope"
 _WORKSPACES: Final = "SELECT DISTINCT workspace FROM note_files WHERE scope = :scope"
 _ERASE_LOG: Final = (
@@ -163,7 +164,10 @@ def _note_scopes(connection: Connection, scope: str) -> list[str]:
 def _erase(connection: Connection, scope: str, actor: str) -> dict[str, int]:
     """Delete the rows of a scope in every table; its lines in the change log keep ids and times only."""
     params = {"scope": scope}
-    ids = list(dict.fromkeys([*connection.column(_IDS, params), *connection.column(_MESSAGE_IDS, params)]))
+    # Files of an index may still hold the words of pieces of notes that an edit has removed.
+    removed_pieces = connection.column(_REMOVED_PIECES, params) if is_note_scope(scope) else []
+    named = (*connection.column(_IDS, params), *connection.column(_MESSAGE_IDS, params), *removed_pieces)
+    ids = list(dict.fromkeys(named))
     removed = {
         table: connection.execute(f"DELETE FROM {table} WHERE scope = :scope", params).rowcount for table in _TABLES
     }

@@ -46,7 +46,7 @@ _SHOW_AGAIN: Final = (
     "UPDATE memory_overlays SET superseded_by = NULL "
     "WHERE scope = :scope AND memory_id = :memory_id AND superseded_by IS NOT NULL"
 )
-_PUBLIC_IDS: Final = f"SELECT id FROM memory_records WHERE id IN :ids AND scope = '{PUBLIC}'"
+_PUBLIC_IDS: Final = f"SELECT id FROM memory_records WHERE id IN :ids AND scope || '' = '{PUBLIC}'"
 _PUBLIC_AMONG: Final = f"{_PUBLIC_IDS} LIMIT 1"
 _SUMS: Final = "SELECT sum(useful), sum(missed) FROM memory_overlays WHERE scope = :scope AND memory_id IN :ids"
 
