@@ -21,8 +21,6 @@ from tests.servers import node_programs
 FONT = "zhplot==1.0.0"
 FONT_FILE = "zhplot/fonts/NotoSansSC-Regular.ttf"
 FLAGS = ("--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--force-color-profile=srgb")
-CARRIED_FLAGS = ("--single-process", "--no-zygote", "--headless")
-"""What the Chromium of the npm package needs besides."""
 _UNPACK = """
 import { createReadStream, createWriteStream } from 'node:fs';
 import { createBrotliDecompress } from 'node:zlib';
@@ -83,7 +81,7 @@ def launch_options(which: Callable[[str], str | None] = shutil.which) -> dict[st
         environment["LD_LIBRARY_PATH"] = f"{own / 'lib'}:{os.environ.get('LD_LIBRARY_PATH', '')}"
     return {
         "executable_path": installed or str(own / "chromium"),
-        "args": [*FLAGS, *(() if installed else CARRIED_FLAGS)],
+        "args": list(FLAGS),
         "env": environment,
     }
 
