@@ -24,6 +24,7 @@ from jiyi.server.console.door import Console
 from jiyi.server.gate import ACCESS, App, Gate, GateRules, Message, Receive, Send
 from jiyi.server.mcp.door import Context, McpDoor
 from jiyi.server.metrics import Metrics
+from jiyi.server.oauth import TokenVerifier
 from jiyi.server.problems import MEDIA_TYPE, TITLES, ProblemError, problem, status_of
 from jiyi.server.rest import administration, entries, rooms
 from jiyi.server.sessions import Sessions
@@ -42,6 +43,7 @@ def build_app(
     keys: Keys | None = None,
     audit: AuditLog | None = None,
     sessions: Sessions | None = None,
+    tokens: TokenVerifier | None = None,
     read_only: bool = False,
     new_door: Callable[..., McpDoor] = McpDoor,
 ) -> App:
@@ -77,8 +79,10 @@ def build_app(
     app.router.routes.extend(mcp.routes)
     app.router.routes.extend(Console(memory, sessions, keys, read_only=read_only).routes())
     _operate(app, memory, metrics)
+    if tokens is not None:
+        _tell_issuer(app, tokens)
 
-    return Gate(Measured(app, metrics, audit), rules, keys, sessions)
+    return Gate(Measured(app, metrics, audit), rules, keys, sessions, tokens)
 
 
 class Measured:
@@ -173,6 +177,15 @@ def _operate(app: FastAPI, memory: AgentMemory, metrics: Metrics) -> None:
     @app.get("/metrics", include_in_schema=False)
     async def measured() -> Response:
         return Response(metrics.text(), media_type="text/plain; version=0.0.4")
+
+
+def _tell_issuer(app: FastAPI, tokens: TokenVerifier) -> None:
+    """Where clients learn which issuer to ask for a token."""
+    for path in sorted(tokens.rules.metadata_paths):
+
+        @app.get(path, include_in_schema=False)
+        async def metadata() -> dict[str, Any]:
+            return tokens.rules.metadata()
 
 
 def _documented() -> dict[int | str, dict[str, Any]]:
