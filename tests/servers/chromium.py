@@ -32,11 +32,13 @@ _FONTS = """<?xml version="1.0"?>
 <fontconfig>
   {folders}
   <cachedir>{cache}</cachedir>
-  <alias binding="same"><family>system-ui</family><prefer><family>Open Sans</family><family>Noto Sans SC</family></prefer></alias>
-  <alias><family>sans-serif</family><prefer><family>Open Sans</family><family>Noto Sans SC</family></prefer></alias>
-  <alias><family>monospace</family><prefer><family>DejaVu Sans Mono</family><family>Noto Sans SC</family></prefer></alias>
+  {aliases}
 </fontconfig>
 """
+_FAMILIES = {"system-ui": "Open Sans", "sans-serif": "Open Sans", "monospace": "DejaVu Sans Mono"}
+_ALIAS = (
+    '<alias binding="same"><family>{}</family><prefer><family>{}</family><family>Noto Sans SC</family></prefer></alias>'
+)
 
 
 def folder() -> Path:
@@ -90,7 +92,8 @@ def _font_settings(own: Path) -> Path:
     settings = own / "jiyi-fonts.conf"
     if not settings.is_file():
         folders = "".join(f"<dir>{each}</dir>" for each in (own / "fonts", "/usr/share/fonts/truetype/dejavu"))
-        settings.write_text(_FONTS.format(folders=folders, cache=own / "font-cache"), "utf-8")
+        aliases = "".join(_ALIAS.format(*each) for each in _FAMILIES.items())
+        settings.write_text(_FONTS.format(folders=folders, aliases=aliases, cache=own / "font-cache"), "utf-8")
     return settings
 
 

@@ -1,3 +1,4 @@
+# ruff: noqa: E501 - each fact stands on one line, in both languages
 """A memory with something in every room, for the tests in a browser and for the screenshots of the documents."""
 
 from __future__ import annotations
