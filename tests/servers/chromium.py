@@ -68,7 +68,7 @@ def fetch_chromium(font: Path) -> Path:
 
 
 def _unpack(packed: Path, unpacked: Path) -> None:
-    command = [node_programs.node(), "--input-type=module", "--eval", _UNPACK, "--", packed, unpacked]
+    command = [str(node_programs.node()), "--input-type=module", "--eval", _UNPACK, "--", str(packed), str(unpacked)]
     subprocess.run(command, check=True)
 
 

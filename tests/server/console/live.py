@@ -8,7 +8,7 @@ from collections.abc import Coroutine
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, Self, TypeVar
+from typing import Any, Final, Literal, Self, TypeAlias, TypeVar
 
 import uvicorn
 from playwright.async_api import Browser, BrowserContext, ConsoleMessage, Page, Request, async_playwright
@@ -24,6 +24,7 @@ from tests.server.console.demo_store import SCOPE, Demo, fill, workspace_in
 from tests.servers.chromium import axe_source, launch_options
 
 T = TypeVar("T")
+Scheme: TypeAlias = Literal["light", "dark"]
 DESKTOP: Final = (1280, 800)
 PHONE: Final = (390, 844)
 _AXE = "async (rules) => { const found = await axe.run(document, rules ? {runOnly: rules} : {}); return found.violations.map((each) => `${each.id}: ${each.nodes.map((node) => node.html.slice(0, 160)).join(' | ')}`); }"  # noqa: E501
@@ -35,7 +36,7 @@ class Form:
 
     language: str
     size: tuple[int, int] = DESKTOP
-    scheme: str = "light"
+    scheme: Scheme = "light"
     scripts: bool = True
 
     @property
@@ -162,7 +163,7 @@ class Live:
             viewport={"width": width, "height": height},
             locale="zh-CN" if form.language == "zh" else "en-GB",
             timezone_id="Asia/Shanghai",
-            color_scheme="dark" if form.scheme == "dark" else "light",
+            color_scheme=form.scheme,
             java_script_enabled=form.scripts,
             reduced_motion="reduce",
             **more,

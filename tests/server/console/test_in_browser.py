@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.server.console.live import DESKTOP, PHONE, Form, Live, Window
+from tests.server.console.live import DESKTOP, PHONE, Form, Live, Scheme, Window
 
 PAGES = {
     "overview": "/console",
@@ -53,7 +53,7 @@ def test_a_page_is_sound_in_both_languages_on_desktop_and_phone_in_light_and_dar
         if wider > 0:
             found.append(f"the page is {wider} pixels wider than the window")
         await window.page.screenshot(path=SHOTS / f"{name}-{form.name}.png", full_page=True)
-        other = "light" if form.scheme == "dark" else "dark"
+        other: Scheme = "light" if form.scheme == "dark" else "dark"
         await window.page.emulate_media(color_scheme=other)
         found += await window.violations("color-contrast")
         await window.page.emulate_media(color_scheme=form.scheme)
