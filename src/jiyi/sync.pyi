@@ -26,7 +26,7 @@ from jiyi.model.listing import Forgotten, Page
 from jiyi.model.message import Message, MessageLike
 from jiyi.model.migration import MigrationReport
 from jiyi.model.note import AppendedNote, NoteFile, NoteHit, NotesContext, NoteText, ScanReport
-from jiyi.model.scope_report import ScopeInfo, ScopeReceipt
+from jiyi.model.scope_report import ScopeInfo, ScopeReceipt, ScopeStatistics
 from jiyi.model.strength_decay import FadingRules
 from jiyi.model.turn import FinishedTurn, ShownMemory, TurnBudget, TurnEvent, UnfinishedTurn
 from jiyi.notes.candidates import CandidateReport
@@ -105,12 +105,13 @@ class Memory(Protocol):
         """Remember `content` without a key; on disk when this returns. Each call makes a new entry, found by its id."""
 
     def store_many(
-        self, entries: Iterable[Mapping[str, Any]], progress: Progress | None = None
+        self, entries: Iterable[Mapping[str, Any]], progress: Progress | None = None, *, trust: str = "user"
     ) -> builtins.list[MemoryEntry]:
         """Remember many at once: mappings with the argument names of `store`.
 
         All are checked before the first is written. They are written in transactions of 2,000; `progress(done, total)`
-        is called when each is on disk.
+        is called when each is on disk. `trust` says where they come from: `user`, `agent`, `tool` or `import`; it is in
+        the `source` of each, and prompts name it.
         """
 
     def recall(
@@ -205,6 +206,9 @@ class Memory(Protocol):
 
         Each says what changed, when, and by whom.
         """
+
+    def known_keys(self, keys: Iterable[str], *, scope: str | None = None) -> set[str]:
+        """Which of these keys entries of the scope have or once had; those of forgotten entries too."""
 
     def count(
         self,
@@ -347,6 +351,9 @@ class Memory(Protocol):
 
     def scopes(self) -> Sequence[ScopeInfo]:
         """Every scope of the store with counts and the time of its last change, by name. For administration only."""
+
+    def statistics(self, *, scope: str | None = None) -> ScopeStatistics:
+        """How many entries the scope sees, by type, category, domain and day, counted in one pass over all of them."""
 
     def changes(
         self, *, after: int = 0, scopes: str | Iterable[str] | None = None, limit: int = 100

@@ -80,12 +80,13 @@ class Memory(AdministrationInterface, Protocol):
         """Remember `content` without a key; on disk when this returns. Each call makes a new entry, found by its id."""
 
     async def store_many(
-        self, entries: Iterable[Mapping[str, Any]], progress: Progress | None = None
+        self, entries: Iterable[Mapping[str, Any]], progress: Progress | None = None, *, trust: str = "user"
     ) -> builtins.list[MemoryEntry]:
         """Remember many at once: mappings with the argument names of `store`.
 
         All are checked before the first is written. They are written in transactions of 2,000; `progress(done, total)`
-        is called when each is on disk.
+        is called when each is on disk. `trust` says where they come from: `user`, `agent`, `tool` or `import`; it is in
+        the `source` of each, and prompts name it.
         """
 
     async def recall(
@@ -182,6 +183,9 @@ class Memory(AdministrationInterface, Protocol):
 
         Each says what changed, when, and by whom.
         """
+
+    async def known_keys(self, keys: Iterable[str], *, scope: str | None = None) -> set[str]:
+        """Which of these keys entries of the scope have or once had; those of forgotten entries too."""
 
     async def count(
         self,

@@ -120,6 +120,10 @@ class EntryStore(Protocol):
         """All versions of the entry with this id, or of the entries that had this key, oldest first."""
         ...
 
+    def known_keys(self, scope: str, keys: Sequence[str]) -> set[str]:
+        """Which of these keys entries of the scope have or had; those of forgotten entries too."""
+        ...
+
     def time_range(self, scopes: Sequence[str]) -> tuple[datetime, datetime] | None:
         """When the first and the last of these scopes' entries happened; `None` when there are none."""
         ...
