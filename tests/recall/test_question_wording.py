@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -47,7 +47,7 @@ def remember(memory: AgentMemory, scope: str = "main", name: str = "Nora") -> No
     )
 
 
-def embedded(memory: AgentMemory, embedder: Noting, question: str, **options: object) -> str:
+def embedded(memory: AgentMemory, embedder: Noting, question: str, **options: Any) -> str:
     """The text of the question that was embedded."""
     memory.recall("warm up")
     embedder.texts.clear()

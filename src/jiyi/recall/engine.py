@@ -11,7 +11,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass, replace
 from datetime import datetime, tzinfo
 from threading import Event
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from jiyi.cleanup import on_error
 from jiyi.errors import IndexDamagedError, IndexingError, IndexUnavailableError, InvalidInputError, ModelError
@@ -187,7 +187,8 @@ class RecallEngine:
             try:
                 with on_error(lambda: wait((text_answer,))):
                     # Known as soon as the words are counted; never, if the text index does not answer.
-                    wait((wording, text_answer), return_when=FIRST_COMPLETED)
+                    either: tuple[Future[Any], ...] = (wording, text_answer)
+                    wait(either, return_when=FIRST_COMPLETED)
                     wanted = wording.result() if wording.done() else request.query
                     known = vector if wanted == request.query else None
                     vectors = self._propose_by_vector(request, wanted, head, vector_coverage, known)
@@ -208,7 +209,7 @@ class RecallEngine:
         vector_coverage: list[IndexCoverage] = []
         vector: Vectors | ModelError | None = None
         if self._asks_vectors(request, vector_coverage) and self.vectors is not None and self.embedder is not None:
-            vector = self._embedded(request, request.query)
+            vector = _embedded(self.embedder, request, request.query)
             vector_coverage.append(IndexCoverage(self.vectors.name, answered=True))
         asked = vector
         if isinstance(asked, ModelError):
@@ -220,9 +221,10 @@ class RecallEngine:
         coverage = [IndexCoverage(self.text.name, answered=True, note=reading.mode)]
         text = self._count_words(_TextAnswer(search.with_text(self._as_of(reading.text, request)), coverage))
         scan = reading.scan
-        if scan is not None and (wording := self._wording(text)) != request.query:
+        wording = self._wording(text)
+        if scan is not None and self.embedder is not None and wording != request.query:
             # Only the counted words say how to word the question, so that the similarities are read once more.
-            reworded = self._embedded(request, wording)
+            reworded = _embedded(self.embedder, request, wording)
             again = None if isinstance(reworded, ModelError) else reader.read(request.filters, reworded, bigrams=False)
             if again is None or again.scan is None:
                 return None, vector
@@ -330,7 +332,7 @@ class RecallEngine:
         if self.vectors is None or self.embedder is None:
             return None
         # First, while the text proposers run: it takes longest and needs nothing else.
-        vector = self._embedded(request, wording) if known is None else known
+        vector = _embedded(self.embedder, request, wording) if known is None else known
         index = self.vectors
         part, missing = self._freshness.vectors(index, request.filters.scopes, head)
         coverage.append(part)
@@ -354,19 +356,6 @@ class RecallEngine:
             coverage[-1] = not_answered(coverage[-1], error)
             return None
         return vectors
-
-    def _embedded(self, request: Request, wording: str) -> Vectors | ModelError | None:
-        """The vector of the question in this wording, or why there is none."""
-        if self.embedder is None:
-            return None
-        try:
-            vector: Vectors = self.embedder.embed([wording])[0]
-        except ModelError as error:
-            return error
-        if isinstance(self.embedder, AdaptsQuestions) and not request.by_similarity and asks(request.query):
-            return self.embedder.as_question(vector)
-        # Where the similarity itself is the answer, it is the plain one.
-        return vector
 
     def _propose_by_text(
         self, request: Request, now: datetime, head: LogPosition, scanned: Event | None, wording: Future[str]
@@ -419,3 +408,15 @@ class RecallEngine:
         if found.search.sources.text is None:
             return found
         return replace(found, proposed=list(dict.fromkeys(ask(self.proposers, (TEXT,), found.search, found.coverage))))
+
+
+def _embedded(embedder: Embedder, request: Request, wording: str) -> Vectors | ModelError:
+    """The vector of the question in this wording, or why there is none."""
+    try:
+        vector: Vectors = embedder.embed([wording])[0]
+    except ModelError as error:
+        return error
+    if isinstance(embedder, AdaptsQuestions) and not request.by_similarity and asks(request.query):
+        return embedder.as_question(vector)
+    # Where the similarity itself is the answer, it is the plain one.
+    return vector

@@ -10,7 +10,7 @@ For each candidate, over the terms of the question:
     matched    = BM25 of the words with idf·specificity / Σ idf·specificity: the share of the question's information
     confidence = min(1, best matched / 0.3); for who stands alone min(1, best matched)³
     dense      = (smoothed cosine − mean) / max(best − mean, 0.2)
-    alone      = (confidence·lexical/best + 0.4·dense) · (1 − 0.8·share of bare questions);
+    alone      = (confidence·lexical/best + 0.5·dense) · (1 − 0.8·share of bare questions);
                  for who stands alone 0.8·dense
     score      = alone + 0.35 · (Σ (alone/best)⁸ of the same day) / (Σ (alone/best)⁸ of all)
 

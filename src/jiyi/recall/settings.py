@@ -27,7 +27,7 @@ class ScoringWeights:
     conversation: float = 0.7
     bigrams: float = 0.4
     date: float = 5.0
-    dense: float = 0.4
+    dense: float = 0.5
     question: float = 0.8
     company: float = 0.35
     company_power: float = 8.0
