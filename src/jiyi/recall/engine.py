@@ -209,7 +209,7 @@ class RecallEngine:
         vector_coverage: list[IndexCoverage] = []
         vector: Vectors | ModelError | None = None
         if self._asks_vectors(request, vector_coverage) and self.vectors is not None and self.embedder is not None:
-            vector = _embedded(self.embedder, request, request.query)
+            vector = self._embedded(self.embedder, request, request.query)
             vector_coverage.append(IndexCoverage(self.vectors.name, answered=True))
         asked = vector
         if isinstance(asked, ModelError):
@@ -224,7 +224,7 @@ class RecallEngine:
         wording = self._wording(text)
         if scan is not None and self.embedder is not None and wording != request.query:
             # Only the counted words say how to word the question, so that the similarities are read once more.
-            reworded = _embedded(self.embedder, request, wording)
+            reworded = self._embedded(self.embedder, request, wording)
             again = None if isinstance(reworded, ModelError) else reader.read(request.filters, reworded, bigrams=False)
             if again is None or again.scan is None:
                 return None, vector
@@ -332,7 +332,7 @@ class RecallEngine:
         if self.vectors is None or self.embedder is None:
             return None
         # First, while the text proposers run: it takes longest and needs nothing else.
-        vector = _embedded(self.embedder, request, wording) if known is None else known
+        vector = self._embedded(self.embedder, request, wording) if known is None else known
         index = self.vectors
         part, missing = self._freshness.vectors(index, request.filters.scopes, head)
         coverage.append(part)
@@ -356,6 +356,16 @@ class RecallEngine:
             coverage[-1] = not_answered(coverage[-1], error)
             return None
         return vectors
+
+    def _embedded(self, embedder: Embedder, request: Request, wording: str) -> Vectors | ModelError:
+        """The vector of the question in this wording, or why there is none."""
+        try:
+            vector: Vectors = embedder.embed([wording])[0]
+        except ModelError as error:
+            return error
+        # Where the similarity itself is the answer, it is the plain one.
+        adapts = self.settings.adapts_questions and not request.by_similarity and asks(request.query)
+        return embedder.as_question(vector) if adapts and isinstance(embedder, AdaptsQuestions) else vector
 
     def _propose_by_text(
         self, request: Request, now: datetime, head: LogPosition, scanned: Event | None, wording: Future[str]
@@ -401,22 +411,10 @@ class RecallEngine:
         request = found.search.request
         if found.statistics is None or request.by_similarity:
             return request.query
-        return text_to_embed(found.search.question, found.statistics, self.analyzer)
+        return text_to_embed(found.search.question, found.statistics, self.analyzer, self.settings.common_share)
 
     def _ask_text(self, found: _TextAnswer) -> _TextAnswer:
         """With the proposals of the text source."""
         if found.search.sources.text is None:
             return found
         return replace(found, proposed=list(dict.fromkeys(ask(self.proposers, (TEXT,), found.search, found.coverage))))
-
-
-def _embedded(embedder: Embedder, request: Request, wording: str) -> Vectors | ModelError:
-    """The vector of the question in this wording, or why there is none."""
-    try:
-        vector: Vectors = embedder.embed([wording])[0]
-    except ModelError as error:
-        return error
-    if isinstance(embedder, AdaptsQuestions) and not request.by_similarity and asks(request.query):
-        return embedder.as_question(vector)
-    # Where the similarity itself is the answer, it is the plain one.
-    return vector

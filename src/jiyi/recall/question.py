@@ -18,10 +18,8 @@ if TYPE_CHECKING:
 _ALSO_WORDS = frozenset({"holiday", "season"})
 SOFT_EDGE_DAYS = 10
 """Spans of at most this many days have soft edges: people misremember a date by a day, not a month by a day."""
-_COMMON_SHARE: Final = 0.2
-"""A word that this share of the visible texts has does not tell them apart, ..."""
 _FEWEST_TEXTS: Final = 20
-"""... where there are at least so many that a share says something."""
+"""Among fewer texts, the share that has a word says nothing about the word."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,15 +81,15 @@ def read_question(text: str, analyzer: Analyzer, *, now: datetime, zone: tzinfo)
     return Question(text, words, bigrams, tuple(dates))
 
 
-def text_to_embed(question: Question, statistics: TermStatistics, analyzer: Analyzer) -> str:
-    """The question without the words that many of the visible texts have, such as the names of the speakers.
+def text_to_embed(question: Question, statistics: TermStatistics, analyzer: Analyzer, common_share: float) -> str:
+    """The question without the words that this share of the visible texts has, such as the names of the speakers.
 
     A name draws the vector of a short question towards every text with that name. Its words are compared with the words
     of the texts anyway.
     """
     if statistics.entries < _FEWEST_TEXTS:
         return question.text
-    fewest = _COMMON_SHARE * statistics.entries
+    fewest = common_share * statistics.entries
     common = [word for word, df in zip(question.words, statistics.word_df, strict=True) if df >= fewest]
     if not common:
         return question.text
