@@ -15,9 +15,11 @@ from urllib.parse import urlsplit
 
 import anyio.to_thread
 
+from jiyi.model.access_key import KEY_PREFIX
 from jiyi.server.access import Access
 from jiyi.server.buckets import Buckets
 from jiyi.server.keys import Keys
+from jiyi.server.oauth import TokenVerifier
 from jiyi.server.problems import MEDIA_TYPE, ProblemError, problem
 from jiyi.server.sessions import CONSOLE, Sessions
 
@@ -31,6 +33,7 @@ ACCESS: Final = "jiyi.access"
 LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
 OPEN_PATHS: Final = frozenset({"/healthz", "/readyz"})
 """Answered without a key."""
+MCP: Final = "/mcp"
 _SESSION: Final = b"mcp-session-id"
 _MAX_REMEMBERED: Final = 10_000
 _log = logging.getLogger("jiyi.server")
@@ -55,14 +58,23 @@ class GateRules:
 class Gate:
     """Wraps an app; sets the access of a request, or answers it."""
 
-    def __init__(self, app: App, rules: GateRules, keys: Keys | None, sessions: Sessions | None = None) -> None:
+    def __init__(
+        self,
+        app: App,
+        rules: GateRules,
+        keys: Keys | None,
+        sessions: Sessions | None = None,
+        tokens: TokenVerifier | None = None,
+    ) -> None:
         self._app = app
         self._rules = rules
         self._keys = keys
+        self._tokens = tokens
+        self._open_paths = OPEN_PATHS if tokens is None else OPEN_PATHS | tokens.rules.metadata_paths
         self._logins = sessions
         self._rate = Buckets(rules.per_second, rules.burst)
         self._failed = Buckets(rules.failures / 60, rules.failures)
-        self._sessions: OrderedDict[str, str] = OrderedDict()
+        self._sessions: OrderedDict[str, tuple[str, str]] = OrderedDict()
         """Which key began which MCP session: a session does not let in another key."""
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
@@ -76,7 +88,7 @@ class Gate:
             self._check_host(headers)
             access = await self._access(scope, headers)
             self._check_rate(scope, access)
-            self._check_session(headers, access)
+            self._check_session(scope, headers, access)
             self._check_length(headers)
         except ProblemError as error:
             await _answer(send, error)
@@ -110,7 +122,7 @@ class Gate:
     # --- keys -------------------------------------------------------------------------------------------------------
 
     async def _access(self, scope: Message, headers: dict[bytes, bytes]) -> Access | None:
-        if scope["path"] in OPEN_PATHS:
+        if scope["path"] in self._open_paths:
             return None
         if self._logins is not None and is_console(scope["path"]):
             # Without a login there is no access, and the console shows its login page.
@@ -119,20 +131,37 @@ class Gate:
         if not given and self._rules.anonymous is not None:
             return self._rules.anonymous
         word, _, token = given.partition(" ")
-        address = str((scope.get("client") or ("unknown",))[0])
-        access = None
-        if self._keys is not None and word.lower() == "bearer":
-            access = await anyio.to_thread.run_sync(self._keys.access_of, token.strip())
-        if access is None:
-            wait = self._failed.wait(address) if given else 0.0
+        try:
+            if word.lower() != "bearer":
+                raise self._key_needed()
+            return await anyio.to_thread.run_sync(self._access_by, token.strip())
+        except ProblemError as error:
+            address = str((scope.get("client") or ("unknown",))[0])
+            wait = self._failed.wait(address) if given and error.status == 401 else 0.0
             if wait:
-                raise ProblemError(429, "too_many_failures", "too many wrong keys", {"Retry-After": str(int(wait) + 1)})
-            detail = "send a valid key as `Authorization: Bearer jy_…`; keys are made with: jiyi keys add"
-            raise ProblemError(401, "key_needed", detail, {"WWW-Authenticate": "Bearer"})
+                raise ProblemError(
+                    429, "too_many_failures", "too many wrong keys", {"Retry-After": str(int(wait) + 1)}
+                ) from None
+            raise
+
+    def _access_by(self, token: str) -> Access:
+        """By a key of this server, or by a token of the issuer."""
+        if self._tokens is not None and not token.startswith(KEY_PREFIX):
+            return self._tokens.access_of(token)
+        access = None if self._keys is None else self._keys.access_of(token)
+        if access is None:
+            raise self._key_needed()
         return access
 
+    def _key_needed(self) -> ProblemError:
+        if self._tokens is None:
+            detail = "send a valid key as `Authorization: Bearer jy_…`; keys are made with: jiyi keys add"
+            return ProblemError(401, "key_needed", detail, {"WWW-Authenticate": "Bearer"})
+        detail = f"send a token of {self._tokens.rules.issuer}, or a key, as `Authorization: Bearer …`"
+        return ProblemError(401, "key_needed", detail, self._tokens.challenge())
+
     def _check_rate(self, scope: Message, access: Access | None) -> None:
-        if access is None and scope["path"] in OPEN_PATHS:
+        if access is None and scope["path"] in self._open_paths:
             return
         name = (access.key_id if access is not None else "") or str((scope.get("client") or ("unknown",))[0])
         wait = self._rate.wait(name)
@@ -142,15 +171,15 @@ class Gate:
 
     # --- sessions of MCP --------------------------------------------------------------------------------------------
 
-    def _check_session(self, headers: dict[bytes, bytes], access: Access | None) -> None:
+    def _check_session(self, scope: Message, headers: dict[bytes, bytes], access: Access | None) -> None:
         session = headers.get(_SESSION, b"").decode("latin-1")
-        if session and access is not None and self._sessions.get(session, access.key_id) != access.key_id:
+        if session and access is not None and scope["path"] == MCP and self._sessions.get(session) != _owner(access):
             raise ProblemError(404, "unknown_session", "there is no such session")
 
     def _remember_session(self, message: Message, access: Access | None) -> None:
         for name, value in message.get("headers", []):
             if name.lower() == _SESSION and access is not None:
-                self._sessions.setdefault(value.decode("latin-1"), access.key_id)
+                self._sessions.setdefault(value.decode("latin-1"), _owner(access))
                 while len(self._sessions) > _MAX_REMEMBERED:
                     self._sessions.popitem(last=False)
 
@@ -162,6 +191,11 @@ class Gate:
             raise ProblemError(400, "bad_length", f"Content-Length {length[:40]!a} is no number")
         if int(length) > self._rules.max_body:
             raise _too_large(self._rules.max_body)
+
+
+def _owner(access: Access) -> tuple[str, str]:
+    """Whose a session is. One person may have several scopes at the issuer."""
+    return access.key_id, access.scope
 
 
 class _BoundedBody:
