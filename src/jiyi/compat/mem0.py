@@ -318,7 +318,7 @@ class AsyncMemory(SharesMemory):
     def from_config(cls, config_dict: Mapping[str, Any]) -> Self:
         """As `Memory.from_config`; it may be awaited, as some versions of mem0 want it."""
         made = cls.__new__(cls)
-        made._sync = Memory.from_config(config_dict)
+        made._sync = Memory.from_config(config_dict)  # noqa: SLF001 - it is one of these
         return made
 
     def __await__(self) -> Generator[None, None, Self]:
@@ -335,7 +335,7 @@ class AsyncMemory(SharesMemory):
 
     def __copy__(self) -> Self:
         copied = super().__copy__()
-        copied._sync = copy(self._sync)
+        copied._sync = copy(self._sync)  # noqa: SLF001 - it is one of these
         return copied
 
     def __getattr__(self, name: str) -> Any:
