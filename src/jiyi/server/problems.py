@@ -8,6 +8,7 @@ from typing import Any, Final
 from jiyi import errors
 
 STATUS: Final[tuple[tuple[type[errors.JiyiError], int], ...]] = (
+    (errors.VersionConflictError, 412),
     (errors.InvalidInputError, 400),
     (errors.ImportFormatError, 400),
     (errors.SimpleModeError, 409),
