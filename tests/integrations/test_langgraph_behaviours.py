@@ -131,7 +131,8 @@ def test_what_is_asked_at_the_same_time_is_done_in_the_order_of_asking(store: Ba
 
 def test_many_different_calls_at_the_same_time_are_all_answered(store: BaseStore) -> None:
     async def use() -> list[Any]:
-        space, calls = ("test", "foo", "bar"), []
+        space = ("test", "foo", "bar")
+        calls: list[Any] = []
         for number in range(25):
             key = f"key{number}"
             calls += [store.aput(space, key, {"foo": f"bar{number}"}), store.aget(space, key)]
@@ -370,7 +371,10 @@ def test_every_script_is_found(ours: JiyiStore, text: str) -> None:
 
 
 def test_texts_are_found_in_fields_of_any_name(ours: JiyiStore) -> None:
-    docs = {"doc2": {"text": "longer text document"}, "doc4": {"description": "text in a description"}}
+    docs: dict[str, dict[str, Any]] = {
+        "doc2": {"text": "longer text document"},
+        "doc4": {"description": "text in a description"},
+    }
     docs |= {"doc5": {"content": "text in some content"}, "doc6": {"body": {"inner": ["text in a body"]}}}
     for key, value in docs.items():
         ours.put(("test",), key, value)
