@@ -33,6 +33,8 @@ ACCESS: Final = "jiyi.access"
 LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
 OPEN_PATHS: Final = frozenset({"/healthz", "/readyz"})
 """Answered without a key."""
+UPLOAD: Final = "/v1/import"
+"""Takes more than other paths: what comes is written to disk piece by piece."""
 MCP: Final = "/mcp"
 _SESSION: Final = b"mcp-session-id"
 _MAX_REMEMBERED: Final = 10_000
@@ -48,6 +50,8 @@ class GateRules:
     anonymous: Access | None = None
     """What callers without a key may do; `None` means that a key is needed."""
     max_body: int = 1 << 20
+    max_upload: int = 1 << 30
+    """Of an import, which is written to disk as it comes."""
     per_second: float = 50.0
     """Requests of one key, or of one address without a key, over time."""
     burst: int = 200
@@ -89,12 +93,13 @@ class Gate:
             access = await self._access(scope, headers)
             self._check_rate(scope, access)
             self._check_session(scope, headers, access)
-            self._check_length(headers)
+            most = self._rules.max_upload if scope["path"] == UPLOAD else self._rules.max_body
+            self._check_length(headers, most)
         except ProblemError as error:
             await _answer(send, error)
             return
         scope[ACCESS] = access
-        body = _BoundedBody(receive, self._rules.max_body)
+        body = _BoundedBody(receive, most)
 
         async def sending(message: Message) -> None:
             if body.problem is not None:
@@ -185,12 +190,12 @@ class Gate:
 
     # --- size -------------------------------------------------------------------------------------------------------
 
-    def _check_length(self, headers: dict[bytes, bytes]) -> None:
+    def _check_length(self, headers: dict[bytes, bytes], most: int) -> None:
         length = headers.get(b"content-length", b"0").decode("latin-1")
         if not length.isdecimal():
             raise ProblemError(400, "bad_length", f"Content-Length {length[:40]!a} is no number")
-        if int(length) > self._rules.max_body:
-            raise _too_large(self._rules.max_body)
+        if int(length) > most:
+            raise _too_large(most)
 
 
 def _owner(access: Access) -> tuple[str, str]:
