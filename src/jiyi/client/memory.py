@@ -12,7 +12,8 @@ from jiyi import errors
 from jiyi.client.agent import ClientAgent
 from jiyi.client.connection import Connection, body_of, error_of, listed, part, plain
 from jiyi.client.decoding import candidate_of, change_of, entry_of, hit_of, job_of, page_of, version_of
-from jiyi.client.rooms import ClientChat, ClientLongterm, ClientNotes, ClientRuntime, message_data
+from jiyi.client.rooms import ClientChat, ClientLongterm, ClientNotes, message_data
+from jiyi.client.runtime import ClientRuntime
 from jiyi.model.change import MemoryChange
 from jiyi.model.chat import Candidate
 from jiyi.model.entry import EntryVersion, MemoryEntry
