@@ -15,9 +15,8 @@ from jiyi.model.forgetting_curve import DEFAULT_THRESHOLD, EbbinghausForgetting
 from jiyi.model.listing import Page as EntryPage
 from jiyi.server.console.differences import Difference, differences
 from jiyi.server.console.page import Page
-from jiyi.server.console.visit import Visit, local_address
+from jiyi.server.console.visit import Visit
 from jiyi.server.problems import ProblemError
-from jiyi.server.sessions import CONSOLE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,11 +39,6 @@ class Found:
     versions: Sequence[EntryVersion]
 
 
-def address_of(entry_id: str, more: str = "") -> str:
-    """The page of an entry, or of something to do with it."""
-    return local_address(f"{CONSOLE}/entries/{entry_id}{more}")
-
-
 async def show_list(visit: Visit) -> Response:
     """A page of the memories that the key sees."""
     asked = visit.query
@@ -57,8 +51,8 @@ async def show_list(visit: Visit) -> Response:
         tags=asked.words("tags") or None,
         conversation_id=asked("conversation") or None,
         key_prefix=asked("prefix") or None,
-        since=asked.moment("since"),
-        until=asked.moment("until", end_of_day=True),
+        since=asked.moment("since", visit.memory.settings.zone),
+        until=asked.moment("until", visit.memory.settings.zone, end_of_day=True),
         sort=sort,
         limit=_PER_PAGE,
         cursor=asked("cursor") or None,
