@@ -60,7 +60,7 @@ class BundledEmbedder:
         return np.concatenate(blocks) if blocks else np.empty((0, _DIMENSION), dtype=np.float32)
 
     def as_question(self, vector: Vectors) -> Vectors:
-        """The vector less half of what all questions have in common: that makes them similar to each other, not to answers.
+        """The vector less half of what questions have in common: that makes them similar to each other, not to answers.
 
         `bench/make_question_mean.py` makes the mean. Half of it was best over all sets: all of it gains three points of
         R@1 for paraphrased facts and loses one point of R@5 for long records.
