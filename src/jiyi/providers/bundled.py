@@ -67,10 +67,12 @@ class BundledEmbedder:
         """
         if self._question_mean is None:
             self._question_mean = _load("question_mean.npy")
-        asked = vector - _QUESTION_SHARE * self._question_mean
-        length = float(np.linalg.norm(asked))
-        # A blank question is similar to nothing, and stays so.
-        return asked / length if length > 0 and vector.any() else vector
+        if not vector.any():
+            # A blank question is similar to nothing, and stays so.
+            return vector
+        asked: Vectors = np.asarray(vector - _QUESTION_SHARE * self._question_mean, dtype=np.float32)
+        asked /= max(float(np.linalg.norm(asked)), 1e-9)
+        return asked
 
     def _encode(self, texts: list[str]) -> Vectors:
         if self._model is None or self._projection is None:
