@@ -35,6 +35,8 @@ ACCESS: Final = "jiyi.access"
 LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
 OPEN_PATHS: Final = frozenset({"/healthz", "/readyz"})
 """Answered without a key."""
+UPLOAD: Final = "/v1/import"
+"""Takes more than other paths: what comes is written to disk piece by piece."""
 MCP: Final = "/mcp"
 _SESSION: Final = b"mcp-session-id"
 _MAX_REMEMBERED: Final = 10_000
@@ -50,6 +52,8 @@ class GateRules:
     anonymous: Access | None = None
     """What callers without a key may do; `None` means that a key is needed."""
     max_body: int = 1 << 20
+    max_upload: int = 1 << 30
+    """Of an import, which is written to disk as it comes."""
     per_second: float = 50.0
     """Requests of one key, or of one address without a key, over time."""
     burst: int = 200
@@ -59,6 +63,11 @@ class GateRules:
     """In which the body of a request has to arrive."""
     recheck_seconds: float = 10.0
     """After which the key of an answer that goes on is looked at again."""
+    upload_seconds: float = 3_600.0
+
+    def body_of(self, path: str) -> tuple[int, float]:
+        """How many bytes the body of a request to this path has at most, and in how many seconds it has to arrive."""
+        return (self.max_upload, self.upload_seconds) if path == UPLOAD else (self.max_body, self.body_seconds)
 
 
 class Gate:
@@ -96,12 +105,13 @@ class Gate:
             access = await self._access(scope, headers)
             self._check_rate(scope, access)
             self._check_session(scope, headers, access)
-            self._check_length(headers)
+            most, seconds = self._rules.body_of(scope["path"])
+            self._check_length(headers, most)
         except ProblemError as error:
             await _answer(send, error)
             return
         scope[ACCESS] = access
-        body = RequestBody(receive, self._rules.max_body, self._rules.body_seconds)
+        body = RequestBody(receive, most, seconds)
         answer = _Answer(self, scope, headers, access, body, send)
         try:
             await self._app(scope, body.receive, answer.send)
@@ -203,12 +213,12 @@ class Gate:
 
     # --- size -------------------------------------------------------------------------------------------------------
 
-    def _check_length(self, headers: dict[bytes, bytes]) -> None:
+    def _check_length(self, headers: dict[bytes, bytes], most: int) -> None:
         length = headers.get(b"content-length", b"0").decode("latin-1")
         if not length.isdecimal():
             raise ProblemError(400, "bad_length", f"Content-Length {length[:40]!a} is no number")
-        if int(length) > self._rules.max_body:
-            raise too_large(self._rules.max_body)
+        if int(length) > most:
+            raise too_large(most)
 
 
 class _Answer:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from jiyi.server.access import READ
-from jiyi.server.console import entries, entry_changes, login, overview, search
+from jiyi.server.access import ADMIN, READ
+from jiyi.server.console import conversations, entries, entry_changes, login, longterm, overview, search, settings
 from jiyi.server.console.page import Page
 from jiyi.server.console.visit import Visit
 from jiyi.server.sessions import CONSOLE
@@ -17,6 +17,9 @@ PAGES: Final[tuple[Page, ...]] = (
     *search.PAGES,
     *entries.PAGES,
     *entry_changes.PAGES,
+    *conversations.PAGES,
+    *longterm.PAGES,
+    *settings.PAGES,
 )
 
 
@@ -33,6 +36,9 @@ ITEMS: Final = (
     Item("", "overview"),
     Item("/search", "search"),
     Item("/entries", "entries"),
+    Item("/conversations", "conversations"),
+    Item("/longterm", "longterm"),
+    Item("/settings", "settings", ADMIN),
 )
 
 
