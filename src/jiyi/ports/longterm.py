@@ -105,6 +105,10 @@ class LongtermStore(Protocol):
         """The newest active facts of a scope, newest first."""
         ...
 
+    def conflicting(self, scope: str, *, limit: int) -> list[MemoryEntry]:
+        """The newest active facts that may contradict older ones, newest first."""
+        ...
+
     def unsummarized(self, scope: str, *, limit: int) -> list[MemoryEntry]:
         """The newest facts that no reflection speaks for yet and that are not pinned, newest first."""
         ...

@@ -31,6 +31,11 @@ _FACTS = (
     f"{SELECT_ENTRY} WHERE {ACTIVE} AND {_LONGTERM} AND scope = :scope AND memory_type = 'fact' "
     "ORDER BY created_at DESC, id DESC LIMIT :limit"
 )
+_CONFLICTING = (
+    f"{SELECT_ENTRY} WHERE {ACTIVE} AND {_LONGTERM} AND scope = :scope AND memory_type = 'fact' "
+    "AND source LIKE '%\"conflicts_with\"%' ORDER BY created_at DESC, id DESC LIMIT :limit"
+)
+"""Few facts have a conflict: the others are not read into values. A text with these words in it is sorted out later."""
 _UNSUMMARIZED = (
     f"{SELECT_ENTRY} WHERE {ACTIVE} AND {_LONGTERM} AND scope = :scope AND memory_type = 'fact' "
     "AND summarized_by IS NULL AND pinned IS NOT TRUE ORDER BY created_at DESC, id DESC LIMIT :limit"
@@ -159,6 +164,10 @@ class SqlLongtermStore:
     def facts(self, scope: str, *, limit: int) -> list[MemoryEntry]:
         """The newest active facts of a scope, newest first."""
         return self._entries(_FACTS, scope, limit)
+
+    def conflicting(self, scope: str, *, limit: int) -> list[MemoryEntry]:
+        """The newest active facts that may contradict older ones, newest first."""
+        return self._entries(_CONFLICTING, scope, limit)
 
     def unsummarized(self, scope: str, *, limit: int) -> list[MemoryEntry]:
         """The newest facts that no reflection summarizes yet and that are not pinned, newest first."""

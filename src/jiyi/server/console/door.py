@@ -17,6 +17,8 @@ from starlette.types import Scope
 
 from jiyi.errors import JiyiError
 from jiyi.server.access import Access, require
+from jiyi.server.console import counts
+from jiyi.server.console.counts import KeptByPosition
 from jiyi.server.console.filters import FILTERS
 from jiyi.server.console.navigation import PAGES, navigation_for
 from jiyi.server.console.page import POST, Page
@@ -51,8 +53,9 @@ class Console:
         self.sessions = sessions
         self.keys = keys
         self.read_only = read_only
-        self.caches: dict[str, Any] = {}
-        """Of pages that count or draw much: each keeps its own here."""
+        self.streams = 0
+        """How many pages listen to changes."""
+        self._kept: dict[str, KeptByPosition[Any]] = {}
         self._environment = Environment(
             loader=PackageLoader("jiyi.server.console"),
             autoescape=True,
@@ -63,6 +66,15 @@ class Console:
         )
         self._environment.filters.update(FILTERS)
         self._environment.globals["asset"] = asset
+
+    def kept(self, name: str) -> KeptByPosition[Any]:
+        """Values that hold until something changes; each page that computes much has its own."""
+        return self._kept.setdefault(name, KeptByPosition(self.memory.last_position, patience=counts.PATIENCE))
+
+    async def close(self) -> None:
+        """End what is being computed."""
+        for kept in self._kept.values():
+            await kept.close()
 
     def routes(self) -> list[Route]:
         """The routes of all pages; the last one answers for addresses that lead nowhere."""

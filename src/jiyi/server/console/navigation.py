@@ -6,12 +6,18 @@ from dataclasses import dataclass
 from typing import Final
 
 from jiyi.server.access import READ
-from jiyi.server.console import login, overview
+from jiyi.server.console import entries, entry_changes, login, overview, search
 from jiyi.server.console.page import Page
 from jiyi.server.console.visit import Visit
 from jiyi.server.sessions import CONSOLE
 
-PAGES: Final[tuple[Page, ...]] = (*login.PAGES, *overview.PAGES)
+PAGES: Final[tuple[Page, ...]] = (
+    *login.PAGES,
+    *overview.PAGES,
+    *search.PAGES,
+    *entries.PAGES,
+    *entry_changes.PAGES,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +29,11 @@ class Item:
     right: str = READ
 
 
-ITEMS: Final = (Item("", "overview"),)
+ITEMS: Final = (
+    Item("", "overview"),
+    Item("/search", "search"),
+    Item("/entries", "entries"),
+)
 
 
 def navigation_for(visit: Visit) -> list[dict[str, str | bool]]:

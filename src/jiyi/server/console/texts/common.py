@@ -69,6 +69,7 @@ TEXTS: Final[dict[str, tuple[str, str]]] = {
     "more": ("下一页", "Next page"),
     "first_page": ("回到第一页", "Back to the first page"),
     "nothing": ("还没有内容。", "There is nothing here yet."),
+    "computing": ("正在计算，稍后重新载入。", "Being computed; load the page again in a moment."),
     "loading": ("正在载入…", "Loading…"),
     "when": ("时间", "When"),
     "what": ("内容", "What"),
