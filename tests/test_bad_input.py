@@ -127,6 +127,7 @@ CALLS: dict[str, dict[str, Call]] = {
         "update": lambda memory, value: memory.update("key", content="x", scope=value),
         "forget_many": lambda memory, value: memory.forget_many(key_prefix="k", scope=value),
         "list_namespaces": lambda memory, value: memory.list_namespaces(scope=value),
+        "similarities": lambda memory, value: memory.similarities(["text"], ids=[], scope=value),
     },
     "category": {
         "store": lambda memory, value: memory.store("key", "text", value),
@@ -278,6 +279,8 @@ CALLS: dict[str, dict[str, Call]] = {
     "prefix": {"list_namespaces": lambda memory, value: memory.list_namespaces(prefix=value)},
     "suffix": {"list_namespaces": lambda memory, value: memory.list_namespaces(suffix=value)},
     "max_depth": {"list_namespaces": lambda memory, value: memory.list_namespaces(max_depth=value)},
+    "texts": {"similarities": lambda memory, value: memory.similarities(value, ids=[])},
+    "ids": {"similarities": lambda memory, value: memory.similarities(["text"], ids=value)},
     "sort": {"list": lambda memory, value: memory.list(sort=value)},
     "cursor": {"list": lambda memory, value: memory.list(cursor=value)},
     "entries": {"store_many": lambda memory, value: memory.store_many(value)},
@@ -452,6 +455,14 @@ VALUES: dict[str, list[tuple[object, list[str]]]] = {
         (["content"], ["content", "expires_at"]),
         ([5], ["5", "expires_at"]),
     ],
+    "texts": [
+        ("a", ["list of texts", "str"]),
+        (5, ["int"]),
+        ([], ["1 to 256"]),
+        ([5], ["int"]),
+        (["x"] * 257, ["257"]),
+    ],
+    "ids": [("a", ["list of texts", "str"]), (5, ["int"]), ([""], ["empty"]), ([5], ["int"])],
     "sort": [("size", ["size", "created, event, key"]), (None, ["None"]), (5, ["5"])],
     "cursor": [
         ("nonsense", ["nonsense", "next_cursor"]),

@@ -85,6 +85,7 @@ METHODS = {
     "scopes",
     "save_conversation_history",
     "settings",
+    "similarities",
     "store",
     "store_many",
     "take_candidate",

@@ -9,6 +9,7 @@ import inspect
 import itertools
 import json
 import logging
+import math
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -101,6 +102,13 @@ def each_key(method: str) -> Call:
     return lambda memory, scope, _: [getattr(memory, method)(name, scope=scope) for name in names]
 
 
+def near(memory: Any, scope: str, _: object) -> object:
+    """The entries of all scopes that a scope can compare with a text."""
+    entries = [entry for other in SCOPES for entry in memory.list(scope=other, limit=1000)]
+    rows = memory.similarities([COMMON], ids=[entry.id for entry in entries], scope=scope)
+    return [entry for entry, (similarity,) in zip(entries, rows, strict=True) if not math.isnan(similarity)]
+
+
 # What each method that takes a scope gives back in that scope, when asked as broadly as it can be asked.
 READING: dict[str, Call] = {
     "recall": recall_everything,
@@ -147,6 +155,7 @@ READING: dict[str, Call] = {
     ],
     "export_jsonl": export,
     "list_namespaces": lambda memory, scope, _: [memory.list_namespaces(scope=scope), secret(scope)],
+    "similarities": near,
     "entries_by_id": lambda memory, scope, _: [
         memory.entries_by_id(entry.id[:12], scope=scope)
         for other in SCOPES

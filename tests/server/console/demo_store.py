@@ -8,6 +8,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from jiyi import AgentMemory
+from jiyi.model import clock
+from jiyi.model.job import JobDraft
 
 SCOPE = "alice"
 BEGIN = datetime(2026, 8, 3, 9, 0, tzinfo=UTC)
@@ -53,6 +55,8 @@ class Demo:
     entry: str
     session: str
     note: str
+    day: str
+    """Today's note, with lines by an agent and by hand."""
 
 
 def workspace_in(folder: Path, language: str = "en") -> Path:
@@ -62,7 +66,7 @@ def workspace_in(folder: Path, language: str = "en") -> Path:
     return folder
 
 
-async def fill(memory: AgentMemory, language: str = "en", scope: str = SCOPE) -> Demo:
+async def fill(memory: AgentMemory, workspace: Path, language: str = "en", scope: str = SCOPE) -> Demo:
     """Store facts, versions, a conversation, feedback and jobs."""
     zh = language == "zh"
     await memory.store_many(
@@ -72,7 +76,7 @@ async def fill(memory: AgentMemory, language: str = "en", scope: str = SCOPE) ->
             "scope": scope,
             "memory_type": "fact",
             "domain": domain,
-            "occurred_at": BEGIN + timedelta(days=5 * place, hours=place % 7),
+            "occurred_at": BEGIN + timedelta(days=place * place // 3 + place, hours=place % 7),
             "tags": [domain.split("_", maxsplit=1)[0]],
         }
         for place, (key, english, chinese, domain) in enumerate(FACTS)
@@ -81,4 +85,22 @@ async def fill(memory: AgentMemory, language: str = "en", scope: str = SCOPE) ->
     entry = await memory.store("diet", changed, scope=scope)
     chat = memory.chat("dinner", scope=scope)
     await chat.put_many([{"role": role, "content": chinese if zh else english} for role, english, chinese in TALK])
-    return Demo(entry.id, "dinner", "MEMORY.md")
+    told = (
+        ("我决定新服务用 Rust 来写。", "请记住我对花生过敏。")
+        if zh
+        else ("I decided to write the new service in Rust.", "Remember that I am allergic to peanuts.")
+    )
+    written, *_ = [await memory.notes.memory_append(text) for text in told]
+    day = workspace / written.path
+    day.write_text(day.read_text("utf-8") + ("\n手写的一行\n" if zh else "\nA line by hand\n"), "utf-8")
+    await memory.notes.curate()
+    jobs = memory._components.longterm.jobs
+    jobs.add(JobDraft("learn", scope, {"conversation_id": "dinner"}))
+    jobs.add(JobDraft("reflect", scope, {}))
+    now = clock.utc_now()
+    job = jobs.claim("demo", now=now, lease_until=now + timedelta(minutes=1), scopes=(scope,))
+    assert job is not None
+    jobs.dead_letter(
+        job, now=now, reason="ModelError: the model did not answer within 60 seconds (http://127.0.0.1:8080/v1)"
+    )
+    return Demo(entry.id, "dinner", "MEMORY.md", written.path)

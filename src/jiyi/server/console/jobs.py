@@ -38,7 +38,9 @@ async def show(visit: Visit) -> Response:
 async def retry(visit: Visit) -> Response:
     """Queue a dead job again."""
     if not await visit.memory.retry_job(visit.form("job"), scope=visit.scope):
-        raise ProblemError(409, "no_dead_job", "the scope has no such dead job; it may have been queued again meanwhile")
+        raise ProblemError(
+            409, "no_dead_job", "the scope has no such dead job; it may have been queued again meanwhile"
+        )
     return visit.go(f"{CONSOLE}/jobs", "job_queued")
 
 

@@ -5,8 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from jiyi.server.access import READ
-from jiyi.server.console import entries, entry_changes, login, overview, search
+from jiyi.server.access import ADMIN, READ
+from jiyi.server.console import (
+    access_keys,
+    entries,
+    entry_changes,
+    jobs,
+    login,
+    memory_map,
+    notes,
+    overview,
+    runtime,
+    search,
+    timeline,
+)
 from jiyi.server.console.page import Page
 from jiyi.server.console.visit import Visit
 from jiyi.server.sessions import CONSOLE
@@ -17,6 +29,12 @@ PAGES: Final[tuple[Page, ...]] = (
     *search.PAGES,
     *entries.PAGES,
     *entry_changes.PAGES,
+    *timeline.PAGES,
+    *memory_map.PAGES,
+    *notes.PAGES,
+    *runtime.PAGES,
+    *jobs.PAGES,
+    *access_keys.PAGES,
 )
 
 
@@ -33,6 +51,12 @@ ITEMS: Final = (
     Item("", "overview"),
     Item("/search", "search"),
     Item("/entries", "entries"),
+    Item("/timeline", "timeline"),
+    Item("/map", "map"),
+    Item("/notes", "notes"),
+    Item("/runtime", "runtime"),
+    Item("/jobs", "jobs"),
+    Item("/keys", "keys", ADMIN),
 )
 
 

@@ -108,7 +108,7 @@ async def show(visit: Visit) -> Response:
         entries=shown,
         cursor=visit.query("cursor"),
         next_cursor=getattr(shown, "next_cursor", None),
-        zone=str(zone),
+        zone=visit.memory.settings.time_zone or f"{datetime.now(zone):UTC%z}",
     )
 
 

@@ -6,11 +6,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from jiyi.server.console.texts import common, entries, overview
+from jiyi.server.console.texts import administration, common, entries, overview, rooms, timeline
 
 LANGUAGES: Final = ("zh", "en")
 """The languages by the order of the texts in the catalogue."""
-CATALOGUE: Final[Mapping[str, tuple[str, str]]] = {**common.TEXTS, **overview.TEXTS, **entries.TEXTS}
+CATALOGUE: Final[Mapping[str, tuple[str, str]]] = {
+    **common.TEXTS,
+    **overview.TEXTS,
+    **entries.TEXTS,
+    **timeline.TEXTS,
+    **rooms.TEXTS,
+    **administration.TEXTS,
+}
 """Name -> Chinese, English."""
 
 

@@ -10,7 +10,7 @@ TEXTS: Final[dict[str, tuple[str, str]]] = {
     "jobs.title": ("后台任务", "Background jobs"),
     "jobs.hint": (
         "提取、反思等工作在后台进行，重启后继续；多次失败的任务停在这里，等人处理。",
-        "Extraction, reflection and the like run in the background and survive a restart. What fails too often waits here.",
+        "Extraction and reflection run in the background and survive a restart. What fails too often waits here.",
     ),
     "jobs.state": ("状态", "State"),
     "jobs.open": ("未完成", "not done"),
@@ -74,6 +74,9 @@ TEXTS: Final[dict[str, tuple[str, str]]] = {
     "access.log": ("访问记录", "Access log"),
     "done.key_revoked": ("密钥已吊销。", "The key is revoked."),
     "error.not_confirmed": ("请先勾选确认。", "Tick the confirmation first."),
-    "error.no_valid_key": ("没有这个有效的密钥，可能已被吊销。", "There is no such valid key; it may have been revoked."),
+    "error.no_valid_key": (
+        "没有这个有效的密钥，可能已被吊销。",
+        "There is no such valid key; it may have been revoked.",
+    ),
     "error.no_key_store": ("此服务器不保存密钥。", "This server keeps no keys."),
 }

@@ -26,4 +26,28 @@ TEXTS: Final[dict[str, tuple[str, str]]] = {
         "没有符合条件的记忆，时间线是空的。",
         "No memory fits, so there is nothing to draw yet.",
     ),
+    "nav.map": ("地图", "Map"),
+    "map.title": ("记忆地图", "Map of memories"),
+    "map.hint": (
+        "含义相近的记忆靠在一起。拖动、滚轮或双指缩放，点击打开。",
+        "Memories of similar meaning lie together. Drag to move, wheel or pinch to zoom, click to open.",
+    ),
+    "map.newest": ("只画出最新的 {number} 条。", "Only the newest {number} are drawn."),
+    "map.as_of": ("绘制时间：", "Drawn at"),
+    "map.canvas": (
+        "{number} 条记忆的地图；下面的列表有同样的内容。方向键移动，+ 和 - 缩放，0 复原。",
+        "A map of {number} memories; the list below has the same. Arrows move, + and - zoom, 0 shows all.",
+    ),
+    "map.in": ("放大", "Zoom in"),
+    "map.out": ("缩小", "Zoom out"),
+    "map.whole": ("全部", "All"),
+    "map.groups": ("分组", "Groups"),
+    "map.no_words": ("（没有共同的词）", "(no words in common)"),
+    "map.more": ("还有 {number} 条", "{number} more"),
+    "map.no_vectors": (
+        "没有配置嵌入模型，无法按含义绘图。把设置 embedder 设为 bundled。",
+        "No embedder is configured, so nothing can be drawn by meaning. Set embedder to bundled.",
+    ),
+    "map.drawing": ("正在计算地图，稍后再看。", "The map is being computed; look again in a moment."),
+    "map.again": ("再看一次", "Look again"),
 }
