@@ -23,6 +23,7 @@ from langgraph.store.base import (
     validate_op_namespace,
 )
 
+from jiyi.compat.copies import SharesMemory
 from jiyi.compat.langgraph_forms import KIND, entry_key
 from jiyi.errors import InvalidInputError
 from jiyi.integrations.langgraph import filters
@@ -48,7 +49,7 @@ _REFRESH_AFTER: Final = 0.05
 _Conditions = list[tuple[tuple[str, ...], str, Any]]
 
 
-class JiyiStore(BaseStore):
+class JiyiStore(SharesMemory, BaseStore):
     """Items of LangGraph in a jiyi memory: durable, versioned, and searched by words and meaning without a key.
 
     Give it a path, or a `jiyi.sync.AgentMemory` that is open. Items of a scope are seen by that scope only; those of

@@ -17,6 +17,8 @@ PATIENCE: Final = 0.08
 """How many seconds a page waits for a value. After that it shows the last one, or says that it is being computed."""
 _SHARE: Final = 10.0
 """At most one part in so many of the time goes into computing a value again."""
+_MAX_AGE: Final = 600.0
+"""Some values change with time alone, such as what is forgotten."""
 MAX_KEPT: Final = 200
 
 
@@ -37,6 +39,7 @@ class _State(Generic[T]):
     kept: Kept[T] | None = None
     position: int = -1
     rest_until: float = 0.0
+    old_from: float = 0.0
 
 
 class KeptByPosition(Generic[T]):
@@ -57,7 +60,7 @@ class KeptByPosition(Generic[T]):
         self._known.move_to_end(name)
         while len(self._known) > self._most:
             self._known.popitem(last=False)
-        if state.kept is not None and state.position == position:
+        if state.kept is not None and state.position == position and time.monotonic() < state.old_from:
             return state.kept
         if state.task is None and (state.kept is None or time.monotonic() >= state.rest_until):
             state.task = asyncio.get_running_loop().create_task(self._compute(state, position, compute))
@@ -74,6 +77,7 @@ class KeptByPosition(Generic[T]):
         value = await compute()
         seconds = time.monotonic() - begun
         state.kept, state.position = Kept(value, at, current=True), position
+        state.old_from = time.monotonic() + _MAX_AGE
         # What is quick is computed at every change.
         state.rest_until = time.monotonic() + (_SHARE * seconds if seconds > self._patience else 0.0)
         return value

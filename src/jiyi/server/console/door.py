@@ -19,7 +19,7 @@ from jiyi.errors import JiyiError
 from jiyi.server.access import Access, require
 from jiyi.server.console import counts
 from jiyi.server.console.counts import KeptByPosition
-from jiyi.server.console.filters import FILTERS
+from jiyi.server.console.filters import FILTERS, GLOBALS
 from jiyi.server.console.navigation import PAGES, navigation_for
 from jiyi.server.console.page import POST, Page
 from jiyi.server.console.visit import Visit, entered, local_address, make_visit, read_form
@@ -65,7 +65,7 @@ class Console:
             auto_reload=False,
         )
         self._environment.filters.update(FILTERS)
-        self._environment.globals["asset"] = asset
+        self._environment.globals.update({**GLOBALS, "asset": asset})
 
     def kept(self, name: str, most: int = counts.MAX_KEPT) -> KeptByPosition[Any]:
         """Values that hold until something changes; each page that computes much has its own."""

@@ -15,9 +15,8 @@ from jiyi.model.forgetting_curve import DEFAULT_THRESHOLD, EbbinghausForgetting
 from jiyi.model.listing import Page as EntryPage
 from jiyi.server.console.differences import Difference, differences
 from jiyi.server.console.page import Page
-from jiyi.server.console.visit import Visit, local_address
+from jiyi.server.console.visit import Visit
 from jiyi.server.problems import ProblemError
-from jiyi.server.sessions import CONSOLE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,11 +37,6 @@ class Found:
     state: str
     """`active`; `inactive` when it was corrected, faded or archived; `forgotten` when only its versions are left."""
     versions: Sequence[EntryVersion]
-
-
-def address_of(entry_id: str, more: str = "") -> str:
-    """The page of an entry, or of something to do with it."""
-    return local_address(f"{CONSOLE}/entries/{entry_id}{more}")
 
 
 async def show_list(visit: Visit) -> Response:

@@ -12,8 +12,9 @@ from jiyi.model import clock
 from jiyi.model.domain import DOMAINS
 from jiyi.model.entry import MemoryEntry
 from jiyi.server.access import ERASE, WRITE, require
+from jiyi.server.console import addresses
 from jiyi.server.console.differences import differences
-from jiyi.server.console.entries import Found, address_of, find
+from jiyi.server.console.entries import Found, find
 from jiyi.server.console.page import Page, form_page
 from jiyi.server.console.visit import Fields, Visit
 from jiyi.server.problems import ProblemError
@@ -38,7 +39,7 @@ async def edit(visit: Visit) -> Response:
         return _form(visit, await _own(visit), given, conflict=True, status=412)
     except InvalidInputError as error:
         return _form(visit, entry, given, problem=str(error), status=400)
-    return visit.go(address_of(entry.id), "saved")
+    return visit.go(addresses.entry(entry.id), "saved")
 
 
 def values_of(entry: MemoryEntry) -> dict[str, str]:
@@ -130,14 +131,14 @@ async def pin(visit: Visit) -> Response:
     pinned = visit.form("pinned") == "yes"
     if not await visit.memory.longterm.pin(visit.scope, entry.id, pinned):
         raise ProblemError(409, "not_pinned", "this memory cannot be pinned")
-    return visit.go(address_of(entry.id), "pinned" if pinned else "unpinned")
+    return visit.go(addresses.entry(entry.id), "pinned" if pinned else "unpinned")
 
 
 async def forget(visit: Visit) -> Response:
     """Take a memory out of recall; its versions stay."""
     entry = await _own(visit)
     await visit.memory.forget(id=entry.id, scope=visit.scope, if_version=_version(visit.form))
-    return visit.go(address_of(entry.id), "forgotten")
+    return visit.go(addresses.entry(entry.id), "forgotten")
 
 
 async def restore(visit: Visit) -> Response:
@@ -148,11 +149,11 @@ async def restore(visit: Visit) -> Response:
         restored = await visit.memory.longterm.restore(visit.scope, [entry.id])
         if not restored:
             raise ProblemError(409, "not_restored", "this memory cannot be brought back")
-        return visit.go(address_of(entry.id), "restored")
+        return visit.go(addresses.entry(entry.id), "restored")
     if found.state == "active" or entry.scope != visit.scope:
         raise ProblemError(409, "not_forgotten", "this memory is not forgotten")
     again = await _store_again(visit, entry)
-    return visit.go(address_of(again.id), "restored")
+    return visit.go(addresses.entry(again.id), "restored")
 
 
 async def _store_again(visit: Visit, entry: MemoryEntry) -> MemoryEntry:

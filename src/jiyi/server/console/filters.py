@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
@@ -11,15 +10,10 @@ from typing import Any, Final
 from markupsafe import Markup, escape
 
 from jiyi.model import clock
-from jiyi.model.entry import NOTE_TYPE, MemoryEntry
-from jiyi.model.note import note_place
+from jiyi.server.console import addresses
 from jiyi.server.console.markdown import to_html
-from jiyi.server.console.visit import local_address
-from jiyi.server.sessions import CONSOLE
 
 _EXCERPT: Final = 240
-_ENTRY_ID: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
-_NOTE_LINES: Final = re.compile(r"(.+\.md):(\d+)(?:-\d+)?", re.DOTALL)
 
 
 def when(moment: datetime | str | None) -> Markup:
@@ -70,24 +64,6 @@ def as_json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, indent=2, default=str)
 
 
-def address(entry: MemoryEntry) -> str:
-    """The page of an entry; a piece of a note is shown in its file."""
-    if entry.memory_type == NOTE_TYPE and entry.source.references:
-        path, first, _ = note_place(entry.source.references)
-        return local_address(f"{CONSOLE}/notes/{path}") + f"#L{first}"
-    return local_address(f"{CONSOLE}/entries/{entry.id}")
-
-
-def reference(text: str, entry: MemoryEntry) -> str:
-    """Where a reference of an entry's source leads: a message, a line of a note or another entry; empty if nowhere."""
-    if _ENTRY_ID.fullmatch(text):
-        if entry.conversation_id is not None and entry.memory_type != "reflection":
-            return local_address(f"{CONSOLE}/conversations/{entry.conversation_id}") + f"#m-{text}"
-        return local_address(f"{CONSOLE}/entries/{text}")
-    found = _NOTE_LINES.fullmatch(text)
-    return local_address(f"{CONSOLE}/notes/{found[1]}") + f"#L{found[2]}" if found else ""
-
-
 FILTERS: Final[dict[str, Callable[..., Any]]] = {
     "when": when,
     "number": number,
@@ -96,6 +72,10 @@ FILTERS: Final[dict[str, Callable[..., Any]]] = {
     "marked": marked,
     "as_json": as_json,
     "markdown": to_html,
-    "address": address,
-    "reference": reference,
+    "address": addresses.of_entry,
+    "reference": addresses.of_reference,
+}
+GLOBALS: Final[dict[str, Callable[..., str]]] = {
+    "conversation": addresses.conversation,
+    "message_address": addresses.message,
 }

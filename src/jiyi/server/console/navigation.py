@@ -8,15 +8,18 @@ from typing import Final
 from jiyi.server.access import ADMIN, READ
 from jiyi.server.console import (
     access_keys,
+    conversations,
     entries,
     entry_changes,
     jobs,
     login,
+    longterm,
     memory_map,
     notes,
     overview,
     runtime,
     search,
+    settings,
     timeline,
 )
 from jiyi.server.console.page import Page
@@ -29,12 +32,15 @@ PAGES: Final[tuple[Page, ...]] = (
     *search.PAGES,
     *entries.PAGES,
     *entry_changes.PAGES,
+    *conversations.PAGES,
+    *longterm.PAGES,
     *timeline.PAGES,
     *memory_map.PAGES,
     *notes.PAGES,
     *runtime.PAGES,
     *jobs.PAGES,
     *access_keys.PAGES,
+    *settings.PAGES,
 )
 
 
@@ -51,12 +57,15 @@ ITEMS: Final = (
     Item("", "overview"),
     Item("/search", "search"),
     Item("/entries", "entries"),
+    Item("/conversations", "conversations"),
+    Item("/longterm", "longterm"),
     Item("/timeline", "timeline"),
     Item("/map", "map"),
     Item("/notes", "notes"),
     Item("/runtime", "runtime"),
     Item("/jobs", "jobs"),
     Item("/keys", "keys", ADMIN),
+    Item("/settings", "settings", ADMIN),
 )
 
 

@@ -117,14 +117,14 @@ async def accept(visit: Visit) -> Response:
     """Write the chosen items into MEMORY.md."""
     name, items = await _chosen(visit)
     await visit.memory.notes.accept(name, items=items)
-    return visit.go(ADDRESS, "accepted")
+    return visit.go(ADDRESS, "proposal_accepted")
 
 
 async def reject(visit: Visit) -> Response:
     """Drop the chosen items for good."""
     name, items = await _chosen(visit)
     await visit.memory.notes.reject(name, items=items)
-    return visit.go(ADDRESS, "rejected")
+    return visit.go(ADDRESS, "proposal_rejected")
 
 
 async def _chosen(visit: Visit) -> tuple[str, list[int]]:

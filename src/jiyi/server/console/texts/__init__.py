@@ -6,7 +6,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from jiyi.server.console.texts import administration, common, entries, overview, rooms, timeline
+from jiyi.server.console.texts import (
+    administration,
+    common,
+    entries,
+    notes_and_runtime,
+    overview,
+    rooms,
+    timeline,
+)
 
 LANGUAGES: Final = ("zh", "en")
 """The languages by the order of the texts in the catalogue."""
@@ -14,8 +22,9 @@ CATALOGUE: Final[Mapping[str, tuple[str, str]]] = {
     **common.TEXTS,
     **overview.TEXTS,
     **entries.TEXTS,
-    **timeline.TEXTS,
     **rooms.TEXTS,
+    **timeline.TEXTS,
+    **notes_and_runtime.TEXTS,
     **administration.TEXTS,
 }
 """Name -> Chinese, English."""

@@ -73,7 +73,6 @@ TEXTS: Final[dict[str, tuple[str, str]]] = {
     "access.ended.at": ("失效", "Ended"),
     "access.log": ("访问记录", "Access log"),
     "done.key_revoked": ("密钥已吊销。", "The key is revoked."),
-    "error.not_confirmed": ("请先勾选确认。", "Tick the confirmation first."),
     "error.no_valid_key": (
         "没有这个有效的密钥，可能已被吊销。",
         "There is no such valid key; it may have been revoked.",
