@@ -63,7 +63,10 @@ TEXTS: Final[dict[str, tuple[str, str]]] = {
     ),
     "done.proposed": ("提议已生成，尚未改动文件。", "The proposal is made. No file was changed."),
     "done.nothing_to_propose": ("没有可提议的内容。", "There is nothing to propose."),
-    "done.proposal_accepted": ("已写入 MEMORY.md，之前的版本有备份。", "It is in MEMORY.md now; the version before is kept."),
+    "done.proposal_accepted": (
+        "已写入 MEMORY.md，之前的版本有备份。",
+        "It is in MEMORY.md now; the version before is kept.",
+    ),
     "done.proposal_rejected": ("已拒绝，不会再次提议。", "Rejected; it will not be proposed again."),
     # runtime
     "runtime.title": ("运行时记忆", "Runtime"),
