@@ -12,7 +12,7 @@ from starlette.responses import JSONResponse, Response
 from jiyi.errors import InvalidInputError, SimpleModeError
 from jiyi.server.console.filters import excerpt
 from jiyi.server.console.page import Page
-from jiyi.server.console.projection import Projection, landmarks, project
+from jiyi.server.console.projection import Group, Projection, landmarks, project
 from jiyi.server.console.visit import Visit
 
 if TYPE_CHECKING:
@@ -40,6 +40,10 @@ class MemoryMap:
     complete: bool
     """Whether all memories are on it."""
 
+    def name_of(self, group: Group) -> str:
+        """The words of a group; where it has none, the memory in its middle."""
+        return " · ".join(group.words) or self.labels[group.members[0]]
+
     def to_dict(self) -> dict[str, Any]:
         """What the script draws."""
         points = (self.projection.points * _SCALE).astype(int)
@@ -49,7 +53,7 @@ class MemoryMap:
             ],
             "ids": self.ids,
             "labels": self.labels,
-            "groups": [" · ".join(group.words) for group in self.projection.groups],
+            "groups": [self.name_of(group) for group in self.projection.groups],
         }
 
 

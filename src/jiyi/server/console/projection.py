@@ -35,7 +35,7 @@ class Group:
     """Memories that lie together."""
 
     words: tuple[str, ...]
-    """What they say more often than the others."""
+    """What several of them say, and more often than the others; empty where they have no word in common."""
     members: tuple[int, ...]
     """Places in the list of memories, nearest to the middle first."""
 
@@ -148,7 +148,8 @@ def _own_words(count: Counter[str], whole: Counter[str], size: int, total: int) 
         elsewhere = (whole[word] - count[word] + 0.5) / (total - size + 1)
         return here * math.log1p(here / elsewhere)
 
-    return tuple(sorted(count, key=lambda word: (-weight(word), word))[:_WORDS])
+    frequent = [word for word in count if count[word] > 1]
+    return tuple(sorted(frequent, key=lambda word: (-weight(word), word))[:_WORDS])
 
 
 def _words(analyzer: Analyzer, text: str) -> Iterator[str]:

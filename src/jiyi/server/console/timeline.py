@@ -70,7 +70,7 @@ async def show(visit: Visit) -> Response:
     step = visit.query("by") or "month"
     if step not in STEPS:
         raise InvalidInputError(f"by {step[:40]!a} must be one of {', '.join(STEPS)}")
-    filters = {
+    filters: dict[str, Any] = {
         "memory_types": _one_of(visit, "room", ROOMS) or None,
         "domains": _one_of(visit, "domain", DOMAINS) or None,
     }

@@ -4,6 +4,7 @@
 
   const NEAR = 12;
   const CELL = 0.02;
+  const LABELLED = 60;
 
   function start(root) {
     const canvas = root.querySelector("canvas");
@@ -28,9 +29,11 @@
       draw();
     }
 
-    const scale = () => (Math.min(canvas.clientWidth, canvas.clientHeight) / 2.1) * view.zoom;
-    const toScreen = (x, y) => [canvas.clientWidth / 2 + (x - view.x) * scale(), canvas.clientHeight / 2 - (y - view.y) * scale()];
-    const toMap = (x, y) => [(x - canvas.clientWidth / 2) / scale() + view.x, view.y - (y - canvas.clientHeight / 2) / scale()];
+    // The axes have no common unit: each fills the canvas.
+    const across = () => (canvas.clientWidth / 2.2) * view.zoom;
+    const down = () => (canvas.clientHeight / 2.2) * view.zoom;
+    const toScreen = (x, y) => [canvas.clientWidth / 2 + (x - view.x) * across(), canvas.clientHeight / 2 - (y - view.y) * down()];
+    const toMap = (x, y) => [(x - canvas.clientWidth / 2) / across() + view.x, view.y - (y - canvas.clientHeight / 2) / down()];
 
     /** Draw once in the next frame, however often it is asked for. */
     function draw() {
@@ -46,7 +49,9 @@
       const width = canvas.clientWidth;
       const height = canvas.clientHeight;
       pen.clearRect(0, 0, width, height);
-      const side = Math.max(2, Math.min(9, (data.points.length > 3000 ? 2 : 5) * Math.sqrt(view.zoom)));
+      const many = data.points.length > 2000;
+      const side = Math.max(2, Math.min(12, (many ? 2.5 : 9) * Math.sqrt(view.zoom)));
+      const shown = [];
       let last = -1;
       for (const index of data.order) {
         const [x, y, group] = data.points[index];
@@ -56,9 +61,18 @@
           pen.fillStyle = colour(group);
           last = group;
         }
-        pen.fillRect(left - side / 2, top - side / 2, side, side);
+        shown.push(index);
+        if (many) {
+          pen.fillRect(left - side / 2, top - side / 2, side, side);
+        } else {
+          pen.beginPath();
+          pen.arc(left, top, side / 2, 0, 2 * Math.PI);
+          pen.fill();
+        }
       }
-      names(width, height);
+      const taken = [];
+      names(width, height, taken);
+      if (shown.length <= LABELLED) labels(shown, side, taken);
       if (hovered >= 0) {
         const [left, top] = toScreen(data.points[hovered][0], data.points[hovered][1]);
         pen.strokeStyle = dark.matches ? "#fff" : "#000";
@@ -67,20 +81,35 @@
       }
     }
 
+    const free = (taken, x, y, half) => !taken.some((each) => Math.abs(each.y - y) < 17 && Math.abs(each.x - x) < each.half + half + 4);
+
+    /** What the few points in view are called, where there is room. */
+    function labels(shown, side, taken) {
+      pen.font = "12px system-ui, sans-serif";
+      for (const index of shown) {
+        const [x, y] = toScreen(data.points[index][0], data.points[index][1]);
+        const half = pen.measureText(data.labels[index]).width / 2;
+        const top = y + side / 2 + 14;
+        if (!free(taken, x, top, half)) continue;
+        taken.push({ x, y: top, half });
+        pen.fillStyle = dark.matches ? "#a3b0bc" : "#55636f";
+        pen.fillText(data.labels[index], x, top);
+      }
+    }
+
     /** The words of each group, in its middle. */
-    function names(width, height) {
+    function names(width, height, taken) {
       pen.font = "600 13px system-ui, sans-serif";
       pen.textAlign = "center";
       pen.lineWidth = 4;
       pen.strokeStyle = dark.matches ? "#171d23" : "#fff";
-      const taken = [];
       data.groups.forEach((name, group) => {
         if (!data.middles[group]) return;
         const [x, y] = toScreen(...data.middles[group]);
         const half = pen.measureText(name).width / 2;
         const left = Math.max(half + 4, Math.min(width - half - 4, x));
         if (x < 0 || y < 0 || x > width || y > height) return;
-        if (taken.some((each) => Math.abs(each.y - y) < 18 && Math.abs(each.x - left) < each.half + half)) return;
+        if (!free(taken, left, y, half)) return;
         taken.push({ x: left, y, half });
         pen.strokeText(name, left, y);
         pen.fillStyle = dark.matches ? "#e4e9ee" : "#1b2733";
@@ -93,7 +122,7 @@
     /** The point that is nearest to a place on the screen, or -1. */
     function nearest(left, top) {
       const [x, y] = toMap(left, top);
-      const reach = Math.min(40, Math.ceil(NEAR / scale() / CELL));
+      const reach = Math.min(40, Math.ceil(NEAR / Math.min(across(), down()) / CELL));
       let best = -1;
       let distance = NEAR * NEAR;
       const column = Math.floor(x / CELL);
@@ -172,8 +201,8 @@
         return;
       }
       pressed.set(event.pointerId, now);
-      view.x -= (now.x - before.x) / scale();
-      view.y += (now.y - before.y) / scale();
+      view.x -= (now.x - before.x) / across();
+      view.y += (now.y - before.y) / down();
       point(-1);
       draw();
     });

@@ -42,7 +42,6 @@ TEXTS: Final[dict[str, tuple[str, str]]] = {
     "map.out": ("缩小", "Zoom out"),
     "map.whole": ("全部", "All"),
     "map.groups": ("分组", "Groups"),
-    "map.no_words": ("（没有共同的词）", "(no words in common)"),
     "map.more": ("还有 {number} 条", "{number} more"),
     "map.no_vectors": (
         "没有配置嵌入模型，无法按含义绘图。把设置 embedder 设为 bundled。",
