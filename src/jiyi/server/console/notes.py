@@ -113,18 +113,17 @@ async def propose(visit: Visit) -> Response:
     return visit.go(ADDRESS, "nothing_to_propose" if proposal.empty else "proposed")
 
 
-async def accept(visit: Visit) -> Response:
-    """Write the chosen items into MEMORY.md."""
+async def settle(visit: Visit) -> Response:
+    """Write the chosen items into MEMORY.md, or drop them for good."""
     name, items = await _chosen(visit)
-    await visit.memory.notes.accept(name, items=items)
-    return visit.go(ADDRESS, "proposal_accepted")
-
-
-async def reject(visit: Visit) -> Response:
-    """Drop the chosen items for good."""
-    name, items = await _chosen(visit)
-    await visit.memory.notes.reject(name, items=items)
-    return visit.go(ADDRESS, "proposal_rejected")
+    verdict = visit.form("verdict")
+    if verdict == "accept":
+        await visit.memory.notes.accept(name, items=items)
+    elif verdict == "reject":
+        await visit.memory.notes.reject(name, items=items)
+    else:
+        raise InvalidInputError(f"verdict {verdict[:40]!a} must be accept or reject")
+    return visit.go(ADDRESS, f"proposal_{verdict}ed")
 
 
 async def _chosen(visit: Visit) -> tuple[str, list[int]]:
@@ -156,6 +155,5 @@ PAGES: Final = (
     Page("/notes", show),
     Page("/notes/files/{path:path}", show_file),
     form_page("/notes/propose", propose),
-    form_page("/notes/accept", accept),
-    form_page("/notes/reject", reject),
+    form_page("/notes/settle", settle),
 )

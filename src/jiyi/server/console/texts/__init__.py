@@ -41,7 +41,7 @@ class Texts:
         """The language as HTML names it."""
         return "zh-CN" if self.language == "zh" else "en"
 
-    def __call__(self, name: str, **values: Any) -> str:
+    def __call__(self, name: str, /, **values: Any) -> str:
         """The text with this name; an unknown name is an error of the program."""
         text = CATALOGUE[name][LANGUAGES.index(self.language)]
         return text.format(**values) if values else text
