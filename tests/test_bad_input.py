@@ -128,6 +128,9 @@ CALLS: dict[str, dict[str, Call]] = {
         "forget_many": lambda memory, value: memory.forget_many(key_prefix="k", scope=value),
         "list_namespaces": lambda memory, value: memory.list_namespaces(scope=value),
         "similarities": lambda memory, value: memory.similarities(["text"], ids=[], scope=value),
+        "statistics": lambda memory, value: memory.statistics(scope=value),
+        "known_keys": lambda memory, value: memory.known_keys(["key"], scope=value),
+        "import_jsonl": lambda memory, value: memory.import_jsonl("never-read.jsonl", scope=value),
     },
     "category": {
         "store": lambda memory, value: memory.store("key", "text", value),
@@ -279,6 +282,12 @@ CALLS: dict[str, dict[str, Call]] = {
     "prefix": {"list_namespaces": lambda memory, value: memory.list_namespaces(prefix=value)},
     "suffix": {"list_namespaces": lambda memory, value: memory.list_namespaces(suffix=value)},
     "max_depth": {"list_namespaces": lambda memory, value: memory.list_namespaces(max_depth=value)},
+    "if_version": {
+        "update": lambda memory, value: memory.update("key", content="x", if_version=value),
+        "forget": lambda memory, value: memory.forget("key", if_version=value),
+    },
+    "trust": {"store_many": lambda memory, value: memory.store_many([], trust=value)},
+    "keys": {"known_keys": lambda memory, value: memory.known_keys(value)},
     "texts": {"similarities": lambda memory, value: memory.similarities(value, ids=[])},
     "ids": {"similarities": lambda memory, value: memory.similarities(["text"], ids=value)},
     "sort": {"list": lambda memory, value: memory.list(sort=value)},
@@ -455,6 +464,9 @@ VALUES: dict[str, list[tuple[object, list[str]]]] = {
         (["content"], ["content", "expires_at"]),
         ([5], ["5", "expires_at"]),
     ],
+    "if_version": [(0, ["between 1 and"]), *NO_COUNT[1:4]],
+    "trust": [("god", ["god", "user"]), (None, ["None"]), (5, ["5"])],
+    "keys": [("a", ["list of keys", "str"]), (5, ["int", "5"])],
     "texts": [
         ("a", ["list of texts", "str"]),
         (5, ["int"]),

@@ -156,6 +156,10 @@ READING: dict[str, Call] = {
     "export_jsonl": export,
     "list_namespaces": lambda memory, scope, _: [memory.list_namespaces(scope=scope), secret(scope)],
     "similarities": near,
+    "statistics": lambda memory, scope, _: memory.statistics(scope=scope),
+    "known_keys": lambda memory, scope, _: memory.known_keys(
+        ["shared-key", *(f"key-{secret(other)}" for other in SCOPES)], scope=scope
+    ),
     "entries_by_id": lambda memory, scope, _: [
         memory.entries_by_id(entry.id[:12], scope=scope)
         for other in SCOPES
@@ -244,7 +248,8 @@ def test_every_method_that_takes_a_scope_is_asked() -> None:
     of_entries = {"store_many"}  # takes the scope in each of its entries
     of_users = {"jobs", "retry_job", "maintain"}  # in test_longterm_isolation.py
     of_administration = {"forget_scope"}  # in tests/test_scopes.py
-    known = set(READING) | set(WRITING) | of_users | of_administration
+    of_transfer = {"import_jsonl"}  # refuses lines of other scopes
+    known = set(READING) | set(WRITING) | of_users | of_administration | of_transfer
     assert methods_that_take_a_scope() | of_entries == known
 
 
