@@ -226,7 +226,9 @@ def test_a_dead_job_shows_its_reason_and_is_tried_again_by_its_own_scope_only(tm
 def test_a_key_is_made_shown_once_rotated_and_revoked_by_an_administrator(tmp_path: Path) -> None:
     async def scenario(it: Served) -> None:
         browser = await it.logged_in("alice", "read,write,admin")
-        made = await browser.send("/console/keys", "/console/keys/add", {"name": "robot <i>", "scope": "bob"})
+        form = (await browser.parsed("/console/keys")).form("/console/keys/add")
+        kept = [(name, value) for name, value in form.values if name not in {"name", "scope"}]
+        made = await browser.post(form.action, [*kept, ("name", "robot <i>"), ("scope", "bob")])
         (token,) = set(TOKEN.findall(made.text))
         access = it.keys.access_of(token)
         assert access is not None
@@ -235,14 +237,14 @@ def test_a_key_is_made_shown_once_rotated_and_revoked_by_an_administrator(tmp_pa
         page = await browser.get("/console/keys")
         assert not TOKEN.search(page.text), "a key is shown once"
         assert "robot <i>" in Parsed(page.text).text
-        form = {"form_token": await browser.token(), "id": access.key_id}
-        rotated = TOKEN.findall((await browser.post("/console/keys/rotate", form)).text)[0]
+        chosen = {"form_token": await browser.token(), "id": access.key_id}
+        rotated = TOKEN.findall((await browser.post("/console/keys/rotate", chosen)).text)[0]
         assert it.keys.access_of(token) is None
         assert it.keys.access_of(rotated) is not None
-        assert (await browser.post("/console/keys/revoke", form)).status_code == 400, "it has to be confirmed"
-        await browser.post("/console/keys/revoke", {**form, "sure": "yes"})
+        assert (await browser.post("/console/keys/revoke", chosen)).status_code == 400, "it has to be confirmed"
+        await browser.post("/console/keys/revoke", {**chosen, "sure": "yes"})
         assert it.keys.access_of(rotated) is None
-        assert (await browser.post("/console/keys/revoke", {**form, "sure": "yes"})).status_code == 409
+        assert (await browser.post("/console/keys/revoke", {**chosen, "sure": "yes"})).status_code == 409
         await it.audit.write()
         logged = {line.action for line in it.keys.logged()}
         assert {"POST /console/keys/add", "POST /console/keys/rotate", "POST /console/keys/revoke"} <= logged

@@ -24,6 +24,7 @@ LANDMARKS: Final = 32
 MAX_GROUPS: Final = 12
 _COMPONENTS: Final = 8
 _ROUNDS: Final = 25
+_STARTS: Final = 6
 _WORDS: Final = 3
 _TEXTS_OF_GROUP: Final = 200
 _LABEL_CHARACTERS: Final = 300
@@ -88,28 +89,36 @@ def _spread(points: Floats) -> NDArray[np.float32]:
 
 
 def _groups(points: Floats, count: int) -> NDArray[np.int64]:
-    """K-means; it begins with points that are far from each other."""
+    """K-means from several beginnings, of which the tightest groups are kept."""
     random = np.random.default_rng(_SEED)
+    found = [_clustered(points, count, random) for _ in range(_STARTS)]
+    nearest = min(found, key=lambda each: each[1])[0]
+    # The largest group is the first, and no number is left out.
+    order = np.argsort(-np.bincount(nearest), kind="stable")
+    renumbered: NDArray[np.int64] = np.argsort(order)[nearest]
+    return renumbered
+
+
+def _clustered(points: Floats, count: int, random: np.random.Generator) -> tuple[NDArray[np.int64], float]:
+    """The groups, and the sum of the distances in them. It begins with points that are far from each other."""
     centres = points[random.integers(len(points))][None, :]
     while len(centres) < count:
         far = _distances(points, centres).min(axis=1)
         if far.sum() <= 0:
             break
         centres = np.vstack([centres, points[random.choice(len(points), p=far / far.sum())]])
-    nearest = np.zeros(len(points), dtype=np.int64)
-    for turn in range(_ROUNDS):
-        found = _distances(points, centres).argmin(axis=1)
-        if turn and (found == nearest).all():
+    nearest = np.full(len(points), -1, dtype=np.int64)
+    for _ in range(_ROUNDS):
+        distances = _distances(points, centres)
+        found = distances.argmin(axis=1)
+        if (found == nearest).all():
             break
         nearest = found
         for place in range(len(centres)):
             inside = points[nearest == place]
             if len(inside):
                 centres[place] = inside.mean(axis=0)
-    # The largest group is the first, and no number is left out.
-    order = np.argsort(-np.bincount(nearest, minlength=len(centres)), kind="stable")
-    renumbered: NDArray[np.int64] = np.argsort(order)[nearest]
-    return renumbered
+    return nearest, float(_distances(points, centres).min(axis=1).sum())
 
 
 def _distances(points: Floats, centres: Floats) -> Floats:
