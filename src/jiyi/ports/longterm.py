@@ -121,6 +121,10 @@ class LongtermStore(Protocol):
         """Entries that were known before a time and corrected after it, with the time of the correction."""
         ...
 
+    def replaced_by(self, scope: str, entry_id: str, *, limit: int) -> list[MemoryEntry]:
+        """The entries that this one has superseded, the last changed first."""
+        ...
+
     def inactive(self, scope: str, *, limit: int) -> list[MemoryEntry]:
         """Long-term memories of a scope that were forgotten or corrected, the last changed first."""
         ...

@@ -36,6 +36,10 @@ _CONFLICTING = (
     "AND source LIKE '%\"conflicts_with\"%' ORDER BY created_at DESC, id DESC LIMIT :limit"
 )
 """Few facts have a conflict: the others are not read into values. A text with these words in it is sorted out later."""
+_REPLACED_BY = (
+    f"{SELECT_ENTRY} WHERE scope = :scope AND superseded_by = :id AND {INACTIVE} "
+    "ORDER BY updated_at DESC, id DESC LIMIT :limit"
+)
 _UNSUMMARIZED = (
     f"{SELECT_ENTRY} WHERE {ACTIVE} AND {_LONGTERM} AND scope = :scope AND memory_type = 'fact' "
     "AND summarized_by IS NULL AND pinned IS NOT TRUE ORDER BY created_at DESC, id DESC LIMIT :limit"
@@ -184,6 +188,12 @@ class SqlLongtermStore:
         with self._database.read(scopes) as connection:
             rows = connection.rows(_SUPERSEDED, params)
         return [(entry_of(row), clock.of_driver(row[-1])) for row in rows]
+
+    def replaced_by(self, scope: str, entry_id: str, *, limit: int) -> list[MemoryEntry]:
+        """The entries that this one has superseded, the last changed first."""
+        with self._database.read((scope,)) as connection:
+            rows = connection.rows(_REPLACED_BY, {"scope": scope, "id": entry_id, "limit": limit})
+        return list(map(entry_of, rows))
 
     def inactive(self, scope: str, *, limit: int) -> list[MemoryEntry]:
         """Long-term memories of a scope that were forgotten or corrected, the last changed first."""

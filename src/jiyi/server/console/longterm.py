@@ -80,20 +80,19 @@ async def show_replaced(visit: Visit) -> Response:
 
 async def show_reflections(visit: Visit) -> Response:
     """Reflections with the facts that they were made from."""
+    cursor = visit.query("cursor")
+    # Where there are few among many memories, finding them takes long.
+    kept = await visit.console.kept("reflections").get(f"{visit.scope}\0{cursor}", lambda: _reflections(visit, cursor))
+    found, next_cursor = (None, None) if kept is None else kept.value
+    return visit.page("reflections.html", reflections=found, next_cursor=next_cursor, cursor=cursor)
+
+
+async def _reflections(visit: Visit, cursor: str) -> tuple[list[tuple[MemoryEntry, list[MemoryEntry]]], str | None]:
     page = await visit.memory.list(
-        scope=visit.scope,
-        domains=DOMAINS,
-        memory_types="reflection",
-        limit=_REFLECTIONS,
-        cursor=visit.query("cursor") or None,
+        scope=visit.scope, domains=DOMAINS, memory_types="reflection", limit=_REFLECTIONS, cursor=cursor or None
     )
     facts = await asyncio.gather(*(_facts(visit, each) for each in page))
-    return visit.page(
-        "reflections.html",
-        reflections=list(zip(page, facts, strict=True)),
-        next_cursor=page.next_cursor,
-        cursor=visit.query("cursor"),
-    )
+    return list(zip(page, facts, strict=True)), page.next_cursor
 
 
 async def _facts(visit: Visit, reflection: MemoryEntry) -> list[MemoryEntry]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
@@ -21,8 +21,9 @@ if TYPE_CHECKING:
     from jiyi.model.scope_report import ScopeStatistics
 
 _RECENT: Final = 20
-_LOOK_BACK: Final = 400
-"""How many positions of the feed, of all scopes, are searched for the last changes of one."""
+_LOOK_BACK: Final = 500
+"""How many positions of the feed, of all scopes, are searched at once for the last changes of one."""
+_LOOKS: Final = 20
 _POINTS: Final = 200
 _POLL: Final = 1.0
 _ALIVE_EVERY: Final = 15.0
@@ -83,16 +84,18 @@ def _midnight(day: str) -> datetime:
     return datetime.fromisoformat(day).replace(tzinfo=UTC)
 
 
-async def recent_changes(visit: Visit) -> Sequence[MemoryChange]:
-    """The last changes of the scope, newest first."""
-    last = await visit.memory.last_position()
-    window = _LOOK_BACK
-    while True:
-        after = max(0, last - window)
-        found = await visit.memory.changes(after=after, scopes=visit.scope, limit=1_000)
-        if len(found) >= _RECENT or after == 0 or window > 20 * _LOOK_BACK:
-            return list(reversed(found))[:_RECENT]
-        window *= 4
+async def recent_changes(visit: Visit) -> list[MemoryChange]:
+    """The last changes of the scope, newest first. Of a scope that is seldom written to, only some time is searched."""
+    end = await visit.memory.last_position()
+    found: list[MemoryChange] = []
+    for _ in range(_LOOKS):
+        start = max(0, end - _LOOK_BACK)
+        some = await visit.memory.changes(after=start, scopes=visit.scope, limit=_LOOK_BACK)
+        found += reversed([change for change in some if change.position <= end])
+        if len(found) >= _RECENT or start == 0:
+            break
+        end = start
+    return found[:_RECENT]
 
 
 async def _health(visit: Visit) -> dict[str, Any]:

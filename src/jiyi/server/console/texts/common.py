@@ -57,6 +57,7 @@ TEXTS: Final[dict[str, tuple[str, str]]] = {
     "error.502": ("模型未能完成。", "The model could not do it."),
     "error.503": ("请稍后再试。", "Try again in a moment."),
     "error.504": ("模型没有及时回答。", "The model did not answer in time."),
+    "error.login_needed": ("登录已失效，请重新登录。", "The login is over; log in again."),
     "error.right_missing": ("这个密钥没有所需的权限。", "This key does not have the right that is needed."),
     "error.read_only": ("此服务器只读。", "This server only reads."),
     "error.foreign_form": ("这个表单不是来自本服务器的页面。", "The form does not come from a page of this server."),
