@@ -139,9 +139,11 @@ def _handle_errors(app: FastAPI) -> None:
 
 def _methods_at(app: FastAPI, path: str) -> list[str]:
     """The methods that are known at a path."""
+    paths = app.openapi()["paths"]
+    known = {path: paths[path]} if path in paths else paths
     return sorted(
         method.upper()
-        for template, operations in app.openapi()["paths"].items()
+        for template, operations in known.items()
         if compile_path(template)[0].match(path)
         for method in operations
     )

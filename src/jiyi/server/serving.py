@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 GRACE_SECONDS: Final = 10
 """For requests that have begun, when the process is told to stop."""
+_FAILURES: Final = 20
 _KEEP_ALIVE_SECONDS: Final = 15
 _MAX_CONNECTIONS: Final = 1_000
 
@@ -104,6 +105,8 @@ class Serving:
             anonymous=anonymous,
             per_second=rate,
             burst=max(1, round(4 * rate)),
+            # Whoever expects more requests has to expect more mistakes too.
+            failures=max(_FAILURES, round(_FAILURES * rate / 50)),
         )
 
 
