@@ -133,7 +133,8 @@ def serve(
         session.output.note(f"serving {address}: MCP at {address}/mcp, REST under {address}/v1; stop with Ctrl-C")
 
     async def run() -> str:
-        async with _opened(session) as memory:
+        # Many chats share this process: a call of the runtime must name its scope.
+        async with _opened(session, strict_scope=True) as memory:
             return await serve_http(memory, plan, told=told, check=check)
 
     problem = asyncio.run(run())
