@@ -104,6 +104,11 @@ def test_an_unknown_key_that_resembles_nothing_gets_the_list(tmp_path: Path) -> 
         load_settings(tmp_path, environment={})
 
 
+def test_whoever_looks_for_the_data_directory_among_the_settings_is_told_where_it_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"JIYI_DATA: unknown setting 'data'; .*JIYI_HOME"):
+        load_settings(tmp_path, environment={"JIYI_DATA": "x"})
+
+
 def test_an_unknown_variable_and_an_unknown_argument_are_named(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"environment variable JIYI_SCOPES: .*did you mean 'scope'"):
         load_settings(tmp_path, environment={"JIYI_SCOPES": "x"})

@@ -49,6 +49,25 @@ def test_scopes_are_listed_with_counts_and_their_last_change(memory: AgentMemory
     assert (bob.scope, bob.entries, bob.messages, bob.sessions) == ("bob", 0, 1, 1)
 
 
+def test_statistics_count_what_a_scope_sees_by_kind_and_day(memory: AgentMemory) -> None:
+    first = memory.store("a", "one", scope="alice", domain="user_preferences")
+    memory.store("b", "two", "daily", scope="alice", memory_type="reflection", domain="user_preferences")
+    memory.store("c", "three", scope="public")
+    memory.store("d", "four", scope="bob")
+    memory.store("e", "gone", scope="alice")
+    memory.forget("e", scope="alice")
+    memory.chat("s", scope="alice").put({"role": "user", "content": "hi"})
+    found = memory.statistics(scope="alice")
+    assert (found.scope, found.entries, found.messages) == ("alice", 3, 1)
+    assert found.entries == memory.count(scope="alice")
+    assert found.memory_types == {"fact": 2, "message": 1, "reflection": 1}
+    assert found.categories == {"core": 2, "daily": 1}
+    assert found.domains == {"user_preferences": 2}
+    assert sum(found.days.values()) == 3
+    assert first.created_at.date().isoformat() in found.days
+    assert found.to_dict()["days"] == dict(found.days)
+
+
 def test_an_erased_scope_leaves_no_byte_in_any_file(tmp_path: Path) -> None:
     with AgentMemory.open(tmp_path, **{**QUICK, "embedder": "bundled"}) as memory:
         fill(memory, CANARY, CANARY)
@@ -101,6 +120,34 @@ def test_an_erased_scope_with_notes_leaves_only_the_files_that_its_receipt_names
         connection.execute("VACUUM")
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     assert files_with(data, GERM) == []
+
+
+def test_an_erased_scope_takes_what_edits_removed_from_its_notes_out_of_the_text_index(tmp_path: Path) -> None:
+    data, notes = tmp_path / "data", tmp_path / "notes"
+    with AgentMemory.open(data, **QUICK, workspace=notes, scope="ann") as memory:
+        memory.notes.init_workspace()
+        note = notes / "memory" / "plan.md"
+        note.write_text("# Plan\n\nwe meet under the bridge\n\n## Word\n\nit was " + CANARY, "utf-8")
+        assert memory.notes.memory_search(CANARY, 1)
+        note.write_text("# Plan\n\nwe meet under the bridge\n\n## Word\n\nit is another one", "utf-8")
+        assert memory.notes.memory_search("another", 1)
+        assert not any(CANARY in hit.content for hit in memory.notes.memory_search(CANARY))
+        memory.forget_scope("ann")
+        memory.drain()
+        assert files_with(data / "search_index", GERM) == []
+
+
+def test_an_edit_of_a_note_does_not_write_the_other_notes_into_the_text_index_again(tmp_path: Path) -> None:
+    data, notes = tmp_path / "data", tmp_path / "notes"
+    with AgentMemory.open(data, **QUICK, workspace=notes) as memory:
+        memory.notes.init_workspace()
+        for name in ("one", "two"):
+            (notes / "memory" / f"{name}.md").write_text(f"# Note\n\nthis is {name}", "utf-8")
+        assert memory.notes.memory_search("one", 1)
+        (notes / "memory" / "one.md").write_text("# Note\n\nthis is changed", "utf-8")
+        assert memory.notes.memory_search("changed", 1)
+        # The file that tantivy writes for a segment of which a part is deleted.
+        assert list((data / "search_index").rglob("*.del"))
 
 
 def test_notes_are_appended_and_found_after_their_scope_was_erased(tmp_path: Path) -> None:

@@ -2,7 +2,8 @@
 
 JiyiError
 ├── InvalidInputError (also a ValueError)   an argument is wrong; nothing was changed
-│   └── InvalidScopeError                   a scope is empty or malformed; it is never guessed
+│   ├── InvalidScopeError                   a scope is empty or malformed; it is never guessed
+│   └── VersionConflictError                an entry has another version than the one that was meant
 ├── ConfigError                             memory.yaml, the environment or an option is wrong
 ├── MissingDependencyError                  an optional package is not installed; says which to install
 ├── RuntimeUnavailableError                 the memory runtime that was asked for cannot start; nothing replaces it
@@ -72,6 +73,7 @@ __all__ = [
     "StoreIncompleteError",
     "StoreTooNewError",
     "StoreUnavailableError",
+    "VersionConflictError",
 ]
 
 
@@ -85,6 +87,10 @@ class InvalidInputError(JiyiError, ValueError):
 
 class InvalidScopeError(InvalidInputError):
     """A scope is empty or malformed. Scopes are never guessed or repaired."""
+
+
+class VersionConflictError(InvalidInputError):
+    """An entry was changed meanwhile: it has another version than `if_version` says. Nothing was overwritten."""
 
 
 class ConfigError(JiyiError):

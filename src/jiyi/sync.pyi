@@ -26,9 +26,9 @@ from jiyi.model.listing import Forgotten, Page
 from jiyi.model.message import Message, MessageLike
 from jiyi.model.migration import MigrationReport
 from jiyi.model.note import AppendedNote, NoteFile, NoteHit, NotesContext, NoteText, ScanReport
-from jiyi.model.scope_report import ScopeInfo, ScopeReceipt
+from jiyi.model.scope_report import ScopeInfo, ScopeReceipt, ScopeStatistics
 from jiyi.model.strength_decay import FadingRules
-from jiyi.model.turn import FinishedTurn, ShownMemory, TurnBudget, UnfinishedTurn
+from jiyi.model.turn import FinishedTurn, ShownMemory, TurnBudget, TurnEvent, UnfinishedTurn
 from jiyi.notes.candidates import CandidateReport
 from jiyi.notes.entries import PlacedEntry
 from jiyi.notes.promotion import Accepted
@@ -105,12 +105,13 @@ class Memory(Protocol):
         """Remember `content` without a key; on disk when this returns. Each call makes a new entry, found by its id."""
 
     def store_many(
-        self, entries: Iterable[Mapping[str, Any]], progress: Progress | None = None
+        self, entries: Iterable[Mapping[str, Any]], progress: Progress | None = None, *, trust: str = "user"
     ) -> builtins.list[MemoryEntry]:
         """Remember many at once: mappings with the argument names of `store`.
 
         All are checked before the first is written. They are written in transactions of 2,000; `progress(done, total)`
-        is called when each is on disk.
+        is called when each is on disk. `trust` says where they come from: `user`, `agent`, `tool` or `import`; it is in
+        the `source` of each, and prompts name it.
         """
 
     def recall(
@@ -173,20 +174,29 @@ class Memory(Protocol):
         namespace: Sequence[str] | None = None,
         expires_at: datetime | None = None,
         clear: Iterable[str] = (),
+        if_version: int | None = None,
         scope: str | None = None,
     ) -> MemoryEntry:
         """Change an entry of the scope, found by its key or else by its id: what is given is replaced, the rest stays.
 
         It gets a new version; the one before stays in `history`. `clear` names what is to be empty afterwards, such as
-        `["expires_at", "tags"]`. Raises `InvalidInputError` when the scope has no such entry.
+        `["expires_at", "tags"]`. Raises `InvalidInputError` when the scope has no such entry, and
+        `VersionConflictError` when it has another version than `if_version`.
         """
 
     def forget(
-        self, key: str | None = None, *, id: str | None = None, scope: str | None = None, erase: bool = False
+        self,
+        key: str | None = None,
+        *,
+        id: str | None = None,
+        scope: str | None = None,
+        erase: bool = False,
+        if_version: int | None = None,
     ) -> bool:
         """Remove the entry with this key, or this id, from recall; `False` when there is none.
 
-        Its versions stay readable in `history`; with `erase` their texts are deleted as well, for good.
+        Its versions stay readable in `history`; with `erase` their texts are deleted as well, for good. Raises
+        `VersionConflictError` when it has another version than `if_version`.
         """
 
     def history(
@@ -196,6 +206,9 @@ class Memory(Protocol):
 
         Each says what changed, when, and by whom.
         """
+
+    def known_keys(self, keys: Iterable[str], *, scope: str | None = None) -> set[str]:
+        """Which of these keys entries of the scope have or once had; those of forgotten entries too."""
 
     def count(
         self,
@@ -339,6 +352,9 @@ class Memory(Protocol):
     def scopes(self) -> Sequence[ScopeInfo]:
         """Every scope of the store with counts and the time of its last change, by name. For administration only."""
 
+    def statistics(self, *, scope: str | None = None) -> ScopeStatistics:
+        """How many entries the scope sees, by type, category, domain and day, counted in one pass over all of them."""
+
     def changes(
         self, *, after: int = 0, scopes: str | Iterable[str] | None = None, limit: int = 100
     ) -> Sequence[MemoryChange]:
@@ -406,6 +422,8 @@ class Memory(Protocol):
         *,
         update: bool = False,
         skip_bad_rows: bool = False,
+        scope: str | None = None,
+        dry_run: bool = False,
         progress: Progress | None = None,
     ) -> ImportCounts:
         """Import a file written by `export_jsonl`. What is there stays as it is: only what is new is added.
@@ -413,6 +431,7 @@ class Memory(Protocol):
         With `update` the newer of two states of an entry or a conversation wins, the other stays in the history, and
         what was forgotten or erased there is forgotten or erased here. A bad row is an error that names its line, and
         nothing is imported; with `skip_bad_rows` the others are, and `refused` of the result names the bad ones.
+        With `scope` a row of another scope is a bad row. A dry run changes nothing and counts the same.
         """
 
     @property
@@ -716,6 +735,9 @@ class Notes:
 
     def curate(self, *, days: int = 7, now: datetime | None = None) -> Proposal:
         """Propose an edit of MEMORY.md from the notes of the last days, as a diff. Nothing is changed."""
+
+    def proposals(self) -> list[Proposal]:
+        """The proposals that wait to be accepted or rejected, oldest first."""
 
     def accept(self, proposal: Proposal | str, *, items: Sequence[int] | None = None) -> Accepted:
         """Apply a proposal (or the one with this id), after a backup. Refused if MEMORY.md has changed since.
@@ -1060,6 +1082,10 @@ class Turn:
         """The id of the turn: the field `turn` of all its messages."""
 
     @property
+    def session(self) -> tuple[str, str]:
+        """The scope and the id of its session."""
+
+    @property
     def text(self) -> str:
         """What the user said."""
 
@@ -1151,6 +1177,12 @@ class Agent:
         Tool calls that were interrupted are repeated if that is harmless; of the others the model is told.
         """
 
+    def open_turn(self, turn_id: str) -> Turn | None:
+        """One of the newest turns by its id, as it stands on disk; `None` when there is none.
+
+        For a program that takes each step of a turn in another process. Interrupted calls are settled as in `resume`.
+        """
+
     def unfinished(self) -> list[UnfinishedTurn]:
         """The turns of this session without a reply, oldest first: under way, or broken off."""
 
@@ -1162,6 +1194,11 @@ class Agent:
         Everything is on disk at each step. If the model fails, the turn stays open; without a message the newest open
         turn goes on. A reader that stops ends the turn with what was said so far, marked as broken off.
         """
+
+    def stream(
+        self, message: str | MessageLike | None = None, *, name: str | None = None, request_id: str | None = None
+    ) -> Iterator[TurnEvent]:
+        """The same as events: the id of the turn first, then pieces, tool calls and their results as they come."""
 
     def reset(self) -> int:
         """Begin the conversation anew, after what was said was searched for what is worth keeping."""

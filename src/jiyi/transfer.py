@@ -57,8 +57,13 @@ def import_file(
     update: bool,
     skip_bad_rows: bool,
     limits: Limits,
+    scope: str | None = None,
+    dry_run: bool = False,
 ) -> ImportCounts:
-    """Import the rows of the file in one transaction: all of them, or with `skip_bad_rows` those that are sound."""
+    """Import the rows of the file in one transaction: all of them, or with `skip_bad_rows` those that are sound.
+
+    With a scope a row of another one is a bad row.
+    """
     refused: list[str] = []
 
     def refuse(error: ImportFormatError) -> None:
@@ -67,9 +72,9 @@ def import_file(
             raise ImportFormatError(f"more than {_MAX_REFUSED:,} rows are bad, the last one: {error}")
 
     skip = refuse if skip_bad_rows else None
-    lines = _Lines(Path(path), progress, skip)
+    lines = _Lines(Path(path), progress, skip, scope)
     try:
-        counts = store.import_rows(lines, actor=actor, update=update, limits=limits, refuse=skip)
+        counts = store.import_rows(lines, actor=actor, update=update, limits=limits, refuse=skip, dry_run=dry_run)
         return replace(counts, refused=tuple(refused))
     except ImportFormatError as error:
         raise ImportFormatError(f"{path}, line {lines.number}: {error}; nothing was imported") from error
@@ -79,12 +84,17 @@ class _Lines:
     """The rows of an export file. Knows the number of the line last read, so that an error can name it."""
 
     def __init__(
-        self, path: Path, progress: Progress | None, refuse: Callable[[ImportFormatError], None] | None = None
+        self,
+        path: Path,
+        progress: Progress | None,
+        refuse: Callable[[ImportFormatError], None] | None = None,
+        scope: str | None = None,
     ) -> None:
         self.number = 0
         self._refuse = refuse
         self._path = path
         self._progress = progress
+        self._scope = scope
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         try:
@@ -113,6 +123,10 @@ class _Lines:
             row = _read(line)
             if not begun:
                 _check_header(row)
+            elif self._scope is not None and row.get("scope") != self._scope:
+                raise ImportFormatError(  # noqa: TRY301
+                    f"the row belongs to scope {row.get('scope')!a}; only rows of {self._scope!a} may be imported here"
+                )
         except ImportFormatError as error:
             # Without a header it is no export at all.
             if self._refuse is None or not begun:

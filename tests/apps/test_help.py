@@ -13,7 +13,7 @@ from tests.importers.samples import build
 
 COMMANDS = (  # noqa: SIM905
     "store recall update forget count list history scopes sessions changes show forget-scope "
-    "export import migrate verify repair rebuild doctor maintain jobs chat mcp serve demo"
+    "export import migrate verify repair rebuild doctor maintain jobs chat mcp serve console demo"
 ).split()
 
 

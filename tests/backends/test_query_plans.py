@@ -155,6 +155,13 @@ def test_a_question_is_answered_by_the_index_that_is_made_for_it(question: str, 
     assert not any("active" in step or step.startswith("SCAN") for step in tables), steps
 
 
+def test_touching_for_a_scope_reads_no_other_entries_of_the_scope(planned: Planned) -> None:
+    planned.store.touch(["a"], NOW, scope="main")
+    read = [step for step in planned.steps() if "memory_records" in step]
+    assert len(read) == 2
+    assert all(BY_ID in step for step in read), read
+
+
 @pytest.mark.parametrize("made_last", ["ix_conversation_history_session", "ix_conversation_history_prompts"])
 @pytest.mark.parametrize("question", CHAT_STATEMENTS)
 def test_a_chat_never_walks_through_its_history(question: str, made_last: str, planned: Planned) -> None:

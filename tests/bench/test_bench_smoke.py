@@ -20,6 +20,7 @@ PROGRAMS = {
     "writes": ("bench.bench_writes",),
     "surface": ("bench.bench_surface", "--size", "400"),
     "chat": ("bench.bench_chat", "--size", "300"),
+    "import": ("bench.bench_import", "--size", "1"),
     "notes": ("bench.bench_notes", "--size", "5"),
     "start": ("bench.bench_start", "--size", "60"),
     "longterm": ("bench.bench_longterm", "--size", "20", "--facts", "300", "--faded", "300"),

@@ -9,6 +9,22 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+from jiyi.blocking import Portal
+from jiyi.importers import ImportReport, import_from
+from jiyi.sync import AgentMemory
+
+
+def take_in(memory: AgentMemory, kind: str, path: Path, **options: Any) -> ImportReport:
+    """Import into a memory without async."""
+    inside: Any = memory
+    portal: Portal = inside._portal
+    report: ImportReport = portal.call(import_from(inside._target, kind, path, **options))
+    return report
+
+
+def counts(report: ImportReport) -> tuple[int, int, int]:
+    return report.entries, report.conversations, report.messages
+
 
 def chatgpt_node(
     node: str, parent: str | None, role: str, text: Any, at: float | None = 1.7e9, **more: Any
@@ -208,7 +224,7 @@ def build(kind: str, folder: Path) -> Path:  # noqa: PLR0911
             return langgraph_database(folder / "store.db")
         case "llamaindex":
             said = [
-                {"role": "user", "content": "hi", "additional_kwargs": {}},
+                {"role": "user", "content": "The ferry leaves at nine", "additional_kwargs": {}},
                 {"role": "assistant", "blocks": [{"block_type": "text", "text": "你好"}], "additional_kwargs": {}},
             ]
             return write_json(folder / "chat_store.json", {"store": {"ann": said, "empty": []}, "class_name": "x"})

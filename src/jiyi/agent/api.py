@@ -18,7 +18,7 @@ from jiyi.errors import ConfigError, InvalidInputError
 from jiyi.model.identity import new_id
 from jiyi.model.job import JobDraft
 from jiyi.model.message import Message, MessageLike, check_message
-from jiyi.model.turn import UnfinishedTurn
+from jiyi.model.turn import TurnEvent, UnfinishedTurn
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -100,6 +100,20 @@ class Agent:
                 return await self._reopen(progress)
         return None
 
+    async def open_turn(self, turn_id: str) -> Turn | None:
+        """One of the newest turns by its id, as it stands on disk; `None` when there is none.
+
+        For a program that takes each step of a turn in another process. Interrupted calls are settled as in `resume`.
+        """
+        live = self._sessions.live_turns.get(turn_id)
+        if live is not None and live.session == (self.scope, self.session_id):
+            return live
+        tail = await self._prepare(look=True)
+        for progress in reversed(tail):
+            if progress.turn_id == turn_id:
+                return await self._reopen(progress)
+        return None
+
     async def unfinished(self) -> list[UnfinishedTurn]:
         """The turns of this session without a reply, oldest first: under way, or broken off."""
         return [progress.unfinished() for progress in await self._tail() if progress.reply is None]
@@ -112,11 +126,17 @@ class Agent:
         Everything is on disk at each step. If the model fails, the turn stays open; without a message the newest open
         turn goes on. A reader that stops ends the turn with what was said so far, marked as broken off.
         """
-        return self._reply(self._model(), message, name, request_id)
+        return _pieces(self._stream(self._model(), message, name, request_id))
 
-    async def _reply(
+    def stream(
+        self, message: str | MessageLike | None = None, *, name: str | None = None, request_id: str | None = None
+    ) -> AsyncIterator[TurnEvent]:
+        """The same as events: the id of the turn first, then pieces, tool calls and their results as they come."""
+        return self._stream(self._model(), message, name, request_id)
+
+    async def _stream(
         self, model: ChatModel, message: str | MessageLike | None, name: str | None, request_id: str | None
-    ) -> AsyncIterator[str]:
+    ) -> AsyncGenerator[TurnEvent, None]:
         async with self._turn_of_session():
             if message is None:
                 turn = await self.resume()
@@ -124,22 +144,23 @@ class Agent:
                     raise InvalidInputError("there is no open turn to go on with; pass what the user said")
             else:
                 turn = await self.begin(message, name=name, request_id=request_id)
-            async with aclosing(self._run(model, turn)) as pieces:
-                async for piece in pieces:
-                    yield piece
+            yield TurnEvent("turn", turn.id)
+            async with aclosing(self._run(model, turn)) as events:
+                async for event in events:
+                    yield event
 
     def answer(self, turn: Turn) -> AsyncIterator[str]:
         """The same for a turn that was begun: its prompt can be looked at before, with `turn.budget`."""
-        return self._run(self._model(), turn)
+        return _pieces(self._run(self._model(), turn))
 
-    async def _run(self, model: ChatModel, turn: Turn) -> AsyncGenerator[str, None]:
+    async def _run(self, model: ChatModel, turn: Turn) -> AsyncGenerator[TurnEvent, None]:
         if turn.reply is not None:
-            yield turn.reply
+            yield TurnEvent("piece", turn.reply)
             return
         try:
-            async with aclosing(run_turn(self._deps, self._options, turn, model)) as pieces:
-                async for piece in pieces:
-                    yield piece
+            async with aclosing(run_turn(self._deps, self._options, turn, model)) as events:
+                async for event in events:
+                    yield event
         finally:
             # A turn that failed is under way no more, also while somebody holds on to it.
             self._sessions.live_turns.pop(turn.id, None)
@@ -252,6 +273,13 @@ class Agent:
         if reply is None:
             self._sessions.live_turns[turn_id] = turn
         return turn
+
+
+async def _pieces(events: AsyncGenerator[TurnEvent, None]) -> AsyncIterator[str]:
+    async with aclosing(events):
+        async for event in events:
+            if event.kind == "piece":
+                yield event.text
 
 
 def _user_message(message: object, name: str | None) -> Message:

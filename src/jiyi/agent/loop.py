@@ -13,6 +13,7 @@ from jiyi.agent.streaming import stream_from_thread
 from jiyi.agent.turn import Turn
 from jiyi.errors import ContextOverflowError, ModelError, ModelReplyError
 from jiyi.model.message import Message
+from jiyi.model.turn import TurnEvent
 from jiyi.ports.models import ChatModel, ToolCall, ToolModel
 
 _FIRST_PAUSE: Final = 0.5
@@ -20,8 +21,10 @@ _LONGEST_PAUSE: Final = 30.0
 _GOES_ON: Final = "what was said is stored and the turn is open: reply() without a text goes on with it"
 
 
-async def run_turn(deps: AgentDeps, options: AgentOptions, turn: Turn, model: ChatModel) -> AsyncGenerator[str, None]:
-    """The reply in pieces as they come. Calls, results and the reply are stored at each step.
+async def run_turn(
+    deps: AgentDeps, options: AgentOptions, turn: Turn, model: ChatModel
+) -> AsyncGenerator[TurnEvent, None]:
+    """The pieces of the reply, the calls and their results, as they come. All of them are stored at each step.
 
     After `max_rounds` rounds no tools are offered any more. A reader that stops, or a task that is cancelled, ends the
     turn with what was said so far, marked as broken off. A model that fails leaves the turn open.
@@ -38,7 +41,7 @@ async def run_turn(deps: AgentDeps, options: AgentOptions, turn: Turn, model: Ch
                         calls.append(piece)
                     else:
                         pieces.append(piece)
-                        yield piece
+                        yield TurnEvent("piece", piece)
         except (asyncio.CancelledError, GeneratorExit) as end:
             said = "".join(pieces)
             if said.strip():
@@ -55,7 +58,10 @@ async def run_turn(deps: AgentDeps, options: AgentOptions, turn: Turn, model: Ch
             await turn.finish(text)
             return
         asked_again += 1
-        await turn.call_all(calls, text=text)
+        for call in calls:
+            yield TurnEvent("call", call.arguments, call.name, call.id)
+        for call, result in zip(calls, await turn.call_all(calls, text=text), strict=True):
+            yield TurnEvent("result", result, call.name, call.id)
 
 
 async def _ask(

@@ -187,7 +187,8 @@ def _source(hit: MemoryEntry) -> str:
     if hit.memory_type == NOTE_TYPE and hit.source.references:
         return hit.source.references[0]
     if hit.memory_type == MESSAGE_TYPE:
-        who = "user" if hit.source.trust == "user" else "assistant"
+        who = "user" if hit.role == "user" else "assistant"
+        who = f"{who}, imported" if hit.source.trust == "import" else who
         return f"{who}, session {hit.conversation_id}"
     return hit.key or hit.memory_type
 

@@ -76,6 +76,11 @@ class Turn:
         return self._id
 
     @property
+    def session(self) -> tuple[str, str]:
+        """The scope and the id of its session."""
+        return self._deps.scope, self._deps.session_id
+
+    @property
     def text(self) -> str:
         """What the user said."""
         return self._question.text

@@ -13,6 +13,8 @@ RESULT_ROLES = ("tool", "tool_result", "function")
 
 def tool_call_ids(message: Message) -> tuple[str, ...]:
     """The ids of the tool calls that a message makes; an empty text for a call without an id."""
+    if _is_plain(message):
+        return ()
     calls = message.tool_calls or ()
     found = [_text(call.get("id")) if isinstance(call, Mapping) else "" for call in calls]
     if message.extra.get("function_call"):
@@ -25,6 +27,8 @@ def tool_call_ids(message: Message) -> tuple[str, ...]:
 
 def tool_result_ids(message: Message) -> tuple[str, ...]:
     """The ids of the calls whose results a message brings."""
+    if _is_plain(message):
+        return ()
     found = [_text(part.get("tool_use_id")) for part in _content_parts(message, "tool_result")]
     if message.tool_call_id:
         found.append(message.tool_call_id)
@@ -99,6 +103,11 @@ def orphaned_results(messages: Sequence[StoredMessage]) -> set[int]:
         called.update(calls)
         any_call = any_call or bool(calls)
     return found
+
+
+def _is_plain(message: Message) -> bool:
+    """Whether it is words and nothing else, as most messages are."""
+    return isinstance(message.content, str) and not (message.tool_calls or message.tool_call_id or message.extra)
 
 
 def _content_parts(message: Message, kind: str) -> list[Mapping[str, Any]]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 import time
-from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
@@ -29,7 +28,7 @@ class TokenCounts:
 
     def __init__(self, count: Callable[[Message], int]) -> None:
         self._count = count
-        self._cache: OrderedDict[str, int] = OrderedDict()
+        self._cache: dict[str, int] = {}
         self._guard = threading.Lock()
 
     def of(self, stored: StoredMessage) -> int:
@@ -43,16 +42,14 @@ class TokenCounts:
         return self._of(summary.id, summary_message(summary.content))
 
     def _of(self, name: str, message: Message) -> int:
-        with self._guard:
-            cached = self._cache.get(name)
-            if cached is not None:
-                self._cache.move_to_end(name)
-                return cached
+        cached = self._cache.get(name)
+        if cached is not None:
+            return cached
         counted = self._count(message)
         with self._guard:
             self._cache[name] = counted
             while len(self._cache) > _MAX_CACHED_COUNTS:
-                self._cache.popitem(last=False)
+                del self._cache[next(iter(self._cache))]
         return counted
 
 
@@ -139,7 +136,10 @@ class SessionWindow:
         """The window if nothing has to be done first; otherwise what was read, with which `get` goes on."""
         available = self.budget.limit - initial_tokens
         reading = self._read(available)
-        if not self._fits(reading.snapshot, available) or self._soft_flush_is_due(reading.snapshot, available):
+        tokens = self._tokens(reading.snapshot)
+        if not (reading.snapshot.complete and tokens <= available):
+            return reading
+        if self._soft_flush_is_due(reading.snapshot, tokens, available):
             return reading
         return self._window(reading.snapshot, available)
 
@@ -172,7 +172,11 @@ class SessionWindow:
             compacted = True
         else:
             in_time = deadline is None or time.monotonic() < deadline
-            if in_time and not compacted and self._soft_flush_is_due(reading.snapshot, available):
+            if (
+                in_time
+                and not compacted
+                and self._soft_flush_is_due(reading.snapshot, self._tokens(reading.snapshot), available)
+            ):
                 done, reading = self._compact("soft", reading, initial_tokens, wait=False)
                 if done is not None and done.trouble is None:
                     self._soft_flushed = _pointer_of(reading.snapshot)
@@ -243,10 +247,8 @@ class SessionWindow:
     def _fits(self, snapshot: Snapshot, available: int) -> bool:
         return snapshot.complete and self._tokens(snapshot) <= available
 
-    def _soft_flush_is_due(self, snapshot: Snapshot, available: int) -> bool:
-        if self._soft_flushed == _pointer_of(snapshot):
-            return False
-        return self._tokens(snapshot) > min(self.budget.soft, available)
+    def _soft_flush_is_due(self, snapshot: Snapshot, tokens: int, available: int) -> bool:
+        return tokens > min(self.budget.soft, available) and self._soft_flushed != _pointer_of(snapshot)
 
     def _window(
         self,

@@ -415,9 +415,7 @@ def _checked(values: Mapping[str, Any], place: str, name_of: Callable[[str], str
     found = {}
     for key, value in values.items():
         if key not in _FIELDS:
-            near = difflib.get_close_matches(key, _FIELDS, n=1)
-            hint = f"; did you mean {near[0]!r}?" if near else f"; known are {', '.join(sorted(_FIELDS))}"
-            raise ConfigError(f"{place.format(name_of(key))}: unknown setting {key!r}{hint}")
+            raise ConfigError(f"{place.format(name_of(key))}: unknown setting {key!r}; {_hint(key)}")
         try:
             found[key] = _FIELDS[key].metadata["parse"](value)
         except NestedError as error:
@@ -425,6 +423,14 @@ def _checked(values: Mapping[str, Any], place: str, name_of: Callable[[str], str
         except ValueError as error:
             raise ConfigError(f"{place.format(name_of(key))}: {_shown(key, value)} is not valid: {error}") from None
     return found
+
+
+def _hint(key: str) -> str:
+    """What may have been meant."""
+    if key in ("data", "data_dir", "home"):
+        return "the data directory is named by JIYI_HOME, by --data, or when opening"
+    near = difflib.get_close_matches(key, _FIELDS, n=1)
+    return f"did you mean {near[0]!r}?" if near else f"known are {', '.join(sorted(_FIELDS))}"
 
 
 def _shown(name: str, value: Any) -> str:

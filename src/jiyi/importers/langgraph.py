@@ -31,7 +31,9 @@ def read(source: Source) -> Stream:
 
 
 def _table(source: Source) -> Iterator[dict[str, Any]]:
-    with closing(sqlite3.connect(f"{source.path.resolve().as_uri()}?mode=ro", uri=True)) as database:
+    # Each part of the table may be read by another thread, one after the other.
+    address = f"{source.path.resolve().as_uri()}?mode=ro"
+    with closing(sqlite3.connect(address, uri=True, check_same_thread=False)) as database:
         try:
             columns = [row[1] for row in database.execute("PRAGMA table_info(store)")]
             if not {"prefix", "key", "value"} <= set(columns):

@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
-from collections import Counter
+import sqlite3
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Self
 
-from jiyi.errors import InvalidInputError
+from jiyi.errors import ImportFormatError, InvalidInputError
 from jiyi.importers.formats import read
-from jiyi.importers.records import ImportedConversation, ImportedEntry, LeftOut
+from jiyi.importers.records import Imported, ImportedConversation, ImportedEntry, LeftOut, Stream, digest
 from jiyi.importers.sources import Source
+from jiyi.model.message import IMPORTED_FROM
 from jiyi.model.metadata import check_metadata
 
 if TYPE_CHECKING:
     from jiyi.memory import AgentMemory
 
-_BATCH: Final = 200
-"""How many entries are written in one transaction."""
+_BATCH: Final = 500
+"""How many memories and conversations are read, and how many memories are written, at once."""
+_BATCH_CHARACTERS: Final = 2_000_000
+_CALLERS: Final = 16
+"""How many conversations are written at the same time."""
 _SAMPLES: Final = 3
 _SAMPLE_CHARACTERS: Final = 120
 
@@ -77,47 +83,184 @@ async def import_from(
 
     Everything goes into `scope`; without one, what names its user goes into the scope of that user, and the rest into
     the scope of the memory. What was imported before is left as it is, so an import that broke off is simply run again.
+    Everything that is imported has `trust="import"` in its source.
     With `extract` the imported conversations are looked through for facts in the background, as
     `longterm.schedule_messages` does. `progress` is called with the number of memories and conversations read so far.
     """
-    source = Source(path)
     report = ImportReport(format, os.fspath(path), dry_run)
-    waiting: dict[tuple[str, str], ImportedEntry] = {}
-    for number, found in enumerate(read(format, source, mapping or {}), 1):
-        if isinstance(found, LeftOut):
-            report.left_out[found.reason] += 1
-        elif isinstance(found, ImportedConversation):
-            await _conversation(memory, found, _scope(memory, scope, found.scope), report, extract=extract)
-        else:
-            place = (_scope(memory, scope, found.scope), found.stored_key)
-            report.unchanged += place in waiting
-            waiting.setdefault(place, found)
-            if len(waiting) >= _BATCH:
-                await _entries(memory, waiting, report)
-                waiting = {}
-        if progress is not None:
-            progress(number, None)
-    await _entries(memory, waiting, report)
-    return report
+    stream = read(format, Source(path), mapping or {})
+    read_so_far = 0
+    with _Seen() as seen:
+        work = _Import(memory, scope, report, seen, extract)
+        error: ImportFormatError | None = None
+        while error is None:
+            # Decoding a large file takes long; the event loop stays free.
+            found, error = await asyncio.to_thread(_next_batch, stream)
+            # What stands before a fault is taken in, so that an import that is run again goes on from there.
+            await work.take(found)
+            read_so_far += len(found)
+            if progress is not None:
+                progress(read_so_far, None)
+            if not found and error is None:
+                return report
+    raise error
 
 
-def _scope(memory: AgentMemory, chosen: str | None, own: str | None) -> str:
-    return chosen or own or memory.settings.scope
+def _next_batch(stream: Stream) -> tuple[list[Imported], ImportFormatError | None]:
+    """The next part of a file, and what is wrong behind it. It is empty at the end."""
+    found: list[Imported] = []
+    size = 0
+    try:
+        for one in stream:
+            found.append(one)
+            size += _size(one)
+            if len(found) >= _BATCH or size >= _BATCH_CHARACTERS:
+                break
+    except ImportFormatError as error:
+        return found, error
+    return found, None
 
 
-async def _entries(memory: AgentMemory, waiting: Mapping[tuple[str, str], ImportedEntry], report: ImportReport) -> None:
-    new = []
-    for (scope, key), entry in waiting.items():
-        # One that was forgotten here has a history, and stays forgotten.
-        if await memory.history(key, scope=scope):
-            report.unchanged += 1
-            continue
-        new.append(_storable(entry.arguments(scope), report))
-        report.scopes.add(scope)
-        _sample(report, entry.content)
-    report.entries += len(new)
-    if new and not report.dry_run:
-        await memory.store_many(new)
+def _size(found: Imported) -> int:
+    if isinstance(found, ImportedEntry):
+        return len(found.content)
+    if isinstance(found, ImportedConversation):
+        return sum(len(str(said["content"])) for said in found.messages)
+    return 0
+
+
+class _Seen:
+    """What a dry run has counted already: a file may have the same memory twice, far apart.
+
+    It is a temporary database, because the memory of the process must not grow with the file.
+    """
+
+    def __init__(self) -> None:
+        self._names: sqlite3.Connection | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        if self._names is not None:
+            self._names.close()
+
+    def is_new(self, *name: str) -> bool:
+        """Whether this is asked for the first time."""
+        if self._names is None:
+            # A database without a name is a file that SQLite deletes by itself.
+            self._names = sqlite3.connect("", isolation_level=None)
+            self._names.execute("PRAGMA journal_mode = OFF")
+            self._names.execute("CREATE TABLE names (name BLOB PRIMARY KEY) WITHOUT ROWID")
+        added = self._names.execute("INSERT OR IGNORE INTO names VALUES (?)", (digest(*name),))
+        return added.rowcount == 1
+
+
+@dataclass(slots=True)
+class _Import:
+    """One import at work: what was read goes into the memory, and is counted."""
+
+    memory: AgentMemory
+    scope: str | None
+    report: ImportReport
+    seen: _Seen
+    extract: bool
+
+    async def take(self, batch: Sequence[Imported]) -> None:
+        """Take in a part of a file: the memories of it, then the conversations."""
+        entries: dict[str, dict[str, ImportedEntry]] = defaultdict(dict)
+        conversations: dict[tuple[str, str], list[ImportedConversation]] = defaultdict(list)
+        for found in batch:
+            if isinstance(found, LeftOut):
+                self.report.left_out[found.reason] += 1
+                continue
+            scope = self.scope or found.scope or self.memory.settings.scope
+            if isinstance(found, ImportedConversation):
+                conversations[scope, found.session_id].append(found)
+            else:
+                self.report.unchanged += found.stored_key in entries[scope]
+                entries[scope].setdefault(found.stored_key, found)
+        for scope, by_key in entries.items():
+            await self._entries(scope, by_key)
+        await self._conversations(conversations)
+
+    async def _entries(self, scope: str, by_key: Mapping[str, ImportedEntry]) -> None:
+        # A key that was forgotten here is known, and stays forgotten.
+        known = await self.memory.known_keys(by_key, scope=scope)
+        new = []
+        for key, entry in by_key.items():
+            if key in known or (self.report.dry_run and not self.seen.is_new("entry", scope, key)):
+                self.report.unchanged += 1
+                continue
+            new.append(_storable(entry.arguments(scope), self.report))
+            _sample(self.report, entry.content)
+        if not new:
+            return
+        self.report.scopes.add(scope)
+        self.report.entries += len(new)
+        if not self.report.dry_run:
+            await self.memory.store_many(new, trust="import")
+
+    async def _conversations(self, found: Mapping[tuple[str, str], Sequence[ImportedConversation]]) -> None:
+        """Several conversations at once, so that one commit serves many of them."""
+        groups = list(found.items())
+        for start in range(0, len(groups), _CALLERS):
+            work = [self._session(scope, parts) for (scope, _), parts in groups[start : start + _CALLERS]]
+            for done in await asyncio.gather(*work, return_exceptions=True):
+                if isinstance(done, BaseException):
+                    raise done
+                for one in done:
+                    self._count(one)
+
+    async def _session(self, scope: str, parts: Sequence[ImportedConversation]) -> list[_Taken]:
+        return [await self._conversation(scope, found) for found in parts]
+
+    async def _conversation(self, scope: str, found: ImportedConversation) -> _Taken:
+        chat = self.memory.chat(found.session_id, scope=scope)
+        there: set[str] = set()
+        for epoch in await chat.epochs():
+            for message in await chat.get_all(epoch=epoch.epoch):
+                there.add(str(message.extra.get("id")))
+        new: list[Mapping[str, Any]] = []
+        for said in found.messages:
+            name = str(said["id"])
+            if name in there or (
+                self.report.dry_run and not self.seen.is_new("message", scope, found.session_id, name)
+            ):
+                continue
+            there.add(name)
+            new.append({**said, IMPORTED_FROM: self.report.format})
+        if new and found.title and len(new) == len(found.messages):
+            new[0] = {**new[0], "conversation_title": found.title}
+        taken = _Taken(scope, found, new)
+        if new and not self.report.dry_run:
+            ids = await chat.put_many(new)
+            for said_together in _rounds(ids, new) if self.extract else ():
+                await self.memory.longterm.schedule_messages(scope, found.session_id, said_together)
+                taken.scheduled += 1
+        return taken
+
+    def _count(self, taken: _Taken) -> None:
+        report, found, new = self.report, taken.found, taken.new
+        report.unchanged += len(found.messages) - len(new)
+        if not new:
+            return
+        report.conversations += 1
+        report.messages += len(new)
+        report.scheduled += taken.scheduled
+        report.scopes.add(taken.scope)
+        first = str(new[0]["content"])
+        _sample(report, f"{found.title}: {first}" if found.title else first)
+
+
+@dataclass(slots=True)
+class _Taken:
+    """A conversation, and those of its messages that were added."""
+
+    scope: str
+    found: ImportedConversation
+    new: Sequence[Mapping[str, Any]]
+    scheduled: int = 0
 
 
 def _storable(arguments: dict[str, Any], report: ImportReport) -> dict[str, Any]:
@@ -128,35 +271,6 @@ def _storable(arguments: dict[str, Any], report: ImportReport) -> dict[str, Any]
         report.left_out["metadata that are too large or have odd names"] += 1
         arguments["metadata"] = {"import": arguments["metadata"].get("import", {})}
     return arguments
-
-
-async def _conversation(
-    memory: AgentMemory, found: ImportedConversation, scope: str, report: ImportReport, *, extract: bool
-) -> None:
-    chat = memory.chat(found.session_id, scope=scope)
-    there: set[str] = set()
-    for epoch in await chat.epochs():
-        for message in await chat.get_all(epoch=epoch.epoch):
-            there.add(str(message.extra.get("id")))
-    new: list[Mapping[str, Any]] = []
-    for said in found.messages:
-        if str(said["id"]) in there:
-            report.unchanged += 1
-            continue
-        there.add(str(said["id"]))
-        new.append(said)
-    if not new:
-        return
-    if found.title and len(new) == len(found.messages):
-        new[0] = {**new[0], "conversation_title": found.title}
-    report.conversations += 1
-    report.messages += len(new)
-    report.scopes.add(scope)
-    _sample(report, f"{found.title}: {new[0]['content']}" if found.title else str(new[0]["content"]))
-    ids = [] if report.dry_run else await chat.put_many(new)
-    for said_together in _rounds(ids, new) if extract else ():
-        await memory.longterm.schedule_messages(scope, found.session_id, said_together)
-        report.scheduled += 1
 
 
 def _rounds(ids: Sequence[str], messages: Sequence[Mapping[str, Any]]) -> Iterator[list[str]]:

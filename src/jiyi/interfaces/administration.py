@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from jiyi.model.change import MemoryChange
     from jiyi.model.entry import MemoryEntry
     from jiyi.model.job import Job
-    from jiyi.model.scope_report import ScopeInfo, ScopeReceipt
+    from jiyi.model.scope_report import ScopeInfo, ScopeReceipt, ScopeStatistics
     from jiyi.ports import ImportCounts, Progress
 
 
@@ -42,6 +42,9 @@ class AdministrationInterface(Protocol):
 
     async def scopes(self) -> Sequence[ScopeInfo]:
         """Every scope of the store with counts and the time of its last change, by name. For administration only."""
+
+    async def statistics(self, *, scope: str | None = None) -> ScopeStatistics:
+        """How many entries the scope sees, by type, category, domain and day, counted in one pass over all of them."""
 
     async def changes(
         self, *, after: int = 0, scopes: str | Iterable[str] | None = None, limit: int = 100
@@ -112,6 +115,8 @@ class AdministrationInterface(Protocol):
         *,
         update: bool = False,
         skip_bad_rows: bool = False,
+        scope: str | None = None,
+        dry_run: bool = False,
         progress: Progress | None = None,
     ) -> ImportCounts:
         """Import a file written by `export_jsonl`. What is there stays as it is: only what is new is added.
@@ -119,4 +124,5 @@ class AdministrationInterface(Protocol):
         With `update` the newer of two states of an entry or a conversation wins, the other stays in the history, and
         what was forgotten or erased there is forgotten or erased here. A bad row is an error that names its line, and
         nothing is imported; with `skip_bad_rows` the others are, and `refused` of the result names the bad ones.
+        With `scope` a row of another scope is a bad row. A dry run changes nothing and counts the same.
         """

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from jiyi.chat.compaction import Compaction
     from jiyi.interfaces.turn import TurnInterface
     from jiyi.model.message import MessageLike
-    from jiyi.model.turn import UnfinishedTurn
+    from jiyi.model.turn import TurnEvent, UnfinishedTurn
 
 
 @runtime_checkable
@@ -55,6 +55,12 @@ class AgentInterface(Protocol):
         Tool calls that were interrupted are repeated if that is harmless; of the others the model is told.
         """
 
+    async def open_turn(self, turn_id: str) -> TurnInterface | None:
+        """One of the newest turns by its id, as it stands on disk; `None` when there is none.
+
+        For a program that takes each step of a turn in another process. Interrupted calls are settled as in `resume`.
+        """
+
     async def unfinished(self) -> list[UnfinishedTurn]:
         """The turns of this session without a reply, oldest first: under way, or broken off."""
 
@@ -66,6 +72,11 @@ class AgentInterface(Protocol):
         Everything is on disk at each step. If the model fails, the turn stays open; without a message the newest open
         turn goes on. A reader that stops ends the turn with what was said so far, marked as broken off.
         """
+
+    def stream(
+        self, message: str | MessageLike | None = None, *, name: str | None = None, request_id: str | None = None
+    ) -> AsyncIterator[TurnEvent]:
+        """The same as events: the id of the turn first, then pieces, tool calls and their results as they come."""
 
     async def reset(self) -> int:
         """Begin the conversation anew, after what was said was searched for what is worth keeping."""

@@ -80,12 +80,13 @@ class Memory(AdministrationInterface, Protocol):
         """Remember `content` without a key; on disk when this returns. Each call makes a new entry, found by its id."""
 
     async def store_many(
-        self, entries: Iterable[Mapping[str, Any]], progress: Progress | None = None
+        self, entries: Iterable[Mapping[str, Any]], progress: Progress | None = None, *, trust: str = "user"
     ) -> builtins.list[MemoryEntry]:
         """Remember many at once: mappings with the argument names of `store`.
 
         All are checked before the first is written. They are written in transactions of 2,000; `progress(done, total)`
-        is called when each is on disk.
+        is called when each is on disk. `trust` says where they come from: `user`, `agent`, `tool` or `import`; it is in
+        the `source` of each, and prompts name it.
         """
 
     async def recall(
@@ -150,20 +151,29 @@ class Memory(AdministrationInterface, Protocol):
         namespace: Sequence[str] | None = None,
         expires_at: datetime | None = None,
         clear: Iterable[str] = (),
+        if_version: int | None = None,
         scope: str | None = None,
     ) -> MemoryEntry:
         """Change an entry of the scope, found by its key or else by its id: what is given is replaced, the rest stays.
 
         It gets a new version; the one before stays in `history`. `clear` names what is to be empty afterwards, such as
-        `["expires_at", "tags"]`. Raises `InvalidInputError` when the scope has no such entry.
+        `["expires_at", "tags"]`. Raises `InvalidInputError` when the scope has no such entry, and
+        `VersionConflictError` when it has another version than `if_version`.
         """
 
     async def forget(
-        self, key: str | None = None, *, id: str | None = None, scope: str | None = None, erase: bool = False
+        self,
+        key: str | None = None,
+        *,
+        id: str | None = None,
+        scope: str | None = None,
+        erase: bool = False,
+        if_version: int | None = None,
     ) -> bool:
         """Remove the entry with this key, or this id, from recall; `False` when there is none.
 
-        Its versions stay readable in `history`; with `erase` their texts are deleted as well, for good.
+        Its versions stay readable in `history`; with `erase` their texts are deleted as well, for good. Raises
+        `VersionConflictError` when it has another version than `if_version`.
         """
 
     async def history(
@@ -173,6 +183,9 @@ class Memory(AdministrationInterface, Protocol):
 
         Each says what changed, when, and by whom.
         """
+
+    async def known_keys(self, keys: Iterable[str], *, scope: str | None = None) -> set[str]:
+        """Which of these keys entries of the scope have or once had; those of forgotten entries too."""
 
     async def count(
         self,

@@ -99,6 +99,9 @@ class NotesInterface(Protocol):
     async def curate(self, *, days: int = 7, now: datetime | None = None) -> Proposal:
         """Propose an edit of MEMORY.md from the notes of the last days, as a diff. Nothing is changed."""
 
+    async def proposals(self) -> list[Proposal]:
+        """The proposals that wait to be accepted or rejected, oldest first."""
+
     async def accept(self, proposal: Proposal | str, *, items: Sequence[int] | None = None) -> Accepted:
         """Apply a proposal (or the one with this id), after a backup. Refused if MEMORY.md has changed since.
 

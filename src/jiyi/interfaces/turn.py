@@ -26,6 +26,10 @@ class TurnInterface(Protocol):
         """The id of the turn: the field `turn` of all its messages."""
 
     @property
+    def session(self) -> tuple[str, str]:
+        """The scope and the id of its session."""
+
+    @property
     def text(self) -> str:
         """What the user said."""
 

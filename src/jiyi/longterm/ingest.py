@@ -27,7 +27,7 @@ from jiyi.model.domain import SUBSTANTIAL
 from jiyi.model.entry import MemoryEntry, Source
 from jiyi.model.filters import Filters
 from jiyi.model.identity import new_id
-from jiyi.model.message import Message
+from jiyi.model.message import Message, imported_from
 from jiyi.ports import Amendment
 from jiyi.recall.request import Request
 from jiyi.text import detect_language, fold
@@ -310,7 +310,7 @@ class FactIngestor:
             id=new_id(),
             key=key,
             content=text,
-            source=replace(old.source, claim=_read_claim(text, old.source.trust)),
+            source=replace(old.source, claim=_read_claim(text, by_user=_said_by_user(old.source))),
             occurred_at=old.event_time,
             updated_at=new.updated_at,
             superseded_by=None,
@@ -333,7 +333,8 @@ class FactIngestor:
             return None
         now = self._deps.now()
         said_at = max((moment for _, _, moment in work.messages), default=now)
-        trust = "user" if by_user else "agent"
+        imported = any(imported_from(message) for _, message, _ in work.messages)
+        trust = "import" if imported else "user" if by_user else "agent"
         return MemoryEntry(
             id=new_id(),
             scope=work.scope,
@@ -348,7 +349,7 @@ class FactIngestor:
                 work.maker,
                 trust,
                 tuple(message_id for message_id, _, _ in work.messages),
-                _read_claim(proposal.text, trust),
+                _read_claim(proposal.text, by_user=by_user),
             ),
             # Work that was done late is still about when it was said.
             occurred_at=said_at if now - said_at > _LATE else None,
@@ -400,13 +401,17 @@ def _repeats(new: Gist, old: Gist, asked: frozenset[str]) -> bool:
     )
 
 
-def _read_claim(text: str, trust: str) -> Claim:
+def _said_by_user(source: Source) -> bool:
+    return source.trust == "user" if source.claim is None else source.claim.said_by != "assistant"
+
+
+def _read_claim(text: str, *, by_user: bool) -> Claim:
     """The parts of a fact, as far as its words tell them."""
     spoken = _spoken(text)
     claims = split_claims(spoken)
     setting = read_attribute(spoken)
     if not claims:
-        return Claim(said_by=USER if trust == "user" else "assistant")
+        return Claim(said_by=USER if by_user else "assistant")
     first = claims[0]
     return Claim(
         subject=setting[0] if setting is not None else first.subject,
@@ -414,7 +419,7 @@ def _read_claim(text: str, trust: str) -> Claim:
         value=setting[2] if setting is not None else "",
         negated=first.negated,
         when=first.when,
-        said_by=(first.said_by or USER) if trust == "user" else "assistant",
+        said_by=(first.said_by or USER) if by_user else "assistant",
         single=first.single or setting is not None,
     )
 

@@ -3,41 +3,60 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime
 from inspect import signature
 from typing import Any
 
 from jiyi.errors import InvalidInputError
 from jiyi.model import clock
 from jiyi.model.category import MemoryCategory, check_word
-from jiyi.model.entry import MemoryEntry
-from jiyi.model.identity import new_id
+from jiyi.model.entry import TRUST_LEVELS, MemoryEntry, Source
+from jiyi.model.identity import new_id, new_ids
 from jiyi.model.limits import Limits, check_importance, check_whole
 from jiyi.model.metadata import check_metadata
 from jiyi.model.namespace import check_namespace
 from jiyi.ports import Draft
 
+_STORED = Source()
 
-def make_drafts(limits: Limits, scope_of: Callable[[Any], str], entries: Iterable[Mapping[str, Any]]) -> list[Draft]:
+
+def source_of_trust(trust: object) -> Source:
+    """The source of entries that a caller stores, and says where they come from."""
+    if not isinstance(trust, str) or trust not in TRUST_LEVELS:
+        raise InvalidInputError(f"trust {ascii(trust)[:80]} is unknown; use one of {', '.join(TRUST_LEVELS)}")
+    return Source("import" if trust == "import" else "stored", trust)
+
+
+def make_drafts(
+    limits: Limits, scope_of: Callable[[Any], str], entries: Iterable[Mapping[str, Any]], source: Source
+) -> list[Draft]:
     """The drafts of mappings with the argument names of `store`; `scope_of` checks a scope and knows the default."""
     if isinstance(entries, str | bytes | Mapping) or not isinstance(entries, Iterable):
         raise InvalidInputError(f"entries must be a list of mappings, not {type(entries).__name__}")
-    drafts = []
+    checked: list[tuple[str, str, dict[str, Any]]] = []
     for index, entry in enumerate(entries):
         if not isinstance(entry, Mapping):
             raise InvalidInputError(
                 f"entries[{index}] is a {type(entry).__name__}; pass a mapping with key and content"
             )
-        unknown = [str(name) for name in entry if name not in STORE_ARGUMENTS]
-        missing = [name for name in ("key", "content") if name not in entry]
-        if unknown or missing:
-            what = f"unknown {', '.join(unknown)}" if unknown else f"without {', '.join(missing)}"
-            raise InvalidInputError(f"entries[{index}] is {what}; known names are {', '.join(STORE_ARGUMENTS)}")
+        if not (_ARGUMENTS.issuperset(entry) and "key" in entry and "content" in entry):
+            raise _wrong_names(index, entry)
         try:
-            given = dict(entry)
-            drafts.append(make_draft(limits, scope_of(given.pop("scope", None)), **given))
+            key = limits.check_key(entry["key"])
+            checked.append((scope_of(entry.get("scope")), key, _checked(limits, entry)))
         except InvalidInputError as error:
             raise type(error)(f"entries[{index}]: {error}") from None
-    return drafts
+    # One time for all: they are stored by one call, and their ids tell their order.
+    now = clock.utc_now()
+    identified = zip(new_ids(len(checked)), checked, strict=True)
+    return [_draft(limits, new, scope, key, given, now, source) for new, (scope, key, given) in identified]
+
+
+def _wrong_names(index: int, entry: Mapping[Any, Any]) -> InvalidInputError:
+    unknown = [str(name) for name in entry if name not in _ARGUMENTS]
+    missing = [name for name in ("key", "content") if name not in entry]
+    what = f"unknown {', '.join(unknown)}" if unknown else f"without {', '.join(missing)}"
+    return InvalidInputError(f"entries[{index}] is {what}; known names are {', '.join(STORE_ARGUMENTS)}")
 
 
 def make_draft(
@@ -80,13 +99,18 @@ def make_draft(
 
 def new_draft(limits: Limits, scope: str, key: str | None, given: Mapping[str, Any]) -> Draft:
     """A draft with these fields, which are checked; without a key it is always a new entry."""
+    return _draft(limits, new_id(), scope, key, given, clock.utc_now(), _STORED)
+
+
+def _draft(
+    limits: Limits, new: str, scope: str, key: str | None, given: Mapping[str, Any], now: datetime, source: Source
+) -> Draft:
     if "content" not in given:
         limits.check_content(None)
-    now = clock.utc_now()
     entry = MemoryEntry(
-        id=new_id(), scope=scope, key=key, created_at=now, updated_at=now, last_accessed_at=now, **given
+        id=new, scope=scope, key=key, source=source, created_at=now, updated_at=now, last_accessed_at=now, **given
     )
-    return Draft(entry, _PATCHED - given.keys())
+    return Draft(entry, _PATCHED if len(given) == 1 else _PATCHED - given.keys())
 
 
 def checked_fields(
@@ -106,28 +130,39 @@ def checked_fields(
     expires_at: object,
 ) -> dict[str, Any]:
     """The fields of an entry that were given, checked. `None` means not given."""
-    values = {
-        "content": content,
-        "category": category,
-        "tags": tags,
-        "importance_score": importance,
-        "memory_type": memory_type,
-        "domain": domain,
-        "conversation_id": conversation_id,
-        "occurred_at": occurred_at,
-        "position": position,
-        "metadata": metadata,
-        "namespace": namespace,
-        "expires_at": expires_at,
-    }
-    return {name: _CHECKS[name](limits, value) for name, value in values.items() if value is not None}
+    return _checked(
+        limits,
+        {
+            "content": content,
+            "category": category,
+            "tags": tags,
+            "importance": importance,
+            "memory_type": memory_type,
+            "domain": domain,
+            "conversation_id": conversation_id,
+            "occurred_at": occurred_at,
+            "position": position,
+            "metadata": metadata,
+            "namespace": namespace,
+            "expires_at": expires_at,
+        },
+    )
+
+
+def _checked(limits: Limits, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of those arguments that are fields, checked."""
+    found = {}
+    for name, value in arguments.items():
+        if value is not None and (check := _CHECKS.get(name)) is not None:
+            found["importance_score" if name == "importance" else name] = check(limits, value)
+    return found
 
 
 _CHECKS: dict[str, Callable[[Limits, Any], Any]] = {
     "content": Limits.check_content,
     "category": lambda _, value: check_category(value),
     "tags": Limits.check_tags,
-    "importance_score": lambda _, value: check_importance(value),
+    "importance": lambda _, value: check_importance(value),
     "memory_type": lambda _, value: check_word(value, "memory_type"),
     "domain": lambda _, value: check_word(value, "domain"),
     "conversation_id": lambda limits, value: limits.check_session_id(value, "conversation_id"),
@@ -137,6 +172,7 @@ _CHECKS: dict[str, Callable[[Limits, Any], Any]] = {
     "namespace": lambda _, value: check_namespace(value),
     "expires_at": lambda _, value: clock.require_aware(value, "expires_at"),
 }
+"""By the names of the arguments; key and scope, which are not among them, are checked by themselves."""
 
 
 _PATCHED = frozenset(
@@ -178,3 +214,4 @@ def check_category(category: object) -> MemoryCategory:
 
 # In the order of the parameters of `store`.
 STORE_ARGUMENTS = ("key", "content", "category", "scope", *list(signature(make_draft).parameters)[5:])
+_ARGUMENTS = frozenset(STORE_ARGUMENTS)

@@ -8,12 +8,13 @@ from typing import Any
 
 from jiyi.errors import InvalidInputError
 from jiyi.memory.base import MemoryBase
-from jiyi.memory.drafts import checked_fields, cleared_fields, make_draft, make_drafts, new_draft
+from jiyi.memory.drafts import checked_fields, cleared_fields, make_draft, make_drafts, new_draft, source_of_trust
 from jiyi.model import clock
 from jiyi.model.entry import EntryVersion, MemoryEntry
 from jiyi.model.filters import Filters, make_filters
 from jiyi.model.limits import check_whole
 from jiyi.model.relevance import check_min_relevance
+from jiyi.model.request import current_request
 from jiyi.model.scope import GROUP_PREFIX, visible_scopes
 from jiyi.model.scoring import DECAY_RATE, final_weights
 from jiyi.ports import Draft, Progress
@@ -66,8 +67,7 @@ class KeyedMemory(MemoryBase):
             namespace=namespace,
             expires_at=expires_at,
         )
-        stored = await self._put([draft])
-        return stored[0]
+        return await self._put_one(draft)
 
     async def add(
         self,
@@ -103,18 +103,19 @@ class KeyedMemory(MemoryBase):
             expires_at=expires_at,
         )
         draft = new_draft(self._limits, self._scope(scope), None, given)
-        stored = await self._put([draft])
-        return stored[0]
+        return await self._put_one(draft)
 
     async def store_many(
-        self, entries: Iterable[Mapping[str, Any]], progress: Progress | None = None
+        self, entries: Iterable[Mapping[str, Any]], progress: Progress | None = None, *, trust: str = "user"
     ) -> list[MemoryEntry]:
         """Remember many at once: mappings with the argument names of `store`.
 
         All are checked before the first is written. They are written in transactions of 2,000; `progress(done, total)`
-        is called when each is on disk.
+        is called when each is on disk. `trust` says where they come from: `user`, `agent`, `tool` or `import`; it is in
+        the `source` of each, and prompts name it.
         """
-        drafts = await self._run(make_drafts, self._limits, self._scope, entries)
+        source = source_of_trust(trust)
+        drafts = await self._run(make_drafts, self._limits, self._scope, entries, source)
         stored: list[MemoryEntry] = []
         for start in range(0, len(drafts), _BULK):
             stored += await self._put(drafts[start : start + _BULK])
@@ -224,12 +225,14 @@ class KeyedMemory(MemoryBase):
         namespace: Sequence[str] | None = None,
         expires_at: datetime | None = None,
         clear: Iterable[str] = (),
+        if_version: int | None = None,
         scope: str | None = None,
     ) -> MemoryEntry:
         """Change an entry of the scope, found by its key or else by its id: what is given is replaced, the rest stays.
 
         It gets a new version; the one before stays in `history`. `clear` names what is to be empty afterwards, such as
-        `["expires_at", "tags"]`. Raises `InvalidInputError` when the scope has no such entry.
+        `["expires_at", "tags"]`. Raises `InvalidInputError` when the scope has no such entry, and
+        `VersionConflictError` when it has another version than `if_version`.
         """
         named = self._limits.check_session_id(key_or_id, "key_or_id")
         changes = checked_fields(
@@ -249,7 +252,9 @@ class KeyedMemory(MemoryBase):
         )
         changes |= cleared_fields(clear, changes)
         own = self._scope(scope)
-        updated = await self._write(self._store.update, own, named, changes, actor=self._settings.actor)
+        updated = await self._write(
+            self._store.update, own, named, changes, actor=self._settings.actor, if_version=_version(if_version)
+        )
         if updated is None:
             raise InvalidInputError(f"key_or_id {ascii(key_or_id)[:80]} is no key and no id of an entry of the scope")
         self._written()
@@ -262,15 +267,23 @@ class KeyedMemory(MemoryBase):
         id: str | None = None,  # noqa: A002 - the name of the attribute
         scope: str | None = None,
         erase: bool = False,
+        if_version: int | None = None,
     ) -> bool:
         """Remove the entry with this key, or this id, from recall; `False` when there is none.
 
-        Its versions stay readable in `history`; with `erase` their texts are deleted as well, for good.
+        Its versions stay readable in `history`; with `erase` their texts are deleted as well, for good. Raises
+        `VersionConflictError` when it has another version than `if_version`.
         """
         checked, entry_id = self._key_or_id(key, id)
         own = self._scope(scope)
         gone = await self._write(
-            self._store.forget, own, checked, actor=self._settings.actor, erase=erase, entry_id=entry_id
+            self._store.forget,
+            own,
+            checked,
+            actor=self._settings.actor,
+            erase=erase,
+            entry_id=entry_id,
+            if_version=_version(if_version),
         )
         self._written()
         return gone
@@ -293,12 +306,28 @@ class KeyedMemory(MemoryBase):
                 return found
         return []
 
+    async def known_keys(self, keys: Iterable[str], *, scope: str | None = None) -> set[str]:
+        """Which of these keys entries of the scope have or once had; those of forgotten entries too."""
+        if isinstance(keys, str | bytes) or not isinstance(keys, Iterable):
+            raise InvalidInputError(f"keys must be a list of keys, not {type(keys).__name__}: {ascii(keys)[:80]}")
+        checked = [self._limits.check_key(key) for key in keys]
+        found: set[str] = await self._run(self._store.known_keys, self._scope(scope), checked)
+        return found
+
     def _key_or_id(self, key: str | None, entry_id: str | None) -> tuple[str | None, str | None]:
         if entry_id is None:
             return self._limits.check_key(key), None
         if key is not None:
             raise InvalidInputError("pass a key or an id, not both")
         return None, self._limits.check_session_id(entry_id, "id")
+
+    async def _put_one(self, draft: Draft) -> MemoryEntry:
+        # A request that is done once is noted beside what it has written, which therefore has a call of its own.
+        if current_request() is not None:
+            return (await self._put([draft]))[0]
+        stored = await self._calls.write_item(self._put_drafts, draft)
+        self._written()
+        return stored
 
     async def _put(self, drafts: Sequence[Draft]) -> Sequence[MemoryEntry]:
         stored = await self._write(self._store.put, drafts, actor=self._settings.actor)
@@ -318,3 +347,7 @@ class KeyedMemory(MemoryBase):
         if kind == "group" and filters.scopes[0].startswith(GROUP_PREFIX):
             return True
         return filters.scopes == visible_scopes(settings.scope)
+
+
+def _version(value: int | None) -> int | None:
+    return None if value is None else check_whole(value, "if_version", 1, 2**53)

@@ -11,6 +11,8 @@ from typing import Any, Final
 
 from jiyi.model import clock
 
+KEY_PREFIX: Final = "jy_"
+"""What every key begins with, so that it can be told from other tokens and found by scanners of secrets."""
 _TOKEN: Final = re.compile(r"jy_([0-9a-f]{12})_([A-Za-z0-9_-]{43})")
 _SECRET_BYTES: Final = 32
 
@@ -63,7 +65,7 @@ class AccessLine:
     key_id: str
     scope: str
     action: str
-    """Method and route, such as `POST /v1/entries`."""
+    """Method and route, such as `POST /v1/entries`, or a tool, such as `tool forget`."""
     target: str
     """The id of what it was done to, where it has one. Never a text."""
     status: int

@@ -41,12 +41,16 @@ class Source:
     """Of a fact of the long-term room: subject, attribute, value and so on."""
     name: str | None = None
     """Of a message: the name of who said it, if it has one."""
+    role: str | None = None
+    """Of an imported message: who said it, `user` or `assistant`. Otherwise the trust tells it."""
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON-ready mapping."""
         data: dict[str, Any] = {"kind": self.kind, "trust": self.trust, "references": list(self.references)}
         if self.name is not None:
             data["name"] = self.name
+        if self.role is not None:
+            data["role"] = self.role
         return data if self.claim is None else {**data, "claim": self.claim.to_dict()}
 
     @classmethod
@@ -59,6 +63,7 @@ class Source:
             references=tuple(data["references"]),
             claim=None if claim is None else Claim.from_dict(claim),
             name=data.get("name"),
+            role=data.get("role"),
         )
 
 
@@ -188,7 +193,9 @@ class MemoryEntry:
     @property
     def role(self) -> str | None:
         """Of a message of a conversation: who said it, `user` or `assistant`; otherwise `None`."""
-        return _ROLES.get(self.source.trust) if self.source.kind == MESSAGE_TYPE else None
+        if self.source.kind != MESSAGE_TYPE:
+            return None
+        return self.source.role or _ROLES.get(self.source.trust)
 
     @property
     def name(self) -> str | None:

@@ -12,7 +12,9 @@ from typing import Any, TypeAlias
 from jiyi.errors import InvalidInputError
 
 MessageLike: TypeAlias = "Message | Mapping[str, Any]"
-_FIELDS = ("role", "content", "tool_calls", "tool_call_id", "name")
+_FIELDS = frozenset({"role", "content", "tool_calls", "tool_call_id", "name"})
+IMPORTED_FROM = "imported_from"
+"""The field of a message that was said elsewhere: the name of the program that it was imported from."""
 _TIME_FIELDS = ("created_at", "timestamp", "create_time", "date")
 _ISO_DATE = re.compile(r"\d{4}-?\d\d-?\d\d(?:\Z|[T ])")
 # From 1990 to 2100: other numbers are counters, not times.
@@ -60,14 +62,16 @@ class Message:
             tool_calls=data.get("tool_calls"),
             tool_call_id=data.get("tool_call_id"),
             name=data.get("name"),
-            extra={name: value for name, value in data.items() if name not in _FIELDS},
+            extra={} if _FIELDS.issuperset(data) else {n: value for n, value in data.items() if n not in _FIELDS},
         )
 
     @property
     def item_type(self) -> str | None:
         """The type of an item without a role; `None` for every other message."""
+        if self.role:
+            return None
         kind = self.extra.get("type")
-        return kind if not self.role and isinstance(kind, str) and kind else None
+        return kind if isinstance(kind, str) and kind else None
 
     @property
     def text(self) -> str:
@@ -78,6 +82,12 @@ class Message:
             parts = [part.get("text") for part in self.content if isinstance(part, Mapping)]
             return "\n".join(part for part in parts if isinstance(part, str))
         return ""
+
+
+def imported_from(message: Message) -> str | None:
+    """The program from which a message was imported; `None` for one that was said here."""
+    name = message.extra.get(IMPORTED_FROM)
+    return name if isinstance(name, str) and name else None
 
 
 def time_of_message(message: Message) -> datetime | None:

@@ -18,7 +18,7 @@ AFTER_END: Final = "\x20"
 
 def namespace_text(namespace: Sequence[str]) -> str:
     """A namespace as it is stored; empty for none."""
-    return "".join(f"{part}{END}" for part in namespace)
+    return "".join(f"{part}{END}" for part in namespace) if namespace else ""
 
 
 def namespace_of(text: str) -> tuple[str, ...]:

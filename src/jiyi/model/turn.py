@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +81,19 @@ class FinishedTurn:
     """The job that looks through the round for facts; `None` when that is off."""
     used: tuple[str, ...] = ()
     """Ids of the memories that were counted as used."""
+
+
+@dataclass(frozen=True, slots=True)
+class TurnEvent:
+    """Something that happens while a turn is answered."""
+
+    kind: Literal["turn", "piece", "call", "result"]
+    """The turn has begun, a piece of the reply came, a tool is called, its result is stored."""
+    text: str = ""
+    """The id of the turn, the piece, the arguments as JSON, or the result."""
+    name: str = ""
+    """The tool."""
+    call_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from jiyi.errors import ConfigError
 from jiyi.model.identity import new_id
 from jiyi.model.message import Message, MessageLike, check_message
 from jiyi.model.message_formats import to_anthropic, to_openai
-from jiyi.model.turn import FinishedTurn, ShownMemory, TurnBudget, UnfinishedTurn
+from jiyi.model.turn import FinishedTurn, ShownMemory, TurnBudget, TurnEvent, UnfinishedTurn
 from jiyi.prompts.agent import INSTRUCTIONS
 from jiyi.tools import Toolbox
 
@@ -23,6 +23,7 @@ class NoopTurn:
 
     def __init__(self, question: Message, instructions: str | None, token_limit: int) -> None:
         self.id = new_id()
+        self.session = ("main", "")
         self.text = question.text
         self.messages = [Message("system", instructions or INSTRUCTIONS["en"]), question]
         self.tools = Toolbox()
@@ -81,6 +82,10 @@ class NoopAgent:
         """There is nothing to go on with."""
         return None
 
+    async def open_turn(self, turn_id: str) -> TurnInterface | None:
+        """There is none."""
+        return None
+
     async def unfinished(self) -> list[UnfinishedTurn]:
         """None."""
         return []
@@ -88,6 +93,12 @@ class NoopAgent:
     def reply(
         self, message: str | MessageLike | None = None, *, name: str | None = None, request_id: str | None = None
     ) -> AsyncIterator[str]:
+        """This memory has no model."""
+        raise ConfigError("this memory keeps nothing and has no model; call begin, ask a model of your own, and finish")
+
+    def stream(
+        self, message: str | MessageLike | None = None, *, name: str | None = None, request_id: str | None = None
+    ) -> AsyncIterator[TurnEvent]:
         """This memory has no model."""
         raise ConfigError("this memory keeps nothing and has no model; call begin, ask a model of your own, and finish")
 

@@ -154,6 +154,7 @@ class NoopNotes:
     take_candidates = returns(NotesInterface.take_candidates, _no_candidates)
     promote = returns(NotesInterface.promote, _accepted)
     curate = returns(NotesInterface.curate, _proposal)
+    proposals = returns(NotesInterface.proposals, list)
     reject = returns(NotesInterface.reject, tuple)
     set_session_kind = returns(NotesInterface.set_session_kind, lambda: None)
     accept = returns(NotesInterface.accept, _accepted)

@@ -174,6 +174,10 @@ class Notes:
 
         return await self._run_model(curate, await self._service(), days=days, now=now)
 
+    async def proposals(self) -> list[Proposal]:
+        """The proposals that wait to be accepted or rejected, oldest first."""
+        return await self._run((await self._service()).proposals.all)
+
     async def accept(self, proposal: Proposal | str, *, items: Sequence[int] | None = None) -> Accepted:
         """Apply a proposal (or the one with this id), after a backup. Refused if MEMORY.md has changed since.
 

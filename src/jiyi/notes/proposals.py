@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
 
@@ -15,6 +15,7 @@ from jiyi.model import clock
 
 RULES: Final = "rules"
 EXPIRES_AFTER: Final = timedelta(days=14)
+_NEVER: Final = datetime.min.replace(tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +127,13 @@ class ProposalStore:
             self.delete(proposal.id)
             raise InvalidInputError(f"proposal {proposal_id} expired on {expires.date()}; make a new one with curate")
         return proposal
+
+    def all(self) -> list[Proposal]:
+        """The proposals that can be accepted, oldest first."""
+        self.delete_expired()
+        found = [self._read(path) for path in sorted(self._folder.glob("*.json"))]
+        kept = [each for each in found if each is not None]
+        return sorted(kept, key=lambda each: (each.created_at or _NEVER, each.id))
 
     def delete(self, proposal_id: str) -> None:
         """Delete a proposal, if it is there."""

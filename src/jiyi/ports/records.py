@@ -38,15 +38,24 @@ class EntryStore(Protocol):
         """Insert or update by (scope, key) in one transaction; returns them as stored, durable."""
         ...
 
-    def update(self, scope: str, key_or_id: str, changes: Mapping[str, Any], *, actor: str) -> MemoryEntry | None:
+    def update(
+        self, scope: str, key_or_id: str, changes: Mapping[str, Any], *, actor: str, if_version: int | None = None
+    ) -> MemoryEntry | None:
         """A new version of the entry with this key, or else this id, with these fields changed.
 
-        `None` when the scope has no such entry.
+        `None` when the scope has no such entry; `VersionConflictError` when it has another version than `if_version`.
         """
         ...
 
     def forget(
-        self, scope: str, key: str | None, *, actor: str, erase: bool = False, entry_id: str | None = None
+        self,
+        scope: str,
+        key: str | None,
+        *,
+        actor: str,
+        erase: bool = False,
+        entry_id: str | None = None,
+        if_version: int | None = None,
     ) -> bool:
         """Remove the entry with this id, or else with this key; its versions stay readable unless `erase`."""
         ...
@@ -111,6 +120,10 @@ class EntryStore(Protocol):
         """All versions of the entry with this id, or of the entries that had this key, oldest first."""
         ...
 
+    def known_keys(self, scope: str, keys: Sequence[str]) -> set[str]:
+        """Which of these keys entries of the scope have or had; those of forgotten entries too."""
+        ...
+
     def time_range(self, scopes: Sequence[str]) -> tuple[datetime, datetime] | None:
         """When the first and the last of these scopes' entries happened; `None` when there are none."""
         ...
@@ -170,8 +183,9 @@ class TransferStore(Protocol):
         update: bool = False,
         limits: Limits | None = None,
         refuse: Callable[[ImportFormatError], None] | None = None,
+        dry_run: bool = False,
     ) -> ImportCounts:
-        """Take exported rows in, in one transaction.
+        """Take exported rows in, in one transaction; a dry run rolls it back.
 
         What is there stays as it is; with `update` the newer of two states of an entry or a conversation wins, and
         what was forgotten there is forgotten here. A bad row means that nothing is imported, unless `refuse` takes it.

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from jiyi.errors import InvalidInputError
+from jiyi.server.problems import ProblemError
 
 READ: Final = "read"
 WRITE: Final = "write"
@@ -33,6 +34,15 @@ class Access:
     def may_see_notes(self, owner: str) -> bool:
         """Whether the notes are open to this caller: to the scope that they belong to, and in part to groups."""
         return self.kind == "group" or self.scope == owner
+
+
+def require(access: Access, right: str, *, read_only: bool) -> Access:
+    """The access, if it has this right and the server grants it."""
+    if not access.may(right):
+        raise ProblemError(403, "right_missing", f"the key {access.key_id} does not have the right {right!r}")
+    if right != READ and read_only:
+        raise ProblemError(403, "read_only", "this server only reads")
+    return access
 
 
 def check_rights(rights: str | list[str] | tuple[str, ...] | frozenset[str]) -> frozenset[str]:

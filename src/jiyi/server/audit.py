@@ -17,7 +17,12 @@ if TYPE_CHECKING:
     from jiyi.server.keys import Keys
 
 _EVERY: Final = 1.0
+_MAX_WAITING: Final = 100_000
+"""Lines in memory while the store cannot be written to."""
 _SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
+_MCP: Final = "/mcp"
+"""Its requests say nothing of what is done; the calls of tools are noted one by one."""
+_DONE, _REFUSED = 200, 400
 _log = logging.getLogger("jiyi.server")
 
 
@@ -27,15 +32,26 @@ class AuditLog:
     def __init__(self, keys: Keys | None) -> None:
         self._keys = keys
         self._lines: list[AccessLine] = []
+        self._full = False
 
     def note(self, access: object, method: str, route: str, values: Mapping[str, Any], status: int) -> None:
         """Note a request that may have changed something."""
-        if self._keys is None or method in _SAFE or not isinstance(access, Access):
+        if method not in _SAFE and route != _MCP and isinstance(access, Access):
+            self._add(access, f"{method} {route}", str(next(iter(values.values()), "")), status)
+
+    def note_call(self, access: Access, tool: str, target: str, success: bool) -> None:  # noqa: FBT001 - a callback
+        """Note a call of a tool that may have changed something."""
+        self._add(access, f"tool {ascii(tool)[1:-1][:80]}", target, _DONE if success else _REFUSED)
+
+    def _add(self, access: Access, action: str, target: str, status: int) -> None:
+        if self._keys is None:
             return
-        target = str(next(iter(values.values()), ""))[:200]
-        self._lines.append(
-            AccessLine(clock.utc_now(), access.key_id, access.scope, f"{method} {route}", target, status)
-        )
+        line = AccessLine(clock.utc_now(), access.key_id, access.scope, action, target[:200], status)
+        if len(self._lines) < _MAX_WAITING:
+            self._lines.append(line)
+        elif not self._full:
+            self._full = True
+            _log.error("the access log cannot be written, and %d lines wait: further ones are lost", _MAX_WAITING)
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -61,6 +77,7 @@ class AuditLog:
             return
         try:
             await asyncio.to_thread(self._keys.log, lines)
+            self._full = False
         except JiyiError as error:
             self._lines = [*lines, *self._lines]
             _log.warning("%d lines of the access log could not be written yet: %s", len(lines), type(error).__name__)

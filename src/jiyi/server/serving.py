@@ -12,7 +12,10 @@ import uvicorn
 from jiyi.server.access import RIGHTS, Access
 from jiyi.server.app import build_app
 from jiyi.server.gate import LOOPBACK, GateRules
+from jiyi.server.incoming import MAX_HEADERS, bounded_protocol
 from jiyi.server.keys import Keys
+from jiyi.server.oauth import OAuthRules, TokenVerifier
+from jiyi.server.sessions import CONSOLE, Sessions
 from jiyi.wiring.keys import open_key_store
 
 if TYPE_CHECKING:
@@ -32,8 +35,12 @@ class Serving:
     hosts: tuple[str, ...] = ()
     require_keys: bool = False
     read_only: bool = False
+    by_link: bool = False
+    """Nobody gets in without a key, but for the browser that opens the one-time link."""
     certificate: str = ""
     private_key: str = ""
+    oauth: OAuthRules | None = None
+    """Whose tokens are taken besides keys."""
 
     @property
     def on_loopback(self) -> bool:
@@ -42,6 +49,11 @@ class Serving:
 
     def problem(self, *, has_keys: bool) -> str:
         """Why it must not start; empty if it may."""
+        if self.oauth is not None:
+            found = self.oauth.problem()
+            if found:
+                return found
+            has_keys = True
         if not self.on_loopback and not has_keys:
             return (
                 f"--host {self.host} can be reached from outside, and there is no valid key; "
@@ -57,19 +69,27 @@ class Serving:
 
     def rules(self, scope: str) -> GateRules:
         """What the gate lets through."""
-        open_to_all = self.on_loopback and not self.require_keys
+        open_to_all = self.on_loopback and not self.require_keys and not self.by_link and self.oauth is None
         anonymous = Access(scope, frozenset(RIGHTS)) if open_to_all else None
         return GateRules(hosts=frozenset({*LOOPBACK, *self.hosts}), anonymous=anonymous)
 
 
 async def serve_http(memory: AgentMemory, plan: Serving, *, told: Callable[[str], None], check: bool = False) -> str:
-    """Serve until the process is told to stop; requests that have begun are finished. Returns why it did not start."""
+    """Serve until the process is told to stop; requests that have begun are finished. Returns why it did not start.
+
+    `told` is called with the address, or with the one-time link, when requests are answered.
+    """
     keys = Keys(await asyncio.to_thread(open_key_store, memory.settings))
     try:
         problem = plan.problem(has_keys=await asyncio.to_thread(keys.any_valid))
         if problem or check:
             return problem
-        app = build_app(memory, rules=plan.rules(memory.settings.scope), keys=keys, read_only=plan.read_only)
+        scope = memory.settings.scope
+        rules = plan.rules(scope)
+        sessions = Sessions(keys, failures=rules.failures)
+        link = f"{CONSOLE}/open?ticket={sessions.ticket(Access(scope, frozenset(RIGHTS)))}" if plan.by_link else ""
+        tokens = TokenVerifier(plan.oauth) if plan.oauth is not None else None
+        app = build_app(memory, rules=rules, keys=keys, sessions=sessions, tokens=tokens, read_only=plan.read_only)
         config = uvicorn.Config(
             app,
             host=plan.host,
@@ -83,9 +103,12 @@ async def serve_http(memory: AgentMemory, plan: Serving, *, told: Callable[[str]
             timeout_keep_alive=_KEEP_ALIVE_SECONDS,
             timeout_graceful_shutdown=_GRACE_SECONDS,
             limit_concurrency=_MAX_CONNECTIONS,
-            h11_max_incomplete_event_size=1 << 16,
+            h11_max_incomplete_event_size=MAX_HEADERS,
+            http=bounded_protocol(),
+            # There is nothing to upgrade to.
+            ws="none",
         )
-        server = _Server(config, told)
+        server = _Server(config, lambda address: told(address + link))
         await server.serve()
         return ""
     finally:

@@ -356,18 +356,22 @@ class EntryTools:
         return entry
 
     async def _find(self, name: str) -> MemoryEntry | None:
-        """The memory with this id, the beginning of an id, or this key."""
-        text = name.strip()
-        if _ID_PREFIX.fullmatch(text):
-            entries: Sequence[MemoryEntry] = await self.memory.entries_by_id(text, scope=self.scope)
-            active = [entry for entry in entries if entry.is_active]
-            if len(active) > 1:
-                listed = ", ".join(entry.id for entry in active[:5])
-                raise InvalidInputError(f"several memories have ids that begin with {text}: {listed}; give all of it")
-            if active:
-                return active[0]
-        found: MemoryEntry | None = await self.memory.get(text, scope=self.scope) if text else None
-        return found
+        return await find_entry(self.memory, name, self.scope)
+
+
+async def find_entry(memory: Any, name: str, scope: str) -> MemoryEntry | None:
+    """The memory that a model means by an id, the beginning of an id, or a key."""
+    text = name.strip()
+    if _ID_PREFIX.fullmatch(text):
+        entries: Sequence[MemoryEntry] = await memory.entries_by_id(text, scope=scope)
+        active = [entry for entry in entries if entry.is_active]
+        if len(active) > 1:
+            listed = ", ".join(entry.id for entry in active[:5])
+            raise InvalidInputError(f"several memories have ids that begin with {text}: {listed}; give all of it")
+        if active:
+            return active[0]
+    found: MemoryEntry | None = await memory.get(text, scope=scope) if text else None
+    return found
 
 
 def _day(value: str | None, name: str) -> date | None:

@@ -14,7 +14,7 @@ COMMAND_MODULES: Final = {
     "commands_transfer": ("export", "import"),
     "commands_admin": ("migrate", "verify", "repair", "rebuild", "doctor", "maintain", "jobs"),
     "commands_chat": ("chat",),
-    "commands_server": ("mcp", "serve", "keys"),
+    "commands_server": ("mcp", "serve", "console", "keys"),
     "demo": ("demo",),
     "commands_longterm": ("longterm",),
     "commands_notes": ("notes",),

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
@@ -20,6 +21,9 @@ from jiyi.errors import ConfigError, InvalidInputError, MissingDependencyError
 if TYPE_CHECKING:
     from jiyi.opening import Opening
     from jiyi.server.keys import Keys
+    from jiyi.server.serving import Serving
+
+_HTTP: Final = ("fastapi", "mcp", "uvicorn", "jinja2", "markdown_it", "jwt")
 
 ReadOnlyOption = Annotated[bool, typer.Option("--read-only", help="Offer only the tools that change nothing.")]
 GroupOption = Annotated[bool, typer.Option("--group", help="Several people read the answers: private notes stay out.")]
@@ -109,15 +113,32 @@ def serve(
     read_only: ReadOnlyOption = False,
     tls_cert: Annotated[str, typer.Option("--tls-cert", metavar="FILE", help="The certificate, for HTTPS.")] = "",
     tls_key: Annotated[str, typer.Option("--tls-key", metavar="FILE", help="The private key of the certificate.")] = "",
+    oauth_issuer: Annotated[
+        str, typer.Option("--oauth-issuer", metavar="URL", help="Take the tokens of this OAuth issuer besides keys.")
+    ] = "",
+    oauth_audience: Annotated[
+        str, typer.Option("--oauth-audience", metavar="TEXT", help="What its tokens have as audience for this server.")
+    ] = "",
+    oauth_resource: Annotated[
+        str, typer.Option("--oauth-resource", metavar="URL", help="The public address, where it is not the audience.")
+    ] = "",
+    oauth_scope_claim: Annotated[
+        str, typer.Option("--oauth-scope-claim", metavar="NAME", help="The claim that is the scope of the memory.")
+    ] = "sub",
     check: Annotated[bool, typer.Option("--check", help="Only check whether it could start.")] = False,
 ) -> Code:
-    """Serve the memory over HTTP: MCP at /mcp, REST under /v1, /healthz, /readyz and /metrics.
+    """Serve the memory over HTTP: MCP at /mcp, REST under /v1, the console, /healthz, /readyz and /metrics.
 
     On loopback no key is needed unless --require-keys is given. Any other address needs keys (jiyi keys add) and the
     names of the server (--allow-host).
     """
-    _need("fastapi", "mcp", "uvicorn")
-    from jiyi.server.serving import Serving, serve_http
+    _need(*_HTTP)
+    from jiyi.server.oauth import OAuthRules
+    from jiyi.server.serving import Serving
+
+    if not oauth_issuer and (oauth_audience or oauth_resource):
+        raise ConfigError("--oauth-audience and --oauth-resource belong to --oauth-issuer")
+    oauth = OAuthRules(oauth_issuer, oauth_audience, oauth_resource, oauth_scope_claim) if oauth_issuer else None
 
     plan = Serving(
         host=host,
@@ -127,10 +148,18 @@ def serve(
         read_only=read_only,
         certificate=tls_cert,
         private_key=tls_key,
+        oauth=oauth,
     )
 
     def told(address: str) -> None:
-        session.output.note(f"serving {address}: MCP at {address}/mcp, REST under {address}/v1; stop with Ctrl-C")
+        doors = f"MCP at {address}/mcp, REST under {address}/v1, the console at {address}/console"
+        session.output.note(f"serving {address}: {doors}; stop with Ctrl-C")
+
+    return _serve(session, plan, told, check=check)
+
+
+def _serve(session: Session, plan: Serving, told: Callable[[str], None], *, check: bool) -> Code:
+    from jiyi.server.serving import serve_http
 
     async def run() -> str:
         # Many chats share this process: a call of the runtime must name its scope.
@@ -143,6 +172,34 @@ def serve(
     if check:
         session.output.result({"ready": True}, lambda: [text("it could start")])
     return Code.OK
+
+
+@command("console", examples=["jiyi console --check", "jiyi console --no-browser --port 7171 --check"])
+def console(
+    session: Session,
+    *,
+    port: Annotated[int, typer.Option("--port", help="The port to listen on; 0 takes a free one.")] = 0,
+    no_browser: Annotated[bool, typer.Option("--no-browser", help="Only print the link.")] = False,
+    read_only: Annotated[bool, typer.Option("--read-only", help="Show, and change nothing.")] = False,
+    check: Annotated[bool, typer.Option("--check", help="Only check whether it could start.")] = False,
+) -> Code:
+    """Look at the memory in a browser, ask it and correct it: serves the console on this machine and opens it.
+
+    The link works once, for five minutes: it lets this browser in, and nobody else on this machine. Programs need a
+    key, as with jiyi serve --require-keys.
+    """
+    _need(*_HTTP)
+    from jiyi.server.serving import Serving
+
+    def told(link: str) -> None:
+        session.output.note(f"the console: {link} (works once); stop with Ctrl-C")
+        if not no_browser:
+            import webbrowser
+
+            # A browser that does not start must not hold up the server.
+            threading.Thread(target=webbrowser.open, args=(link,), daemon=True).start()
+
+    return _serve(session, Serving(port=port, read_only=read_only, by_link=True), told, check=check)
 
 
 # --- jiyi keys ------------------------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
-from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from jiyi.backends.records.sql import (
     CHUNK,
@@ -13,11 +13,15 @@ from jiyi.backends.records.sql import (
     Connection,
     Params,
     Row,
+    sqlite_inserted,
     sqlite_params,
     sqlite_positional,
     sqlite_row,
     sqlite_text,
 )
+
+if TYPE_CHECKING:
+    from jiyi.backends.records.tables import Table
 
 
 class SqliteConnection(Connection):
@@ -34,8 +38,17 @@ class SqliteConnection(Connection):
 
     def executemany(self, sql: str, rows: Sequence[Params]) -> None:
         """Run a statement once for each of these parameters."""
-        text, names = sqlite_positional(sql)
-        self.driver.executemany(text, map(partial(sqlite_row, names), rows))
+        text, values = sqlite_positional(sql)
+        self.driver.executemany(text, [sqlite_row(values(row)) for row in rows])
+
+    def insert(self, table: Table, rows: Sequence[Sequence[Any]]) -> None:
+        """Insert rows, each with the values of `table.insert` in their order."""
+        text, _ = sqlite_positional(table.insert)
+        times = table.inserted_times
+        if len(rows) == 1:
+            self.driver.execute(text, sqlite_inserted(times, rows[0]))
+        elif rows:
+            self.driver.executemany(text, [sqlite_inserted(times, row) for row in rows])
 
     @contextmanager
     def stream(self, sql: str, params: Params = NO_PARAMS, *, batch: int = CHUNK) -> Iterator[Iterator[Row]]:  # noqa: ARG002

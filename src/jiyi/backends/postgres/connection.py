@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from datetime import datetime
 from functools import lru_cache
 from itertools import count
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import psycopg
 
@@ -32,8 +32,12 @@ from jiyi.backends.records.sql import (
     Row,
     postgres_numbered,
     postgres_params,
+    postgres_positional,
     postgres_text,
 )
+
+if TYPE_CHECKING:
+    from jiyi.backends.records.tables import Table
 
 _BOOL, _TIMESTAMPTZ = 16, 1184
 _numbers: Final = count(1)
@@ -59,6 +63,14 @@ class PostgresConnection(Connection):
         """Run a statement once for each of these parameters."""
         with self.driver.cursor() as cursor:
             cursor.executemany(postgres_text(sql).encode(), [postgres_params(row) for row in rows])
+
+    def insert(self, table: Table, rows: Sequence[Sequence[Any]]) -> None:
+        """Insert rows, each with the values of `table.insert` in their order."""
+        if len(rows) == 1:
+            self.driver.execute(postgres_positional(table.insert).encode(), rows[0])
+        elif rows:
+            with self.driver.cursor() as cursor:
+                cursor.executemany(postgres_positional(table.insert).encode(), rows)
 
     @contextmanager
     def stream(self, sql: str, params: Params = NO_PARAMS, *, batch: int = CHUNK) -> Iterator[Iterator[Row]]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from operator import itemgetter
 from typing import Any, Final
 
 from jiyi.backends.records.codec import to_json
@@ -19,6 +20,7 @@ from jiyi.model import clock
 from jiyi.model.entry import EntryVersion, MemoryEntry
 from jiyi.ports import Change
 
+_KNOWN_KEYS: Final = "SELECT DISTINCT key FROM memory_changes WHERE scope = :scope AND key IN :keys"
 LINE: Final = memory_changes.names[1:]
 """The columns of a line; its sequence number is given by the engine."""
 ERASE: Final = "erase"
@@ -27,7 +29,7 @@ REMOVED: Final = ("forget", ERASE, "archive")
 SELECT_CHANGE: Final = "SELECT sequence, entry_id, scope, version, changed_at, operation FROM memory_changes"
 """To be followed by conditions; its rows are those of `change_of`."""
 
-_INSERT = memory_changes.insert
+_values_of = itemgetter(*LINE)
 _LAST_VERSIONS = "SELECT entry_id, max(version) FROM memory_changes WHERE entry_id IN :ids GROUP BY entry_id"
 _ERASE_TEXTS = "UPDATE memory_changes SET before = NULL, changed = '[]' WHERE before IS NOT NULL AND "
 
@@ -38,10 +40,8 @@ def log_changes(connection: Connection, lines: Sequence[Mapping[str, Any]]) -> N
         return
     if connection.pending_log is not None:
         connection.pending_log.add(lines)
-    elif len(lines) == 1:
-        connection.execute(_INSERT, lines[0])
     else:
-        connection.executemany(_INSERT, lines)
+        connection.insert(memory_changes, list(map(_values_of, lines)))
 
 
 def log_line(
@@ -109,6 +109,14 @@ def last_versions(connection: Connection, ids: Sequence[str]) -> dict[str, int]:
         for line in connection.pending_log.waiting:
             if line["entry_id"] in wanted:
                 found[line["entry_id"]] = max(found.get(line["entry_id"], 0), line["version"])
+    return found
+
+
+def known_keys(connection: Connection, scope: str, keys: Sequence[str]) -> set[str]:
+    """Which of these keys have a line; those of entries that were forgotten too."""
+    found: set[str] = set()
+    for chunk in chunks(list(keys)):
+        found.update(map(str, connection.column(_KNOWN_KEYS, {"scope": scope, "keys": chunk})))
     return found
 
 

@@ -107,7 +107,7 @@ _READ = tuple(
     for place, column in enumerate(each for each in COLUMNS if not each.derived)
     if (convert := column.from_db or _BY_TYPE.get(column.type)) is not None
 )
-_WRITTEN = tuple((column.name, column.to_db) for column in COLUMNS if column.to_db is not None)
+_WRITTEN = tuple((place, column.to_db) for place, column in enumerate(COLUMNS) if column.to_db is not None)
 
 
 def entry_of(row: Sequence[Any]) -> MemoryEntry:
@@ -120,12 +120,17 @@ def entry_of(row: Sequence[Any]) -> MemoryEntry:
     return MemoryEntry(**dict(zip(ENTRY_FIELDS, values, strict=True)))
 
 
-def entry_values(entry: MemoryEntry) -> dict[str, Any]:
-    """An entry as the values of its row, by the names of the columns."""
-    values = dict(zip(_NAMES, _fields_of(entry), strict=True))
-    for name, convert in _WRITTEN:
-        values[name] = convert(values[name])
+def entry_row(entry: MemoryEntry) -> list[Any]:
+    """An entry as the values of its row, in the order of the columns."""
+    values = list(_fields_of(entry))
+    for place, convert in _WRITTEN:
+        values[place] = convert(values[place])
     return values
+
+
+def entry_values(entry: MemoryEntry) -> dict[str, Any]:
+    """The same by the names of the columns."""
+    return dict(zip(_NAMES, entry_row(entry), strict=True))
 
 
 def changed_fields(before: MemoryEntry, after: MemoryEntry) -> list[str]:

@@ -13,7 +13,7 @@ from jiyi.backends.records.codec import BY_KEY, SELECT_ENTRY, entry_of
 from jiyi.backends.records.filters import where
 from jiyi.backends.records.schema import ACTIVE, ARCHIVED_BY_EXPIRY
 from jiyi.backends.records.sql import Connection
-from jiyi.errors import InvalidInputError
+from jiyi.errors import InvalidInputError, VersionConflictError
 from jiyi.model import clock
 from jiyi.model.entry import MESSAGE_TYPE, MemoryEntry
 from jiyi.model.filters import Filters
@@ -25,8 +25,23 @@ _SELECT_EXPIRED: Final = f"SELECT id, scope {_EXPIRED}"
 _IN_SCOPES: Final = " AND scope IN :scopes"
 
 
+def of_version(entry: MemoryEntry, version: int | None) -> MemoryEntry:
+    """The entry, if it has the version that the caller means."""
+    if version is not None and entry.version != version:
+        raise VersionConflictError(
+            f"entry {entry.id} has version {entry.version}, not {version}: it was changed meanwhile; read it again"
+        )
+    return entry
+
+
 def update(
-    connection: Connection, scope: str, key_or_id: str, changes: Mapping[str, Any], actor: str
+    connection: Connection,
+    scope: str,
+    key_or_id: str,
+    changes: Mapping[str, Any],
+    actor: str,
+    *,
+    if_version: int | None = None,
 ) -> MemoryEntry | None:
     """A new version of the entry with this key, or else this id; `None` when the scope has none."""
     row = connection.row(BY_KEY, {"scope": scope, "key": key_or_id})
@@ -35,6 +50,7 @@ def update(
     now = clock.utc_now()
     if row is None or not (before := entry_of(row)).is_active or before.has_expired(now):
         return None
+    of_version(before, if_version)
     if before.memory_type == MESSAGE_TYPE and "content" in changes:
         raise InvalidInputError(f"{key_or_id} is a message; its text is changed in its conversation")
     after = replace(before, **changes, version=before.version + 1, updated_at=max(now, before.updated_at))

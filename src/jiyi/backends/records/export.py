@@ -28,6 +28,14 @@ from jiyi.ports import ImportCounts
 FORMAT: Final = 1
 
 
+class DryRunError(Exception):
+    """Ends the transaction of a dry run, so that it is rolled back."""
+
+    def __init__(self, counts: ImportCounts) -> None:
+        super().__init__("dry run")
+        self.counts = counts
+
+
 def export_rows(connection: Connection, scope: str | None) -> Iterator[dict[str, Any]]:
     """A header, the change log, entries and their usage, conversations, unfinished work, the dictionary.
 

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from jiyi.backends.records.codec import entry_values, to_json
+from jiyi.backends.records.requests import keep_request
 from jiyi.backends.records.schema import conversation_history
 from jiyi.backends.records.sql import Connection, Row, chunks
 from jiyi.errors import HistoryUnreadableError
@@ -15,7 +16,7 @@ from jiyi.model import clock
 from jiyi.model.category import MemoryCategory
 from jiyi.model.entry import MAX_NAME, MESSAGE_TYPE, MemoryEntry, Source
 from jiyi.model.identity import new_id
-from jiyi.model.message import Message, decode_message, encode_message, time_of_message
+from jiyi.model.message import Message, decode_message, encode_message, imported_from, time_of_message
 from jiyi.model.storable import storable
 
 _TRUST: Final = {"user": "user", "assistant": "agent"}
@@ -189,6 +190,7 @@ def append(
     elif rows:
         connection.executemany(_INSERT, rows)
     ids = [str(row["message_id"]) for row in rows]
+    keep_request(connection, ids)
     return Saved([values_of_message(row, message) for row, message in zip(rows, messages, strict=True)], [], ids)
 
 
@@ -228,14 +230,20 @@ def values_of_message(row: Mapping[str, Any], message: Message) -> dict[str, Any
         "content": f"{name}: {text}" if name else text,
         "conversation_id": row["session_id"],
         "position": row["position"],
-        "source": to_json(
-            Source("message", _TRUST[message.role], (message_id,), name=(name or "")[:MAX_NAME] or None).to_dict()
-        ),
+        "source": to_json(_source(message, message_id, name).to_dict()),
         "event_time": said_at,
         "created_at": said_at,
         "updated_at": said_at,
         "last_accessed_at": said_at,
     }
+
+
+def _source(message: Message, message_id: str, name: str | None) -> Source:
+    """Who said it. What was said elsewhere is trusted less than what was said here, whoever said it."""
+    shown = (name or "")[:MAX_NAME] or None
+    if imported_from(message) is not None:
+        return Source(MESSAGE_TYPE, "import", (message_id,), name=shown, role=message.role)
+    return Source(MESSAGE_TYPE, _TRUST[message.role], (message_id,), name=shown)
 
 
 def _readable(text: str) -> str:

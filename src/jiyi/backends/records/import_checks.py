@@ -119,6 +119,8 @@ class ImportSchema:
         self._limits.check_session_id(source.kind, "source.kind")
         if source.name is not None and (not isinstance(source.name, str) or not 0 < len(source.name) <= MAX_NAME):
             raise InvalidInputError(f"source.name {ascii(source.name)[:80]} is no name of up to {MAX_NAME} characters")
+        if source.role not in {None, "user", "assistant"}:
+            raise InvalidInputError(f"source.role {ascii(source.role)[:80]} is neither user nor assistant")
         if source.trust not in TRUST_LEVELS:
             raise InvalidInputError(f"source.trust {ascii(source.trust)[:80]} is none of {', '.join(TRUST_LEVELS)}")
         for reference in source.references:

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from jiyi.backends.records.codec import to_json
+from jiyi.backends.records.requests import keep_request
 from jiyi.backends.records.schema import jobs
 from jiyi.backends.records.sql import Connection, Database, Row, moment
 from jiyi.model import clock
@@ -80,6 +81,7 @@ def insert_job(connection: Connection, draft: JobDraft, now: datetime) -> bool:
             "dedupe_key": draft.dedupe_key,
         },
     )
+    keep_request(connection, [draft.id])
     return True
 
 

@@ -171,10 +171,15 @@ def _add(connection: Connection, entries: Sequence[MemoryEntry], actor: str) -> 
 
 
 def _remove(connection: Connection, entries: Sequence[MemoryEntry], actor: str) -> None:
+    """Delete pieces that their file does not have any more.
+
+    The log says `forget`, without the text: after `erase` an index would write again all that shares a file with them,
+    with every edit of a note.
+    """
     now = clock.utc_now()
     delete_rows(connection, [entry.id for entry in entries])
     removed = [replace(entry, version=entry.version + 1, updated_at=now) for entry in entries]
-    log_changes(connection, [log_line(entry, "erase", actor, [], None) for entry in removed])
+    log_changes(connection, [log_line(entry, "forget", actor, [], None) for entry in removed])
 
 
 def _move(connection: Connection, present: Mapping[str, MemoryEntry], placed: Sequence[MemoryEntry], actor: str) -> int:

@@ -13,6 +13,7 @@ from jiyi.backends.records.codec import BY_IDS, ENTRY_FIELDS, entry_of
 from jiyi.backends.records.disk_sort import DiskSorter
 from jiyi.backends.records.filters import in_scopes
 from jiyi.backends.records.overlays import Noted, move_fronts, note, scopes_noted, seen, show_again, usage_sums
+from jiyi.backends.records.requests import keep_request
 from jiyi.backends.records.schema import runtime_memories, runtime_requests
 from jiyi.backends.records.sql import Connection, Database, chunks, moment, skip_scan
 from jiyi.backends.records.tags import collect, write_tags
@@ -69,6 +70,7 @@ class SqlRuntimeStore:
         """Store new memories."""
         with self._database.write(sorted({entry.scope for entry in entries})) as connection:
             _insert(connection, entries, actor)
+            keep_request(connection, [entry.id for entry in entries])
 
     def give_feedback(self, order: FeedbackOrder, *, actor: str, now: datetime) -> FeedbackOutcome:
         """Do all of it; a request that was answered before changes nothing."""

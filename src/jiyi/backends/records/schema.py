@@ -331,7 +331,7 @@ runtime_requests = Table(
     primary_key=("scope", "request_id"),
     indexes=(Index("ix_runtime_requests_answered", ("answered_at",)),),
 )
-"""Feedback that was applied, so that the same request a second time changes nothing."""
+"""Requests that were done, so that the same one a second time changes nothing: feedback, and what a server creates."""
 
 store_meta = Table("store_meta", (Column("name", TEXT), Column("value", TEXT)), primary_key=("name",))
 

@@ -20,12 +20,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
 from functools import lru_cache
+from operator import itemgetter
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeAlias
 
 from jiyi.model import clock
 
 if TYPE_CHECKING:
+    from jiyi.backends.records.tables import Table
     from jiyi.ports.administration import ChangeSignal
 
 Row: TypeAlias = tuple[Any, ...]
@@ -87,6 +89,10 @@ class Connection(ABC):
     @abstractmethod
     def executemany(self, sql: str, rows: Sequence[Params]) -> None:
         """Run a statement once for each of these parameters."""
+
+    @abstractmethod
+    def insert(self, table: Table, rows: Sequence[Sequence[Any]]) -> None:
+        """Insert rows, each with the values of `table.insert` in their order."""
 
     @abstractmethod
     def stream(
@@ -203,8 +209,8 @@ def sqlite_text(sql: str) -> str:
 
 
 @lru_cache(maxsize=256)
-def sqlite_positional(sql: str) -> tuple[str, tuple[str, ...]]:
-    """A statement with parameters `?`, and their names in this order.
+def sqlite_positional(sql: str) -> tuple[str, Callable[[Params], Sequence[Any]]]:
+    """A statement with parameters `?`, and what gets their values in this order.
 
     For many rows: the driver looks named parameters up one by one in every row.
     """
@@ -214,13 +220,25 @@ def sqlite_positional(sql: str) -> tuple[str, tuple[str, ...]]:
         names.append(name)
         return "?"
 
-    return _numbered(sqlite_text(sql), place), tuple(names)
+    text = _numbered(sqlite_text(sql), place)
+    if len(names) > 1:
+        return text, itemgetter(*names)
+    return text, lambda params: [params[name] for name in names]
 
 
-def sqlite_row(names: Sequence[str], params: Params) -> list[Any]:
-    """Values for these positions as the driver of SQLite takes them."""
-    values = [params[name] for name in names]
+def sqlite_row(values: Sequence[Any]) -> list[Any]:
+    """Values for positions as the driver of SQLite takes them."""
     return [value if type(value) in _PLAIN else _sqlite_value(value) for value in values]
+
+
+def sqlite_inserted(times: Sequence[int], row: Sequence[Any]) -> list[Any]:
+    """The values of an insert as the driver of SQLite takes them; `times` are the places of times."""
+    values = list(row)
+    for place in times:
+        value = values[place]
+        if value is not None:
+            values[place] = clock.to_text(value)
+    return values
 
 
 def sqlite_params(params: Params) -> Params:
@@ -247,6 +265,12 @@ def _sqlite_value(value: Any) -> Any:
 def postgres_text(sql: str) -> str:
     """A statement for psycopg, with parameters `%(name)s`."""
     return _numbered(_listed(sql).replace("%", "%%"), lambda name: f"%({name})s")
+
+
+@lru_cache(maxsize=256)
+def postgres_positional(sql: str) -> str:
+    """A statement for psycopg, with parameters `%s`, which take values in their order."""
+    return _numbered(_listed(sql).replace("%", "%%"), lambda _: "%s")
 
 
 @lru_cache(maxsize=1_024)

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from jiyi.backends.records import meta, overlays, tags
-from jiyi.backends.records.changelog import SELECT_CHANGE, change_of, versions_of
+from jiyi.backends.records.changelog import SELECT_CHANGE, change_of, known_keys, versions_of
 from jiyi.backends.records.codec import BY_IDS, BY_KEY, SELECT_ENTRY, entry_of
 from jiyi.backends.records.filters import in_scopes, where
 from jiyi.backends.records.schema import ACTIVE
@@ -30,8 +30,6 @@ _META: Final = "SELECT name, value FROM store_meta WHERE name IN :names"
 _FETCH_IN_SCOPES: Final = f"{BY_IDS} AND {in_scopes(by_id=True)}"
 _BY_ID: Final = f"{SELECT_ENTRY} WHERE id = :id AND scope || '' = :scope"
 _SCAN: Final = f"{SELECT_ENTRY} WHERE {ACTIVE} AND id > :after ORDER BY id LIMIT :limit"
-_SHOW: Final = "UPDATE memory_records SET last_accessed_at = :at WHERE id IN :ids"
-_TOUCH: Final = "UPDATE memory_records SET access_count = access_count + 1, last_accessed_at = :at WHERE id IN :ids"
 # Each end of the range is a subquery of its own, answered by one end of the index.
 _FIRST_EVENT: Final = "(SELECT min(event_time) FROM memory_records WHERE scope = :scope_{})"
 _LAST_EVENT: Final = "(SELECT max(event_time) FROM memory_records WHERE scope = :scope_{})"
@@ -84,15 +82,24 @@ class SqlRecordStore:
         with self._database.write(sorted({draft.entry.scope for draft in drafts})) as connection:
             return writes.put_drafts(connection, drafts, actor)
 
-    def update(self, scope: str, key_or_id: str, changes: Mapping[str, Any], *, actor: str) -> MemoryEntry | None:
+    def update(
+        self, scope: str, key_or_id: str, changes: Mapping[str, Any], *, actor: str, if_version: int | None = None
+    ) -> MemoryEntry | None:
         """A new version of the entry with this key, or else this id, with these fields changed."""
         from jiyi.backends.records import entries
 
         with self._database.write((scope,)) as connection:
-            return entries.update(connection, scope, key_or_id, changes, actor)
+            return entries.update(connection, scope, key_or_id, changes, actor, if_version=if_version)
 
     def forget(
-        self, scope: str, key: str | None, *, actor: str, erase: bool = False, entry_id: str | None = None
+        self,
+        scope: str,
+        key: str | None,
+        *,
+        actor: str,
+        erase: bool = False,
+        entry_id: str | None = None,
+        if_version: int | None = None,
     ) -> bool:
         """Remove the entry with this key or id; its versions stay in the change log unless `erase`."""
         from jiyi.backends.records import entries, writes
@@ -101,7 +108,8 @@ class SqlRecordStore:
         with self._database.write(None if erase else (scope,)) as connection:
             row = connection.row(*_one(scope, key, entry_id))
             if row is not None:
-                entries.forget(connection, entry_of(row), actor, erase=erase)
+                entry = entries.of_version(entry_of(row), if_version)
+                entries.forget(connection, entry, actor, erase=erase)
             if not erase:
                 return row is not None
             return writes.erase_versions(connection, scope, key, entry_id) > 0 or row is not None
@@ -222,6 +230,11 @@ class SqlRecordStore:
             current = {entry.id: entry for entry in map(entry_of, connection.rows(sql, params))}
             return versions_of(connection, condition, params, current)
 
+    def known_keys(self, scope: str, keys: Sequence[str]) -> set[str]:
+        """Which of these keys have a line in the change log."""
+        with self._database.read((scope,)) as connection:
+            return known_keys(connection, scope, keys)
+
     def time_range(self, scopes: Sequence[str]) -> tuple[datetime, datetime] | None:
         """When the first and the last of these scopes' entries happened."""
         edges = [edge.format(place) for place in range(len(scopes)) for edge in (_FIRST_EVENT, _LAST_EVENT)]
@@ -242,11 +255,8 @@ class SqlRecordStore:
             names = overlays.scopes_noted(self._database, scope, ids)
         with self._database.write(names, durable=False) as connection:
             for chunk in chunks(list(dict.fromkeys(ids))):
-                if scope is None:
-                    connection.execute(_TOUCH if used else _SHOW, {"ids": chunk, "at": at})
-                else:
-                    own = f"{_TOUCH if used else _SHOW} AND scope = :scope"
-                    connection.execute(own, {"ids": chunk, "at": at, "scope": scope})
+                writes.touch(connection, chunk, at, used=used, scope=scope)
+                if scope is not None:
                     overlays.touch(connection, scope, chunk, at, used=used)
 
     def scan(self, *, after_id: str = "", limit: int) -> list[MemoryEntry]:
@@ -381,15 +391,25 @@ class SqlRecordStore:
         update: bool = False,
         limits: Limits | None = None,
         refuse: Callable[[ImportFormatError], None] | None = None,
+        dry_run: bool = False,
     ) -> ImportCounts:
-        """Take exported rows in, in one transaction: a bad row means that nothing was changed."""
+        """Take exported rows in, in one transaction: a bad row means that nothing was changed.
+
+        A dry run is the same transaction, rolled back.
+        """
         from jiyi.backends.records import export
         from jiyi.backends.records.import_checks import ImportSchema
         from jiyi.backends.records.merge import Merge
 
-        with self._database.write() as connection:
-            schema = ImportSchema(limits or Limits())
-            return export.import_rows(rows, Merge(connection, actor, schema, update=update), refuse)
+        try:
+            with self._database.write() as connection:
+                schema = ImportSchema(limits or Limits())
+                counts = export.import_rows(rows, Merge(connection, actor, schema, update=update), refuse)
+                if dry_run:
+                    raise export.DryRunError(counts)  # noqa: TRY301 - rolls back
+                return counts
+        except export.DryRunError as end:
+            return end.counts
 
     def user_words(self) -> list[str]:
         """Words that the segmenter shall take as words."""

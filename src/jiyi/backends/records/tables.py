@@ -118,6 +118,12 @@ class Table:
         return f"UPDATE {self.name} SET {', '.join(f'{name} = :{name}' for name in names)}"
 
     @cached_property
+    def inserted_times(self) -> tuple[int, ...]:
+        """The places of times among the values of `insert`."""
+        columns = self.columns[1:] if self.numbered else self.columns
+        return tuple(place for place, column in enumerate(columns) if column.type is TIME)
+
+    @cached_property
     def _conversions(self) -> tuple[tuple[str, Callable[[Any], Any]], ...]:
         return tuple((column.name, _CONVERTED[column.type]) for column in self.columns if column.type in _CONVERTED)
 

@@ -6,11 +6,13 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from jiyi.backends.records import tags
 from jiyi.backends.records.changelog import creation_line, erase_texts, last_versions, log_changes, log_line
-from jiyi.backends.records.codec import BY_IDS, BY_KEY, SELECT_ENTRY, changed_fields, entry_of, entry_values
+from jiyi.backends.records.codec import BY_IDS, BY_KEY, SELECT_ENTRY, changed_fields, entry_of, entry_row, entry_values
+from jiyi.backends.records.requests import keep_request
 from jiyi.backends.records.schema import memory_records
 from jiyi.backends.records.sql import Connection, Database, chunks
 from jiyi.model import clock
@@ -26,10 +28,12 @@ _MIN_KEYS_ALONE = 20
 _ID_BY_KEY = "SELECT id FROM memory_records WHERE scope = :scope AND key = :key"
 _BY_KEYS = f"{SELECT_ENTRY} WHERE scope = :scope AND key IN :keys"
 _BY_PAIRS = f"{SELECT_ENTRY} WHERE (scope, key) IN PAIRS :pairs"
-_INSERT = memory_records.insert
+_values_of = itemgetter(*memory_records.names)
 _UPDATE = f"{memory_records.update_of(memory_records.names[1:])} WHERE id = :id"
 _DELETE = "DELETE FROM memory_records WHERE id = :id"
 _DELETE_MANY = "DELETE FROM memory_records WHERE id IN :ids"
+_SHOW = "UPDATE memory_records SET last_accessed_at = :at WHERE id IN :ids"
+_TOUCH = "UPDATE memory_records SET access_count = access_count + 1, last_accessed_at = :at WHERE id IN :ids"
 _SCOPES = "SELECT DISTINCT scope FROM memory_records WHERE id IN :ids"
 
 
@@ -38,6 +42,7 @@ def put_drafts(connection: Connection, drafts: Sequence[Draft], actor: str) -> l
     stored: list[MemoryEntry] = []
     for group in _groups_without_repeated_keys(drafts):
         stored.extend(_put_group(connection, group, actor))
+    keep_request(connection, [entry.id for entry in stored])
     return stored
 
 
@@ -75,24 +80,18 @@ def _put_group(connection: Connection, drafts: Sequence[Draft], actor: str) -> l
 
 def insert_rows(connection: Connection, entries: Sequence[MemoryEntry]) -> None:
     """The rows of new entries, without lines in the change log."""
-    _insert_values(connection, [entry_values(entry) for entry in entries])
+    connection.insert(memory_records, [entry_row(entry) for entry in entries])
 
 
 def insert_and_log(connection: Connection, entries: Sequence[MemoryEntry], actor: str) -> None:
     """New entries without tags, and their lines in the change log."""
-    _insert_values_and_log(connection, [entry_values(entry) for entry in entries], actor)
+    insert_rows(connection, entries)
+    log_changes(connection, [log_line(entry, "create", actor, [], None) for entry in entries])
 
 
 def _insert_values_and_log(connection: Connection, rows: Sequence[Mapping[str, Any]], actor: str) -> None:
-    _insert_values(connection, rows)
+    connection.insert(memory_records, list(map(_values_of, rows)))
     log_changes(connection, [creation_line(row, actor) for row in rows])
-
-
-def _insert_values(connection: Connection, rows: Sequence[Mapping[str, Any]]) -> None:
-    if len(rows) == 1:
-        connection.execute(_INSERT, rows[0])
-    elif rows:
-        connection.executemany(_INSERT, rows)
 
 
 def update_row(connection: Connection, entry: MemoryEntry) -> None:
@@ -169,6 +168,15 @@ def erase_versions(connection: Connection, scope: str, key: str | None, entry_id
         erased = erase_texts(connection, "scope = :scope AND entry_id = :id", {"scope": scope, "id": entry_id})
     tags.collect(connection)
     return erased
+
+
+def touch(connection: Connection, ids: Sequence[str], at: datetime, *, used: bool, scope: str | None) -> None:
+    """Note the time of access to these entries, with `used` count it; with a scope only to its own."""
+    statement = _TOUCH if used else _SHOW
+    if scope is None:
+        connection.execute(statement, {"ids": ids, "at": at})
+    else:
+        connection.execute(f"{statement} AND scope || '' = :scope", {"ids": ids, "at": at, "scope": scope})
 
 
 def scopes_of(database: Database, ids: Sequence[str]) -> list[str] | None:

@@ -7,31 +7,45 @@ The tools come from `jiyi.tools`, with their schemas and annotations. What a mod
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import mcp_types as types
-from mcp.server import Server
+from mcp.server import NotificationOptions, Server
+from mcp.server.caching import CacheableMethod, CacheHint
 from mcp.server.context import ServerRequestContext
+from mcp.server.models import InitializationOptions
 from mcp.shared.exceptions import MCPError
-from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from jiyi.errors import InvalidInputError, JiyiError
 from jiyi.server.access import WRITE, Access
 from jiyi.server.mcp.changes import ChangeEvents
+from jiyi.server.mcp.confirmation import ask, can_ask
 from jiyi.server.mcp.prompts import LANGUAGES, TEMPLATES, check_language
 from jiyi.server.mcp.resources import ENTRY, NOTE, Resources
+from jiyi.server.mcp.sessions import ClientLog, with_progress
+from jiyi.tools.entries import find_entry
 
 if TYPE_CHECKING:
     from jiyi.memory import AgentMemory
+    from jiyi.model.entry import MemoryEntry
     from jiyi.tools import Tool, Toolbox
 
 Context: TypeAlias = ServerRequestContext[Any, Any]
+Noted: TypeAlias = Callable[[Access, str, str, bool], None]
+"""Is told of a call that may have changed something: by whom, the tool, the id of what it was done to, the success."""
 
 _log = logging.getLogger("jiyi.server")
-_CONFIRM: Final = "confirm"
+_HINTS: Final[dict[CacheableMethod, CacheHint]] = {
+    # Texts of this package, the same for everybody.
+    "prompts/list": CacheHint(3_600_000, "public"),
+    "server/discover": CacheHint(300_000, "public"),
+    # These depend on the rights and the kind of a key.
+    "tools/list": CacheHint(300_000, "private"),
+    "resources/templates/list": CacheHint(300_000, "private"),
+}
 _INSTRUCTIONS: Final = (
     "A memory of the user that outlives this conversation. `recall` before saying that you do not know something about "
     "the user; `remember` what will matter later, one thing at a time; `update` what has changed; `forget` only when "
@@ -51,20 +65,24 @@ class McpDoor:
         *,
         read_only: bool = False,
         confirm: bool = True,
-        name: str = "jiyi",
+        noted: Noted | None = None,
     ) -> None:
         """With `confirm` the person is asked before something is forgotten, where the client can ask."""
         self._memory = memory
         self._access_of = access_of
         self._read_only = read_only
         self._confirm = confirm
+        self._noted = noted
         self._resources = Resources(memory)
-        self.changes = ChangeEvents(memory)
-        self.server: Server[Any] = Server(
-            name,
+        self._log = ClientLog()
+        self.changes = ChangeEvents(memory, self._resources)
+        self.server: Server[Any] = _Server(
+            "jiyi",
             version=version("jiyi"),
             title="jiyi 记忆",
             instructions=_INSTRUCTIONS,
+            cache_hints=_HINTS,
+            get_tool_input_schema=self._header_schema,
             on_list_tools=self._list_tools,
             on_call_tool=self._call_tool,
             on_list_resources=self._list_resources,
@@ -77,6 +95,7 @@ class McpDoor:
             on_get_prompt=self._get_prompt,
             on_completion=self._complete,
         )
+        self.server.add_request_handler("logging/setLevel", types.SetLevelRequestParams, self._log.set_level)
 
     # --- tools --------------------------------------------------------------------------------------------------------
 
@@ -84,7 +103,12 @@ class McpDoor:
         toolbox = self._memory.tools(scope=access.scope, kind=access.kind)
         return toolbox.read_only() if self._read_only or not access.may(WRITE) else toolbox
 
-    async def _list_tools(self, context: Context, _params: object) -> types.ListToolsResult:
+    def _header_schema(self, _name: str) -> dict[str, Any] | None:
+        """No tool wants one of its arguments in a header, so no call has to look for one."""
+        return None
+
+    async def _list_tools(self, context: Context, params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
+        _one_page(params)
         toolbox = self._toolbox(self._access_of(context))
         return types.ListToolsResult(tools=[_as_mcp(tool) for tool in toolbox.tools])
 
@@ -94,70 +118,70 @@ class McpDoor:
         access = self._access_of(context)
         toolbox = self._toolbox(access)
         try:
-            if self._asks_first(toolbox, params):
-                question = await self._question(params, access)
-                if question is not None:
-                    answered = await self._ask(context, params, question)
-                    if isinstance(answered, types.InputRequiredResult):
-                        return answered
-                    if not answered:
-                        return _text_result("The person has not agreed; nothing was forgotten.", is_error=True)
-            answer = await toolbox.answer(params.name, params.arguments)
+            entry = await self._asked_for(context, toolbox, params, access)
+            if entry is not None:
+                agreed = await ask(context, params, entry)
+                if isinstance(agreed, types.InputRequiredResult):
+                    return agreed
+                if not agreed:
+                    self._note(access, toolbox, params.name, entry.id, success=False)
+                    return _text_result("The person has not agreed; nothing was forgotten.", is_error=True)
+            work = toolbox.answer(params.name, params.arguments)
+            answer = await with_progress(context, work, f"{params.name[:40]} goes on")
         except JiyiError as error:
             # A full disk, a lost server: the model is told in words, the trace goes to the log of the server.
             _log.warning("tool %s failed: %s", ascii(params.name)[:80], type(error).__name__)
+            await self._log.tell(context, "error", f"tool {params.name[:80]!a} failed: {type(error).__name__}")
+            self._note(access, toolbox, params.name, _target(params.arguments), success=False)
             return _text_result(f"Error: {error}", is_error=True)
+        target = _target(answer.data) or _target(params.arguments)
+        self._note(access, toolbox, params.name, target, success=not answer.is_error)
         return _text_result(answer.text, is_error=answer.is_error)
 
-    # --- asking the person --------------------------------------------------------------------------------------------
-
-    def _asks_first(self, toolbox: Toolbox, params: types.CallToolRequestParams) -> bool:
+    async def _asked_for(
+        self, context: Context, toolbox: Toolbox, params: types.CallToolRequestParams, access: Access
+    ) -> MemoryEntry | None:
+        """The memory about which the person is asked first. Nothing if there is none: the tool tells that by itself."""
         with suppress(InvalidInputError):
             (tool,) = toolbox.select(params.name).tools
-            return self._confirm and tool.destructive and "forget" in tool.name
-        return False
-
-    async def _question(self, params: types.CallToolRequestParams, access: Access) -> str | None:
-        """What the person is asked; nothing if there is no such memory, which the tool tells by itself."""
-        given = params.arguments or {}
-        wanted = given.get("id", given.get("memory_id"))
-        if not isinstance(wanted, str) or not wanted.strip():
-            return None
-        with suppress(InvalidInputError):
-            entries = await self._memory.entries_by_id(wanted.strip(), scope=access.scope, limit=2)
-            if len(entries) == 1:
-                return f"Forget this memory? 忘掉这条记忆吗？\n\n{entries[0].content[:500]}"
+            if self._confirm and tool.destructive and "forget" in tool.name and can_ask(context):
+                wanted = _target(params.arguments)
+                return await find_entry(self._memory, wanted, access.scope) if wanted else None
         return None
 
-    async def _ask(
-        self, context: Context, params: types.CallToolRequestParams, question: str
-    ) -> bool | types.InputRequiredResult:
-        """Whether the person agrees. A client that cannot ask its user has asked by the call itself."""
-        schema = {
-            "type": "object",
-            "properties": {_CONFIRM: {"type": "boolean", "title": "Forget 忘掉", "default": False}},
-            "required": [_CONFIRM],
-        }
-        capabilities = context.session.client_capabilities
-        if capabilities is None or capabilities.elicitation is None:
-            return True
-        if context.protocol_version in MODERN_PROTOCOL_VERSIONS:
-            responses = params.input_responses or {}
-            if _CONFIRM not in responses:
-                form = types.ElicitRequestFormParams(message=question, requested_schema=schema)
-                return types.InputRequiredResult(input_requests={_CONFIRM: types.ElicitRequest(params=form)})
-            return _agreed(responses[_CONFIRM])
-        return _agreed(await context.session.elicit_form(question, schema, related_request_id=context.request_id))
+    def _note(self, access: Access, toolbox: Toolbox, name: str, target: str, *, success: bool) -> None:
+        """For the log of who changed what. A refused call of a tool that changes something belongs to it too."""
+        if self._noted is None:
+            return
+        with suppress(InvalidInputError):
+            (tool,) = toolbox.select(name).tools
+            if tool.read_only:
+                return
+        self._noted(access, name, target, success)
 
     # --- resources ----------------------------------------------------------------------------------------------------
 
-    async def _list_resources(self, context: Context, _params: object) -> types.ListResourcesResult:
-        listed = await self._resources.listed(self._access_of(context))
+    async def _list_resources(
+        self, context: Context, params: types.PaginatedRequestParams | None
+    ) -> types.ListResourcesResult:
+        access = self._access_of(context)
+        try:
+            listed, following = await self._resources.listed(access, None if params is None else params.cursor)
+        except InvalidInputError as error:
+            raise MCPError(types.INVALID_PARAMS, str(error)) from None
+        await self.changes.listed(context, access)
         return types.ListResourcesResult(
-            resources=[types.Resource(uri=uri, name=name, mime_type=media) for uri, name, media in listed]
+            resources=[
+                types.Resource(uri=uri, name=name, mime_type=media, size=size) for uri, name, media, size in listed
+            ],
+            next_cursor=following,
+            cache_scope="private",
         )
 
-    async def _list_templates(self, context: Context, _params: object) -> types.ListResourceTemplatesResult:
+    async def _list_templates(
+        self, context: Context, params: types.PaginatedRequestParams | None
+    ) -> types.ListResourceTemplatesResult:
+        _one_page(params)
         templates = [
             types.ResourceTemplate(
                 uri_template=f"{ENTRY}{{id}}", name="A memory by its id", mime_type="application/json"
@@ -180,11 +204,14 @@ class McpDoor:
         return types.ReadResourceResult(contents=[content], cache_scope="private")
 
     async def _subscribe(self, context: Context, params: types.SubscribeRequestParams) -> types.EmptyResult:
-        await self.changes.subscribe(context.session, params.uri, self._access_of(context))
+        try:
+            await self.changes.subscribe(context, params.uri, self._access_of(context))
+        except InvalidInputError as error:
+            raise MCPError(types.INVALID_PARAMS, str(error)) from None
         return types.EmptyResult()
 
     async def _unsubscribe(self, context: Context, params: types.UnsubscribeRequestParams) -> types.EmptyResult:
-        self.changes.unsubscribe(context.session, params.uri)
+        self.changes.unsubscribe(context, params.uri)
         return types.EmptyResult()
 
     async def _listen(
@@ -205,7 +232,10 @@ class McpDoor:
 
     # --- prompts ------------------------------------------------------------------------------------------------------
 
-    async def _list_prompts(self, _context: Context, _params: object) -> types.ListPromptsResult:
+    async def _list_prompts(
+        self, _context: Context, params: types.PaginatedRequestParams | None
+    ) -> types.ListPromptsResult:
+        _one_page(params)
         argument = types.PromptArgument(name="language", description="en or zh; English if left out", required=False)
         return types.ListPromptsResult(
             prompts=[
@@ -232,6 +262,20 @@ class McpDoor:
         return types.GetPromptResult(description=template.description[language], messages=[message])
 
 
+class _Server(Server[Any]):
+    """Says in the handshake that it tells when the list of resources has changed."""
+
+    def create_initialization_options(
+        self,
+        notification_options: NotificationOptions | None = None,
+        experimental_capabilities: dict[str, dict[str, Any]] | None = None,
+        extensions: dict[str, dict[str, Any]] | None = None,
+    ) -> InitializationOptions:
+        """What the handshake tells."""
+        options = notification_options or NotificationOptions(resources_changed=True)
+        return super().create_initialization_options(options, experimental_capabilities, extensions)
+
+
 def _as_mcp(tool: Tool) -> types.Tool:
     return types.Tool.model_validate({**tool.mcp(), "title": tool.title or None})
 
@@ -240,8 +284,14 @@ def _text_result(text: str, *, is_error: bool = False) -> types.CallToolResult:
     return types.CallToolResult(content=[types.TextContent(text=text)], is_error=is_error)
 
 
-def _agreed(answer: object) -> bool:
-    """Whether a form came back with the box ticked."""
-    if not isinstance(answer, types.ElicitResult) or answer.action != "accept":
-        return False
-    return (answer.content or {}).get(_CONFIRM) is True
+def _one_page(params: types.PaginatedRequestParams | None) -> None:
+    """Lists that fit into one page have no cursor to go on from."""
+    if params is not None and params.cursor is not None:
+        raise MCPError(types.INVALID_PARAMS, f"cursor {params.cursor[:80]!a} was not given by this server")
+
+
+def _target(values: Mapping[str, Any] | None) -> str:
+    """The id in the arguments or the answer of a call: never a text."""
+    given = values or {}
+    found = given.get("id", given.get("memory_id", ""))
+    return found.strip()[:200] if isinstance(found, str) else ""

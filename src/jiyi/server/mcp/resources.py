@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import base64
+import binascii
 import json
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from urllib.parse import quote, unquote
 
 from jiyi.errors import InvalidInputError, NotesError
@@ -22,11 +24,21 @@ _LISTED: Final = 100
 _MAX_NOTE: Final = 200_000
 
 
+class Listed(NamedTuple):
+    """A line of the list of resources."""
+
+    uri: str
+    name: str
+    media: str
+    size: int | None = None
+
+
 class Resources:
     """What a caller may read by address. Every address is looked up in the caller's own scope."""
 
-    def __init__(self, memory: AgentMemory) -> None:
+    def __init__(self, memory: AgentMemory, *, page: int = _LISTED) -> None:
         self._memory = memory
+        self._page = page
 
     def has_notes(self, access: Access) -> bool:
         """Whether there is a workspace that this caller may see."""
@@ -35,13 +47,24 @@ class Resources:
             return False
         return access.may_see_notes(settings.scope)
 
-    async def listed(self, access: Access) -> list[tuple[str, str, str]]:
-        """Address, name and media type of what can be read: the newest memories, and the notes."""
-        found = [(RECENT, "The newest memories", "application/json")]
-        if self.has_notes(access) and access.kind != "group":
-            files = await self._memory.notes.list_files()
-            found += [(note_address(file.path), file.path, "text/markdown") for file in files[:_LISTED]]
-        return found
+    def lists_notes(self, access: Access) -> bool:
+        """Whether the notes are in this caller's list: a group reads single notes, and sees no list of them."""
+        return self.has_notes(access) and access.kind != "group"
+
+    async def listed(self, access: Access, cursor: str | None) -> tuple[list[Listed], str | None]:
+        """A page of what can be read: the newest memories, and the notes in their order; and where the next begins."""
+        found = [Listed(RECENT, "The newest memories", "application/json")] if cursor is None else []
+        if not self.lists_notes(access):
+            return found, None
+        after = "" if cursor is None else _path_of(cursor)
+        files = [file for file in await self._memory.notes.list_files() if file.path > after]
+        page = files[: self._page]
+        found += [Listed(note_address(file.path), file.path, "text/markdown", file.stamp.size) for file in page]
+        return found, _cursor_of(page[-1].path) if len(files) > len(page) else None
+
+    async def note_digests(self) -> dict[str, str]:
+        """What the notes hold now, by their addresses."""
+        return {note_address(file.path): file.digest for file in await self._memory.notes.list_files()}
 
     async def read(self, address: str, access: Access) -> tuple[str, str]:
         """Media type and text; `InvalidInputError` for an address that leads nowhere in this scope."""
@@ -67,10 +90,24 @@ class Resources:
                 return [entry.id for entry in page]
             entries = await self._memory.entries_by_id(beginning, scope=access.scope, limit=20)
             return [entry.id for entry in entries if entry.is_active]
-        if template.startswith(NOTE) and self.has_notes(access) and access.kind != "group":
+        if template.startswith(NOTE) and self.lists_notes(access):
             files = await self._memory.notes.list_files()
             return [file.path for file in files if file.path.startswith(beginning)][:_LISTED]
         return []
+
+
+def _cursor_of(path: str) -> str:
+    """A place in the list. Clients give it back as it is."""
+    return base64.urlsafe_b64encode(path.encode()).decode()
+
+
+def _path_of(cursor: str) -> str:
+    try:
+        return base64.b64decode(cursor.encode(), altchars=b"-_", validate=True).decode()
+    except (binascii.Error, UnicodeError):
+        raise InvalidInputError(
+            f"cursor {ascii(cursor)[:80]} was not given by this server; begin without one"
+        ) from None
 
 
 def note_address(path: str) -> str:

@@ -1,0 +1,1 @@
+"""The console: the memory in a browser, for people."""
