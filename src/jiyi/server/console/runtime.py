@@ -22,7 +22,12 @@ async def show(visit: Visit) -> Response:
     question, tag = visit.query("q"), visit.query("tag")
     runtime = visit.memory.runtime
     offset = visit.query.whole("offset", 0, 0, 1_000_000)
-    tags = await runtime.list_tags(_TAGS + 1, offset, memory_scope=visit.scope)
+    scope = visit.scope
+    # Counting the memories of every tag takes long in a large scope.
+    kept = await visit.console.kept("tags").get(
+        f"{scope} {offset}", lambda: runtime.list_tags(_TAGS + 1, offset, memory_scope=scope)
+    )
+    tags = [] if kept is None else kept.value
     found: list[Any] = []
     notes: tuple[str, ...] = ()
     if question:
@@ -36,6 +41,7 @@ async def show(visit: Visit) -> Response:
     return visit.page(
         "runtime.html",
         name=runtime.name,
+        counting=kept is None,
         tags=tags[:_TAGS],
         more_tags=str(offset + _TAGS) if len(tags) > _TAGS else None,
         offset=offset,
