@@ -176,6 +176,10 @@ class SqlRecordStore:
 
     def admitted(self, ids: Sequence[str], filters: Filters) -> set[str]:
         """Which of these ids the filters admit."""
+        if filters.among is not None:
+            ids = [each for each in ids if each in filters.among]
+        if not ids:
+            return set()
         condition, params = where(filters, self._database.dialect, by_id=True)
         sql = f"SELECT id FROM memory_records WHERE id IN :ids AND {condition}"
         params["ids"] = list(ids)
@@ -187,6 +191,20 @@ class SqlRecordStore:
 
         with self._database.read(filters.scopes) as connection:
             return metadata_index.few_matching(connection, filters, most=most)
+
+    def estimate(self, filters: Filters, *, most: int) -> int | None:
+        """How many entries may meet the conditions on metadata, by an index; `None` if more than `most` or unknown."""
+        from jiyi.backends.records import metadata_index
+
+        with self._database.read(filters.scopes) as connection:
+            return metadata_index.estimate(connection, filters, most=most)
+
+    def may_match(self, filters: Filters) -> frozenset[str]:
+        """Ids among which are all entries that the filters admit; only where there is an estimate."""
+        from jiyi.backends.records import metadata_index
+
+        with self._database.read(filters.scopes) as connection:
+            return metadata_index.may_match(connection, filters)
 
     def matching_ids(self, filters: Filters) -> list[str]:
         """Ids of all entries that the filters admit."""
