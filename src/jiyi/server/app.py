@@ -55,11 +55,14 @@ def build_app(
     mcp = door.server.streamable_http_app(transport_security=unchecked, max_request_body_size=rules.max_body)
     sessions = sessions or Sessions(keys, failures=rules.failures)
 
+    console = Console(memory, sessions, keys, read_only=read_only)
+
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
         async with door.server.session_manager.run(), audit.running():
             yield
             await door.changes.close()
+            await console.close()
 
     app = FastAPI(
         title="jiyi",
@@ -76,7 +79,7 @@ def build_app(
     _handle_errors(app)
     api.install(app)
     app.router.routes.extend(mcp.routes)
-    app.router.routes.extend(Console(memory, sessions, keys, read_only=read_only).routes())
+    app.router.routes.extend(console.routes())
     _operate(app, memory, metrics)
     if tokens is not None:
         _tell_issuer(app, tokens)

@@ -12,6 +12,7 @@ import uvicorn
 from jiyi.server.access import RIGHTS, Access
 from jiyi.server.app import build_app
 from jiyi.server.gate import LOOPBACK, GateRules
+from jiyi.server.incoming import MAX_HEADERS, bounded_protocol
 from jiyi.server.keys import Keys
 from jiyi.server.oauth import OAuthRules, TokenVerifier
 from jiyi.server.sessions import CONSOLE, Sessions
@@ -102,7 +103,10 @@ async def serve_http(memory: AgentMemory, plan: Serving, *, told: Callable[[str]
             timeout_keep_alive=_KEEP_ALIVE_SECONDS,
             timeout_graceful_shutdown=_GRACE_SECONDS,
             limit_concurrency=_MAX_CONNECTIONS,
-            h11_max_incomplete_event_size=1 << 16,
+            h11_max_incomplete_event_size=MAX_HEADERS,
+            http=bounded_protocol(),
+            # There is nothing to upgrade to.
+            ws="none",
         )
         server = _Server(config, lambda address: told(address + link))
         await server.serve()

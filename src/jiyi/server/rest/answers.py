@@ -99,12 +99,12 @@ class EntryAnswer(Answer):
     model_config = shown(ENTRY)
     id: str
     scope: str
-    key: str | None
+    key: str | None = None
     content: str
     category: str
     memory_type: str
-    domain: str | None
-    importance_score: float | None
+    domain: str | None = None
+    importance_score: float | None = None
     tags: list[str]
     created_at: str
     updated_at: str
@@ -193,7 +193,7 @@ class ConversationsAnswer(Answer):
 
     model_config = shown({"conversations": ["2026-11-16"], "next_cursor": None})
     conversations: list[str]
-    next_cursor: str | None
+    next_cursor: str | None = None
 
 
 class MessagesAnswer(Answer):
@@ -201,7 +201,7 @@ class MessagesAnswer(Answer):
 
     model_config = shown({"messages": [MESSAGE], "next_cursor": None})
     messages: list[dict[str, Any]]
-    next_cursor: str | None
+    next_cursor: str | None = None
 
 
 class IdsAnswer(Answer):
@@ -209,6 +209,13 @@ class IdsAnswer(Answer):
 
     model_config = shown({"ids": [ID]})
     ids: list[str]
+
+
+class SessionAnswer(Answer):
+    """The id of the conversation."""
+
+    model_config = shown({"session_id": "2026-11-16"})
+    session_id: str
 
 
 class WindowAnswer(Answer):
@@ -239,7 +246,7 @@ class CompactionAnswer(Answer):
     compacted: bool
     messages: int
     candidates: int
-    trouble: str | None
+    trouble: str | None = None
 
 
 class EpochAnswer(Answer):
@@ -280,7 +287,7 @@ class TurnAnswer(Answer):
     tools: list[dict[str, Any]]
     budget: dict[str, Any]
     memories: list[dict[str, Any]]
-    reply: str | None
+    reply: str | None = None
 
 
 class TurnsAnswer(Answer):
@@ -305,8 +312,8 @@ class FinishedAnswer(Answer):
 
     model_config = shown({"turn_id": ID, "message_id": ID, "job_id": ID, "used": [ID]})
     turn_id: str
-    message_id: str | None
-    job_id: str | None
+    message_id: str | None = None
+    job_id: str | None = None
     used: list[str]
 
 

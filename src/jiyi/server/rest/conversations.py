@@ -77,6 +77,13 @@ async def put_messages(
     return await once(access, idempotency_key, body, do, again, about=session_id)
 
 
+@router.put("/conversations/{session_id}/messages", operation_id="saveMessages", **answers(told.SessionAnswer))
+async def save_messages(memory: Memory, access: Writer, session_id: str, body: Messages) -> Response:
+    """Make these messages the record of the conversation; what was there before is replaced."""
+    saved = await memory.save_conversation_history(session_id, body.messages, scope=access.scope)
+    return answer({"session_id": saved})
+
+
 @router.get("/conversations/{session_id}/window", operation_id="getWindow", **answers(told.WindowAnswer))
 async def get_window(
     memory: Memory,

@@ -56,7 +56,7 @@ class ReflectionAnswer(Answer):
     """The new reflection; none if the new facts do not matter enough."""
 
     model_config = shown({"reflection": None})
-    reflection: dict[str, Any] | None
+    reflection: dict[str, Any] | None = None
 
 
 class PlanAnswer(Answer):

@@ -31,6 +31,7 @@ All = Annotated[bool, Query(description="Every scope of the store; for administr
 @router.get(
     "/export",
     operation_id="exportScope",
+    response_class=StreamingResponse,
     response_model=None,
     responses={
         200: {"description": "Lines of JSON", "content": {LINES: {"schema": {"type": "string"}, "example": _HEADER}}}
