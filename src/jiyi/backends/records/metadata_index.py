@@ -78,8 +78,8 @@ def few_matching(connection: Connection, filters: Filters, *, most: int) -> list
 
 
 def estimate(connection: Connection, filters: Filters, *, most: int) -> int | None:
-    """How many entries may meet the conditions; `None` if they are more, or no index tells them."""
-    best = _most_selective(connection, filters, most) if connection.dialect == "sqlite" else None
+    """How many entries may meet the conditions, in SQLite; `None` if they are more, or no index tells them."""
+    best = _most_selective(connection, filters, most)
     return None if best is None else best[0]
 
 

@@ -194,6 +194,8 @@ class SqlRecordStore:
 
     def estimate(self, filters: Filters, *, most: int) -> int | None:
         """How many entries may meet the conditions on metadata, by an index; `None` if more than `most` or unknown."""
+        if not filters.where or self._database.dialect != "sqlite":
+            return None
         from jiyi.backends.records import metadata_index
 
         with self._database.read(filters.scopes) as connection:
