@@ -68,13 +68,16 @@ def answer_of(connection: socket.socket) -> bytes:
 
 
 @contextmanager
-def socket_server(folder: Path, *, header_seconds: float = 10.0, **rules: Any) -> Iterator[SocketServer]:
-    """Listens on a free port, with the settings of `jiyi serve`."""
+def socket_server(
+    folder: Path, *, header_seconds: float = 10.0, settings: dict[str, Any] | None = None, **rules: Any
+) -> Iterator[SocketServer]:
+    """Listens on a free port, as `jiyi serve` does. `settings` are those of the memory."""
+    opened = settings or {"scope": "main", "background_jobs": False}
     told: Queue[Any] = Queue()
     stopping: list[Any] = []
 
     async def serve() -> None:
-        async with AgentMemory.open(folder, scope="main", background_jobs=False) as memory:
+        async with AgentMemory.open(folder, **opened) as memory:
             keys = Keys(open_key_store(memory.settings))
             given = {"per_second": 10_000, "burst": 10_000, "failures": 10_000, **rules}
             config = uvicorn.Config(

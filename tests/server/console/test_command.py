@@ -43,6 +43,19 @@ def test_the_link_lets_one_browser_in_and_programs_need_a_key(tmp_path: Path) ->
             assert second.get("/v1/entries").status_code == 401
 
 
+def test_a_page_hears_of_a_change_that_another_process_has_made(tmp_path: Path) -> None:
+    with console(tmp_path) as (link, _), httpx.Client(follow_redirects=True, timeout=60) as browser:
+        server = link.partition("/console")[0]
+        browser.get(link)
+        with browser.stream("GET", f"{server}/console/changes/events") as stream:
+            assert stream.headers["content-type"].startswith("text/event-stream")
+            lines = stream.iter_lines()
+            assert next(lines) == "retry: 5000"
+            assert CommandLine(tmp_path)("store", "tea", "green tea", "--data", str(tmp_path)).code == 0
+            assert next(line for line in lines if line.startswith("event:")) == "event: changed"
+        assert "tea" in browser.get(f"{server}/console/changes").text
+
+
 def test_what_was_typed_is_not_lost_when_the_server_is_killed_and_started_again(tmp_path: Path) -> None:
     jiyi = CommandLine(tmp_path)
     assert jiyi("store", "tea", "green tea", "--data", str(tmp_path)).code == 0

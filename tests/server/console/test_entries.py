@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -67,6 +68,20 @@ def test_the_search_says_when_nothing_fits_and_keeps_a_wrong_form(tmp_path: Path
         assert 'value="tea"' in wrong.text
 
     run(tmp_path, scenario)
+
+
+def test_dates_of_a_filter_are_days_of_the_user(tmp_path: Path) -> None:
+    async def scenario(it: Served) -> None:
+        evening = datetime(2026, 3, 4, 20, 0, tzinfo=UTC)  # the fifth of March in Shanghai
+        await it.memory.store("tea", "green tea", scope="alice", occurred_at=evening)
+        browser = await it.logged_in("alice")
+        for days, shown in ((("2026-03-05", "2026-03-05"), True), (("2026-03-04", "2026-03-04"), False)):
+            query = f"since={days[0]}&until={days[1]}"
+            for address in (f"/console/entries?{query}", f"/console/search?q=green&mode=keyword&{query}"):
+                page = await browser.parsed(address)
+                assert ("green tea" in page.text) == shown, address
+
+    run(tmp_path, scenario, settings={"time_zone": "Asia/Shanghai"})
 
 
 def test_the_list_is_paged_by_cursor_and_filtered(tmp_path: Path) -> None:

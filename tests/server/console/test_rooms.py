@@ -87,6 +87,9 @@ def test_the_window_is_shown_as_the_model_sees_it_and_looking_summarises_nothing
         part = await browser.get(link, headers={"HX-Request": "true"})
         assert "I live in Lyon." in part.text
         assert "<html" not in part.text
+        missing = await browser.get("/console/conversation/summary?id=long&summary=x", headers={"HX-Request": "true"})
+        assert missing.status_code == 404
+        assert "<html" not in missing.text
 
     run(tmp_path, scenario, settings={"token_limit": 4_000})
 

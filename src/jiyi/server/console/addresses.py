@@ -36,7 +36,7 @@ def message(session_id: str, message_id: str) -> str:
 
 def note(path: str, line: int | str = 1) -> str:
     """The place of a line in a note."""
-    return f"{local_address(f'{CONSOLE}/notes/{path}')}#L{line}"
+    return f"{local_address(f'{CONSOLE}/notes/files/{path}', line=str(line))}#line-{line}"
 
 
 def of_entry(found: MemoryEntry) -> str:

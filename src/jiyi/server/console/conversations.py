@@ -117,7 +117,7 @@ async def show_summary(visit: Visit) -> Response:
     summary = summaries.get(visit.query("summary"))
     if summary is None:
         raise ProblemError(404, "no_summary", f"there is no summary {visit.query('summary')[:80]!a}")
-    template = "covered.html" if visit.request.headers.get("hx-request") else "summary.html"
+    template = "covered.html" if visit.is_part else "summary.html"
     return visit.page(template, session_id=chat.session_id, summary=summary, messages=await chat.expand(summary.id))
 
 

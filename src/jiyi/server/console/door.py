@@ -147,7 +147,7 @@ class _PageRoute(Route):
 
 
 async def _to_login(visit: Visit, page: Page) -> Response:
-    if visit.request.headers.get("hx-request"):
+    if visit.is_part:
         # A part of a page cannot show the login: the script loads the whole page again.
         return Response(status_code=401, headers={"HX-Refresh": "true"})
     if page.method == POST:
@@ -159,8 +159,10 @@ async def _to_login(visit: Visit, page: Page) -> Response:
 
 
 def _failed(visit: Visit, status: int, code: str, detail: str, headers: Mapping[str, str]) -> Response:
+    # A part of a page that a script has asked for gets its error as a part, too.
+    template = "error_part.html" if visit.is_part else "error.html"
     response = visit.page(
-        "error.html", status, status=status, code=code, detail=detail, entered=entered(dict(visit.form.pairs))
+        template, status, status=status, code=code, detail=detail, entered=entered(dict(visit.form.pairs))
     )
     response.headers.update(headers)
     return response

@@ -79,8 +79,8 @@ async def _hits(visit: Visit) -> Sequence[MemoryEntry]:
         category=asked.words("category") or None,
         domains=domains,
         tags=asked.words("tags") or None,
-        since=asked.moment("since"),
-        until=asked.moment("until", end_of_day=True),
+        since=asked.moment("since", visit.memory.settings.zone),
+        until=asked.moment("until", visit.memory.settings.zone, end_of_day=True),
         highlights=True,
     )
 
