@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from jiyi.backends.records import meta, overlays, tags
 from jiyi.backends.records.changelog import SELECT_CHANGE, change_of, known_keys, versions_of
 from jiyi.backends.records.codec import BY_IDS, BY_KEY, SELECT_ENTRY, entry_of
+from jiyi.backends.records.filtered_ids import FilteredIds
 from jiyi.backends.records.filters import in_scopes, where
 from jiyi.backends.records.schema import ACTIVE
 from jiyi.backends.records.sql import Database, Row, chunks, moment
