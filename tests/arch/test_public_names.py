@@ -60,6 +60,7 @@ METHODS = {
     "forget_many",
     "forget_scope",
     "forget_session",
+    "gauges",
     "get",
     "history",
     "import_jsonl",

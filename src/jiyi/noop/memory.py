@@ -152,6 +152,7 @@ class NoopMemory:
     repair = returns(Memory.repair, empty)
     rebuild = returns(Memory.rebuild, none)
     doctor = returns(Memory.doctor, lambda: {"healthy": True, "notes": ["this memory keeps nothing"]})
+    gauges = returns(Memory.gauges, dict)
     export_jsonl = returns(Memory.export_jsonl, int)
     import_jsonl = returns(Memory.import_jsonl, ImportCounts)
     close = returns(Memory.close, none)

@@ -30,13 +30,15 @@ class Item:
     path: str
     name: str
     right: str = READ
+    also: str = ""
+    """Another path that belongs to it."""
 
 
 ITEMS: Final = (
     Item("", "overview"),
     Item("/search", "search"),
     Item("/entries", "entries"),
-    Item("/conversations", "conversations"),
+    Item("/conversations", "conversations", also="/conversation"),
     Item("/longterm", "longterm"),
     Item("/settings", "settings", ADMIN),
 )
@@ -51,8 +53,14 @@ def navigation_for(visit: Visit) -> list[dict[str, str | bool]]:
         {
             "address": CONSOLE + item.path,
             "text": visit.texts(f"nav.{item.name}"),
-            "current": here == CONSOLE + item.path or (item.path != "" and here.startswith(CONSOLE + item.path + "/")),
+            "current": _is_at(item, here),
         }
         for item in ITEMS
         if visit.entry.may(item.right)
     ]
+
+
+def _is_at(item: Item, here: str) -> bool:
+    """Whether a page belongs to a line of the navigation."""
+    paths = [CONSOLE + path for path in (item.path, item.also) if path]
+    return here == CONSOLE + item.path or any(here == path or here.startswith(f"{path}/") for path in paths)
