@@ -86,6 +86,7 @@ METHODS = {
     "scopes",
     "save_conversation_history",
     "settings",
+    "similarities",
     "store",
     "store_many",
     "take_candidate",

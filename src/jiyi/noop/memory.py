@@ -135,6 +135,7 @@ class NoopMemory:
     count = returns(Memory.count, int)
     list = returns(Memory.list, Page)
     list_namespaces = returns(Memory.list_namespaces, empty)
+    similarities = returns(Memory.similarities, empty)
     forget_many = returns(Memory.forget_many, lambda: Forgotten(0, 0, erased=False, dry_run=False))
     history = returns(Memory.history, empty)
     load_conversation_history = returns(Memory.load_conversation_history, empty)
