@@ -18,7 +18,7 @@ from starlette.exceptions import HTTPException
 from starlette.routing import compile_path
 
 from jiyi.errors import JiyiError
-from jiyi.server.access import Access
+from jiyi.server.access import MCP, Access
 from jiyi.server.audit import AuditLog
 from jiyi.server.console.door import Console
 from jiyi.server.gate import ACCESS, App, Gate, GateRules, Message, Receive, Send
@@ -112,7 +112,8 @@ class Measured:
         try:
             await self._app(scope, receive, sending)
         finally:
-            route = str(getattr(scope.get("route"), "path", "other"))
+            # The router of MCP does not say which route it took.
+            route = str(getattr(scope.get("route"), "path", MCP if scope["path"] == MCP else "other"))
             self._metrics.count(scope["method"], route, status, time.perf_counter() - begun)
             self._audit.note(scope.get(ACCESS), scope["method"], route, scope.get("path_params", {}), status)
 
