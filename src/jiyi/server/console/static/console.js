@@ -67,7 +67,7 @@
 
   // --- keys ---
 
-  const items = () => [...document.querySelectorAll(".item")];
+  const items = () => [...document.querySelectorAll(".item")].filter((each) => each.offsetParent !== null);
 
   function move(step) {
     const all = items();
