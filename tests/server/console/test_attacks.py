@@ -44,8 +44,30 @@ OWN_ATTRIBUTES = {
     *("lang", "charset", "name", "content", "rel", "href", "src", "defer", "type", "class", "id", "title", "action"),
     *("method", "value", "role", "aria-label", "aria-labelledby", "aria-current", "aria-live", "aria-hidden", "scope"),
     *("placeholder", "dir", "autocomplete", "maxlength", "hreflang", "tabindex", "datetime", "for", "rows", "required"),
-    *("data-live", "data-table", "data-time", "data-value", "hx-get", "hx-trigger", "hx-swap", "hx-target", "readonly"),
-    *("spellcheck", "selected", "checked", "open", "inputmode", "viewbox", "preserveaspectratio", "width", "height"),
+    *(
+        "data-live",
+        "data-reload",
+        "data-table",
+        "data-time",
+        "data-value",
+        "hx-get",
+        "hx-trigger",
+        "hx-swap",
+        "hx-target",
+        "readonly",
+    ),
+    *(
+        "data-reload",
+        "spellcheck",
+        "selected",
+        "checked",
+        "open",
+        "inputmode",
+        "viewbox",
+        "preserveaspectratio",
+        "width",
+        "height",
+    ),
 }
 LOCAL = ("/console", "#", "http://", "https://", "mailto:")
 
