@@ -22,7 +22,7 @@ BENCHMARKS := $(notdir $(basename $(wildcard bench/bench_*.py)))
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-dates test-postgres check format interfaces crash fuzz servers bench bench-quick bench-recall picture dist clean
+.PHONY: help demo test test-dates test-postgres check format interfaces crash fuzz servers bench bench-quick bench-recall picture screenshots dist clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -100,6 +100,9 @@ bench-recall: $(READY) ## measure recall on a question set: make bench-recall DA
 
 picture: $(PRODUCT) ## draw docs/images/demo.svg, the picture of the README, from what the demo prints
 	@$(PY) -m tests.picture
+
+screenshots: $(READY) ## take the pictures of the console, docs/images/console-*.png, in both languages
+	@$(PY) -m tests.server.console.screenshots
 
 dist: $(READY) ## build the wheel and the source archive into dist/
 	@rm -rf dist

@@ -37,9 +37,11 @@ def serving(data: Path, *options: str) -> Iterator[tuple[str, subprocess.Popen[s
             process.kill()
 
 
-def token_for(data: Path, scope: str) -> str:
+def token_for(data: Path, scope: str, *options: str) -> str:
     command = [sys.executable, "-m", "jiyi.apps.cli", "keys", "add", "test", "--data", str(data), "--scope", scope]
-    done = subprocess.run([*command, "--json"], capture_output=True, text=True, check=True, env=dict(os.environ))
+    done = subprocess.run(
+        [*command, *options, "--json"], capture_output=True, text=True, check=True, env=dict(os.environ)
+    )
     token: str = json.loads(done.stdout)["token"]
     return token
 

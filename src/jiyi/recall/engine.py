@@ -147,6 +147,23 @@ class RecallEngine:
             return False
         return self.store.count_expired(filters.scopes, filters.alive_at or clock.utc_now()) > 0
 
+    def similarities(self, texts: Sequence[str], ids: Sequence[str], scopes: Sequence[str]) -> list[list[float]]:
+        """For each entry of these scopes how near in meaning it is to each text; NaN where there is no vector."""
+        try:
+            return self._similarities(texts, ids, scopes)
+        except IndexDamagedError:
+            return self._similarities(texts, ids, scopes)
+
+    def _similarities(self, texts: Sequence[str], ids: Sequence[str], scopes: Sequence[str]) -> list[list[float]]:
+        index = self.vectors
+        if index is None or self.embedder is None:
+            raise InvalidInputError("meanings cannot be compared: no embedder is configured; set embedder to bundled")
+        part = self._freshness.catch_up(index, scopes, self.store.head())
+        if not part.answered:
+            raise IndexUnavailableError(f"meanings cannot be compared: {part.note}")
+        columns = [index.scan(vector, scopes).of(ids).tolist() for vector in self.embedder.embed(list(texts))]
+        return [list(row) for row in zip(*columns, strict=True)]
+
     def close(self) -> None:
         """Stop the threads."""
         self.helpers.shutdown()

@@ -69,9 +69,10 @@ class Console:
         self._environment.filters.update(FILTERS)
         self._environment.globals.update({**GLOBALS, "asset": asset})
 
-    def kept(self, name: str) -> KeptByPosition[Any]:
+    def kept(self, name: str, most: int = counts.MAX_KEPT) -> KeptByPosition[Any]:
         """Values that hold until something changes; each page that computes much has its own."""
-        return self._kept.setdefault(name, KeptByPosition(self.memory.last_position, patience=counts.PATIENCE))
+        made = KeptByPosition[Any](self.memory.last_position, patience=counts.PATIENCE, most=most)
+        return self._kept.setdefault(name, made)
 
     async def close(self) -> None:
         """End what is being computed."""

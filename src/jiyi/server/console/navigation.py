@@ -6,7 +6,22 @@ from dataclasses import dataclass
 from typing import Final
 
 from jiyi.server.access import ADMIN, READ
-from jiyi.server.console import conversations, entries, entry_changes, login, longterm, overview, search, settings
+from jiyi.server.console import (
+    access_keys,
+    conversations,
+    entries,
+    entry_changes,
+    jobs,
+    login,
+    longterm,
+    memory_map,
+    notes,
+    overview,
+    runtime,
+    search,
+    settings,
+    timeline,
+)
 from jiyi.server.console.page import Page
 from jiyi.server.console.visit import Visit
 from jiyi.server.sessions import CONSOLE
@@ -19,6 +34,12 @@ PAGES: Final[tuple[Page, ...]] = (
     *entry_changes.PAGES,
     *conversations.PAGES,
     *longterm.PAGES,
+    *timeline.PAGES,
+    *memory_map.PAGES,
+    *notes.PAGES,
+    *runtime.PAGES,
+    *jobs.PAGES,
+    *access_keys.PAGES,
     *settings.PAGES,
 )
 
@@ -40,6 +61,12 @@ ITEMS: Final = (
     Item("/entries", "entries"),
     Item("/conversations", "conversations", also="/conversation"),
     Item("/longterm", "longterm"),
+    Item("/timeline", "timeline"),
+    Item("/map", "map"),
+    Item("/notes", "notes"),
+    Item("/runtime", "runtime"),
+    Item("/jobs", "jobs"),
+    Item("/keys", "keys", ADMIN),
     Item("/settings", "settings", ADMIN),
 )
 
