@@ -22,7 +22,11 @@ async def show(visit: Visit) -> Response:
     question, tag = visit.query("q"), visit.query("tag")
     runtime = visit.memory.runtime
     offset = visit.query.whole("offset", 0, 0, 1_000_000)
-    tags = await runtime.list_tags(_TAGS + 1, offset, memory_scope=visit.scope)
+    # Counting the tags of many memories takes long.
+    kept = await visit.console.kept("tags").get(
+        f"{visit.scope} {offset}", lambda: runtime.list_tags(_TAGS + 1, offset, memory_scope=visit.scope)
+    )
+    tags = [] if kept is None else kept.value
     found: list[Any] = []
     notes: tuple[str, ...] = ()
     if question:
@@ -37,6 +41,7 @@ async def show(visit: Visit) -> Response:
         "runtime.html",
         name=runtime.name,
         tags=tags[:_TAGS],
+        counting=kept is None,
         more_tags=str(offset + _TAGS) if len(tags) > _TAGS else None,
         offset=offset,
         question=question,
