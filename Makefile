@@ -83,6 +83,8 @@ crash: $(READY) ## kills, power cuts, faults, damage and a soak: nothing acknowl
 fuzz: $(READY) ## hostile input of every kind, and probes of the isolation of scopes (make fuzz SCALE=0.1)
 	@$(PY) -m pip install --quiet --quiet atheris || echo 'atheris cannot be installed here: Hypothesis alone makes the inputs'
 	@$(PY) -m tests.proof fuzz --scale $(SCALE)
+	@echo '== requests that schemathesis generates'
+	@$(PY) -m pytest -m soak tests/server/test_schemathesis.py $(ARGS)
 
 servers: $(READY) ## start PostgreSQL, Milvus and Redis until Ctrl-C, and print the settings for them
 	@$(PY) -m tests.servers $(ARGS)

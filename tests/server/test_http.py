@@ -25,7 +25,7 @@ MODES = ["auto", "legacy"]
 
 
 @contextmanager
-def serving(data: Path, *options: str) -> Iterator[tuple[str, subprocess.Popen[str]]]:
+def serving(data: Path | str, *options: str) -> Iterator[tuple[str, subprocess.Popen[str]]]:
     """A server on a free port; its address and process."""
     command = [sys.executable, "-m", "jiyi.apps.cli", "serve", "--port", "0", "--data", str(data), *options]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=dict(os.environ)) as process:

@@ -121,7 +121,7 @@ def check(data: Path, kills: int, between: int) -> None:
 
 
 def test_clients_that_send_again_after_a_kill_lose_nothing_and_double_nothing(tmp_path: Path) -> None:
-    check(tmp_path, kills=2, between=60)
+    check(tmp_path, kills=1, between=60)
 
 
 @pytest.mark.crash

@@ -38,7 +38,7 @@ def attack(tmp_path: Path, *options: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.skipif(find_spec("schemathesis") is None, reason="schemathesis is not installed")
 def test_generated_requests_get_documented_answers(tmp_path: Path) -> None:
-    done = attack(tmp_path, "--phases", "examples,fuzzing", "--max-examples", "3", "--max-time", "15")
+    done = attack(tmp_path, "--phases", "fuzzing", "--max-examples", "2")
     assert done.returncode == 0, done.stdout[-8_000:] + done.stderr[-2_000:]
     assert int(re.search(r"(\d+) generated", done.stdout)[1]) > 100
 

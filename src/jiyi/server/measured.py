@@ -8,7 +8,7 @@ import time
 import uuid
 from typing import Final
 
-from jiyi.server.access import Access
+from jiyi.server.access import MCP, Access
 from jiyi.server.audit import AuditLog
 from jiyi.server.gate import ACCESS, App, Message, Receive, Send
 from jiyi.server.metrics import Metrics
@@ -52,7 +52,8 @@ class Measured:
             await self._app(scope, receive, sending)
         finally:
             seconds = time.perf_counter() - begun
-            route = str(getattr(scope.get("route"), "path", "other"))
+            # The router of MCP does not say which route it took.
+            route = str(getattr(scope.get("route"), "path", MCP if scope["path"] == MCP else "other"))
             access = scope.get(ACCESS)
             self._metrics.count(scope["method"], route, status, seconds)
             self._audit.note(access, scope["method"], route, scope.get("path_params", {}), status)

@@ -62,7 +62,7 @@ OWN_ATTRIBUTES = {
     *("method", "value", "role", "aria-label", "aria-labelledby", "aria-current", "aria-live", "aria-hidden", "scope"),
     *("placeholder", "dir", "autocomplete", "maxlength", "hreflang", "tabindex", "datetime", "for", "rows", "required"),
     *("data-live", "data-table", "data-time", "data-value", "hx-get", "hx-trigger", "hx-swap", "hx-target", "readonly"),
-    *("data-map", "data-zoom", "data-group", "cx", "cy", "r", "min", "max"),
+    *("data-map", "data-reload", "data-zoom", "data-group", "cx", "cy", "r", "min", "max"),
     *("spellcheck", "selected", "checked", "open", "inputmode", "viewbox", "preserveaspectratio", "width", "height"),
 }
 LOCAL = ("/console", "#", "http://", "https://", "mailto:")

@@ -22,10 +22,9 @@ async def show(visit: Visit) -> Response:
     question, tag = visit.query("q"), visit.query("tag")
     runtime = visit.memory.runtime
     offset = visit.query.whole("offset", 0, 0, 1_000_000)
-    scope = visit.scope
-    # Counting the memories of every tag takes long in a large scope.
+    # Counting the tags of many memories takes long.
     kept = await visit.console.kept("tags").get(
-        f"{scope} {offset}", lambda: runtime.list_tags(_TAGS + 1, offset, memory_scope=scope)
+        f"{visit.scope} {offset}", lambda: runtime.list_tags(_TAGS + 1, offset, memory_scope=visit.scope)
     )
     tags = [] if kept is None else kept.value
     found: list[Any] = []
@@ -41,8 +40,8 @@ async def show(visit: Visit) -> Response:
     return visit.page(
         "runtime.html",
         name=runtime.name,
-        counting=kept is None,
         tags=tags[:_TAGS],
+        counting=kept is None,
         more_tags=str(offset + _TAGS) if len(tags) > _TAGS else None,
         offset=offset,
         question=question,

@@ -123,6 +123,8 @@
     if (present) bar.scrollLeft = present.offsetLeft + present.offsetWidth / 2 - bar.clientWidth / 2;
     begin(document);
     live();
+    // What is being computed is there in a moment.
+    if (document.querySelector("[data-reload]")) setTimeout(() => location.reload(), 2000);
   });
   document.addEventListener("htmx:after:swap", () => begin(document));
 })();
