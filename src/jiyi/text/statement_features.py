@@ -22,11 +22,13 @@ __all__ = [
     "is_foreign_text",
     "is_invented",
     "is_quoted_text",
+    "is_role_play",
+    "says_in_asking",
     "topic_features",
 ]
 
 
-WORTH_KEEPING: Final = -0.3
+WORTH_KEEPING: Final = -0.25
 """From this value of the classifier on a text is worth keeping; chosen by cross-validation over the writers."""
 
 
@@ -51,15 +53,51 @@ OWN_STATEMENT: Final = _any(
 QUESTION: Final = _any(
     r"[?？]",
     r"(?:吗|嗎|么|麼|呢|来着|不|没|沒)[\W_]*$",
-    r"什么(?!都|也)|什麼|为什么|為什麼|怎么(?!也|都)|怎麼|怎样|如何|咋|多少|啥(?!都)|哪(?:里|个|些|位|儿|种|家"
+    r"哪(?!怕|吒)|(?<![好十有这那])几(?:点|号|岁|时|月|楼|口)(?!了)"
+    r"|多(?:大|久|长|高|重)(?:了|呢|啊|来着)?$|何时|该不该|要不要|记(?:不记)?得.{0,12}[吗么不]"
+    r"|什么(?!都|也)|什麼|为什么|為什麼|怎么(?!也|都)|怎麼|怎样|如何|咋|多少|啥(?!都)|哪(?:里|个|些|位|儿|种|家"
     r"|部|一)|能不能|是不是|有没有|会不会|算不算|点解|點搬"
     r"|好不好|可不可以|真的假的|有招没|谁",
     r"^(?:(?:so|and|ok|hey|quick q|but),? )*(?:what|whats|what's|who|whos|whose|which|when|where|why|how|hows|is"
     r"|are|was|were|do|does|did|can|could"
     r"|would|will|should (?:i|we|he|she|they|it|the|my)|has|any|anyone)\b",
-    r"\b(?:what'?s|how (?:do|can|should|would|many|much|long|early|old)|which|can (?:i|you|we)|should (?:i|we)"
+    r"\b(?:what'?s|how (?:do|can|should|would|many|much|long|early|old)|which (?:one|of)|can (?:i|you|we)"
+    r"|should (?:i|we)"
     r"|is it|any (?:tips|ideas|recs))\b",
     r"\bright$",
+    r"^(?:(?:hey|so|ok|and|please|can you|could you),? )*(?:remind me|tell me|do you (?:know|remember|recall))"
+    r" (?:again )?(?:what|when|where|who|which|how|whether|if|of|about|my)\b",
+)
+# Questions about what was said before.
+_OF_THE_MEMORY: Final = _any(
+    r"来着|记不记得|记得.{0,16}[吗么不没]|我(?:刚才|之前|上次|以前).{0,8}(?:说|提|讲|告诉)|(?:说|提|讲)过",
+    r"\b(?:do|did|can|could) you (?:still )?(?:remember|recall|know)\b|\bremind me\b|\bdid i (?:say|tell|mention)\b"
+    r"|\bhave i (?:told|said|mentioned)\b",
+)
+# What is asked for is something of the speaker's own: the memory knows it, or nobody does.
+_ASKED_OF_MINE: Final = re.compile(
+    r"^(?:(?:and|so|hey|ok),? )*(?:what'?s|whats|what (?:is|are|was|about|time|day)|where'?s?|when(?:'s)?|who(?:'s)?"
+    r"|which of|is there anything|how (?:old|long have|many|much) )[\w' ]{0,25}\b(?:my|our|i|we)\b[^,;]{0,30}[?.!]*$"
+    r"|^(?:draft|write|list|show|find|forget)\b|\bwhat i said\b"
+)
+_DETAIL: Final = re.compile(r"\d")
+# What is told inside of an asking clause: with, for or as something of the speaker's own that is described.
+_TOLD_IN_ASKING: Final = _any(
+    r"给(?:我|咱)?(?:家|们)?的?.{0,3}(?:\d|[一二两三四五六七八九十]+)(?:岁|个月)"
+    r"|(?:像我|我)这(?:样|种)|作为|身为|(?:对|跟).{1,6}过敏的"
+    r"|我(?:家|们家|这台|这个|那台|那只|那条).{2,}(?:能|会|要|怎|咋|得|用|可)"
+    r"|的(?:话|人)[，,]|跑得动|带着.{1,6}(?:娃|狗|猫)|"
+    r"(?:孕|术后|产后|糖尿病|高血压|过敏|哺乳).{0,12}(?:能|可|要|会|行)"
+    r"|我(?:住|在|用|养|开|学|做|是).{2,}(?:怎么|如何|能|会|要|得|该|咋)",
+    r"\b(?:as an?|being an?|coming from|someone (?:who|with|like me)|a (?:boss|friend|partner|kid|child) who)\b"
+    r"|\b(?:with|on|for|to|after|during|because of|from|given|without|about|in|of|around|near)"
+    r" (?:my|our) (?:\w+[ -]?){1,4}"
+    r"|\b(?:when|if|since|that|while|now)"
+    r" (?:i'm|im|i am|i have|i've|i already|i take|my|our|we're|we are|you freelance)\b"
+    r"|\b(?:my|our) (?:\w+ )?(?:\d+|two|three|four|five|six|seven|eight|nine|ten)[ -]?(?:year|month|week)"
+    r"|\b(?:my|our) [\w', -]{3,40}?\b(?:hasn'?t|has|had|keeps?|won'?t|doesn'?t"
+    r"|is (?:from|a|an|on|in|allergic)|who|which|died|left)\b"
+    r"|\b\d+ (?:year|month|week)s? (?:old|pregnant)\b",
 )
 REQUEST: Final = _any(
     r"^(?:请|請|麻烦|那就|再|先)?(?:帮我|幫我|替我|帮忙|给我|給我|给个|來個|来个|想(?:十|几|个)|編個|编个"
@@ -73,7 +111,7 @@ REQUEST: Final = _any(
     r"\bcan you (?:make|write|give|help|explain|suggest|check|tell)\b|\bhow do i\b",
 )
 FICTION: Final = _any(
-    r"(?:如果|假如|要是|假使|倘若)(?:我|有一天|哪天|能|是)|假设|假設|假定|设想|扮演?|角色|跑团|跑團|开演|開演"
+    r"(?:如果|假如|要是|假使|倘若)(?:我|有一天|哪天|能|是|生在|有来世)|来世|假设|假設|假定|设想|扮演?|角色|跑团|跑團|开演|開演"
     r"|剧本|劇本|小说|小說|故事|主角|第一人称|第一人稱|童话"
     r"|假设我|续写|續寫|接龙|台词|穿越|要是能|就好了|梦到|梦见|夢到|设定|情景|随便举例|模拟(?:面试|对话)|假装|假裝|npc"
     r"|同人文?",
@@ -90,11 +128,18 @@ FICTION: Final = _any(
     r"|\bspeech (?:please )?for the\b|\bplay (?:that|a|the) game\b|\bi begin:|\bopening (?:line|paragraph"
     r"|scene)?\b.{0,30}:|\bdrags\b|\bpanto\b|\bvillain\b|\bwicked\b|\bonce upon\b",
 )
+_ROLE_PLAY: Final = _any(
+    r"角色扮演|开演|開演|车卡|扮演一|来演|假装(?:你|我)|(?:写|编)(?:个|一个|段|篇).{0,4}(?:故事|小说)",
+    r"\brole ?-?play\b(?! (?:every|on|group|with my|night))|\blet'?s pretend\b|\bmy character\b"
+    r"|\bwrite (?:me )?a (?:\w+ )?(?:story|scene|tale)\b",
+)
 FOREIGN_TEXT: Final = _any(
-    r"后面(?:一|两|几)句|翻(?:译|譯|成)|译成|譯成|润色|潤飾|潤色|改写|改寫|修改(?:一?下)?这|歌词|歌詞|这歌|這首"
+    r"诈骗|是不是骗|骗子|阅读题|中心思想|主旨"
+    r"|后面(?:一|两|几)句|翻(?:译|譯|成)|译成|譯成|润色|潤飾|潤色|改写|改寫|修改(?:一?下)?这|歌词|歌詞|这歌|這首"
     r"|这首|帖子|网友|網友|网上(?:有|看|说)|刷到|課本|课本|范文|範文|这句|這句|这段|這段|台词"
     r"|病句|语病|改错|教辅|试题|这道题|客户留言|用户留言|投诉如下|留言如下|谁唱|誰唱|谁说的|语法|原文|朗读|课文|簡歷範本|评论区|热评|小红书上|有人(?:问|说|发)|某人|作文",
-    r"\btranslat\w*|\bproof-?read\b|\brephrase\b|\bparaphrase\b|\bsummari[sz]e (?:this|the)|\breddit\b|\baita\b"
+    r"\bscam\b|\btone of\b|\bthe theme\b|\bopening work\b"
+    r"|\btranslat\w*|\bproof-?read\b|\brephrase\b|\bparaphrase\b|\bsummari[sz]e (?:this|the)|\breddit\b|\baita\b"
     r"|\bpost title\b|\bsaw (?:this|a post|on)\b|\blyrics?\b|\bthat song\b"
     r"|\bwho (?:sang|sings|said|wrote)\b|\bwhat does .{0,30} mean\b|\bgrammar\b|\bthis (?:review|email|text"
     r"|paragraph|essay|sentence|line|quote|tweet|caption|bio)\b|\btweet\w*"
@@ -160,6 +205,16 @@ def asks(folded: str) -> bool:
     return QUESTION.search(folded) is not None
 
 
+def says_in_asking(text: str) -> bool:
+    """Whether a question tells something in its only clause: "with my blood thinner", 给我家三岁的猫."""
+    folded = fold(text)
+    if _OF_THE_MEMORY.search(folded) or _ASKED_OF_MINE.search(folded):
+        return False
+    return _TOLD_IN_ASKING.search(folded) is not None or (
+        _DETAIL.search(folded) is not None and FIRST_PERSON.search(folded) is not None
+    )
+
+
 def is_fiction(folded: str) -> bool:
     """Whether a text imagines, plays a role or orders fiction."""
     return FICTION.search(folded) is not None
@@ -168,6 +223,11 @@ def is_fiction(folded: str) -> bool:
 def is_invented(folded: str) -> bool:
     """Whether a text is imagined or meant ironically: what it says is not so."""
     return is_fiction(folded) or SARCASM.search(folded) is not None
+
+
+def is_role_play(folded: str) -> bool:
+    """Whether a text announces a role play or a story: everything in it is imagined."""
+    return _ROLE_PLAY.search(folded) is not None
 
 
 def is_quoted_text(text: str) -> bool:

@@ -67,7 +67,7 @@
 
   // --- keys ---
 
-  const items = () => [...document.querySelectorAll(".item")];
+  const items = () => [...document.querySelectorAll(".item")].filter((each) => each.offsetParent !== null);
 
   function move(step) {
     const all = items();
@@ -117,8 +117,14 @@
   }
 
   document.addEventListener("DOMContentLoaded", () => {
+    // On a phone the navigation is wider than the window: show the part with the present page.
+    const bar = document.querySelector("nav.main");
+    const present = bar && bar.querySelector("[aria-current]");
+    if (present) bar.scrollLeft = present.offsetLeft + present.offsetWidth / 2 - bar.clientWidth / 2;
     begin(document);
     live();
+    // What is being computed is there in a moment.
+    if (document.querySelector("[data-reload]")) setTimeout(() => location.reload(), 2000);
   });
   document.addEventListener("htmx:after:swap", () => begin(document));
 })();
