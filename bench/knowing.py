@@ -2,6 +2,8 @@
 
     python -m bench.knowing                          (the questions for development)
     python -m bench.knowing --held-out               (the questions that no rule was tuned on)
+    python -m bench.knowing --held-out --sets FOLDER --out FOLDER
+                                                     (other facts.{en,zh}.jsonl and questions.{en,zh}.held_out.jsonl)
     python -m bench.knowing --fit                    (also fits the calibration and prints its constants)
 
 The sets in bench/sets/recall were written before any rule was tuned, by people who did not see the rules: 200 facts a
@@ -74,15 +76,15 @@ class Found:
     """By mode, without them."""
 
 
-def read(name: str) -> list[dict[str, Any]]:
+def read(name: str, folder: Path = SETS) -> list[dict[str, Any]]:
     """One of the sets."""
-    return [json.loads(line) for line in (SETS / name).read_text("utf-8").splitlines() if line.strip()]
+    return [json.loads(line) for line in (folder / name).read_text("utf-8").splitlines() if line.strip()]
 
 
-def stores(*, held_out: bool = False) -> Iterator[Store]:
+def stores(*, held_out: bool = False, folder: Path = SETS) -> Iterator[Store]:
     """Facts and chats in both languages, with their questions."""
     for language in ("en", "zh"):
-        facts = read(f"facts.{language}.jsonl")
+        facts = read(f"facts.{language}.jsonl", folder)
         key = {fact["id"]: fact["key"] for fact in facts}
         memories = {fact["key"]: {"key": fact["key"], "content": fact["content"]} for fact in facts}
         part = "held_out" if held_out else "dev"
@@ -97,14 +99,14 @@ def stores(*, held_out: bool = False) -> Iterator[Store]:
                 f"off topic ({line['kind']})" if kind == "off" else kind,
             )
             for kind, name in kinds.items()
-            for line in read(name)
+            for line in read(name, folder)
         ]
         yield Store(f"facts {language}", memories, asked)
         if not held_out:
-            yield _chat(language)
+            yield _chat(language, folder)
 
 
-def _chat(language: str) -> Store:
+def _chat(language: str, folder: Path) -> Store:
     turns = {
         turn["id"]: {
             "key": turn["id"],
@@ -113,14 +115,15 @@ def _chat(language: str) -> Store:
             "conversation_id": conversation["conversation"],
             "position": position,
         }
-        for conversation in read(f"chat.{language}.jsonl")
+        for conversation in read(f"chat.{language}.jsonl", folder)
         for position, turn in enumerate(conversation["turns"])
     }
     asked = [
         Asked(line["question"], frozenset(line["gold"]), "chat", frozenset(line["distractors"]))
-        for line in read(f"chat_questions.{language}.jsonl")
+        for line in read(f"chat_questions.{language}.jsonl", folder)
     ]
-    asked += [Asked(line["question"], frozenset(), "off topic (chat)") for line in read(f"offtopic.{language}.jsonl")]
+    off_topic = read(f"offtopic.{language}.jsonl", folder)
+    asked += [Asked(line["question"], frozenset(), "off topic (chat)") for line in off_topic]
     return Store(f"chat {language}", turns, asked)
 
 
@@ -286,13 +289,13 @@ def fit(results: dict[str, dict[str, Found]], mode: str, power: float) -> Calibr
     return Calibration(fitted[0], similarity, best_similarity, fitted[-2], fitted[-1], power)
 
 
-def measure(*, held_out: bool = False) -> dict[str, dict[str, Found]]:
+def measure(*, held_out: bool = False, folder: Path = SETS) -> dict[str, dict[str, Found]]:
     """Every store and every question."""
     embedder = RememberingEmbedder(BundledEmbedder())
     results = {}
-    for store in stores(held_out=held_out):
-        with tempfile.TemporaryDirectory() as folder:
-            results[store.name] = ask(store, Path(folder), embedder)
+    for store in stores(held_out=held_out, folder=folder):
+        with tempfile.TemporaryDirectory() as place:
+            results[store.name] = ask(store, Path(place), embedder)
     return results
 
 
@@ -301,10 +304,11 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--held-out", action="store_true")
     parser.add_argument("--fit", action="store_true")
+    parser.add_argument("--sets", type=Path, default=SETS, help="another folder with files of the same names")
     parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results")
     options = parser.parse_args(arguments)
     console = Console(width=150)
-    results = measure(held_out=options.held_out)
+    results = measure(held_out=options.held_out, folder=options.sets)
     suffix = " --held-out" if options.held_out else ""
     lines = [
         f"# Recall that knows what it knows{', held-out questions' if options.held_out else ''}",
