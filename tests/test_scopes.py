@@ -49,6 +49,25 @@ def test_scopes_are_listed_with_counts_and_their_last_change(memory: AgentMemory
     assert (bob.scope, bob.entries, bob.messages, bob.sessions) == ("bob", 0, 1, 1)
 
 
+def test_statistics_count_what_a_scope_sees_by_kind_and_day(memory: AgentMemory) -> None:
+    first = memory.store("a", "one", scope="alice", domain="user_preferences")
+    memory.store("b", "two", "daily", scope="alice", memory_type="reflection", domain="user_preferences")
+    memory.store("c", "three", scope="public")
+    memory.store("d", "four", scope="bob")
+    memory.store("e", "gone", scope="alice")
+    memory.forget("e", scope="alice")
+    memory.chat("s", scope="alice").put({"role": "user", "content": "hi"})
+    found = memory.statistics(scope="alice")
+    assert (found.scope, found.entries, found.messages) == ("alice", 3, 1)
+    assert found.entries == memory.count(scope="alice")
+    assert found.memory_types == {"fact": 2, "message": 1, "reflection": 1}
+    assert found.categories == {"core": 2, "daily": 1}
+    assert found.domains == {"user_preferences": 2}
+    assert sum(found.days.values()) == 3
+    assert first.created_at.date().isoformat() in found.days
+    assert found.to_dict()["days"] == dict(found.days)
+
+
 def test_an_erased_scope_leaves_no_byte_in_any_file(tmp_path: Path) -> None:
     with AgentMemory.open(tmp_path, **{**QUICK, "embedder": "bundled"}) as memory:
         fill(memory, CANARY, CANARY)

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from jiyi.execution import Lazy, Run, Transaction
+from jiyi.execution import Lazy, Run
+from jiyi.group_writer import Transaction
 from jiyi.ports import AdministrationStore, ChatModel, ChatStore, DerivedIndex, RecordStore
 from jiyi.recall.request import Request
 

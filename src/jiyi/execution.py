@@ -1,7 +1,7 @@
-"""Blocking work for event loops: thread pools, the writer with group commit, background threads, lazy values.
+"""Blocking work for event loops: thread pools, background threads, lazy values.
 
 Nothing that may wait for a disk, a lock or a server runs on an event loop. `Workers` does what `loop.run_in_executor`
-does, with fewer hand-overs between threads; `GroupWriter` commits the writes of many callers together.
+does, with fewer hand-overs between threads; writes go to the `GroupWriter` of `group_writer`.
 """
 
 from __future__ import annotations
@@ -10,28 +10,20 @@ import asyncio
 import functools
 import os
 import threading
-import time
-from collections.abc import Callable, Coroutine, Iterator
-from contextlib import AbstractContextManager, suppress
+from collections.abc import Callable, Coroutine, Sequence
 from contextvars import copy_context
-from copy import copy
-from dataclasses import dataclass
-from queue import Empty, SimpleQueue
-from typing import Any, Final, Generic, ParamSpec, Protocol, TypeAlias, TypeVar
+from queue import SimpleQueue
+from typing import Any, Generic, ParamSpec, Protocol, TypeAlias, TypeVar
 
 from jiyi.errors import MemoryClosedError
 from jiyi.exhaustion import resource_limit, thread_limit
+from jiyi.group_writer import CLOSED_MEANWHILE, GroupWriter, Transaction, report
 
 P = ParamSpec("P")
 R = TypeVar("R")
+T = TypeVar("T")
 CLOSED = "this memory is closed; open it again with create_memory or AgentMemory.open"
-_CLOSED_MEANWHILE = "this memory was closed meanwhile; open it again"
 _Job: TypeAlias = tuple[Callable[[], Any], asyncio.AbstractEventLoop, "asyncio.Future[Any]"]
-Transaction: TypeAlias = Callable[[], AbstractContextManager[None]]
-"""Begins a transaction that the writes of this thread take part in; committed when the block ends."""
-_GROUP_CALLS: Final = 64
-_GROUP_SECONDS: Final = 0.02
-_ANSWERED_AT_ONCE: Final = 8
 
 
 class Run(Protocol):
@@ -86,7 +78,7 @@ class Workers:
         outcome: asyncio.Future[R] = loop.create_future()
         with self._guard:
             if self._closed:
-                raise MemoryClosedError(_CLOSED_MEANWHILE)
+                raise MemoryClosedError(CLOSED_MEANWHILE)
             self._unfinished += 1
             if self._unfinished > len(self._threads) < self._most:
                 self._start()
@@ -127,150 +119,13 @@ class Workers:
                 result = call()
             except BaseException as error:  # noqa: BLE001 - every error is raised in the caller
                 self._free()
-                _report(loop, _fail, outcome, error)
+                report(loop, _fail, outcome, error)
             else:
                 self._free()
-                _report(loop, _succeed, outcome, result)
+                report(loop, _succeed, outcome, result)
                 del result
             # An idle thread must not keep the arguments and results of its last call alive.
             del job, call, loop, outcome
-
-
-@dataclass(slots=True)
-class _Write:
-    """One write that waits for its commit: the call, who waits for it, and what came of it."""
-
-    call: Callable[[], Any]
-    loop: asyncio.AbstractEventLoop
-    outcome: asyncio.Future[Any]
-    result: Any = None
-    error: BaseException | None = None
-
-    def run(self) -> None:
-        """Make the call and keep what it returns or raises."""
-        try:
-            self.result, self.error = self.call(), None
-        except BaseException as error:  # noqa: BLE001 - every error is raised in the caller
-            self.error = error
-
-    def settle(self) -> None:
-        """On the event loop of the caller: hand over what came of it."""
-        if self.outcome.done():
-            return
-        if self.error is not None:
-            self.outcome.set_exception(self.error)
-        else:
-            self.outcome.set_result(self.result)
-
-
-class GroupWriter:
-    """One thread for the writes of a store, with group commit.
-
-    It takes the writes that are waiting, in their order, runs them in one transaction, commits it once, and then
-    answers all of them. A single write does not wait for others to come. A call that fails is answered with its error
-    and has no part in the commit; if the transaction itself is lost, each call is run again in one of its own.
-    """
-
-    def __init__(self, transaction: Transaction, committed: Callable[[], None]) -> None:
-        self._transaction = transaction
-        self._committed = committed
-        self._writes: SimpleQueue[_Write | None] = SimpleQueue()
-        self._guard = threading.Lock()
-        self._thread: threading.Thread | None = None
-        self._closed = False
-
-    async def run(self, call: Callable[[], R]) -> R:
-        """Run a write and wait until it is committed.
-
-        Cancelling the wait withdraws a write that is still queued; one that has begun happens whole.
-        """
-        loop = asyncio.get_running_loop()
-        write = _Write(call, loop, loop.create_future())
-        with self._guard:
-            if self._closed:
-                raise MemoryClosedError(_CLOSED_MEANWHILE)
-            if self._thread is None:
-                thread = threading.Thread(target=self._work, name="jiyi-writer", daemon=True)
-                try:
-                    thread.start()
-                except RuntimeError as error:
-                    raise thread_limit() from error
-                self._thread = thread
-            self._writes.put(write)
-        result: R = await write.outcome
-        return result
-
-    def close(self) -> None:
-        """Refuse new writes, finish those that are queued, and end the thread."""
-        with self._guard:
-            self._closed = True
-            self._writes.put(None)
-        if self._thread is not None:
-            self._thread.join()
-
-    def _work(self) -> None:
-        while (first := self._writes.get()) is not None:
-            _answer(self._commit(first))
-            # An idle thread must not keep the arguments and results of its last calls alive.
-            del first
-
-    def _commit(self, first: _Write) -> list[_Write]:
-        """Run a group that begins with this write; returns all writes that were taken, with what came of them."""
-        group: list[_Write] = []
-        try:
-            with self._transaction():
-                for write in self._waiting(first):
-                    group.append(write)
-                    write.run()
-        except BaseException as error:  # noqa: BLE001 - every error is raised in the caller
-            if not group:
-                # The lock could not be had in time. Those who wait behind this one must not wait as long again.
-                group = [first, *self._rest()]
-                for write in group:
-                    write.error = copy(error)
-            elif len(group) == 1:
-                group[0].error = group[0].error or error
-            else:
-                for write in group:
-                    self._commit_alone(write)
-        self._committed()
-        return group
-
-    def _commit_alone(self, write: _Write) -> None:
-        try:
-            with self._transaction():
-                write.run()
-        except BaseException as error:  # noqa: BLE001 - every error is raised in the caller
-            write.error = write.error or error
-
-    def _waiting(self, first: _Write) -> Iterator[_Write]:
-        """The writes that are waiting, as many as one transaction shall have."""
-        deadline = time.monotonic() + _GROUP_SECONDS
-        write: _Write | None = first
-        count = 0
-        while write is not None:
-            # Whoever was cancelled before the write began has withdrawn it.
-            if not write.outcome.cancelled():
-                yield write
-                count += 1
-            if count >= _GROUP_CALLS or time.monotonic() >= deadline:
-                return
-            write = self._next()
-
-    def _rest(self) -> Iterator[_Write]:
-        while (write := self._next()) is not None:
-            yield write
-
-    def _next(self) -> _Write | None:
-        """The next write that is waiting already."""
-        try:
-            write = self._writes.get_nowait()
-        except Empty:
-            return None
-        if write is None:
-            # The end of the queue, for `_work` to find.
-            self._writes.put(None)
-        return write
 
 
 class BlockingCalls:
@@ -303,6 +158,17 @@ class BlockingCalls:
         """
         await self._ready()
         return await self._writer.run(_in_context(function, *args, **kwargs))
+
+    async def write_item(self, function: Callable[[list[T]], Sequence[R]], item: T) -> R:
+        """Write one item with a function that writes several, as `write` does.
+
+        Where the store has group commit, items that wait for the same function are written by one call of it. It is
+        not called in the context of the caller.
+        """
+        await self._ready()
+        if isinstance(self._writer, GroupWriter):
+            return await self._writer.run_item(function, item)
+        return (await self._writer.run(functools.partial(function, [item])))[0]
 
     async def run_model(self, function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
         """Run what may wait for a model."""
@@ -401,26 +267,6 @@ class BackgroundThread:
 def _in_context(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> Callable[[], R]:
     """The call with the context variables of the caller."""
     return functools.partial(copy_context().run, function, *args, **kwargs)
-
-
-def _report(loop: asyncio.AbstractEventLoop, how: Callable[..., None], *values: object) -> None:
-    # RuntimeError: the loop is closed, so nothing waits for the result.
-    with suppress(RuntimeError):
-        loop.call_soon_threadsafe(how, *values)
-
-
-def _answer(group: list[_Write]) -> None:
-    """Hand over what came of these writes: one message for each event loop, however many callers it has."""
-    for loop in {write.loop for write in group}:
-        _report(loop, _settle, loop, [write for write in group if write.loop is loop])
-
-
-def _settle(loop: asyncio.AbstractEventLoop, writes: list[_Write]) -> None:
-    """Answer some of the callers, and the others in the next iterations: each wakes a task, and others must run too."""
-    for write in writes[:_ANSWERED_AT_ONCE]:
-        write.settle()
-    if len(writes) > _ANSWERED_AT_ONCE:
-        loop.call_soon(_settle, loop, writes[_ANSWERED_AT_ONCE:])
 
 
 def _succeed(outcome: asyncio.Future[Any], value: object) -> None:

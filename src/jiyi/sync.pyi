@@ -26,7 +26,7 @@ from jiyi.model.listing import Forgotten, Page
 from jiyi.model.message import Message, MessageLike
 from jiyi.model.migration import MigrationReport
 from jiyi.model.note import AppendedNote, NoteFile, NoteHit, NotesContext, NoteText, ScanReport
-from jiyi.model.scope_report import ScopeInfo, ScopeReceipt
+from jiyi.model.scope_report import ScopeInfo, ScopeReceipt, ScopeStatistics
 from jiyi.model.strength_decay import FadingRules
 from jiyi.model.turn import FinishedTurn, ShownMemory, TurnBudget, TurnEvent, UnfinishedTurn
 from jiyi.notes.candidates import CandidateReport
@@ -351,6 +351,9 @@ class Memory(Protocol):
 
     def scopes(self) -> Sequence[ScopeInfo]:
         """Every scope of the store with counts and the time of its last change, by name. For administration only."""
+
+    def statistics(self, *, scope: str | None = None) -> ScopeStatistics:
+        """How many entries the scope sees, by type, category, domain and day, counted in one pass over all of them."""
 
     def changes(
         self, *, after: int = 0, scopes: str | Iterable[str] | None = None, limit: int = 100

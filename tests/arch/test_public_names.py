@@ -78,6 +78,7 @@ METHODS = {
     "reject_candidate",
     "repair",
     "last_position",
+    "statistics",
     "retry_job",
     "run_jobs",
     "runtime",

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from jiyi.execution import GroupWriter
+from jiyi.group_writer import GroupWriter
 from jiyi.sync import AgentMemory
 from jiyi.testing.faults import Faults
 from tests.chat.support import Model, call, check_whole, found, result, said, use

@@ -6,6 +6,7 @@ import asyncio
 import hashlib
 import inspect
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 
 from jiyi.compat.mem0 import AsyncMemory, Memory
 from jiyi.compat.mem0_filters import Mem0Filter
-from jiyi.errors import InvalidInputError
+from jiyi.errors import InvalidInputError, MemoryClosedError
 from jiyi.model import clock
 from jiyi.sync import AgentMemory
 from tests.support import QUICK, examples
@@ -294,3 +295,17 @@ def test_the_same_with_async(memory: AgentMemory) -> None:
         return texts(await mem0.search("tea", filters={"user_id": "u"}))
 
     assert asyncio.run(use()) == ["green tea"]
+
+
+def test_the_asynchronous_one_is_made_from_a_configuration_awaited_or_not_and_closes_itself(tmp_path: Path) -> None:
+    async def use() -> None:
+        config = {"jiyi": {"path": str(tmp_path / "data"), "embedder": "none"}}
+        made: Any = await AsyncMemory.from_config(config)
+        await made.add("likes tea", user_id="alice", infer=False)
+        await made.close()
+        async with AsyncMemory.from_config(config) as again:
+            assert len((await again.get_all(filters={"user_id": "alice"}))["results"]) == 1
+        with pytest.raises(MemoryClosedError):
+            await again.get_all(filters={"user_id": "alice"})
+
+    asyncio.run(use())

@@ -373,6 +373,24 @@ def test_a_damaged_file_is_read_or_refused_and_nothing_else(
             assert not isinstance(each, ImportedEntry) or each.content.strip()
 
 
+def test_a_scope_that_the_file_names_and_nobody_can_have_is_refused(memory: AgentMemory, tmp_path: Path) -> None:
+    path = write_lines(tmp_path / "x.jsonl", [{"text": "x", "user": "a\u200bb"}])
+    with pytest.raises(ImportFormatError, match="name a scope for the import"):
+        take_in(memory, "jsonl", path, mapping={"scope": "user"})
+    assert take_in(memory, "jsonl", path, mapping={"scope": "user"}, scope="ann").entries == 1
+
+
+def test_long_keys_of_a_langgraph_store_are_found_again(memory: AgentMemory, tmp_path: Path) -> None:
+    from jiyi.integrations.langgraph import JiyiStore
+
+    store = JiyiStore(memory)
+    for key in ("k" * 430, "k" * 900, " spaces "):
+        row = {"prefix": "users", "key": key, "value": {"text": "x", "odd": "a\x00b \ud83d"}}
+        (tmp_path / "x.jsonl").write_text(json.dumps(row), "utf-8")
+        take_in(memory, "langgraph", tmp_path / "x.jsonl")
+        assert store.get(("users",), key).value == row["value"]
+
+
 def test_links_that_lead_out_of_the_folder_are_not_read(memory: AgentMemory, tmp_path: Path) -> None:
     path = build("openclaw", tmp_path)
     (tmp_path / "secret.md").write_text("secret", "utf-8")

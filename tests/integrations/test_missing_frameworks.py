@@ -16,6 +16,8 @@ EXTRAS = {
     "anthropic": ("anthropic", "anthropic"),
     "pydantic_ai": ("pydantic_ai", "pydantic-ai"),
     "llama_index": ("llama_index", "llamaindex"),
+    "autogen": ("autogen_core", "autogen"),
+    "ag2": ("ag2", "ag2"),
 }
 """Each integration with the package that it needs and the extra that brings it."""
 PROGRAM = """

@@ -18,7 +18,11 @@ CRASH = {
     "power": {"--points": 1_000},
     "damage": {"--rounds": 1_000},
 }
-FUZZ = {"fuzz": {"--examples": 30_000}, "isolation": {"--probes": 100_000}}
+FUZZ = {
+    "fuzz": {"--examples": 30_000},
+    "isolation": {"--probes": 100_000},
+    "server_isolation": {"--requests": 10_000},
+}
 _FIXED = {"--processes"}
 _NEED_SHIM = {"power", "faults"}
 

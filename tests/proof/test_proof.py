@@ -17,6 +17,7 @@ SHORT = {
     "damage": ("--rounds", "4"),
     "soak": ("--minutes", "0.05"),
     "isolation": ("--probes", "800"),
+    "server_isolation": ("--requests", "160"),
     "fuzz": ("--examples", "350"),
 }
 

@@ -206,7 +206,8 @@ def test_bodies_that_are_too_large_or_broken_are_refused_in_words(tmp_path: Path
             (b"[" * 900, 422),
             (b'{"content": 3}', 422),
             (b'{"content": "x", "scope": "bob"}', 422),
-            (b'{"content": ""}', 400),
+            (b'{"content": ""}', 422),
+            (b'{"content": " "}', 400),
         ]
         for content, status in cases:
             answer = await it.client.post("/v1/entries", content=content, headers=headers)
@@ -249,7 +250,7 @@ def test_messages_windows_rounds_and_notes_go_through_their_rooms(tmp_path: Path
             "/v1/longterm/recall", json={"query": "Where does my sister live?"}, headers=headers
         )
         assert "Oslo" in facts.text
-        assert (await it.client.get("/v1/notes/MEMORY.md", headers=headers)).json()["code"] == "no_notes"
+        assert (await it.client.get("/v1/notes/files/MEMORY.md", headers=headers)).json()["code"] == "no_notes"
         assert (await it.client.get("/v1/conversations", headers=headers)).json()["conversations"]
 
     run(tmp_path, scenario)

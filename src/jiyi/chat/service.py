@@ -116,7 +116,7 @@ class ChatService(SessionWindow):
 
     def expand(self, summary_id: str) -> list[StoredMessage]:
         """The messages that a summary covers, those of the summaries before it included."""
-        summary = self._chats.summary(*self._session, summary_id)
+        summary = self._chats.summary(*self._session, summary_id) if isinstance(summary_id, str) else None
         if summary is None:
             raise InvalidInputError(f"session {self.session_id!r} has no summary {summary_id!r}; see summaries()")
         if summary.replaced_at is not None:

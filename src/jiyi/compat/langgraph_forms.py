@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from jiyi.errors import InvalidInputError
 from jiyi.model.metadata import check_metadata
+from jiyi.model.storable import storable
 
 KIND: Final = "langgraph"
 """The memory type of the entries, the first part of their namespaces, and the field of their metadata."""
@@ -44,7 +45,7 @@ def stored_item(
     except InvalidInputError:
         # Too large, too deep, or with names that metadata do not have: the content has room for it.
         metadata = {KIND: {**about, "in_content": True}}
-        content = json.dumps(copied, ensure_ascii=False)
+        content = _readable_json(copied)
     return {
         "key": entry_key(namespace, key),
         "content": content,
@@ -52,6 +53,12 @@ def stored_item(
         "metadata": metadata,
         "namespace": (KIND, *namespace),
     }
+
+
+def _readable_json(value: object) -> str:
+    """JSON that people can read, and that can be searched; escaped where it has halves of characters."""
+    text = json.dumps(value, ensure_ascii=False)
+    return text if storable(text) == text else json.dumps(value)
 
 
 def as_json(value: object, key: str) -> dict[str, Any]:

@@ -9,11 +9,13 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from copy import copy
 from datetime import datetime
 from types import TracebackType
 from typing import Any, Final, Self
 
+from jiyi.compat.copies import SharesMemory
 from jiyi.compat.mem0_filters import Mem0Filter
 from jiyi.compat.mem0_forms import (
     IDS,
@@ -34,7 +36,7 @@ _SESSION: Final = "mem0"
 """The conversation of messages without a run."""
 
 
-class Memory:
+class Memory(SharesMemory):
     """mem0's methods: `add search get_all get update delete delete_all history reset close`.
 
     Without arguments it opens the memory in the default directory; give it a path, or a `jiyi.sync.AgentMemory` that is
@@ -306,15 +308,41 @@ class Memory:
         return entry
 
 
-class AsyncMemory:
+class AsyncMemory(SharesMemory):
     """mem0's `AsyncMemory`: the same methods, awaited; the work is done in another thread."""
 
     def __init__(self, memory: AgentMemory | str | os.PathLike[str] | None = None, **settings: Any) -> None:
         self._sync = Memory(memory, **settings)
 
+    @classmethod
+    def from_config(cls, config_dict: Mapping[str, Any]) -> Self:
+        """As `Memory.from_config`; it may be awaited, as some versions of mem0 want it."""
+        made = cls.__new__(cls)
+        made._sync = Memory.from_config(config_dict)  # noqa: SLF001 - it is one of these
+        return made
+
+    def __await__(self) -> Generator[None, None, Self]:
+        yield from ()
+        return self
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await asyncio.to_thread(self._sync.close)
+
+    def __copy__(self) -> Self:
+        copied = super().__copy__()
+        copied._sync = copy(self._sync)  # noqa: SLF001 - it is one of these
+        return copied
+
     def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(f"AsyncMemory has no {name}")
         method = getattr(self._sync, name)
-        if name.startswith("_") or not callable(method):
+        if not callable(method):
             return method
 
         async def call(*args: Any, **kwargs: Any) -> Any:

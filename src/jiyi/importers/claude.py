@@ -89,10 +89,11 @@ def _words(message: dict[str, Any]) -> Iterator[str]:
     ]
     text = message.get("text")
     yield from texts if any(each.strip() for each in texts) else [text if isinstance(text, str) else ""]
-    files = [*(message.get("attachments") or []), *(message.get("files") or [])]
-    for file in files:
-        if isinstance(file, dict) and file.get("file_name"):
-            yield f"[attachment: {file['file_name']}]"
+    for kind in ("attachments", "files"):
+        files = message.get(kind)
+        for file in files if isinstance(files, list) else []:
+            if isinstance(file, dict) and file.get("file_name"):
+                yield f"[attachment: {file['file_name']}]"
 
 
 def _memories(found: dict[str, Any]) -> Stream:

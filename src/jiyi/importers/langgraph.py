@@ -10,8 +10,9 @@ from typing import Any, Final
 
 from jiyi.compat.langgraph_forms import KIND, stored_item
 from jiyi.errors import ImportFormatError, InvalidInputError
-from jiyi.importers.records import ImportedEntry, Stream, origin, time_of
+from jiyi.importers.records import ImportedEntry, Stream, clean, origin, time_of
 from jiyi.importers.sources import Source
+from jiyi.model.namespace import check_namespace
 
 EXPECTED: Final = (
     "a store of LangGraph: the SQLite file of SqliteStore with the table store(prefix, key, value, created_at, "
@@ -69,12 +70,12 @@ def _item(row: Mapping[str, Any], place: str) -> ImportedEntry:
     parts = prefix.split(".") if isinstance(prefix, str) else prefix
     if not isinstance(parts, list) or not all(isinstance(each, str) and each for each in parts) or not parts:
         raise ImportFormatError(f"{place} has no prefix; expected is {EXPECTED}")
-    if not isinstance(key, str) or not key or not isinstance(value, dict):
+    if not isinstance(key, str) or not key.strip() or clean(key) != key or not isinstance(value, dict):
         raise ImportFormatError(f"{place} has no key, or no value that is an object; expected is {EXPECTED}")
     ttl = row.get("ttl_minutes")
     minutes = float(ttl) if isinstance(ttl, int | float) and not isinstance(ttl, bool) else None
     try:
-        found = stored_item(tuple(parts), key, value, ttl=minutes)
+        found = stored_item(check_namespace(parts), key, value, ttl=minutes)
     except InvalidInputError as error:
         raise ImportFormatError(f"{place}: {error}") from None
     about = origin(

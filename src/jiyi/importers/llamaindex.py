@@ -39,7 +39,8 @@ def _conversation(key: str, found: Any, name: str) -> Stream:
         raise ImportFormatError(f"{name}: store[{key!r}] is no list of messages; expected is {EXPECTED}")
     messages = []
     for index, message in enumerate(found):
-        if not isinstance(message, dict) or not isinstance(message.get("role"), str):
+        role = message.get("role") if isinstance(message, dict) else None
+        if not isinstance(message, dict) or not isinstance(role, str) or not clean(role).strip():
             raise ImportFormatError(f"{name}: store[{key!r}][{index}] has no role; expected is {EXPECTED}")
         content = message.get("content")
         text = clean(content if isinstance(content, str) else _words(message.get("blocks")))
@@ -48,7 +49,7 @@ def _conversation(key: str, found: Any, name: str) -> Stream:
         if not text.strip() and not calls:
             yield LeftOut("a message without text")
             continue
-        said: dict[str, Any] = {"role": message["role"], "content": text, "id": digest(key, str(index), text)}
+        said: dict[str, Any] = {"role": clean(role).strip(), "content": text, "id": digest(key, str(index), text)}
         if isinstance(calls, list) and calls:
             said["tool_calls"] = calls
         if isinstance(extra, dict) and isinstance(extra.get("tool_call_id"), str):

@@ -6,7 +6,7 @@ import json
 from typing import Any, Final
 
 from jiyi.errors import ImportFormatError
-from jiyi.importers.records import ImportedEntry, Stream, digest, entries_of_text, origin
+from jiyi.importers.records import Stream, digest, entries_of_text, origin
 from jiyi.importers.sources import Source
 
 EXPECTED: Final = (
@@ -28,7 +28,7 @@ def read(source: Source) -> Stream:
                 found = json.loads(line)
             except (ValueError, RecursionError) as error:
                 raise ImportFormatError(f"{place} is not JSON: {error}; expected is {EXPECTED}") from None
-            if not isinstance(found, dict) or found.get("type") not in {"entity", "relation"}:
+            if not isinstance(found, dict) or found.get("type") not in ("entity", "relation"):
                 raise ImportFormatError(f"{place} is neither an entity nor a relation; expected is {EXPECTED}")
             yield from _entity(found, place) if found["type"] == "entity" else _relation(found, place)
 
@@ -41,9 +41,8 @@ def _entity(found: dict[str, Any], place: str) -> Stream:
     about = origin("mcp-memory", entity=name, entity_type=kind)
     texts = [each for each in observations if isinstance(each, str) and each.strip()]
     if not texts:
-        yield ImportedEntry(
-            f"mcp-memory/{digest(name)}", f"{name} ({kind})" if kind else name, tags=tags, metadata=about
-        )
+        said = f"{name} ({kind})" if kind else name
+        yield from entries_of_text(f"mcp-memory/{digest(name)}", said, tags=tags, metadata=about)
     for text in texts:
         said = text if name.casefold() in text.casefold() else f"{name}: {text}"
         yield from entries_of_text(f"mcp-memory/{digest(name, text)}", said, tags=tags, metadata=about)
@@ -55,7 +54,7 @@ def _relation(found: dict[str, Any], place: str) -> Stream:
         raise ImportFormatError(f"{place}: a relation needs from, to and relationType; expected is {EXPECTED}")
     first, kind, second = map(str, ends)
     about = origin("mcp-memory", relation=kind, subject=first, object=second)
-    yield ImportedEntry(
+    yield from entries_of_text(
         f"mcp-memory/{digest(first, kind, second)}",
         f"{first} {kind.replace('_', ' ')} {second}",
         tags=(first, second) if first != second else (first,),

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Final, TypeAlias
 
 MAX_TEXT: Final = 48 * 1024
 """How many bytes of text one entry holds; longer texts are split."""
-_MAX_KEY: Final = 400
+_MAX_KEY: Final = 512
 _MAX_TAGS: Final = 64
 _MAX_TAG: Final = 200
+_MAX_ORIGIN: Final = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,12 +34,12 @@ class ImportedEntry:
     @property
     def stored_key(self) -> str:
         """The key, shortened where it is too long."""
-        return self.key if len(self.key) <= _MAX_KEY else f"{self.key[:64]}#{digest(self.key)}"
+        return storable_name(self.key)
 
     def arguments(self, scope: str | None) -> dict[str, Any]:
         """The arguments of `store`."""
         given = {
-            "tags": tuple(tag for tag in self.tags if len(tag) <= _MAX_TAG)[:_MAX_TAGS],
+            "tags": _storable_tags(self.tags),
             "metadata": dict(self.metadata),
             "namespace": self.namespace,
             "memory_type": self.memory_type,
@@ -57,10 +58,15 @@ class ImportedEntry:
 class ImportedConversation:
     """A conversation of another program; each message has an `id` and, where it is known, `created_at`."""
 
-    session_id: str
+    conversation_id: str
     messages: tuple[Mapping[str, Any], ...]
     title: str = ""
     scope: str | None = None
+
+    @property
+    def session_id(self) -> str:
+        """The id of the session, shortened where it is too long."""
+        return storable_name(self.conversation_id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +81,20 @@ Stream: TypeAlias = Iterator[Imported]
 
 
 def origin(name: str, **about: Any) -> dict[str, Any]:
-    """Where a memory comes from, for its metadata."""
-    return {"import": {"from": name, **{key: value for key, value in about.items() if value not in (None, "")}}}
+    """Where a memory comes from, for its metadata. Whatever the file has there is a short text."""
+    shown = {key: clean(str(value))[:_MAX_ORIGIN] for key, value in about.items() if value not in (None, "")}
+    return {"import": {"from": name, **shown}}
+
+
+def storable_name(name: str) -> str:
+    """A name without what cannot be stored; a digest stands for what is too long or was left out."""
+    kept = clean(name)
+    return name if kept == name and name.strip() and len(name) <= _MAX_KEY else f"{kept[:64]}#{digest(name)}"
+
+
+def _storable_tags(tags: Iterable[str]) -> tuple[str, ...]:
+    cleaned = dict.fromkeys(clean(tag).strip() for tag in tags)
+    return tuple(tag for tag in cleaned if tag and len(tag) <= _MAX_TAG)[:_MAX_TAGS]
 
 
 def digest(*parts: str) -> str:

@@ -69,8 +69,8 @@ def _read(
         if not content.strip():
             yield LeftOut("a row without text")
             continue
-        conversation, role = _value(row, names, "conversation"), _value(row, names, "role")
-        if conversation is None or role is None:
+        conversation, role = _value(row, names, "conversation"), clean(_value(row, names, "role") or "").strip()
+        if conversation is None or not role:
             yield from _entry(kind, row, names, content)
             continue
         if current is not None and current != (conversation, _value(row, names, "scope")):

@@ -16,6 +16,7 @@ from jiyi.importers.records import Imported, ImportedConversation, ImportedEntry
 from jiyi.importers.sources import Source
 from jiyi.model.message import IMPORTED_FROM
 from jiyi.model.metadata import check_metadata
+from jiyi.model.scope import scope_problem
 
 if TYPE_CHECKING:
     from jiyi.memory import AgentMemory
@@ -174,7 +175,7 @@ class _Import:
             if isinstance(found, LeftOut):
                 self.report.left_out[found.reason] += 1
                 continue
-            scope = self.scope or found.scope or self.memory.settings.scope
+            scope = self._scope_of(found)
             if isinstance(found, ImportedConversation):
                 conversations[scope, found.session_id].append(found)
             else:
@@ -183,6 +184,16 @@ class _Import:
         for scope, by_key in entries.items():
             await self._entries(scope, by_key)
         await self._conversations(conversations)
+
+    def _scope_of(self, found: ImportedEntry | ImportedConversation) -> str:
+        if self.scope is not None or found.scope is None:
+            return self.scope or self.memory.settings.scope
+        problem = scope_problem(found.scope)
+        if problem is not None:
+            raise ImportFormatError(
+                f"the file names the scope {ascii(found.scope)[:80]}, which {problem}; name a scope for the import"
+            )
+        return found.scope
 
     async def _entries(self, scope: str, by_key: Mapping[str, ImportedEntry]) -> None:
         # A key that was forgotten here is known, and stays forgotten.

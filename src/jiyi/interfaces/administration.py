@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from jiyi.model.change import MemoryChange
     from jiyi.model.entry import MemoryEntry
     from jiyi.model.job import Job
-    from jiyi.model.scope_report import ScopeInfo, ScopeReceipt
+    from jiyi.model.scope_report import ScopeInfo, ScopeReceipt, ScopeStatistics
     from jiyi.ports import ImportCounts, Progress
 
 
@@ -42,6 +42,9 @@ class AdministrationInterface(Protocol):
 
     async def scopes(self) -> Sequence[ScopeInfo]:
         """Every scope of the store with counts and the time of its last change, by name. For administration only."""
+
+    async def statistics(self, *, scope: str | None = None) -> ScopeStatistics:
+        """How many entries the scope sees, by type, category, domain and day, counted in one pass over all of them."""
 
     async def changes(
         self, *, after: int = 0, scopes: str | Iterable[str] | None = None, limit: int = 100

@@ -48,7 +48,7 @@ class Conflicts:
     def open_ones(self, scope: str, limit: int) -> list[Conflict]:
         """The open conflicts, newest first."""
         found: list[Conflict] = []
-        for newer in self._deps.store.facts(scope, limit=_MAX_FACTS):
+        for newer in self._deps.store.conflicting(scope, limit=_MAX_FACTS):
             claim = newer.source.claim
             if claim is None or not claim.conflicts_with:
                 continue

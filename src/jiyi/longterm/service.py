@@ -26,6 +26,7 @@ from jiyi.ports import Amendment, TokenCounter
 ROUND_JOB = "longterm.round"
 _CANDIDATE_TAKER = "longterm"
 REFLECTION_TYPES = ("reflection",)
+_MAX_LINKED = 1_000
 
 
 class LongtermService:
@@ -191,7 +192,7 @@ class LongtermService:
             "made_by": entry.source.kind,
             "claim": None if claim is None else claim.to_dict(),
             "conflicts_with": [] if claim is None else linked(claim.conflicts_with),
-            "replaces": [each.entry.to_dict() for each in self.conflicts.replaced(scope, 1_000) if each.by == entry],
+            "replaces": [each.to_dict() for each in store.replaced_by(scope, entry.id, limit=_MAX_LINKED)],
             "exempt": kind or ("pinned" if entry.pinned else None),
             "said": said,
             "facts": linked(entry.source.references) if entry.memory_type == "reflection" else [],

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from jiyi.errors import InvalidInputError
 from jiyi.memory.base import MemoryBase
+from jiyi.model.filters import make_filters
 from jiyi.model.limits import check_whole
 from jiyi.model.scope import check_scope, visible_scopes
 from jiyi.ports import ImportCounts, Progress
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from jiyi.model.change import MemoryChange
     from jiyi.model.entry import MemoryEntry
     from jiyi.model.job import Job
-    from jiyi.model.scope_report import ScopeInfo, ScopeReceipt
+    from jiyi.model.scope_report import ScopeInfo, ScopeReceipt, ScopeStatistics
     from jiyi.notes.erasure import ErasedNotes
     from jiyi.ports.administration import ChangeSignal
 
@@ -124,6 +125,11 @@ class Administration(MemoryBase):
     async def scopes(self) -> Sequence[ScopeInfo]:
         """Every scope of the store with counts and the time of its last change, by name. For administration only."""
         return await self._run(self._components.administration.scopes)
+
+    async def statistics(self, *, scope: str | None = None) -> ScopeStatistics:
+        """How many entries the scope sees, by type, category, domain and day, counted in one pass over all of them."""
+        filters = make_filters(visible_scopes(self._scope(scope)))
+        return await self._run(self._components.administration.statistics, filters)
 
     async def changes(
         self, *, after: int = 0, scopes: str | Iterable[str] | None = None, limit: int = 100

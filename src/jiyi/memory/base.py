@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 from jiyi.errors import JiyiError, SimpleModeError
@@ -38,6 +39,8 @@ class MemoryBase:
         self._calls = BlockingCalls(components.transaction, self._written)
         self._run = self._calls.run
         self._write = self._calls.write
+        self._put_drafts = partial(self._store.put, actor=settings.actor)
+        """Always the same function, by which the writer knows the drafts that it may put together."""
         self._make_runtime: Lazy[MemoryRuntime] = Lazy(
             lambda: components.make_runtime(self._run, self._write, self._written)
         )

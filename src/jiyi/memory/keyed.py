@@ -14,6 +14,7 @@ from jiyi.model.entry import EntryVersion, MemoryEntry
 from jiyi.model.filters import Filters, make_filters
 from jiyi.model.limits import check_whole
 from jiyi.model.relevance import check_min_relevance
+from jiyi.model.request import current_request
 from jiyi.model.scope import GROUP_PREFIX, visible_scopes
 from jiyi.model.scoring import DECAY_RATE, final_weights
 from jiyi.ports import Draft, Progress
@@ -66,8 +67,7 @@ class KeyedMemory(MemoryBase):
             namespace=namespace,
             expires_at=expires_at,
         )
-        stored = await self._put([draft])
-        return stored[0]
+        return await self._put_one(draft)
 
     async def add(
         self,
@@ -103,8 +103,7 @@ class KeyedMemory(MemoryBase):
             expires_at=expires_at,
         )
         draft = new_draft(self._limits, self._scope(scope), None, given)
-        stored = await self._put([draft])
-        return stored[0]
+        return await self._put_one(draft)
 
     async def store_many(
         self, entries: Iterable[Mapping[str, Any]], progress: Progress | None = None, *, trust: str = "user"
@@ -321,6 +320,14 @@ class KeyedMemory(MemoryBase):
         if key is not None:
             raise InvalidInputError("pass a key or an id, not both")
         return None, self._limits.check_session_id(entry_id, "id")
+
+    async def _put_one(self, draft: Draft) -> MemoryEntry:
+        # A request that is done once is noted beside what it has written, which therefore has a call of its own.
+        if current_request() is not None:
+            return (await self._put([draft]))[0]
+        stored = await self._calls.write_item(self._put_drafts, draft)
+        self._written()
+        return stored
 
     async def _put(self, drafts: Sequence[Draft]) -> Sequence[MemoryEntry]:
         stored = await self._write(self._store.put, drafts, actor=self._settings.actor)

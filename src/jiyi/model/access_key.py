@@ -11,6 +11,8 @@ from typing import Any, Final
 
 from jiyi.model import clock
 
+KEY_PREFIX: Final = "jy_"
+"""What every key begins with, so that it can be told from other tokens and found by scanners of secrets."""
 _TOKEN: Final = re.compile(r"jy_([0-9a-f]{12})_([A-Za-z0-9_-]{43})")
 _SECRET_BYTES: Final = 32
 

@@ -32,6 +32,28 @@ class ScopeInfo:
 
 
 @dataclass(frozen=True, slots=True)
+class ScopeStatistics:
+    """How many entries a scope sees, by what they are and by the day on which they were stored."""
+
+    scope: str
+    entries: int = 0
+    """All that can be recalled, the messages of conversations not counted."""
+    messages: int = 0
+    memory_types: Mapping[str, int] = field(default_factory=dict)
+    """Messages included."""
+    categories: Mapping[str, int] = field(default_factory=dict)
+    domains: Mapping[str, int] = field(default_factory=dict)
+    """By the first domain of each entry that has one."""
+    days: Mapping[str, int] = field(default_factory=dict)
+    """Entries that are there now, by the day in UTC on which they were stored, such as `2026-01-31`, in order."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """A JSON-ready mapping."""
+        data = asdict(self)
+        return {name: dict(value) if isinstance(value, Mapping) else value for name, value in data.items()}
+
+
+@dataclass(frozen=True, slots=True)
 class ScopeReceipt:
     """What forgetting a scope removed, and what of it remains."""
 

@@ -16,7 +16,7 @@ from jiyi.model.chat import Erased
 from jiyi.model.entry import MemoryEntry
 from jiyi.model.listing import Forgotten, Page
 from jiyi.model.message import MessageLike
-from jiyi.model.scope_report import ScopeReceipt
+from jiyi.model.scope_report import ScopeReceipt, ScopeStatistics
 from jiyi.noop.agent import NoopAgent
 from jiyi.noop.methods import empty, no_changes, none, raises, returns, returns_entry
 from jiyi.noop.rooms import NoopChat, NoopLongterm, NoopNotes, NoopRuntime
@@ -127,6 +127,7 @@ class NoopMemory:
     changes = returns(Memory.changes, empty)
     scopes = returns(Memory.scopes, empty)
     last_position = returns(Memory.last_position, int)
+    statistics = returns(Memory.statistics, lambda: ScopeStatistics("main"))
     entries_by_id = returns(Memory.entries_by_id, empty)
     recall = returns(Memory.recall, list)
     get = returns(Memory.get, none)

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from jiyi.model.change import MemoryChange
     from jiyi.model.entry import MemoryEntry
-    from jiyi.model.scope_report import ScopeInfo, ScopeReceipt
+    from jiyi.model.filters import Filters
+    from jiyi.model.scope_report import ScopeInfo, ScopeReceipt, ScopeStatistics
 
 
 class ChangeSignal(Protocol):
@@ -32,6 +33,10 @@ class AdministrationStore(Protocol):
 
     def scopes(self) -> list[ScopeInfo]:
         """Every scope with what it holds, in the order of their names."""
+        ...
+
+    def statistics(self, filters: Filters) -> ScopeStatistics:
+        """How many entries these conditions admit, by what they are and when they were stored; in one pass."""
         ...
 
     def changes(self, after: int, scopes: Sequence[str] | None, limit: int) -> list[MemoryChange]:

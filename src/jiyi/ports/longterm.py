@@ -105,6 +105,10 @@ class LongtermStore(Protocol):
         """The newest active facts of a scope, newest first."""
         ...
 
+    def conflicting(self, scope: str, *, limit: int) -> list[MemoryEntry]:
+        """The newest active facts that may contradict older ones, newest first."""
+        ...
+
     def unsummarized(self, scope: str, *, limit: int) -> list[MemoryEntry]:
         """The newest facts that no reflection speaks for yet and that are not pinned, newest first."""
         ...
@@ -115,6 +119,10 @@ class LongtermStore(Protocol):
 
     def superseded(self, scopes: Sequence[str], before: datetime, *, limit: int) -> list[tuple[MemoryEntry, datetime]]:
         """Entries that were known before a time and corrected after it, with the time of the correction."""
+        ...
+
+    def replaced_by(self, scope: str, entry_id: str, *, limit: int) -> list[MemoryEntry]:
+        """The entries that this one has superseded, the last changed first."""
         ...
 
     def inactive(self, scope: str, *, limit: int) -> list[MemoryEntry]:

@@ -7,7 +7,7 @@ import uuid
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
@@ -24,8 +24,9 @@ from jiyi.server.console.door import Console
 from jiyi.server.gate import ACCESS, App, Gate, GateRules, Message, Receive, Send
 from jiyi.server.mcp.door import Context, McpDoor
 from jiyi.server.metrics import Metrics
-from jiyi.server.problems import MEDIA_TYPE, TITLES, ProblemError, problem, status_of
-from jiyi.server.rest import administration, entries, rooms
+from jiyi.server.oauth import TokenVerifier
+from jiyi.server.problems import MEDIA_TYPE, ProblemError, problem, status_of
+from jiyi.server.rest import api
 from jiyi.server.sessions import Sessions
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ def build_app(
     keys: Keys | None = None,
     audit: AuditLog | None = None,
     sessions: Sessions | None = None,
+    tokens: TokenVerifier | None = None,
     read_only: bool = False,
     new_door: Callable[..., McpDoor] = McpDoor,
 ) -> App:
@@ -53,11 +55,14 @@ def build_app(
     mcp = door.server.streamable_http_app(transport_security=unchecked, max_request_body_size=rules.max_body)
     sessions = sessions or Sessions(keys, failures=rules.failures)
 
+    console = Console(memory, sessions, keys, read_only=read_only)
+
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
         async with door.server.session_manager.run(), audit.running():
             yield
             await door.changes.close()
+            await console.close()
 
     app = FastAPI(
         title="jiyi",
@@ -72,13 +77,14 @@ def build_app(
     app.state.memory, app.state.read_only = memory, read_only
     metrics = Metrics()
     _handle_errors(app)
-    for router in (entries.router, rooms.router, administration.router):
-        app.include_router(router, responses=_documented())
+    api.install(app)
     app.router.routes.extend(mcp.routes)
-    app.router.routes.extend(Console(memory, sessions, keys, read_only=read_only).routes())
+    app.router.routes.extend(console.routes())
     _operate(app, memory, metrics)
+    if tokens is not None:
+        _tell_issuer(app, tokens)
 
-    return Gate(Measured(app, metrics, audit), rules, keys, sessions)
+    return Gate(Measured(app, metrics, audit), rules, keys, sessions, tokens)
 
 
 class Measured:
@@ -175,22 +181,10 @@ def _operate(app: FastAPI, memory: AgentMemory, metrics: Metrics) -> None:
         return Response(metrics.text(), media_type="text/plain; version=0.0.4")
 
 
-def _documented() -> dict[int | str, dict[str, Any]]:
-    """The errors that every route can answer with."""
-    return {
-        status: {"description": TITLES[status], "content": {MEDIA_TYPE: {"schema": _PROBLEM}}}
-        for status in (400, 401, 403, 404, 409, 412, 413, 422, 429, 500, 503)
-    }
+def _tell_issuer(app: FastAPI, tokens: TokenVerifier) -> None:
+    """Where clients learn which issuer to ask for a token."""
+    for path in sorted(tokens.rules.metadata_paths):
 
-
-_PROBLEM: Final = {
-    "type": "object",
-    "properties": {
-        "type": {"type": "string"},
-        "title": {"type": "string"},
-        "status": {"type": "integer"},
-        "code": {"type": "string"},
-        "detail": {"type": "string"},
-    },
-    "required": ["title", "status", "code", "detail"],
-}
+        @app.get(path, include_in_schema=False)
+        async def metadata() -> dict[str, Any]:
+            return tokens.rules.metadata()

@@ -7,6 +7,7 @@ Origin headers, so both are checked. The scope of a request comes from its key, 
 from __future__ import annotations
 
 import logging
+import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, MutableMapping
 from dataclasses import dataclass
@@ -15,9 +16,12 @@ from urllib.parse import urlsplit
 
 import anyio.to_thread
 
+from jiyi.model.access_key import KEY_PREFIX
 from jiyi.server.access import Access
 from jiyi.server.buckets import Buckets
+from jiyi.server.incoming import BODY_SECONDS, RequestBody, too_large
 from jiyi.server.keys import Keys
+from jiyi.server.oauth import TokenVerifier
 from jiyi.server.problems import MEDIA_TYPE, ProblemError, problem
 from jiyi.server.sessions import CONSOLE, Sessions
 
@@ -31,6 +35,9 @@ ACCESS: Final = "jiyi.access"
 LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
 OPEN_PATHS: Final = frozenset({"/healthz", "/readyz"})
 """Answered without a key."""
+UPLOAD: Final = "/v1/import"
+"""Takes more than other paths: what comes is written to disk piece by piece."""
+MCP: Final = "/mcp"
 _SESSION: Final = b"mcp-session-id"
 _MAX_REMEMBERED: Final = 10_000
 _log = logging.getLogger("jiyi.server")
@@ -45,24 +52,44 @@ class GateRules:
     anonymous: Access | None = None
     """What callers without a key may do; `None` means that a key is needed."""
     max_body: int = 1 << 20
+    max_upload: int = 1 << 30
+    """Of an import, which is written to disk as it comes."""
     per_second: float = 50.0
     """Requests of one key, or of one address without a key, over time."""
     burst: int = 200
     failures: int = 20
     """Wrong keys of one address in a minute; then it has to wait."""
+    body_seconds: float = BODY_SECONDS
+    """In which the body of a request has to arrive."""
+    recheck_seconds: float = 10.0
+    """After which the key of an answer that goes on is looked at again."""
+    upload_seconds: float = 3_600.0
+
+    def body_of(self, path: str) -> tuple[int, float]:
+        """How many bytes the body of a request to this path has at most, and in how many seconds it has to arrive."""
+        return (self.max_upload, self.upload_seconds) if path == UPLOAD else (self.max_body, self.body_seconds)
 
 
 class Gate:
     """Wraps an app; sets the access of a request, or answers it."""
 
-    def __init__(self, app: App, rules: GateRules, keys: Keys | None, sessions: Sessions | None = None) -> None:
+    def __init__(
+        self,
+        app: App,
+        rules: GateRules,
+        keys: Keys | None,
+        sessions: Sessions | None = None,
+        tokens: TokenVerifier | None = None,
+    ) -> None:
         self._app = app
         self._rules = rules
         self._keys = keys
+        self._tokens = tokens
+        self._open_paths = OPEN_PATHS if tokens is None else OPEN_PATHS | tokens.rules.metadata_paths
         self._logins = sessions
         self._rate = Buckets(rules.per_second, rules.burst)
         self._failed = Buckets(rules.failures / 60, rules.failures)
-        self._sessions: OrderedDict[str, str] = OrderedDict()
+        self._sessions: OrderedDict[str, tuple[str, str]] = OrderedDict()
         """Which key began which MCP session: a session does not let in another key."""
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
@@ -73,29 +100,25 @@ class Gate:
             return
         headers = dict(reversed(scope["headers"]))
         try:
+            _check_single(scope["headers"])
             self._check_host(headers)
             access = await self._access(scope, headers)
             self._check_rate(scope, access)
-            self._check_session(headers, access)
-            self._check_length(headers)
+            self._check_session(scope, headers, access)
+            most, seconds = self._rules.body_of(scope["path"])
+            self._check_length(headers, most)
         except ProblemError as error:
             await _answer(send, error)
             return
         scope[ACCESS] = access
-        body = _BoundedBody(receive, self._rules.max_body)
-
-        async def sending(message: Message) -> None:
-            if body.problem is not None:
-                # Whatever the app makes of a body that broke off, the caller is told why.
-                if message["type"] == "http.response.start":
-                    await _answer(send, body.problem)
-                return
-            if message["type"] == "http.response.start":
-                self._remember_session(message, access)
-                message["headers"] = _with_safety(message.get("headers", []))
-            await send(message)
-
-        await self._app(scope, body.receive, sending)
+        body = RequestBody(receive, most, seconds)
+        answer = _Answer(self, scope, headers, access, body, send)
+        try:
+            await self._app(scope, body.receive, answer.send)
+        except ProblemError as error:
+            if error is not body.problem or answer.begun:
+                raise
+            await _answer(send, error)
 
     # --- Host and Origin --------------------------------------------------------------------------------------------
 
@@ -110,7 +133,7 @@ class Gate:
     # --- keys -------------------------------------------------------------------------------------------------------
 
     async def _access(self, scope: Message, headers: dict[bytes, bytes]) -> Access | None:
-        if scope["path"] in OPEN_PATHS:
+        if scope["path"] in self._open_paths:
             return None
         if self._logins is not None and is_console(scope["path"]):
             # Without a login there is no access, and the console shows its login page.
@@ -119,20 +142,53 @@ class Gate:
         if not given and self._rules.anonymous is not None:
             return self._rules.anonymous
         word, _, token = given.partition(" ")
-        address = str((scope.get("client") or ("unknown",))[0])
-        access = None
-        if self._keys is not None and word.lower() == "bearer":
-            access = await anyio.to_thread.run_sync(self._keys.access_of, token.strip())
-        if access is None:
-            wait = self._failed.wait(address) if given else 0.0
+        try:
+            if word.lower() != "bearer":
+                raise self._key_needed()
+            return await anyio.to_thread.run_sync(self._access_by, token.strip())
+        except ProblemError as error:
+            address = str((scope.get("client") or ("unknown",))[0])
+            wait = self._failed.wait(address) if given and error.status == 401 else 0.0
             if wait:
-                raise ProblemError(429, "too_many_failures", "too many wrong keys", {"Retry-After": str(int(wait) + 1)})
-            detail = "send a valid key as `Authorization: Bearer jy_…`; keys are made with: jiyi keys add"
-            raise ProblemError(401, "key_needed", detail, {"WWW-Authenticate": "Bearer"})
+                raise ProblemError(
+                    429, "too_many_failures", "too many wrong keys", {"Retry-After": str(int(wait) + 1)}
+                ) from None
+            raise
+
+    @property
+    def rules(self) -> GateRules:
+        """What it lets through."""
+        return self._rules
+
+    async def still_valid(self, scope: Message, headers: dict[bytes, bytes]) -> bool:
+        """Whether the key of a request would let it in now. An issuer that does not answer ends no stream."""
+        token = headers.get(b"authorization", b"").decode("latin-1").partition(" ")[2]
+        if not token or is_console(scope["path"]):
+            return True
+        try:
+            await anyio.to_thread.run_sync(self._access_by, token.strip())
+        except ProblemError as error:
+            return error.status not in {401, 403}
+        return True
+
+    def _access_by(self, token: str) -> Access:
+        """By a key of this server, or by a token of the issuer."""
+        if self._tokens is not None and not token.startswith(KEY_PREFIX):
+            return self._tokens.access_of(token)
+        access = None if self._keys is None else self._keys.access_of(token)
+        if access is None:
+            raise self._key_needed()
         return access
 
+    def _key_needed(self) -> ProblemError:
+        if self._tokens is None:
+            detail = "send a valid key as `Authorization: Bearer jy_…`; keys are made with: jiyi keys add"
+            return ProblemError(401, "key_needed", detail, {"WWW-Authenticate": "Bearer"})
+        detail = f"send a token of {self._tokens.rules.issuer}, or a key, as `Authorization: Bearer …`"
+        return ProblemError(401, "key_needed", detail, self._tokens.challenge())
+
     def _check_rate(self, scope: Message, access: Access | None) -> None:
-        if access is None and scope["path"] in OPEN_PATHS:
+        if access is None and scope["path"] in self._open_paths:
             return
         name = (access.key_id if access is not None else "") or str((scope.get("client") or ("unknown",))[0])
         wait = self._rate.wait(name)
@@ -142,49 +198,84 @@ class Gate:
 
     # --- sessions of MCP --------------------------------------------------------------------------------------------
 
-    def _check_session(self, headers: dict[bytes, bytes], access: Access | None) -> None:
+    def _check_session(self, scope: Message, headers: dict[bytes, bytes], access: Access | None) -> None:
         session = headers.get(_SESSION, b"").decode("latin-1")
-        if session and access is not None and self._sessions.get(session, access.key_id) != access.key_id:
+        if session and access is not None and scope["path"] == MCP and self._sessions.get(session) != _owner(access):
             raise ProblemError(404, "unknown_session", "there is no such session")
 
-    def _remember_session(self, message: Message, access: Access | None) -> None:
+    def remember_session(self, message: Message, access: Access | None) -> None:
+        """Whose the session is that an answer begins."""
         for name, value in message.get("headers", []):
             if name.lower() == _SESSION and access is not None:
-                self._sessions.setdefault(value.decode("latin-1"), access.key_id)
+                self._sessions.setdefault(value.decode("latin-1"), _owner(access))
                 while len(self._sessions) > _MAX_REMEMBERED:
                     self._sessions.popitem(last=False)
 
     # --- size -------------------------------------------------------------------------------------------------------
 
-    def _check_length(self, headers: dict[bytes, bytes]) -> None:
+    def _check_length(self, headers: dict[bytes, bytes], most: int) -> None:
         length = headers.get(b"content-length", b"0").decode("latin-1")
         if not length.isdecimal():
             raise ProblemError(400, "bad_length", f"Content-Length {length[:40]!a} is no number")
-        if int(length) > self._rules.max_body:
-            raise _too_large(self._rules.max_body)
+        if int(length) > most:
+            raise too_large(most)
 
 
-class _BoundedBody:
-    """The body of a request, which may come without a length; too much of it ends it."""
+class _Answer:
+    """The answer to one request on its way out."""
 
-    def __init__(self, receive: Receive, most: int) -> None:
-        self._receive = receive
-        self._left = most
-        self._most = most
-        self.problem: ProblemError | None = None
+    def __init__(
+        self,
+        gate: Gate,
+        scope: Message,
+        headers: dict[bytes, bytes],
+        access: Access | None,
+        body: RequestBody,
+        send: Send,
+    ) -> None:
+        self._gate = gate
+        self._scope = scope
+        self._headers = headers
+        self._access = access
+        self._body = body
+        self._send = send
+        self._checked = time.monotonic()
+        self.begun = self._over = False
 
-    async def receive(self) -> Message:
-        """The next part."""
-        message = await self._receive()
-        self._left -= len(message.get("body", b""))
-        if self._left < 0:
-            self.problem = _too_large(self._most)
-            raise self.problem
-        return message
+    async def send(self, message: Message) -> None:
+        """The next part of it."""
+        starts = message["type"] == "http.response.start"
+        if self._over:
+            return
+        if self._body.problem is not None and not self.begun:
+            # Whatever the app makes of a body that broke off, the caller is told why.
+            self.begun = self._over = True
+            await _answer(self._send, self._body.problem)
+            return
+        if starts:
+            self.begun = True
+            self._gate.remember_session(message, self._access)
+            message["headers"] = _with_safety(message.get("headers", []))
+        elif message.get("more_body"):
+            message = await self._still_allowed(message)
+        self._over = not starts and not message.get("more_body")
+        await self._send(message)
+
+    async def _still_allowed(self, message: Message) -> Message:
+        """A stream may go on for hours, and its key may be revoked meanwhile: then this is its end."""
+        now = time.monotonic()
+        if now - self._checked < self._gate.rules.recheck_seconds:
+            return message
+        self._checked = now
+        if await self._gate.still_valid(self._scope, self._headers):
+            return message
+        self._body.end()
+        return {"type": "http.response.body", "body": b""}
 
 
-def _too_large(most: int) -> ProblemError:
-    return ProblemError(413, "too_large", f"a request has at most {most:,} bytes")
+def _owner(access: Access) -> tuple[str, str]:
+    """Whose a session is. One person may have several scopes at the issuer."""
+    return access.key_id, access.scope
 
 
 _SAFETY: Final = (
@@ -203,6 +294,16 @@ def _with_safety(headers: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]
 def is_console(path: str) -> bool:
     """Whether a path belongs to the console, which is entered with a cookie."""
     return path == CONSOLE or path.startswith(f"{CONSOLE}/")
+
+
+_SINGLE: Final = frozenset({b"host", b"origin", b"authorization", b"content-length", b"content-type", _SESSION})
+
+
+def _check_single(headers: list[tuple[bytes, bytes]]) -> None:
+    """Of two headers with one name, different programs believe different ones."""
+    names = [name for name, _ in headers if name in _SINGLE]
+    if len(names) != len(set(names)):
+        raise ProblemError(400, "doubled_header", "a header that must be there once was sent twice")
 
 
 def _name_of(url: str) -> str | None:

@@ -8,6 +8,7 @@ from typing import Any, Final
 from jiyi import errors
 
 STATUS: Final[tuple[tuple[type[errors.JiyiError], int], ...]] = (
+    (errors.VersionConflictError, 412),
     (errors.InvalidInputError, 400),
     (errors.ImportFormatError, 400),
     (errors.SimpleModeError, 409),
@@ -29,6 +30,7 @@ TITLES: Final = {
     403: "Not allowed",
     404: "There is no such thing",
     405: "This method is not known here",
+    408: "The request came too slowly",
     409: "It does not fit the present state",
     412: "It was changed meanwhile",
     413: "The request is too large",

@@ -12,7 +12,9 @@ import uvicorn
 from jiyi.server.access import RIGHTS, Access
 from jiyi.server.app import build_app
 from jiyi.server.gate import LOOPBACK, GateRules
+from jiyi.server.incoming import MAX_HEADERS, bounded_protocol
 from jiyi.server.keys import Keys
+from jiyi.server.oauth import OAuthRules, TokenVerifier
 from jiyi.server.sessions import CONSOLE, Sessions
 from jiyi.wiring.keys import open_key_store
 
@@ -37,6 +39,8 @@ class Serving:
     """Nobody gets in without a key, but for the browser that opens the one-time link."""
     certificate: str = ""
     private_key: str = ""
+    oauth: OAuthRules | None = None
+    """Whose tokens are taken besides keys."""
 
     @property
     def on_loopback(self) -> bool:
@@ -45,6 +49,11 @@ class Serving:
 
     def problem(self, *, has_keys: bool) -> str:
         """Why it must not start; empty if it may."""
+        if self.oauth is not None:
+            found = self.oauth.problem()
+            if found:
+                return found
+            has_keys = True
         if not self.on_loopback and not has_keys:
             return (
                 f"--host {self.host} can be reached from outside, and there is no valid key; "
@@ -60,7 +69,7 @@ class Serving:
 
     def rules(self, scope: str) -> GateRules:
         """What the gate lets through."""
-        open_to_all = self.on_loopback and not self.require_keys and not self.by_link
+        open_to_all = self.on_loopback and not self.require_keys and not self.by_link and self.oauth is None
         anonymous = Access(scope, frozenset(RIGHTS)) if open_to_all else None
         return GateRules(hosts=frozenset({*LOOPBACK, *self.hosts}), anonymous=anonymous)
 
@@ -79,7 +88,8 @@ async def serve_http(memory: AgentMemory, plan: Serving, *, told: Callable[[str]
         rules = plan.rules(scope)
         sessions = Sessions(keys, failures=rules.failures)
         link = f"{CONSOLE}/open?ticket={sessions.ticket(Access(scope, frozenset(RIGHTS)))}" if plan.by_link else ""
-        app = build_app(memory, rules=rules, keys=keys, sessions=sessions, read_only=plan.read_only)
+        tokens = TokenVerifier(plan.oauth) if plan.oauth is not None else None
+        app = build_app(memory, rules=rules, keys=keys, sessions=sessions, tokens=tokens, read_only=plan.read_only)
         config = uvicorn.Config(
             app,
             host=plan.host,
@@ -93,7 +103,10 @@ async def serve_http(memory: AgentMemory, plan: Serving, *, told: Callable[[str]
             timeout_keep_alive=_KEEP_ALIVE_SECONDS,
             timeout_graceful_shutdown=_GRACE_SECONDS,
             limit_concurrency=_MAX_CONNECTIONS,
-            h11_max_incomplete_event_size=1 << 16,
+            h11_max_incomplete_event_size=MAX_HEADERS,
+            http=bounded_protocol(),
+            # There is nothing to upgrade to.
+            ws="none",
         )
         server = _Server(config, lambda address: told(address + link))
         await server.serve()

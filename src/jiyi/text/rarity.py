@@ -13,7 +13,7 @@ from bisect import bisect_left
 from collections.abc import Iterable
 from functools import cache, lru_cache
 from hashlib import blake2b
-from importlib.resources import files
+from pkgutil import get_data
 from typing import Final
 
 __all__ = ["is_known", "rarity", "specificity"]
@@ -35,7 +35,8 @@ def word_hash(word: str) -> int:
 
 @cache
 def _table() -> tuple[array[int], bytes]:
-    data = (files("jiyi.text") / "data" / "rarity.bin").read_bytes()
+    # Not by `importlib.resources`: loading it takes longer than reading the table.
+    data = get_data("jiyi.text", "data/rarity.bin") or b""
     count = len(data) // 5
     hashes = array("I", data[: 4 * count])
     if sys.byteorder != "little":

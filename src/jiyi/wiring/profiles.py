@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from jiyi.backends.postgres.vectors.index import PostgresVectors
     from jiyi.backends.records.sql import Database
     from jiyi.config import Settings
-    from jiyi.execution import Transaction
+    from jiyi.group_writer import Transaction
     from jiyi.model.searched_text import SearchedText
     from jiyi.ports import AdministrationStore, Embedder, RecordStore, ScopeReader, TextIndex, VectorIndex
     from jiyi.text import Vocabulary

@@ -160,7 +160,7 @@ Scenario = Callable[[Served], Awaitable[None]]
 
 @asynccontextmanager
 async def served(folder: Path, *, read_only: bool = False, **rules: Any) -> AsyncIterator[Served]:
-    settings = {name: rules.pop(name) for name in ("workspace",) if name in rules}
+    settings: dict[str, Any] = rules.pop("settings", {})
     rules = {"per_second": 100_000.0, "burst": 100_000, **rules}
     async with AgentMemory.open(folder, scope="main", background_jobs=False, embedder="none", **settings) as memory:
         keys = Keys(open_key_store(memory.settings))

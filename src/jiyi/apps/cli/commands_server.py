@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from jiyi.server.keys import Keys
     from jiyi.server.serving import Serving
 
-_HTTP: Final = ("fastapi", "mcp", "uvicorn", "jinja2", "markdown_it")
+_HTTP: Final = ("fastapi", "mcp", "uvicorn", "jinja2", "markdown_it", "jwt")
 
 ReadOnlyOption = Annotated[bool, typer.Option("--read-only", help="Offer only the tools that change nothing.")]
 GroupOption = Annotated[bool, typer.Option("--group", help="Several people read the answers: private notes stay out.")]
@@ -113,6 +113,18 @@ def serve(
     read_only: ReadOnlyOption = False,
     tls_cert: Annotated[str, typer.Option("--tls-cert", metavar="FILE", help="The certificate, for HTTPS.")] = "",
     tls_key: Annotated[str, typer.Option("--tls-key", metavar="FILE", help="The private key of the certificate.")] = "",
+    oauth_issuer: Annotated[
+        str, typer.Option("--oauth-issuer", metavar="URL", help="Take the tokens of this OAuth issuer besides keys.")
+    ] = "",
+    oauth_audience: Annotated[
+        str, typer.Option("--oauth-audience", metavar="TEXT", help="What its tokens have as audience for this server.")
+    ] = "",
+    oauth_resource: Annotated[
+        str, typer.Option("--oauth-resource", metavar="URL", help="The public address, where it is not the audience.")
+    ] = "",
+    oauth_scope_claim: Annotated[
+        str, typer.Option("--oauth-scope-claim", metavar="NAME", help="The claim that is the scope of the memory.")
+    ] = "sub",
     check: Annotated[bool, typer.Option("--check", help="Only check whether it could start.")] = False,
 ) -> Code:
     """Serve the memory over HTTP: MCP at /mcp, REST under /v1, the console, /healthz, /readyz and /metrics.
@@ -121,7 +133,12 @@ def serve(
     names of the server (--allow-host).
     """
     _need(*_HTTP)
+    from jiyi.server.oauth import OAuthRules
     from jiyi.server.serving import Serving
+
+    if not oauth_issuer and (oauth_audience or oauth_resource):
+        raise ConfigError("--oauth-audience and --oauth-resource belong to --oauth-issuer")
+    oauth = OAuthRules(oauth_issuer, oauth_audience, oauth_resource, oauth_scope_claim) if oauth_issuer else None
 
     plan = Serving(
         host=host,
@@ -131,6 +148,7 @@ def serve(
         read_only=read_only,
         certificate=tls_cert,
         private_key=tls_key,
+        oauth=oauth,
     )
 
     def told(address: str) -> None:

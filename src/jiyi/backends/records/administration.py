@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Final
 
 from jiyi.backends.records import tags, writes
 from jiyi.backends.records.codec import SELECT_ENTRY, entry_of
-from jiyi.backends.records.filters import in_scopes
+from jiyi.backends.records.filters import in_scopes, where
 from jiyi.backends.records.overlays import seen
 from jiyi.backends.records.schema import ACTIVE, CONTENTS
-from jiyi.backends.records.sql import Connection, Database, Row, moment
+from jiyi.backends.records.sql import Connection, Database, Dialect, Row, moment
 from jiyi.model import clock
 from jiyi.model.change import MemoryChange
 from jiyi.model.entry import MESSAGE_TYPE, MemoryEntry
+from jiyi.model.filters import Filters
 from jiyi.model.note import NOTE_SCOPES, is_note_scope, note_scopes_of
-from jiyi.model.scope_report import ScopeInfo, ScopeReceipt
+from jiyi.model.scope_report import ScopeInfo, ScopeReceipt, ScopeStatistics
 from jiyi.ports.administration import ChangeSignal
 
 ERASED_SCOPE: Final = "erased"
@@ -29,6 +31,11 @@ _MESSAGES: Final = (
     "SELECT scope, count(*), count(DISTINCT session_id) FROM conversation_history WHERE replaced_at IS NULL "
     "GROUP BY scope"
 )
+_KINDS: Final = "memory_type, category, domain, {}, count(*)"
+_DAY: Final[dict[Dialect, str]] = {
+    "sqlite": "substr(created_at, 1, 10)",
+    "postgresql": "to_char(created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD')",
+}
 _JOBS: Final = "SELECT scope, count(*) FROM jobs WHERE state != 'done' GROUP BY scope"
 _LAST_CHANGES: Final = "SELECT scope, max(changed_at) FROM memory_changes GROUP BY scope"
 _CHANGES: Final = (
@@ -81,6 +88,36 @@ class SqlAdministrationStore:
                 if scope != ERASED_SCOPE or scope in found:
                     add(scope, last_change=moment(last))
         return sorted(found.values(), key=lambda info: info.scope)
+
+    def statistics(self, filters: Filters) -> ScopeStatistics:
+        """How many entries these conditions admit, by what they are and when they were stored; in one pass."""
+        condition, params = where(filters, self._database.dialect)
+        kinds = _KINDS.format(_DAY[self._database.dialect])
+        sql = f"SELECT {kinds} FROM memory_records WHERE {condition} GROUP BY 1, 2, 3, 4"
+        types: Counter[str] = Counter()
+        categories: Counter[str] = Counter()
+        domains: Counter[str] = Counter()
+        days: Counter[str] = Counter()
+        for memory_type, category, domain, day, count in self._database.query(
+            sql, params, filters.scopes, prepare=False
+        ):
+            types[memory_type] += count
+            if memory_type == MESSAGE_TYPE:
+                continue
+            categories[category] += count
+            days[day] += count
+            if domain is not None:
+                domains[domain] += count
+        messages = types[MESSAGE_TYPE]
+        return ScopeStatistics(
+            scope=filters.scopes[0],
+            entries=types.total() - messages,
+            messages=messages,
+            memory_types=dict(sorted(types.items())),
+            categories=dict(sorted(categories.items())),
+            domains=dict(sorted(domains.items())),
+            days=dict(sorted(days.items())),
+        )
 
     def changes(self, after: int, scopes: Sequence[str] | None, limit: int) -> list[MemoryChange]:
         """The changes behind this position, in order; `None` as scopes means all of them."""

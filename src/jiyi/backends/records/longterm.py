@@ -31,6 +31,15 @@ _FACTS = (
     f"{SELECT_ENTRY} WHERE {ACTIVE} AND {_LONGTERM} AND scope = :scope AND memory_type = 'fact' "
     "ORDER BY created_at DESC, id DESC LIMIT :limit"
 )
+_CONFLICTING = (
+    f"{SELECT_ENTRY} WHERE {ACTIVE} AND {_LONGTERM} AND scope = :scope AND memory_type = 'fact' "
+    "AND source LIKE '%\"conflicts_with\"%' ORDER BY created_at DESC, id DESC LIMIT :limit"
+)
+"""Few facts have a conflict: the others are not read into values. A text with these words in it is sorted out later."""
+_REPLACED_BY = (
+    f"{SELECT_ENTRY} WHERE scope = :scope AND superseded_by = :id AND {INACTIVE} "
+    "ORDER BY updated_at DESC, id DESC LIMIT :limit"
+)
 _UNSUMMARIZED = (
     f"{SELECT_ENTRY} WHERE {ACTIVE} AND {_LONGTERM} AND scope = :scope AND memory_type = 'fact' "
     "AND summarized_by IS NULL AND pinned IS NOT TRUE ORDER BY created_at DESC, id DESC LIMIT :limit"
@@ -160,6 +169,10 @@ class SqlLongtermStore:
         """The newest active facts of a scope, newest first."""
         return self._entries(_FACTS, scope, limit)
 
+    def conflicting(self, scope: str, *, limit: int) -> list[MemoryEntry]:
+        """The newest active facts that may contradict older ones, newest first."""
+        return self._entries(_CONFLICTING, scope, limit)
+
     def unsummarized(self, scope: str, *, limit: int) -> list[MemoryEntry]:
         """The newest facts that no reflection summarizes yet and that are not pinned, newest first."""
         return self._entries(_UNSUMMARIZED, scope, limit)
@@ -175,6 +188,12 @@ class SqlLongtermStore:
         with self._database.read(scopes) as connection:
             rows = connection.rows(_SUPERSEDED, params)
         return [(entry_of(row), clock.of_driver(row[-1])) for row in rows]
+
+    def replaced_by(self, scope: str, entry_id: str, *, limit: int) -> list[MemoryEntry]:
+        """The entries that this one has superseded, the last changed first."""
+        with self._database.read((scope,)) as connection:
+            rows = connection.rows(_REPLACED_BY, {"scope": scope, "id": entry_id, "limit": limit})
+        return list(map(entry_of, rows))
 
     def inactive(self, scope: str, *, limit: int) -> list[MemoryEntry]:
         """Long-term memories of a scope that were forgotten or corrected, the last changed first."""

@@ -14,7 +14,6 @@ from typing import Any, Final
 from jiyi.backends.records.schema import ACTIVE, memory_overlays
 from jiyi.backends.records.sql import Connection, Database, Row, chunks, moment
 from jiyi.model.entry import MemoryEntry, Source
-from jiyi.model.feedback import SUPERSEDED, added_strength
 from jiyi.model.scope import PUBLIC
 
 Rows = Callable[[str, Mapping[str, Any]], list[Row]]
@@ -82,6 +81,9 @@ def seen(rows: Rows, scopes: Sequence[str], entries: Iterable[MemoryEntry]) -> l
 
 
 def _overlaid(entry: MemoryEntry, row: Row) -> MemoryEntry:
+    # Few scopes have overlays, and a short command does not pay for loading it.
+    from jiyi.model.feedback import SUPERSEDED, added_strength
+
     _, strength, access_count, accessed, front = row
     last = moment(accessed)
     after = replace(
@@ -108,6 +110,8 @@ def note(connection: Connection, scope: str, memory_id: str, noted: Noted) -> No
         values = {name: getattr(noted, name) for name in memory_overlays.names[2:]}
         connection.execute(memory_overlays.insert, {"scope": scope, "memory_id": memory_id, **values})
         return
+    from jiyi.model.feedback import added_strength
+
     here = memory_overlays.values(row)
     times = [each for each in (here["last_accessed_at"], noted.last_accessed_at) if each is not None]
     both = {

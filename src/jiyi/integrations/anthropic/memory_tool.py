@@ -20,6 +20,7 @@ from anthropic.types.beta import (
     BetaMemoryTool20250818ViewCommand,
 )
 
+from jiyi.compat.copies import SharesMemory
 from jiyi.errors import InvalidInputError
 from jiyi.integrations.anthropic.files import EntryFiles
 from jiyi.integrations.opened import check_memory
@@ -32,7 +33,7 @@ _WIDTH: Final = len(str(_MAX_LINES))
 _LEVELS: Final = 2
 
 
-class JiyiMemoryTool(BetaAbstractMemoryTool):
+class JiyiMemoryTool(SharesMemory, BetaAbstractMemoryTool):
     """The files of Claude's memory in a memory: durable, versioned, of one scope, found by `memory.recall`.
 
     Give it a `jiyi.sync.AgentMemory` that is open. A file is at most `max_content_bytes` long (64 KiB unless set).
@@ -192,7 +193,7 @@ class JiyiMemoryTool(BetaAbstractMemoryTool):
         return "\n".join([heading, *lines])
 
 
-class AsyncJiyiMemoryTool(BetaAsyncAbstractMemoryTool):
+class AsyncJiyiMemoryTool(SharesMemory, BetaAsyncAbstractMemoryTool):
     """The same for Anthropic's asynchronous client; the work is done in another thread."""
 
     def __init__(

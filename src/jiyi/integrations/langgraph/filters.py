@@ -6,7 +6,9 @@ that is missing is not null. `$ne` also holds where there is no such field.
 
 from __future__ import annotations
 
+import math
 import operator
+import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
@@ -21,6 +23,7 @@ _ORDERS: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
     "$lte": operator.le,
 }
 _MISSING: Final = object()
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _MAX_PATH: Final = 6
 """Metadata have 8 levels, and the value of an item is at the third."""
 
@@ -68,7 +71,7 @@ def where_of(
         plain = len(path) <= _MAX_PATH and not any(
             "." in name or not name or any(each in '"\\' or each < " " for each in name) for name in path
         )
-        if not plain or named == "$object" or _has_object(operand):
+        if not plain or named == "$object" or _has_object(operand) or _is_beyond(operand):
             rest.append(condition)
             continue
         of_path = where.setdefault(".".join((root, *path)), {})
@@ -85,16 +88,31 @@ def _has_object(operand: Any) -> bool:
     return isinstance(operand, Mapping)
 
 
+def _is_beyond(operand: Any) -> bool:
+    """Whether a number or text is one that metadata cannot have: it is compared with, but never stored."""
+    if isinstance(operand, list | tuple):
+        return any(map(_is_beyond, operand))
+    if isinstance(operand, str):
+        return "\x00" in operand or _SURROGATE.search(operand) is not None
+    if isinstance(operand, float):
+        return not math.isfinite(operand)
+    return is_number(operand) and not -(2**63) <= operand < 2**63
+
+
 def matches(value: Mapping[str, Any], wanted: list[tuple[tuple[str, ...], str, Any]]) -> bool:
     """Whether the value of an item meets all conditions."""
     return all(_holds(_find(value, path), named, operand) for path, named, operand in wanted)
 
 
 def _find(value: Any, path: tuple[str, ...]) -> Any:
+    """The value at a path. A name with periods is that name, or where there is none a path by itself."""
     for name in path:
-        if not isinstance(value, Mapping) or name not in value:
+        if isinstance(value, Mapping) and name in value:
+            value = value[name]
+        elif "." in name:
+            value = _find(value, tuple(name.split(".")))
+        else:
             return _MISSING
-        value = value[name]
     return value
 
 
@@ -103,12 +121,19 @@ def _holds(found: Any, named: str, operand: Any) -> bool:
         case "$object":
             return isinstance(found, Mapping)
         case "$eq" | "$ne":
-            same = found is not _MISSING and equal(found, _listed(operand))
-            return same == (named == "$eq")
+            return (found is not _MISSING and _same(found, _listed(operand))) == (named == "$eq")
         case _:
             numbers = is_number(found) and is_number(operand)
             texts = isinstance(found, str) and isinstance(operand, str)
             return (numbers or texts) and _ORDERS[named](found, operand)
+
+
+def _same(found: Any, operand: Any) -> bool:
+    try:
+        return equal(found, operand)
+    except OverflowError:
+        # A whole number that no float can hold.
+        return bool(found == operand)
 
 
 def _listed(operand: Any) -> Any:

@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from types import TracebackType
 from typing import Any, Final, Self
+from weakref import WeakKeyDictionary
 
 from langgraph.store.base import (
     BaseStore,
@@ -23,6 +24,7 @@ from langgraph.store.base import (
     validate_op_namespace,
 )
 
+from jiyi.compat.copies import SharesMemory
 from jiyi.compat.langgraph_forms import KIND, entry_key
 from jiyi.errors import InvalidInputError
 from jiyi.integrations.langgraph import filters
@@ -48,7 +50,7 @@ _REFRESH_AFTER: Final = 0.05
 _Conditions = list[tuple[tuple[str, ...], str, Any]]
 
 
-class JiyiStore(BaseStore):
+class JiyiStore(SharesMemory, BaseStore):
     """Items of LangGraph in a jiyi memory: durable, versioned, and searched by words and meaning without a key.
 
     Give it a path, or a `jiyi.sync.AgentMemory` that is open. Items of a scope are seen by that scope only; those of
@@ -71,6 +73,7 @@ class JiyiStore(BaseStore):
         self._fields = _fields_of(fields, index)
         self._scope = scope
         self.ttl_config = ttl
+        self._locks: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = WeakKeyDictionary()
         self._memory, self._owned = use_memory("JiyiStore", memory)
 
     @property
@@ -94,8 +97,16 @@ class JiyiStore(BaseStore):
     # --- batches ----------------------------------------------------------------------------------------------------
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
-        """As `batch`, in another thread."""
-        return await asyncio.to_thread(self.batch, list(ops))
+        """As `batch`, in another thread. What is written at the same time is written in the order of the calls."""
+        ops = list(ops)
+        if not any(isinstance(op, PutOp) for op in ops):
+            return await asyncio.to_thread(self.batch, ops)
+        async with self._writing():
+            return await asyncio.to_thread(self.batch, ops)
+
+    def _writing(self) -> asyncio.Lock:
+        """The lock of this event loop; those who wait for it get it in their order."""
+        return self._locks.setdefault(asyncio.get_running_loop(), asyncio.Lock())
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
         """Do operations. All reads see what was there before the batch; of several puts of a key the last counts.

@@ -105,6 +105,12 @@ class JiyiChatStore(BaseChatStore):
             raise InvalidInputError("this JiyiChatStore was made with an open memory, which cannot be pickled")
         self.__init__(state["path"], scope=state["scope"])  # type: ignore[misc]
 
+    def __copy__(self) -> Self:
+        """As `__deepcopy__`."""
+        copied = super().__copy__()
+        copied._owned = False  # noqa: SLF001 - it is one of these
+        return copied
+
     def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
         """A store over the same open memory, which stays the original's to close."""
         copied = super().__deepcopy__(memo)

@@ -1,4 +1,4 @@
-"""Counts of a scope, kept until something has changed: no page waits for the same scan twice."""
+"""Values that take long to compute, kept until something has changed: no page waits long, and none waits twice."""
 
 from __future__ import annotations
 
@@ -13,10 +13,12 @@ from typing import Final, Generic, TypeVar
 from jiyi.model import clock
 
 T = TypeVar("T")
-_QUICK: Final = 0.05
-"""What took less is computed again at once; what took longer is computed while the page shows the last value."""
-_SHARE: Final = 20.0
-"""At most one part in so many of the time goes into computing again."""
+PATIENCE: Final = 0.08
+"""How many seconds a page waits for a value. After that it shows the last one, or says that it is being computed."""
+_SHARE: Final = 10.0
+"""At most one part in so many of the time goes into computing a value again."""
+_MAX_AGE: Final = 600.0
+"""Some values change with time alone, such as what is forgotten."""
 _MAX_KEPT: Final = 200
 
 
@@ -32,51 +34,54 @@ class Kept(Generic[T]):
 
 @dataclass(slots=True)
 class _State(Generic[T]):
-    value: T
-    position: int
-    at: datetime
-    seconds: float
-    ended: float
-    task: asyncio.Task[None] | None = None
+    task: asyncio.Task[T] | None = None
+    """Computing the next value."""
+    kept: Kept[T] | None = None
+    position: int = -1
+    rest_until: float = 0.0
+    old_from: float = 0.0
 
 
 class KeptByPosition(Generic[T]):
     """Values by name that hold for one position of the change feed."""
 
-    def __init__(self, position: Callable[[], Awaitable[int]]) -> None:
+    def __init__(self, position: Callable[[], Awaitable[int]], *, patience: float = PATIENCE) -> None:
         self._position = position
+        self._patience = patience
         self._known: OrderedDict[str, _State[T]] = OrderedDict()
 
-    async def get(self, name: str, compute: Callable[[], Awaitable[T]]) -> Kept[T]:
-        """The value of now; or, where computing takes long, the last one, while the next is being computed."""
+    async def get(self, name: str, compute: Callable[[], Awaitable[T]]) -> Kept[T] | None:
+        """The value of now; or the last one while the next is being computed; `None` when there is none yet."""
         position = await self._position()
-        state = self._known.get(name)
-        if state is not None and state.position == position:
-            self._known.move_to_end(name)
-            return Kept(state.value, state.at, current=True)
-        if state is None or (state.seconds < _QUICK and state.task is None):
-            state = await self._compute(name, position, compute)
-            return Kept(state.value, state.at, current=True)
-        resting = time.monotonic() - state.ended < _SHARE * state.seconds
-        if state.task is None and not resting:
-            state.task = asyncio.get_running_loop().create_task(self._again(name, position, compute))
-        return Kept(state.value, state.at, current=False)
-
-    async def _again(self, name: str, position: int, compute: Callable[[], Awaitable[T]]) -> None:
-        try:
-            await self._compute(name, position, compute)
-        finally:
-            state = self._known.get(name)
-            if state is not None:
-                state.task = None
-
-    async def _compute(self, name: str, position: int, compute: Callable[[], Awaitable[T]]) -> _State[T]:
-        begun, at = time.monotonic(), clock.utc_now()
-        value = await compute()
-        ended = time.monotonic()
-        state = _State(value, position, at, ended - begun, ended)
-        self._known[name] = state
+        state = self._known.setdefault(name, _State())
         self._known.move_to_end(name)
         while len(self._known) > _MAX_KEPT:
             self._known.popitem(last=False)
-        return state
+        if state.kept is not None and state.position == position and time.monotonic() < state.old_from:
+            return state.kept
+        if state.task is None and (state.kept is None or time.monotonic() >= state.rest_until):
+            state.task = asyncio.get_running_loop().create_task(self._compute(state, position, compute))
+        if state.task is not None:
+            await asyncio.wait({state.task}, timeout=self._patience)
+        if state.task is not None and state.task.done():
+            task, state.task = state.task, None
+            task.result()  # raises what computing has raised
+        kept = state.kept
+        return None if kept is None else Kept(kept.value, kept.at, current=state.position == position)
+
+    async def _compute(self, state: _State[T], position: int, compute: Callable[[], Awaitable[T]]) -> T:
+        begun, at = time.monotonic(), clock.utc_now()
+        value = await compute()
+        seconds = time.monotonic() - begun
+        state.kept, state.position = Kept(value, at, current=True), position
+        state.old_from = time.monotonic() + _MAX_AGE
+        # What is quick is computed at every change.
+        state.rest_until = time.monotonic() + (_SHARE * seconds if seconds > self._patience else 0.0)
+        return value
+
+    async def close(self) -> None:
+        """End what is being computed."""
+        tasks = [state.task for state in self._known.values() if state.task is not None]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)

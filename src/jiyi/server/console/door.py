@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import lru_cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Final
@@ -17,7 +18,9 @@ from starlette.types import Scope
 
 from jiyi.errors import JiyiError
 from jiyi.server.access import Access, require
-from jiyi.server.console.filters import FILTERS
+from jiyi.server.console import counts
+from jiyi.server.console.counts import KeptByPosition
+from jiyi.server.console.filters import FILTERS, GLOBALS
 from jiyi.server.console.navigation import PAGES, navigation_for
 from jiyi.server.console.page import POST, Page
 from jiyi.server.console.visit import Visit, entered, local_address, make_visit, read_form
@@ -51,8 +54,9 @@ class Console:
         self.sessions = sessions
         self.keys = keys
         self.read_only = read_only
-        self.caches: dict[str, Any] = {}
-        """Of pages that count or draw much: each keeps its own here."""
+        self.streams = 0
+        """How many pages listen to changes."""
+        self._kept: dict[str, KeptByPosition[Any]] = {}
         self._environment = Environment(
             loader=PackageLoader("jiyi.server.console"),
             autoescape=True,
@@ -62,7 +66,16 @@ class Console:
             auto_reload=False,
         )
         self._environment.filters.update(FILTERS)
-        self._environment.globals["asset"] = asset
+        self._environment.globals.update({**GLOBALS, "asset": asset})
+
+    def kept(self, name: str) -> KeptByPosition[Any]:
+        """Values that hold until something changes; each page that computes much has its own."""
+        return self._kept.setdefault(name, KeptByPosition(self.memory.last_position, patience=counts.PATIENCE))
+
+    async def close(self) -> None:
+        """End what is being computed."""
+        for kept in self._kept.values():
+            await kept.close()
 
     def routes(self) -> list[Route]:
         """The routes of all pages; the last one answers for addresses that lead nowhere."""
@@ -89,7 +102,7 @@ class Console:
             access: Access | None = request.scope.get(ACCESS)
             visit = await make_visit(request, self, access)
             if page.right is not None and access is None:
-                response: Response = _to_login(visit, page)
+                response: Response = await _to_login(visit, page)
             else:
                 response = await self._answered(page, visit)
             for name, value in SECURITY_HEADERS.items():
@@ -133,17 +146,23 @@ class _PageRoute(Route):
         return match, {**more, "route": self} if match is not Match.NONE else more
 
 
-def _to_login(visit: Visit, page: Page) -> Response:
-    if visit.request.headers.get("hx-request"):
+async def _to_login(visit: Visit, page: Page) -> Response:
+    if visit.is_part:
         # A part of a page cannot show the login: the script loads the whole page again.
         return Response(status_code=401, headers={"HX-Refresh": "true"})
-    back = {} if page.method == POST else {"next": visit.here()}
-    return visit.go(local_address(f"{CONSOLE}/login", **back))
+    if page.method == POST:
+        # The login is over, or the server was started again: what was typed must not be lost with it.
+        with suppress(ProblemError):
+            visit.form = await read_form(visit.request)
+        return _failed(visit, 401, "login_needed", "the login is over", {})
+    return visit.go(local_address(f"{CONSOLE}/login", next=visit.here()))
 
 
 def _failed(visit: Visit, status: int, code: str, detail: str, headers: Mapping[str, str]) -> Response:
+    # A part of a page that a script has asked for gets its error as a part, too.
+    template = "error_part.html" if visit.is_part else "error.html"
     response = visit.page(
-        "error.html", status, status=status, code=code, detail=detail, entered=entered(dict(visit.form.pairs))
+        template, status, status=status, code=code, detail=detail, entered=entered(dict(visit.form.pairs))
     )
     response.headers.update(headers)
     return response

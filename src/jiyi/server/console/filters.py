@@ -10,6 +10,7 @@ from typing import Any, Final
 from markupsafe import Markup, escape
 
 from jiyi.model import clock
+from jiyi.server.console import addresses
 from jiyi.server.console.markdown import to_html
 
 _EXCERPT: Final = 240
@@ -71,4 +72,10 @@ FILTERS: Final[dict[str, Callable[..., Any]]] = {
     "marked": marked,
     "as_json": as_json,
     "markdown": to_html,
+    "address": addresses.of_entry,
+    "reference": addresses.of_reference,
+}
+GLOBALS: Final[dict[str, Callable[..., str]]] = {
+    "conversation": addresses.conversation,
+    "message_address": addresses.message,
 }

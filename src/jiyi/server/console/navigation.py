@@ -5,13 +5,22 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from jiyi.server.access import READ
-from jiyi.server.console import login, overview
+from jiyi.server.access import ADMIN, READ
+from jiyi.server.console import conversations, entries, entry_changes, login, longterm, overview, search, settings
 from jiyi.server.console.page import Page
 from jiyi.server.console.visit import Visit
 from jiyi.server.sessions import CONSOLE
 
-PAGES: Final[tuple[Page, ...]] = (*login.PAGES, *overview.PAGES)
+PAGES: Final[tuple[Page, ...]] = (
+    *login.PAGES,
+    *overview.PAGES,
+    *search.PAGES,
+    *entries.PAGES,
+    *entry_changes.PAGES,
+    *conversations.PAGES,
+    *longterm.PAGES,
+    *settings.PAGES,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +32,14 @@ class Item:
     right: str = READ
 
 
-ITEMS: Final = (Item("", "overview"),)
+ITEMS: Final = (
+    Item("", "overview"),
+    Item("/search", "search"),
+    Item("/entries", "entries"),
+    Item("/conversations", "conversations"),
+    Item("/longterm", "longterm"),
+    Item("/settings", "settings", ADMIN),
+)
 
 
 def navigation_for(visit: Visit) -> list[dict[str, str | bool]]:

@@ -3,58 +3,52 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+import math
+from collections.abc import AsyncIterator, Mapping
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from starlette.responses import Response, StreamingResponse
 
 from jiyi.errors import JiyiError
-from jiyi.model.domain import DOMAINS
 from jiyi.server.access import ADMIN
-from jiyi.server.console.counts import KeptByPosition
 from jiyi.server.console.page import Page
 from jiyi.server.console.visit import Visit
 from jiyi.server.problems import ProblemError
 
 if TYPE_CHECKING:
-    from jiyi.memory import AgentMemory
     from jiyi.model.change import MemoryChange
+    from jiyi.model.scope_report import ScopeStatistics
 
 _RECENT: Final = 20
-_LOOK_BACK: Final = 400
-"""How many positions of the feed, of all scopes, are searched for the last changes of one."""
-_BUCKETS: Final = 24
+_LOOK_BACK: Final = 500
+"""How many positions of the feed, of all scopes, are searched at once for the last changes of one."""
+_LOOKS: Final = 20
+_POINTS: Final = 200
 _POLL: Final = 1.0
 _ALIVE_EVERY: Final = 15.0
 _STREAM_SECONDS: Final = 600.0
 _MAX_STREAMS: Final = 64
 
 
-@dataclass(frozen=True, slots=True)
-class Counts:
-    """How much there is in the rooms of a scope."""
-
-    memories: int
-    messages: int
-    reflections: int
-    conversations: int
-    domains: dict[str, int] = field(default_factory=dict)
-    growth: tuple[tuple[datetime, int], ...] = ()
-    """Moments, and how many memories there were from before them."""
-
-
 async def show(visit: Visit) -> Response:
     """The whole page."""
-    counted = await counts_of(visit)
     return visit.page(
         "overview.html",
-        counts=counted.value,
-        counted_at=None if counted.current else counted.at,
+        **await _numbers(visit),
         changes=await recent_changes(visit),
-        health=await _health(visit),
+        **await _health(visit),
     )
+
+
+async def show_numbers(visit: Visit) -> Response:
+    """The counts only: loaded when they were still being computed."""
+    return visit.page("numbers.html", **await _numbers(visit))
+
+
+async def show_health(visit: Visit) -> Response:
+    """The health only: loaded when it was still being examined."""
+    return visit.page("health.html", **await _health(visit))
 
 
 async def show_changes(visit: Visit) -> Response:
@@ -62,61 +56,54 @@ async def show_changes(visit: Visit) -> Response:
     return visit.page("changes.html", changes=await recent_changes(visit))
 
 
-async def counts_of(visit: Visit) -> Any:
-    """The counts of the scope, kept until something has changed."""
+async def _numbers(visit: Visit) -> dict[str, Any]:
     memory, scope = visit.memory, visit.scope
-    cache = visit.console.caches.setdefault("counts", KeptByPosition(memory.last_position))
-    return await cache.get(scope, lambda: _count(memory, scope))
+    kept = await visit.console.kept("statistics").get(scope, lambda: memory.statistics(scope=scope))
+    statistics: ScopeStatistics | None = None if kept is None else kept.value
+    return {
+        "counts": statistics,
+        "counted_at": None if kept is None or kept.current else kept.at,
+        "growth": () if statistics is None else growth(statistics.days),
+    }
 
 
-async def _count(memory: AgentMemory, scope: str) -> Counts:
-    by_domain = {domain: await memory.count(scope=scope, domains=domain) for domain in DOMAINS}
-    return Counts(
-        memories=await memory.count(scope=scope),
-        messages=await memory.count(scope=scope, memory_types="message"),
-        reflections=await memory.count(scope=scope, memory_types="reflection"),
-        conversations=len(await memory.list_sessions(scope=scope)),
-        domains={domain: number for domain, number in by_domain.items() if number},
-        growth=await _growth(memory, scope),
-    )
+def growth(days: Mapping[str, int]) -> list[tuple[datetime, int]]:
+    """Moments, and how many of the entries of now were there before them; not more points than a chart can show."""
+    if not days:
+        return []
+    step = max(1, math.ceil(len(days) / _POINTS))
+    total, found = 0, [(_midnight(min(days)), 0)]
+    for place, (day, count) in enumerate(sorted(days.items()), 1):
+        total += count
+        if place % step == 0 or place == len(days):
+            found.append((_midnight(day) + timedelta(days=1), total))
+    return found
 
 
-async def _growth(memory: AgentMemory, scope: str) -> tuple[tuple[datetime, int], ...]:
-    first = await memory.list(scope=scope, sort="event", descending=False, limit=1)
-    last = await memory.list(scope=scope, sort="event", descending=True, limit=1)
-    if not first or not last:
-        return ()
-    begin, end = first[0].event_time, last[0].event_time
-    step = max((end - begin) / _BUCKETS, timedelta(minutes=1))
-    total, found, moment = 0, [(begin, 0)], begin
-    while moment <= end:
-        following = moment + step
-        total += await memory.count(scope=scope, since=moment, until=following)
-        found.append((following, total))
-        moment = following
-    return tuple(found)
+def _midnight(day: str) -> datetime:
+    return datetime.fromisoformat(day).replace(tzinfo=UTC)
 
 
-async def recent_changes(visit: Visit) -> Sequence[MemoryChange]:
-    """The last changes of the scope, newest first."""
-    last = await visit.memory.last_position()
-    window = _LOOK_BACK
-    while True:
-        after = max(0, last - window)
-        found = await visit.memory.changes(after=after, scopes=visit.scope, limit=1_000)
-        if len(found) >= _RECENT or after == 0 or window > 20 * _LOOK_BACK:
-            return list(reversed(found))[:_RECENT]
-        window *= 4
+async def recent_changes(visit: Visit) -> list[MemoryChange]:
+    """The last changes of the scope, newest first. Of a scope that is seldom written to, only some time is searched."""
+    end = await visit.memory.last_position()
+    found: list[MemoryChange] = []
+    for _ in range(_LOOKS):
+        start = max(0, end - _LOOK_BACK)
+        some = await visit.memory.changes(after=start, scopes=visit.scope, limit=_LOOK_BACK)
+        found += reversed([change for change in some if change.position <= end])
+        if len(found) >= _RECENT or start == 0:
+            break
+        end = start
+    return found[:_RECENT]
 
 
-async def _health(visit: Visit) -> dict[str, Any] | None:
+async def _health(visit: Visit) -> dict[str, Any]:
     """What `doctor` says, for administrators; it tells of every scope."""
     if not visit.access.may(ADMIN):
-        return None
-    cache = visit.console.caches.setdefault("doctor", KeptByPosition(visit.memory.last_position))
-    kept = await cache.get("", visit.memory.doctor)
-    report: dict[str, Any] = kept.value
-    return {"healthy": report["healthy"], "advice": report["advice"], "at": kept.at}
+        return {"may_diagnose": False, "health": None}
+    kept = await visit.console.kept("doctor").get("", visit.memory.doctor)
+    return {"may_diagnose": True, "health": None if kept is None else kept.value}
 
 
 # --- live -----------------------------------------------------------------------------------------------------------
@@ -124,15 +111,14 @@ async def _health(visit: Visit) -> dict[str, Any] | None:
 
 async def events(visit: Visit) -> Response:
     """Tells when something in the scope has changed, as server-sent events. What has changed is loaded as HTML."""
-    streams = visit.console.caches.setdefault("streams", [0])
-    if streams[0] >= _MAX_STREAMS:
+    if visit.console.streams >= _MAX_STREAMS:
         raise ProblemError(503, "too_many_streams", "too many pages are open", {"Retry-After": "60"})
     position = await visit.memory.last_position()
-    return StreamingResponse(_changed(visit, position, streams), media_type="text/event-stream")
+    return StreamingResponse(_changed(visit, position), media_type="text/event-stream")
 
 
-async def _changed(visit: Visit, position: int, streams: list[int]) -> AsyncIterator[str]:
-    streams[0] += 1
+async def _changed(visit: Visit, position: int) -> AsyncIterator[str]:
+    visit.console.streams += 1
     loop = asyncio.get_running_loop()
     begun = told = loop.time()
     logged_in = visit.cookie in visit.console.sessions
@@ -154,11 +140,13 @@ async def _changed(visit: Visit, position: int, streams: list[int]) -> AsyncIter
                 yield ": nothing new\n\n"
             await asyncio.sleep(_POLL)
     finally:
-        streams[0] -= 1
+        visit.console.streams -= 1
 
 
 PAGES: Final = (
     Page("", show),
+    Page("/numbers", show_numbers),
+    Page("/health", show_health),
     Page("/changes", show_changes),
     Page("/changes/events", events),
 )

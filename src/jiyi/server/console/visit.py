@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, tzinfo
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, quote, urlencode
 
@@ -60,8 +60,8 @@ class Fields:
             raise InvalidInputError(f"{name} {given[:40]!a} must be a whole number from {least} to {most}")
         return int(given)
 
-    def moment(self, name: str, *, end_of_day: bool = False) -> datetime | None:
-        """A date or a time; without a zone it is read as UTC. A date as an end means the end of that day."""
+    def moment(self, name: str, zone: tzinfo = UTC, *, end_of_day: bool = False) -> datetime | None:
+        """A date or a time, in this zone if it names none. A date as an end means the end of that day."""
         given = self(name)
         if not given:
             return None
@@ -71,7 +71,7 @@ class Fields:
             found = datetime.fromisoformat(given)
         except ValueError:
             raise InvalidInputError(f"{name} {given[:40]!a} must be a date such as 2026-01-31") from None
-        return found if found.tzinfo is not None else found.replace(tzinfo=UTC)
+        return found if found.tzinfo is not None else found.replace(tzinfo=zone)
 
 
 @dataclass(slots=True)
@@ -106,6 +106,11 @@ class Visit:
     def memory(self) -> AgentMemory:
         """The memory that the server has open."""
         return self.console.memory
+
+    @property
+    def is_part(self) -> bool:
+        """Whether a script asks for a part of a page, to put it into the one that is shown."""
+        return self.request.headers.get("hx-request") == "true"
 
     @property
     def address(self) -> str:

@@ -4,29 +4,48 @@ from __future__ import annotations
 
 from typing import Annotated, Any, TypeAlias
 
-from fastapi import Depends, Request
+from fastapi import Depends, Header, Query, Request
 
 from jiyi.memory import AgentMemory
 from jiyi.server.access import ADMIN, ERASE, READ, WRITE, Access, require
 from jiyi.server.gate import ACCESS
+from jiyi.server.rest.events import Streams
 
 
-def _memory(request: Request) -> AgentMemory:
+# Coroutines, though they wait for nothing: a plain function would be sent to a thread for every request.
+async def _memory(request: Request) -> AgentMemory:
     memory: AgentMemory = request.app.state.memory
     return memory
+
+
+async def _streams(request: Request) -> Streams:
+    streams: Streams = request.app.state.streams
+    return streams
 
 
 def needs(right: str) -> Any:
     """A dependency: the access of the request, if it has this right."""
 
-    def check(request: Request) -> Access:
+    async def check(request: Request) -> Access:
         return require(request.scope[ACCESS], right, read_only=request.app.state.read_only)
 
     return Depends(check)
 
 
+def check_erase(access: Access) -> None:
+    """Deleting for good is a right of its own."""
+    require(access, ERASE, read_only=False)
+
+
 Memory: TypeAlias = Annotated[AgentMemory, Depends(_memory)]
+OpenStreams: TypeAlias = Annotated[Streams, Depends(_streams)]
 Reader: TypeAlias = Annotated[Access, needs(READ)]
 Writer: TypeAlias = Annotated[Access, needs(WRITE)]
 Eraser: TypeAlias = Annotated[Access, needs(ERASE)]
 Administrator: TypeAlias = Annotated[Access, needs(ADMIN)]
+PageLimit: TypeAlias = Annotated[int, Query(ge=1, le=1_000, description="How many at most")]
+Cursor: TypeAlias = Annotated[
+    str | None, Query(min_length=1, max_length=2_000, description="`next_cursor` of the page before")
+]
+IfMatch: TypeAlias = Annotated[str | None, Header(max_length=200, description="The ETag of the version that is meant")]
+Accept: TypeAlias = Annotated[str, Header(description="`text/event-stream` for events", include_in_schema=False)]

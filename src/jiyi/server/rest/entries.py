@@ -2,63 +2,96 @@
 
 from __future__ import annotations
 
-import hashlib
+import asyncio
+from collections.abc import Sequence
+from dataclasses import asdict
 from datetime import datetime
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Header, Query, Response
 
-from jiyi.errors import InvalidInputError
+from jiyi.errors import InvalidInputError, VersionConflictError
 from jiyi.memory import AgentMemory
 from jiyi.model.entry import MemoryEntry
-from jiyi.server.access import ERASE, Access
+from jiyi.server.access import Access
 from jiyi.server.problems import ProblemError
-from jiyi.server.rest.dependencies import Memory, Reader, Writer
-from jiyi.server.rest.values import ChangedEntry, NewEntry, Question
+from jiyi.server.rest import answers as told
+from jiyi.server.rest.answers import answer, answers
+from jiyi.server.rest.dependencies import (
+    Accept,
+    Cursor,
+    IfMatch,
+    Memory,
+    OpenStreams,
+    PageLimit,
+    Reader,
+    Writer,
+    check_erase,
+)
+from jiyi.server.rest.events import EventStream, wants_events, with_progress
+from jiyi.server.rest.idempotency import IdempotencyKey, once
+from jiyi.server.rest.values import ChangedEntry, ManyForgotten, NewEntries, NewEntry, Question
 
 router = APIRouter(prefix="/v1", tags=["entries"])
 
-IfMatch = Annotated[str | None, Header(description="The ETag of the version that is meant")]
-IdempotencyKey = Annotated[
-    str | None, Header(max_length=200, description="The same key again adds nothing: safe to send twice")
-]
+Words = Annotated[list[Annotated[str, Query(min_length=1)]] | None, Query()]
+OneText = Annotated[str | None, Query(min_length=1)]
 
 
-@router.post("/entries", status_code=201, operation_id="storeEntry")
+@router.post("/entries", operation_id="storeEntry", **answers(told.EntryAnswer, 201, "Stored"))
 async def store_entry(
-    memory: Memory, access: Writer, body: NewEntry, response: Response, idempotency_key: IdempotencyKey = None
-) -> dict[str, Any]:
+    memory: Memory, access: Writer, body: NewEntry, idempotency_key: IdempotencyKey = None
+) -> Response:
     """Store an entry: under its key, where a later one replaces it, or without one."""
     given = body.given()
     key, content = given.pop("key", None), given.pop("content")
-    if key is None and idempotency_key is not None:
-        # A key of its own makes the repetition find what the first request has stored, also after a crash.
-        known = hashlib.sha256(f"{access.key_id}\0{idempotency_key}".encode()).hexdigest()[:32]
-        key = f"request:{known}"
-    if key is None:
-        entry = await memory.add(content, scope=access.scope, **given)
-    else:
-        entry = await memory.store(key, content, scope=access.scope, **given)
-    return _shown(entry, response)
+
+    async def do() -> Response:
+        if key is None:
+            return _shown(await memory.add(content, scope=access.scope, **given), 201)
+        return _shown(await memory.store(key, content, scope=access.scope, **given), 201)
+
+    async def again(ids: Sequence[str]) -> Response:
+        return _shown(await _made(memory, access, ids[0]), 201)
+
+    return await once(access, idempotency_key, body, do, again)
 
 
-@router.get("/entries", operation_id="listEntries")
+@router.post("/entries/batch", operation_id="storeEntries", **answers(told.IdsAnswer, 201, "Stored"))
+async def store_entries(
+    memory: Memory, access: Writer, body: NewEntries, idempotency_key: IdempotencyKey = None
+) -> Response:
+    """Store many entries in one transaction, each under its key: all of them or none."""
+    drafts = [each.given() | {"scope": access.scope} for each in body.entries]
+
+    async def do() -> Response:
+        return answer({"ids": [entry.id for entry in await memory.store_many(drafts)]}, 201)
+
+    async def again(ids: Sequence[str]) -> Response:
+        return answer({"ids": list(ids)}, 201)
+
+    return await once(access, idempotency_key, body, do, again)
+
+
+@router.get("/entries", operation_id="listEntries", **answers(told.EntriesAnswer))
 async def list_entries(
     memory: Memory,
     access: Reader,
     *,
-    category: Annotated[list[str] | None, Query()] = None,
-    memory_type: Annotated[list[str] | None, Query()] = None,
-    domain: Annotated[list[str] | None, Query()] = None,
-    tag: Annotated[list[str] | None, Query()] = None,
-    conversation_id: str | None = None,
-    key_prefix: str | None = None,
+    category: Words = None,
+    memory_type: Words = None,
+    domain: Words = None,
+    tag: Words = None,
+    namespace: Words = None,
+    conversation_id: OneText = None,
+    key_prefix: OneText = None,
     since: datetime | None = None,
     until: datetime | None = None,
-    sort: str = "created",
-    limit: int = 50,
-    cursor: str | None = None,
-) -> dict[str, Any]:
+    sort: Annotated[str, Query(pattern="^(created|event|key)$")] = "created",
+    descending: bool | None = None,
+    limit: PageLimit = 50,
+    cursor: Cursor = None,
+) -> Response:
     """The entries that the key sees, newest first; `next_cursor` leads to the page that follows."""
     page = await memory.list(
         scope=access.scope,
@@ -66,78 +99,149 @@ async def list_entries(
         memory_types=memory_type,
         domains=domain,
         tags=tag,
+        namespace=namespace,
         conversation_id=conversation_id,
         key_prefix=key_prefix,
         since=since,
         until=until,
         sort=sort,
+        descending=descending,
         limit=limit,
         cursor=cursor,
     )
-    return {"entries": [entry.to_dict() for entry in page], "next_cursor": page.next_cursor}
+    return answer({"entries": [entry.to_dict() for entry in page], "next_cursor": page.next_cursor})
 
 
-@router.get("/entries/count", operation_id="countEntries")
-async def count_entries(memory: Memory, access: Reader) -> dict[str, Any]:
-    """How many entries the key sees."""
-    return {"count": await memory.count(scope=access.scope)}
+@router.get("/entries/count", operation_id="countEntries", **answers(told.CountAnswer))
+async def count_entries(
+    memory: Memory,
+    access: Reader,
+    *,
+    category: Words = None,
+    memory_type: Words = None,
+    domain: Words = None,
+    tag: Words = None,
+    namespace: Words = None,
+    conversation_id: OneText = None,
+    key_prefix: OneText = None,
+    since: datetime | None = None,
+    until: datetime | None = None,
+) -> Response:
+    """How many entries the key sees, of those that meet the conditions."""
+    count = await memory.count(
+        scope=access.scope,
+        category=category,
+        memory_types=memory_type,
+        domains=domain,
+        tags=tag,
+        namespace=namespace,
+        conversation_id=conversation_id,
+        key_prefix=key_prefix,
+        since=since,
+        until=until,
+    )
+    return answer({"count": count})
 
 
-@router.get("/entries/by-key", operation_id="getEntryByKey")
-async def get_entry_by_key(memory: Memory, access: Reader, key: str, response: Response) -> dict[str, Any]:
+@router.post("/entries/forget", operation_id="forgetEntries", **answers(told.ManyForgottenAnswer))
+async def forget_entries(memory: Memory, access: Writer, body: ManyForgotten) -> Response:
+    """Forget the entries of the scope that meet all conditions, at least one; public ones stay. Returns a receipt."""
+    if body.erase:
+        check_erase(access)
+    return answer(asdict(await memory.forget_many(scope=access.scope, **body.given())))
+
+
+@router.get("/entries/by-key", operation_id="getEntryByKey", **answers(told.EntryAnswer))
+async def get_entry_by_key(memory: Memory, access: Reader, key: Annotated[str, Query(min_length=1)]) -> Response:
     """The entry with this key."""
     entry = await memory.get(key, scope=access.scope)
     if entry is None:
         raise ProblemError(404, "no_entry", f"there is no entry with the key {key[:80]!a}")
-    return _shown(entry, response)
+    return _shown(entry)
 
 
-@router.get("/entries/{entry_id}", operation_id="getEntry")
-async def get_entry(memory: Memory, access: Reader, entry_id: str, response: Response) -> dict[str, Any]:
-    """One entry, with its version as ETag."""
-    return _shown(await _found(memory, access, entry_id), response)
+@router.get("/entries/{entry_id}", operation_id="getEntry", **answers(told.EntryAnswer))
+async def get_entry(
+    memory: Memory, access: Reader, entry_id: str, if_none_match: Annotated[str | None, Header(max_length=200)] = None
+) -> Response:
+    """One entry, with its version as ETag. 304 if the caller has this version."""
+    entry = await _found(memory, access, entry_id)
+    if if_none_match is not None and if_none_match.strip() == _tag(entry):
+        return Response(None, 304, {"ETag": _tag(entry)})
+    return _shown(entry)
 
 
-@router.patch("/entries/{entry_id}", operation_id="updateEntry")
+@router.patch("/entries/{entry_id}", operation_id="updateEntry", **answers(told.EntryAnswer))
 async def update_entry(
-    memory: Memory, access: Writer, entry_id: str, body: ChangedEntry, response: Response, if_match: IfMatch = None
-) -> dict[str, Any]:
+    memory: Memory, access: Writer, entry_id: str, body: ChangedEntry, if_match: IfMatch = None
+) -> Response:
     """Change an entry: what is given replaces what was there, the rest stays. A new version is made."""
     entry = await _found(memory, access, entry_id)
-    _check_version(entry, if_match)
-    changes = body.given()
+    changes = {name: value for name, value in body.given().items() if value is not None}
     if not changes:
         raise InvalidInputError("the body has no field to change")
-    return _shown(await memory.update(entry.id, scope=access.scope, **changes), response)
+    try:
+        changed = await memory.update(entry.id, scope=access.scope, if_version=_version(entry, if_match), **changes)
+    except VersionConflictError as error:
+        raise _conflict(error) from None
+    return _shown(changed)
 
 
-@router.delete("/entries/{entry_id}", operation_id="forgetEntry")
+@router.delete("/entries/{entry_id}", operation_id="forgetEntry", **answers(told.ForgottenAnswer))
 async def forget_entry(
     memory: Memory, access: Writer, entry_id: str, *, erase: bool = False, if_match: IfMatch = None
-) -> dict[str, Any]:
+) -> Response:
     """Forget an entry; with `erase` its texts and versions are deleted for good, which is a right of its own."""
-    if erase and not access.may(ERASE):
-        raise ProblemError(403, "right_missing", f"the key {access.key_id} does not have the right 'erase'")
+    if erase:
+        check_erase(access)
     entry = await _found(memory, access, entry_id)
-    _check_version(entry, if_match)
-    return {"forgotten": await memory.forget(id=entry.id, scope=access.scope, erase=erase), "erased": erase}
+    try:
+        gone = await memory.forget(id=entry.id, scope=access.scope, erase=erase, if_version=_version(entry, if_match))
+    except VersionConflictError as error:
+        raise _conflict(error) from None
+    return answer({"forgotten": gone, "erased": erase})
 
 
-@router.get("/entries/{entry_id}/history", operation_id="getEntryHistory")
-async def entry_history(memory: Memory, access: Reader, entry_id: str) -> dict[str, Any]:
+@router.get("/entries/{entry_id}/history", operation_id="getEntryHistory", **answers(told.VersionsAnswer))
+async def entry_history(memory: Memory, access: Reader, entry_id: str) -> Response:
     """All versions of an entry, oldest first."""
     versions = await memory.history(id=entry_id, scope=access.scope)
     if not versions:
         raise _missing(entry_id)
-    return {"versions": [version.to_dict() for version in versions]}
+    return answer({"versions": [version.to_dict() for version in versions]})
 
 
-@router.post("/recall", operation_id="recall")
-async def recall(memory: Memory, access: Reader, body: Question) -> dict[str, Any]:
-    """The entries that answer best, each with its score part by part."""
+@router.get("/namespaces", operation_id="listNamespaces", **answers(told.NamespacesAnswer))
+async def list_namespaces(
+    memory: Memory,
+    access: Reader,
+    *,
+    prefix: Words = None,
+    suffix: Words = None,
+    max_depth: Annotated[int | None, Query(ge=1, le=100)] = None,
+    limit: PageLimit = 100,
+    offset: Annotated[int, Query(ge=0, le=1_000_000)] = 0,
+) -> Response:
+    """The namespaces of the entries that the key sees, in order."""
+    found = await memory.list_namespaces(
+        scope=access.scope, prefix=prefix, suffix=suffix, max_depth=max_depth, limit=limit, offset=offset
+    )
+    return answer({"namespaces": [list(each) for each in found]})
+
+
+@router.post("/recall", operation_id="recall", **answers(told.HitsAnswer))
+async def recall(memory: Memory, access: Reader, streams: OpenStreams, body: Question, accept: Accept = "") -> Response:
+    """The entries that answer best, each with its score part by part; with events, progress while it takes long."""
     asked = body.model_dump()
-    hits = await memory.recall(asked.pop("query"), asked.pop("limit"), scope=access.scope, kind=access.kind, **asked)
-    return {"hits": [hit.to_dict() for hit in hits], "confident": bool(hits and hits[0].confident)}
+    query, limit = asked.pop("query"), asked.pop("limit")
+
+    async def found() -> dict[str, Any]:
+        hits = await memory.recall(query, limit, scope=access.scope, kind=access.kind, **asked)
+        return {"hits": [hit.to_dict() for hit in hits], "confident": bool(hits and hits[0].confident)}
+
+    if wants_events(accept):
+        return EventStream(with_progress(asyncio.ensure_future(found()), "hits"), streams, access)
+    return answer(await found())
 
 
 async def _found(memory: AgentMemory, access: Access, entry_id: str) -> MemoryEntry:
@@ -147,19 +251,34 @@ async def _found(memory: AgentMemory, access: Access, entry_id: str) -> MemoryEn
     return entry
 
 
+async def _made(memory: AgentMemory, access: Access, entry_id: str) -> MemoryEntry:
+    """What an earlier sending of the request has made."""
+    entry = await memory.get(id=entry_id, scope=access.scope)
+    if entry is None:
+        raise ProblemError(409, "done_and_gone", f"this request was done before; entry {entry_id} was forgotten since")
+    return entry
+
+
 def _missing(entry_id: str) -> ProblemError:
     return ProblemError(404, "no_entry", f"there is no entry {entry_id[:80]!a}")
 
 
-def _check_version(entry: MemoryEntry, if_match: str | None) -> None:
-    if if_match is not None and if_match.strip() not in {"*", _tag(entry)}:
+def _version(entry: MemoryEntry, if_match: str | None) -> int | None:
+    """The version that the caller means: checked again by the store, in the transaction that changes the entry."""
+    if if_match is None or if_match.strip() == "*":
+        return None
+    if if_match.strip() != _tag(entry):
         raise ProblemError(412, "changed_meanwhile", f"the entry is at version {entry.version}, not {if_match[:40]!a}")
+    return entry.version
+
+
+def _conflict(error: VersionConflictError) -> ProblemError:
+    return ProblemError(412, "changed_meanwhile", str(error))
 
 
 def _tag(entry: MemoryEntry) -> str:
     return f'"{entry.version}"'
 
 
-def _shown(entry: MemoryEntry, response: Response) -> dict[str, Any]:
-    response.headers["ETag"] = _tag(entry)
-    return entry.to_dict()
+def _shown(entry: MemoryEntry, status: int = 200) -> Response:
+    return answer(entry.to_dict(), status, {"ETag": _tag(entry)})

@@ -12,7 +12,6 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
-from importlib.metadata import version
 from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -283,6 +282,9 @@ class TantivyIndex:
 
     def describe(self) -> dict[str, Any]:
         """Facts for `doctor`."""
+        # Loading it takes some milliseconds, which every command would pay.
+        from importlib.metadata import version
+
         folder = self._generations.current()
         return {
             "engine": "tantivy",

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from jiyi.server.console.texts import common, overview
+from jiyi.server.console.texts import common, entries, overview, rooms
 
 LANGUAGES: Final = ("zh", "en")
 """The languages by the order of the texts in the catalogue."""
-CATALOGUE: Final[Mapping[str, tuple[str, str]]] = {**common.TEXTS, **overview.TEXTS}
+CATALOGUE: Final[Mapping[str, tuple[str, str]]] = {**common.TEXTS, **overview.TEXTS, **entries.TEXTS, **rooms.TEXTS}
 """Name -> Chinese, English."""
 
 

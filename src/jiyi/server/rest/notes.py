@@ -1,0 +1,143 @@
+"""Notes: files that people read and edit, and proposals for MEMORY.md."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import timedelta
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Request, Response
+
+from jiyi.memory import AgentMemory
+from jiyi.model import clock
+from jiyi.server.access import Access
+from jiyi.server.problems import ProblemError
+from jiyi.server.rest import room_answers as rooms
+from jiyi.server.rest.answers import answer, answers
+from jiyi.server.rest.dependencies import Memory, Reader, Writer
+from jiyi.server.rest.idempotency import REPLAYED, IdempotencyKey, request_id_of
+from jiyi.server.rest.values import Curation, Items, NoteEntry, NoteQuestion
+
+router = APIRouter(prefix="/v1/notes", tags=["notes"])
+
+
+@router.get("", operation_id="listNotes", **answers(rooms.NotesAnswer))
+async def list_notes(memory: Memory, access: Reader) -> Response:
+    """The note files, with what is wrong with them, if anything. A group sees the shared ones."""
+    _check(memory, access)
+    await memory.notes.scan()
+    files = await memory.notes.list_files()
+    return answer({"notes": [each.to_dict() for each in files if access.kind != "group" or each.shared]})
+
+
+@router.get("/files/{path:path}", operation_id="getNote", **answers(rooms.NoteAnswer))
+async def get_note(
+    memory: Memory,
+    access: Reader,
+    path: str,
+    *,
+    from_line: Annotated[int, Query(ge=1, le=10_000_000)] = 1,
+    to_line: Annotated[int | None, Query(ge=1, le=10_000_000)] = None,
+) -> Response:
+    """Lines of a note."""
+    _check(memory, access)
+    return answer((await memory.notes.memory_get(path, from_line, to_line, kind=access.kind)).to_dict())
+
+
+@router.post("/search", operation_id="searchNotes", **answers(rooms.NoteHitsAnswer))
+async def search_notes(memory: Memory, access: Reader, body: NoteQuestion) -> Response:
+    """The pieces of notes that answer best, as the files are now."""
+    _check(memory, access)
+    hits = await memory.notes.memory_search(
+        body.query,
+        body.limit,
+        kind=access.kind,
+        path=body.path,
+        since=body.since,
+        until=body.until,
+        mode=body.mode,
+    )
+    return answer({"hits": [hit.to_dict() for hit in hits]})
+
+
+@router.post("", operation_id="appendNote", **answers(rooms.AppendedAnswer, 201, "Written"))
+async def append_note(
+    request: Request, memory: Memory, access: Writer, body: NoteEntry, idempotency_key: IdempotencyKey = None
+) -> Response:
+    """Add an entry to today's note. In the file and on disk when the answer comes."""
+    _check(memory, access)
+    name = request_id_of(access, idempotency_key) or ""
+    if name:
+        # The file itself says which requests it holds: what was written before a crash is found again.
+        lock: asyncio.Lock = request.app.state.notes_lock
+        async with lock:
+            known = await _written(memory, access, name)
+            if known is not None:
+                return answer(known, 201, {REPLAYED: "true"})
+            return await _append(memory, access, body.text, name)
+    return await _append(memory, access, body.text, "")
+
+
+async def _append(memory: AgentMemory, access: Access, text: str, source: str) -> Response:
+    return answer((await memory.notes.memory_append(text, kind=access.kind, source=source)).to_dict(), 201)
+
+
+async def _written(memory: AgentMemory, access: Access, source: str) -> dict[str, Any] | None:
+    """The entry of today or yesterday that comes from this request."""
+    today = clock.utc_now().astimezone(memory.settings.zone).date()
+    for day in (today, today - timedelta(days=1)):
+        path, entries = await memory.notes.entries_of_day(day, kind=access.kind)
+        for each in entries:
+            if each.entry.source == source:
+                at = clock.to_text(each.entry.at)
+                return {"id": each.entry.id, "path": path, "at": at, "new": False, "conflict": False}
+    return None
+
+
+@router.get("/proposals", operation_id="listProposals", **answers(rooms.ProposalsAnswer))
+async def list_proposals(memory: Memory, access: Reader) -> Response:
+    """The proposed edits of MEMORY.md that wait, oldest first."""
+    _check_own(memory, access)
+    return answer({"proposals": [each.to_dict() for each in await memory.notes.proposals()]})
+
+
+@router.post("/proposals", operation_id="proposeNotes", **answers(rooms.ProposalAnswer, 201, "Proposed"))
+async def propose(memory: Memory, access: Writer, body: Curation) -> Response:
+    """Propose an edit of MEMORY.md from the notes of the last days. Nothing is changed."""
+    _check_own(memory, access)
+    return answer((await memory.notes.curate(days=body.days)).to_dict(), 201)
+
+
+@router.post("/proposals/{proposal_id}/accept", operation_id="acceptProposal", **answers(rooms.AcceptedAnswer))
+async def accept_proposal(memory: Memory, access: Writer, proposal_id: str, body: Items) -> Response:
+    """Apply a proposal, or some of its items, after a backup. Refused if MEMORY.md has changed since."""
+    _check_own(memory, access)
+    await _known(memory, proposal_id)
+    return answer((await memory.notes.accept(proposal_id, items=body.items)).to_dict())
+
+
+@router.post("/proposals/{proposal_id}/reject", operation_id="rejectProposal", **answers(rooms.RejectedAnswer))
+async def reject_proposal(memory: Memory, access: Writer, proposal_id: str, body: Items) -> Response:
+    """Drop a proposal, or some of its items. Their texts are not proposed again."""
+    _check_own(memory, access)
+    await _known(memory, proposal_id)
+    return answer({"rejected": list(await memory.notes.reject(proposal_id, items=body.items))})
+
+
+async def _known(memory: AgentMemory, proposal_id: str) -> None:
+    if proposal_id not in {each.id for each in await memory.notes.proposals()}:
+        raise ProblemError(404, "no_proposal", f"no proposal {proposal_id[:80]!a} waits (accepted, rejected, expired?)")
+
+
+def _check(memory: AgentMemory, access: Access) -> None:
+    """The notes are open to their own scope, and in part to groups."""
+    if not access.may_see_notes(memory.settings.scope):
+        raise ProblemError(403, "no_notes", "the notes belong to the scope that the memory was opened with")
+    if memory.settings.workspace is None:
+        raise ProblemError(409, "no_workspace", "this memory has no workspace; start the server with one")
+
+
+def _check_own(memory: AgentMemory, access: Access) -> None:
+    _check(memory, access)
+    if access.kind == "group":
+        raise ProblemError(403, "no_notes", "MEMORY.md is private: a group does not see it")

@@ -1,0 +1,125 @@
+"""The runtime room: judgments, found by tags."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Response
+
+from jiyi.errors import InvalidInputError
+from jiyi.server.problems import ProblemError
+from jiyi.server.rest import answers as told
+from jiyi.server.rest import room_answers as rooms
+from jiyi.server.rest.answers import answer, answers
+from jiyi.server.rest.dependencies import Memory, PageLimit, Reader, Writer, check_erase
+from jiyi.server.rest.idempotency import REPLAYED, IdempotencyKey, once, request_id_of
+from jiyi.server.rest.values import ChangedJudgment, Consolidation, Feedback, Judgment, RuntimeQuestion
+
+router = APIRouter(prefix="/v1/runtime", tags=["runtime"])
+
+
+@router.post("/memories", operation_id="rememberJudgment", **answers(told.IdsAnswer, 201, "Remembered"))
+async def remember(memory: Memory, access: Writer, body: Judgment, idempotency_key: IdempotencyKey = None) -> Response:
+    """Keep a judgment, and why. On disk when the answer comes."""
+
+    async def do() -> Response:
+        made = await memory.runtime.remember(**body.model_dump(), memory_scope=access.scope)
+        return answer({"ids": [made]}, 201)
+
+    async def again(ids: Sequence[str]) -> Response:
+        return answer({"ids": list(ids)}, 201)
+
+    return await once(access, idempotency_key, body, do, again)
+
+
+@router.get("/memories/{memory_id}", operation_id="getJudgment", **answers(rooms.MemoryAnswer))
+async def get_memory(memory: Memory, access: Reader, memory_id: str) -> Response:
+    """One memory, active or not."""
+    found = await memory.runtime.get(memory_id, memory_scope=access.scope)
+    if found is None:
+        raise _missing(memory_id)
+    return answer(found.to_dict())
+
+
+@router.patch("/memories/{memory_id}", operation_id="updateJudgment", **answers(rooms.MemoryAnswer))
+async def update_memory(memory: Memory, access: Writer, memory_id: str, body: ChangedJudgment) -> Response:
+    """Change one of the scope's own memories; what is not given stays."""
+    changes = {name: value for name, value in body.given().items() if value is not None}
+    if not changes:
+        raise InvalidInputError("the body has no field to change")
+    changed = await memory.runtime.update(memory_id, memory_scope=access.scope, **changes)
+    if changed is None:
+        raise _missing(memory_id)
+    return answer(changed.to_dict())
+
+
+@router.delete("/memories/{memory_id}", operation_id="forgetJudgment", **answers(told.ForgottenAnswer))
+async def forget_memory(memory: Memory, access: Writer, memory_id: str, *, erase: bool = False) -> Response:
+    """Remove one of the scope's own memories; with `erase` for good."""
+    if erase:
+        check_erase(access)
+    if not await memory.runtime.forget(memory_id, memory_scope=access.scope, erase=erase):
+        raise _missing(memory_id)
+    return answer({"forgotten": True, "erased": erase})
+
+
+@router.post("/memories/{memory_id}/restore", operation_id="restoreJudgment", **answers(rooms.MemoryAnswer))
+async def restore_memory(memory: Memory, access: Writer, memory_id: str) -> Response:
+    """Bring one of the scope's own memories back that faded, was merged away, archived or forgotten."""
+    back = await memory.runtime.restore(memory_id, memory_scope=access.scope)
+    if back is None:
+        raise _missing(memory_id)
+    return answer(back.to_dict())
+
+
+@router.post("/recall", operation_id="recallJudgments", **answers(rooms.MemoriesAnswer))
+async def recall(memory: Memory, access: Reader, body: RuntimeQuestion) -> Response:
+    """The memories that answer best; plain, with a fair share for every type, or one step further by links."""
+    runtime = memory.runtime
+    if body.how == "plain":
+        found = await runtime.recall(body.query, body.limit, memory_scope=access.scope, memory_types=body.memory_types)
+    else:
+        ask = runtime.comprehensive_recall if body.how == "comprehensive" else runtime.chained_recall
+        found = await ask(body.query, body.limit, memory_scope=access.scope)
+    return answer({"memories": [each.to_dict() for each in found], "notes": list(found.notes)})
+
+
+@router.post("/feedback", operation_id="giveFeedback", **answers(rooms.FeedbackAnswer))
+async def give_feedback(
+    memory: Memory, access: Writer, body: Feedback, idempotency_key: IdempotencyKey = None
+) -> Response:
+    """Strengthen what was useful, note what was recalled for nothing, add, and merge: in one transaction."""
+    result = await memory.runtime.feedback(
+        body.useful_memory_ids,
+        body.recalled_memory_ids,
+        [each.model_dump() for each in body.new_memories],
+        body.merge_groups,
+        memory_scope=access.scope,
+        request_id=request_id_of(access, idempotency_key),
+    )
+    return answer(result.to_dict(), headers={REPLAYED: "true"} if result.repeated else None)
+
+
+@router.get("/tags", operation_id="listTags", **answers(rooms.TagsAnswer))
+async def list_tags(
+    memory: Memory,
+    access: Reader,
+    *,
+    limit: PageLimit = 100,
+    offset: Annotated[int, Query(ge=0, le=1_000_000)] = 0,
+) -> Response:
+    """The tags that the scope sees, with how many active memories have each; the most used first."""
+    found = await memory.runtime.list_tags(limit, offset, memory_scope=access.scope)
+    return answer({"tags": [{"tag": tag, "count": count} for tag, count in found]})
+
+
+@router.post("/consolidation", operation_id="consolidate", **answers(rooms.ConsolidationAnswer))
+async def consolidate(memory: Memory, access: Writer, body: Consolidation) -> Response:
+    """Merge near-duplicates of the scope, let unused memories fade, archive. A dry run unless told otherwise."""
+    done = await memory.runtime.consolidate_memories(memory_scope=access.scope, dry_run=body.dry_run)
+    return answer(done.to_dict())
+
+
+def _missing(memory_id: str) -> ProblemError:
+    return ProblemError(404, "no_entry", f"there is no memory {memory_id[:80]!a}")

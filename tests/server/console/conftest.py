@@ -1,0 +1,12 @@
+"""Pages wait for their values: how long that takes on a busy machine is not what the tests are about."""
+
+from __future__ import annotations
+
+import pytest
+
+from jiyi.server.console import counts
+
+
+@pytest.fixture(autouse=True)
+def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(counts, "PATIENCE", 60.0)

@@ -1,0 +1,112 @@
+"""Turns over REST: step by step with a model of the caller, and whole with the configured model, as events."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+from jiyi.errors import ModelUnavailableError
+from jiyi.ports import ToolCall
+from tests.server.served import Served, model, read_events, run, served
+
+CALL = {"id": "c1", "function": {"name": "remember", "arguments": '{"content": "She drinks green tea"}'}}
+
+
+def texts(messages: list[dict[str, Any]]) -> list[tuple[str, str]]:
+    return [(each["role"], each["content"]) for each in messages]
+
+
+def test_a_turn_goes_through_calls_to_its_reply_and_is_stored_once(tmp_path: Path) -> None:
+    async def scenario(it: Served) -> None:
+        turn = await it.post("/v1/conversations/talk/turns", {"text": "I drink green tea"}, key="m1", status=201)
+        assert turn["messages"][-1]["content"] == "I drink green tea"
+        assert {each["function"]["name"] for each in turn["tools"]} >= {"remember", "recall"}
+        url = f"/v1/conversations/talk/turns/{turn['id']}"
+        done = await it.post(f"{url}/calls", {"calls": [CALL], "text": ""}, key="c1")
+        again = await it.post(f"{url}/calls", {"calls": [CALL], "text": ""}, key="c1")
+        assert again["results"] == done["results"]
+        assert await it.memory.count() == 1
+        finished = await it.post(f"{url}/finish", {"reply": "Noted."})
+        assert finished["message_id"]
+        assert (await it.post(f"{url}/finish", {"reply": "Noted."}))["turn_id"] == turn["id"]
+        await it.post(f"{url}/finish", {"reply": "Something else"}, status=409)
+        stored = (await it.get("/v1/conversations/talk/messages"))["messages"]
+        assert [role for role, _ in texts(stored)] == ["user", "assistant", "tool", "assistant"]
+        assert (await it.get("/v1/conversations/talk/turns"))["turns"] == []
+
+    run(tmp_path, scenario)
+
+
+def test_a_turn_goes_on_after_the_server_was_replaced(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with served(tmp_path) as before:
+            turn = await before.post("/v1/conversations/t/turns", {"text": "hello"}, key="m1", status=201)
+            assert turn["reply"] is None
+        async with served(tmp_path) as after:
+            same = await after.post("/v1/conversations/t/turns", {"text": "hello"}, key="m1", status=201)
+            assert same["id"] == turn["id"]
+            [waiting] = (await after.get("/v1/conversations/t/turns"))["turns"]
+            assert waiting["turn_id"] == turn["id"]
+            await after.post(f"/v1/conversations/t/turns/{turn['id']}/finish", {"reply": "hi"})
+            assert texts((await after.get("/v1/conversations/t/messages"))["messages"]) == [
+                ("user", "hello"),
+                ("assistant", "hi"),
+            ]
+            await after.get("/v1/conversations/t/turns/unknown", status=404)
+            await after.post(f"/v1/conversations/other/turns/{turn['id']}/finish", {"reply": "hi"}, status=404)
+
+    asyncio.run(scenario())
+
+
+def test_a_reply_comes_as_events_with_its_tools(tmp_path: Path) -> None:
+    asked = [ToolCall("c1", "remember", '{"content": "She drinks green tea"}')]
+
+    async def scenario(it: Served) -> None:
+        events = await read_events(it.app, "/v1/conversations/talk/replies", {"text": "I drink green tea"})
+        kinds = [kind for kind, _ in events]
+        assert kinds[:3] == ["turn", "call", "result"]
+        assert (events[1][1]["name"], kinds[-1]) == ("remember", "end")
+        assert "".join(data["text"] for kind, data in events if kind == "piece") == "Noted, thank you."
+        assert events[-1][1] == {"turn_id": events[0][1]["turn_id"], "reply": "Noted, thank you."}
+        whole = await it.post("/v1/conversations/talk/replies", {"text": "And now?"})
+        assert whole["reply"] == "Tea."
+
+    run(tmp_path, scenario, llm=model(asked, "Noted, thank you.", "Tea."))
+
+
+def test_what_a_model_fails_at_is_an_event_and_the_turn_can_go_on(tmp_path: Path) -> None:
+    async def scenario(it: Served) -> None:
+        url = "/v1/conversations/talk/replies"
+        events = await read_events(it.app, url, {"text": "hello"})
+        kind, problem = events[-1]
+        assert (kind, problem["code"], problem["status"]) == ("error", "ModelUnavailableError", 502)
+        following = await read_events(it.app, url, {})
+        assert (following[-1][0], following[-1][1]["reply"]) == ("end", "Hello.")
+        assert following[-1][1]["turn_id"] == events[0][1]["turn_id"]
+        assert len((await it.get("/v1/conversations/talk/messages"))["messages"]) == 2
+
+    failing = [ModelUnavailableError("the model is away") for _ in range(2)]
+    run(tmp_path, scenario, llm=model(*failing, "Hello."), llm_retries=1)
+
+
+def test_a_client_that_goes_away_leaves_what_was_said_marked_as_broken_off(tmp_path: Path) -> None:
+    async def scenario(it: Served) -> None:
+        url = "/v1/conversations/talk/replies"
+        await read_events(it.app, url, {"text": "count"}, until=lambda event: event[0] == "piece")
+        _, reply = (await it.get("/v1/conversations/talk/messages"))["messages"]
+        assert reply["content"]
+        assert "one two three four five six seven".startswith(reply["content"])
+        assert reply["broken_off"]
+        assert (await it.get("/v1/conversations/talk/turns"))["turns"] == []
+
+    run(tmp_path, scenario, llm=model("one two three four five six seven"))
+
+
+def test_without_a_model_the_caller_is_told_what_to_do(tmp_path: Path) -> None:
+    async def scenario(it: Served) -> None:
+        told = await it.post("/v1/conversations/talk/replies", {"text": "hello"}, status=409)
+        assert told["code"] == "no_model"
+        assert (await it.get("/v1/conversations/talk/messages"))["messages"] == []
+
+    run(tmp_path, scenario)
