@@ -1,13 +1,13 @@
 """How well the long-term room judges: what it keeps of a round, what a message replaces, and what is lost by that.
 
-The sets in bench/sets/judgement were written by three writers who had not seen the rules. Rounds are one message and
-its reply with the facts that are worth keeping; sequences are messages over time with what must still be known at the
-end and what must not. A third of every kind is held out: the rules were not changed after it had been measured.
+The sets in bench/sets/judgement were written by writers who had not seen the rules. Rounds are one message and its
+reply with the facts that are worth keeping; sequences are messages over time with what must still be known at the end
+and what must not. All of them have been learned from since: only `--cross-validated` tells about unseen sentences.
 
     python -m bench.judgement [--split dev] [--writers a,b,c] [--show rounds,sequences]
     python -m bench.judgement --split all --cross-validated        # each writer judged by weights of the others
     python -m bench.judgement --split held_out --llm http://127.0.0.1:8000/v1 --llm-model NAME [--sample 20]
-    python -m bench.judgement --real-model --sample 6
+    python -m bench.judgement --real-model --sample 3 --name judgement-real-model    # ends after --minutes
 """
 
 from __future__ import annotations
@@ -31,6 +31,8 @@ from jiyi.ports import ChatModel
 from jiyi.sync import AgentMemory
 
 NOTHING_REPLACED = frozenset({"add_many", "unrelated", "other_subject", "temporary"})
+_LONGEST_REPLY = 90
+_MINUTES_OF_A_MODEL = 9.0
 TARGETS = {
     "precision": 0.90,
     "recall": 0.90,
@@ -59,6 +61,8 @@ class Counts:
     losses: list[bool] = field(default_factory=list)
     """Of each fact that must still be known: whether it was kept and then hidden."""
     failures: int = 0
+    left_out: int = 0
+    """Items that were not reached in the time that was allowed."""
     seconds: float = 0.0
     calls: int = 0
 
@@ -194,13 +198,18 @@ def measure(
         settings["llm"] = model
     with AgentMemory.open(place / f"{name}-{language}", **settings) as memory:
         judge = Judge(memory, model, show=show)
-        with progress(f"{name}, {language}", len(rounds) + len(sequences)) as advance:
-            for item in rounds:
-                judge.round(item, counts)
+        work = [(judge.round, item) for item in rounds] + [(judge.sequence, item) for item in sequences]
+        with progress(f"{name}, {language}", len(work)) as advance:
+            for number, (judged, item) in enumerate(work, start=1):
+                if options.ends_at and time.monotonic() >= options.ends_at:
+                    counts.left_out += len(work) - number + 1
+                    break
+                begin = time.monotonic()
+                judged(item, counts)
                 advance(1)
-            for item in sequences:
-                judge.sequence(item, counts)
-                advance(1)
+                if model is not None and not isinstance(model, ScriptedJudge):
+                    took = time.monotonic() - begin
+                    console.print(f"  {number} of {len(work)}: {item['id']}, {took:.0f} s", highlight=False)
 
 
 def sampled(items: list[dict[str, Any]], most: int) -> list[dict[str, Any]]:
@@ -226,7 +235,7 @@ def models(options: argparse.Namespace) -> Iterator[list[tuple[str, ChatModel | 
     from tests import real_model
 
     with real_model.running() as address:
-        yield [(real_model.NAME, OpenAICompatibleModel(address, real_model.NAME, timeout=600))]
+        yield [(real_model.NAME, OpenAICompatibleModel(address, real_model.NAME, timeout=_LONGEST_REPLY))]
 
 
 def tell(report: Report, name: str, language: str, counts: Counts) -> None:
@@ -251,7 +260,7 @@ def tell(report: Report, name: str, language: str, counts: Counts) -> None:
     report.note(
         f"{name}, {language}: {counts.entries} entries of rounds, {counts.useful_entries} of them hold a wanted fact; "
         f"{1_000 * counts.seconds / max(said, 1):.0f} ms an item, {counts.calls} model calls, "
-        f"{counts.failures} failures."
+        f"{counts.failures} failures, {counts.left_out} items not reached."
     )
 
 
@@ -269,6 +278,9 @@ def main() -> None:
     arguments.add_argument("--llm", default="", help="address of an OpenAI-compatible server")
     arguments.add_argument("--llm-model", default="", help="its model")
     arguments.add_argument("--real-model", action="store_true", help="the small model of the tests")
+    arguments.add_argument(
+        "--minutes", type=float, default=0.0, help="stop after so long, half of it for each language; 9 for real models"
+    )
     arguments.add_argument("--name", default="judgement", help="name of the result file")
     options = arguments.parse_args()
     if options.quick and not options.sample:
@@ -276,7 +288,10 @@ def main() -> None:
     report = Report(options.name, f"Judgement: what is kept, corrected and lost ({options.split} sets)")
     with work_directory(options.work) as place, models(options) as judges:
         for name, model in judges:
-            for language in options.languages.split(","):
+            languages = options.languages.split(",")
+            for language in languages:
+                minutes = options.minutes or (_MINUTES_OF_A_MODEL if options.real_model else 0.0)
+                options.ends_at = time.monotonic() + 60 * minutes / len(languages) if minutes else 0.0
                 short = re.sub(r"\W+", "-", name)
                 if options.cross_validated and model is None:
                     counts = measure_across(place, short, options, language)

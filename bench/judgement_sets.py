@@ -11,19 +11,46 @@ from typing import Any
 from jiyi.text import fold
 
 SETS = Path(__file__).parent / "sets" / "judgement"
-WRITERS = ("a", "b", "c")
+WRITERS = ("a", "b", "c", "d")
 LANGUAGES = ("zh", "en")
+TRAINING = "t"
+"""The set that was written to learn from: it is never measured with."""
+_DOMAINS = {
+    "p": "user_preferences",
+    "w": "professional_and_academic",
+    "l": "lifestyle_and_interests",
+    "s": "social_and_relationships",
+    "t": "tasks_and_schedules",
+}
 SPLITS = ("dev", "held_out")
 
 
 def load(what: str, split: str, writers: Sequence[str], language: str) -> list[dict[str, Any]]:
-    """The items of a set: `rounds` or `sequences`; `all` splits or one."""
+    """The items of a set: `rounds` or `sequences`; `all` splits or one. Not every writer has both splits."""
     found: list[dict[str, Any]] = []
     for writer in writers:
         for each in SPLITS if split == "all" else (split,):
-            lines = (SETS / writer / f"{what}.{language}.{each}.jsonl").read_text("utf-8").splitlines()
-            found += [json.loads(line) for line in lines if line.strip()]
+            path = SETS / writer / f"{what}.{language}.{each}.jsonl"
+            if path.exists():
+                found += [json.loads(line) for line in path.read_text("utf-8").splitlines() if line.strip()]
     return found
+
+
+def statements() -> list[tuple[str, str]]:
+    """(domain, "+" for an unknown one, or "-" for what is not worth keeping; text) of everything to learn from."""
+    lines = (SETS / "statements.tsv").read_text("utf-8").splitlines()
+    for language in LANGUAGES:
+        lines += (SETS / TRAINING / f"statements.{language}.tsv").read_text("utf-8").splitlines()
+    rows = [line.split("\t", 1) for line in lines if line and not line.startswith("#")]
+    return [(_DOMAINS.get(row[0], row[0]), row[1]) for row in rows]
+
+
+def changes() -> list[str]:
+    """Lines of what was known, and what is said next: see the head of changes.txt for their form."""
+    lines = (SETS / "changes.txt").read_text("utf-8").splitlines()
+    for language in LANGUAGES:
+        lines += (SETS / TRAINING / f"changes.{language}.txt").read_text("utf-8").splitlines()
+    return [line for line in lines if line and not line.startswith("#")]
 
 
 def holds(must: Sequence[str | Sequence[str]], text: str) -> bool:

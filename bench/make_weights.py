@@ -23,27 +23,36 @@ import numpy as np
 from numpy.typing import NDArray
 
 import jiyi.longterm
-from bench.judgement_sets import LANGUAGES, SETS, SPLITS, WRITERS, holds, load
+from bench.judgement_sets import LANGUAGES, SPLITS, WRITERS, changes, holds, load, statements
 from jiyi.longterm.classifier import domain_row, worth_row
 from jiyi.longterm.corrections import pieces_of, same_subject
 from jiyi.longterm.duplicates import gist
-from jiyi.longterm.replacement import Compared, change_row, likeness, pair_features, piece_row, replacement_row
+from jiyi.longterm.replacement import (
+    Compared,
+    along_row,
+    change_row,
+    likeness,
+    pair_features,
+    piece_row,
+    replacement_row,
+)
 from jiyi.longterm.trained import WEIGHTS
 from jiyi.model.domain import SUBSTANTIAL
 from jiyi.ports import Embedder
 from jiyi.providers.bundled import BundledEmbedder
 from jiyi.text import Analyzer, fold
 from jiyi.text.claims import split_claims
+from jiyi.text.statement_features import asks
 from jiyi.text.subjects import subject_of
 from jiyi.text.topics import topics_of
 
 Matrix = NDArray[np.float64]
 NOT_WORTH, NO_DOMAIN = "-", "+"
-_PENALTY = {"worth": 1e-3, "domains": 3e-3, "change": 3e-3, "replaces": 1e-3, "piece": 1e-2}
+_PENALTY = {"worth": 1e-3, "domains": 3e-3, "change": 3e-3, "replaces": 1e-3, "piece": 1e-2, "along": 3e-3}
 _STEPS = 300
-_DISTRACTORS = 25
+_DISTRACTORS = 10
 # A step with facts of other people in between counts less: there are many of them.
-_WEIGHT_OF_DISTRACTED = 0.1
+_WEIGHT_OF_DISTRACTED = 0.25
 _FOLDS = 5
 
 
@@ -55,6 +64,8 @@ class Said:
     language: str
     messages: tuple[str, ...]
     gone: tuple[Any, ...]
+    current: tuple[Any, ...] | None
+    """What must still be known; `None` for everything else that was said."""
     changed_by: int
     """The place of the message that changes something; -1 if none does."""
 
@@ -76,13 +87,6 @@ class Vectors:
         return self._known.get(text)
 
 
-def statements() -> list[tuple[str, str]]:
-    """(domain, "+" for an unknown one, or "-" for what is not worth keeping; text)."""
-    lines = (SETS / "statements.tsv").read_text("utf-8").splitlines()
-    rows = [line.split("\t", 1) for line in lines if line and not line.startswith("#")]
-    return [(row[0], row[1]) for row in rows]
-
-
 def sequences(writers: Sequence[str]) -> list[Said]:
     """The sequences of the writers and the pairs of changes.txt."""
     found = []
@@ -92,14 +96,13 @@ def sequences(writers: Sequence[str]) -> list[Said]:
                 for item in load("sequences", split, [writer], language):
                     messages = tuple(item["messages"])
                     gone = tuple(fact["must"] for fact in item["gone"])
-                    found.append(Said(writer, language, messages, gone, _changed_by(item) if gone else -1))
-    for line in (SETS / "changes.txt").read_text("utf-8").splitlines():
-        if line.startswith("#"):
-            continue
+                    current = tuple(fact["must"] for fact in item["current"])
+                    found.append(Said(writer, language, messages, gone, current, _changed_by(item) if gone else -1))
+    for line in changes():
         before, after = line[2:].split(" || ")
         gone = tuple([part] for part in re.findall(r"\[(.*?)\]", before))
         plain = before.replace("[", "").replace("]", "")
-        found.append(Said("", "en" if plain.isascii() else "zh", (plain, after), gone, 1 if gone else -1))
+        found.append(Said("", "en" if plain.isascii() else "zh", (plain, after), gone, None, 1 if gone else -1))
     return found
 
 
@@ -144,6 +147,7 @@ def _train_set(
     vectors: Vectors,
 ) -> dict[str, Any]:
     worth = [(text, label != NOT_WORTH) for label, text in plain] + [(i["user"], bool(i["keep"])) for i in rounds]
+    worth += _clauses_of(rounds)
     texts = dict(worth)
     rows = np.array([worth_row(text, vectors.of(text)) for text in texts])
     sides = np.array([float(keep) for keep in texts.values()])
@@ -152,8 +156,21 @@ def _train_set(
     result: dict[str, Any] = {"worth": _told(_fit(rows, sides, _PENALTY["worth"], each))}
     result["domains"] = _domains(rounds, plain, vectors)
     result["change"], result["replaces"] = _replacement(known, vectors)
-    result["piece"] = _pieces(known, vectors)
+    result["piece"], result["along"] = _pieces(known, vectors)
     return result
+
+
+def _clauses_of(rounds: Sequence[dict[str, Any]]) -> list[tuple[str, bool]]:
+    """The claims of each message by themselves: sentences and statements in questions are judged alone as well."""
+    found: dict[str, bool] = {}
+    for item in rounds:
+        claims = [claim.text for claim in split_claims(item["user"])]
+        for text in claims if len(claims) > 1 or asks(fold(item["user"])) else ():
+            states = any(holds(fact["must"], text) for fact in item["keep"])
+            # A claim of a message with facts that holds none of them may still be worth keeping: nothing is learned.
+            if states or not item["keep"]:
+                found[text] = states
+    return list(found.items())
 
 
 def _domains(rounds: Sequence[dict[str, Any]], plain: Sequence[tuple[str, str]], vectors: Vectors) -> Any:
@@ -161,7 +178,7 @@ def _domains(rounds: Sequence[dict[str, Any]], plain: Sequence[tuple[str, str]],
     for label, text in plain:
         if label in SUBSTANTIAL:
             claim = split_claims(text)[0]
-            rows.append(domain_row(claim, vectors.of(claim.text), vectors.of(text)))
+            rows.append(domain_row(claim, text, vectors.of(claim.text), vectors.of(text)))
             labels.append(label)
     for item in rounds:
         claims = split_claims(item["user"])
@@ -169,7 +186,7 @@ def _domains(rounds: Sequence[dict[str, Any]], plain: Sequence[tuple[str, str]],
             stating = [claim for claim in claims if holds(fact["must"], claim.text)]
             if stating:
                 claim = min(stating, key=lambda each: len(each.text))
-                rows.append(domain_row(claim, vectors.of(claim.text), vectors.of(item["user"])))
+                rows.append(domain_row(claim, item["user"], vectors.of(claim.text), vectors.of(item["user"])))
                 labels.append(fact["domain"])
     names = sorted(set(labels))
     wanted = np.array([[float(label == name) for name in names] for label in labels])
@@ -220,8 +237,8 @@ def _replacement(known: Sequence[Said], vectors: Vectors) -> tuple[Any, Any]:
     return _told(line), _told(_fit(of_pairs, gone_in, _PENALTY["replaces"], weight_of))
 
 
-def _pieces(known: Sequence[Said], vectors: Vectors) -> Any:
-    """Which part of a fact is replaced: each group of parts has one that holds most of what is gone."""
+def _pieces(known: Sequence[Said], vectors: Vectors) -> tuple[Any, Any]:
+    """Which part of a fact is replaced, and which other parts go with it."""
     analyzer = Analyzer()
 
     def compared(text: str) -> Compared:
@@ -229,28 +246,56 @@ def _pieces(known: Sequence[Said], vectors: Vectors) -> Any:
         return Compared(text, folded, gist(text, analyzer), topics_of(folded), vectors.of(text))
 
     groups: list[tuple[list[list[float]], int]] = []
+    beside: list[list[float]] = []
+    goes: list[float] = []
     for each in known:
         if each.changed_by < 0:
             continue
         message = compared(each.messages[each.changed_by])
         for claim in (c.text for m in each.messages[: each.changed_by] for c in split_claims(m)):
             texts = pieces_of(claim)
-            found = [sum(holds([part], text) for must in each.gone for part in must) for text in texts]
-            if len(texts) < 2 or not max(found) or found.count(max(found)) > 1:
+            found = [_in_brackets(text, each) for text in texts]
+            if len(texts) < 2 or not max(found):
                 continue
             parts = [compared(text) for text in texts]
-            like = [likeness(message, part) for part in parts]
-            rows = [piece_row(pair_features(message, p, like, n), n, len(parts)) for n, p in enumerate(parts)]
-            groups.append((rows, found.index(max(found))))
-    weights = np.zeros(len(groups[0][0][0]))
+            right = found.index(max(found))
+            if found.count(max(found)) == 1:
+                like = [likeness(message, part) for part in parts]
+                rows = [piece_row(pair_features(message, p, like, n), n, len(parts)) for n, p in enumerate(parts)]
+                groups.append((rows, right))
+            for place, text in enumerate(texts):
+                stays = each.current is None or any(holds([part], text) for must in each.current for part in must)
+                if place != right and bool(found[place]) != stays:
+                    beside.append(along_row(message, parts, place, right))
+                    goes.append(float(bool(found[place])))
+    weights = _choose(groups)
+    return _told(np.append(weights, 0.0)), _told(_fit(np.array(beside), np.array(goes), _PENALTY["along"]))
+
+
+def _in_brackets(text: str, said: Said) -> int:
+    """How much of what is gone stands in a part of a fact."""
+    bare = text.strip(" ,，；;、:：")
+    if said.current is None:
+        return sum(bare in must[0] or must[0] in bare for must in said.gone)
+    return sum(holds([part], text) for must in said.gone for part in must)
+
+
+def _choose(groups: Sequence[tuple[list[list[float]], int]]) -> Matrix:
+    """Weights by which the right row of each group has the highest value."""
+    longest = max(len(rows) for rows, _ in groups)
+    padded = np.zeros((len(groups), longest, len(groups[0][0][0])))
+    there = np.zeros((len(groups), longest), dtype=bool)
+    for number, (rows, _) in enumerate(groups):
+        padded[number, : len(rows)], there[number, : len(rows)] = rows, True
+    right = padded[np.arange(len(groups)), [place for _, place in groups]]
+    weights = np.zeros(padded.shape[2])
     for _ in range(_STEPS):
-        slope = np.zeros_like(weights)
-        for rows, right in groups:
-            matrix = np.array(rows)
-            values = np.exp(matrix @ weights - (matrix @ weights).max())
-            slope += matrix.T @ (values / values.sum()) - matrix[right]
-        weights -= 0.3 * (slope / len(groups) + _PENALTY["piece"] * weights)
-    return _told(np.append(weights, 0.0))
+        values = np.where(there, padded @ weights, -np.inf)
+        shares = np.exp(values - values.max(axis=1, keepdims=True))
+        shares /= shares.sum(axis=1, keepdims=True)
+        slope = (np.einsum("gp,gpf->gf", shares, padded) - right).mean(axis=0)
+        weights -= 0.3 * (slope + _PENALTY["piece"] * weights)
+    return weights
 
 
 def _out_of_fold(texts: Sequence[str], rows: Matrix, sides: Matrix) -> Matrix:

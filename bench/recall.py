@@ -33,7 +33,7 @@ from rich.progress import Progress
 from rich.table import Table
 
 from bench.support.question_sets import Asked, Document, Scope, load
-from jiyi.ports import Embedder, ModelIdentity
+from jiyi.ports import AdaptsQuestions, Embedder, ModelIdentity
 from jiyi.providers.bundled import BundledEmbedder
 from jiyi.sync import AgentMemory
 from jiyi.text import Analyzer, split_chunks
@@ -54,6 +54,9 @@ class RememberingEmbedder:
         self._embedder = embedder
         self._known: dict[str, Any] = {}
         self.identity: ModelIdentity = embedder.identity
+
+    def as_question(self, vector: Any) -> Any:
+        return self._embedder.as_question(vector) if isinstance(self._embedder, AdaptsQuestions) else vector
 
     def embed(self, texts: Sequence[str]) -> Any:
         missing = list(dict.fromkeys(text for text in texts if text not in self._known))

@@ -21,7 +21,7 @@ USERS = {"key-of-alice": "alice", "key-of-bob": "bob"}  # replace it by your own
 async def lifespan(app: FastAPI) -> AsyncIterator[None]:
     """Open the memory once for the whole service."""
     model = {"llm": "openai-compatible", "llm_base_url": os.environ["MODEL_URL"], "llm_model": os.environ["MODEL"]}
-    async with AgentMemory.open(os.environ.get("DATA", "./data"), **model) as app.state.memory:
+    async with AgentMemory.open(os.environ.get("DATA", "./data"), strict_scope=True, **model) as app.state.memory:
         yield
 
 

@@ -47,7 +47,8 @@ class JiyiPlugin:
 async def main() -> None:
     """Two users; each is remembered for themselves."""
     with tempfile.TemporaryDirectory() as folder:
-        async with AgentMemory.open(folder) as memory:
+        # A host with many chats: a call that forgets its scope is refused instead of mixing them.
+        async with AgentMemory.open(folder, strict_scope=True) as memory:
             plugin = JiyiPlugin(memory)
             print(await plugin.on_message(Event("ann", "记住：小明喜欢吃火锅")))
             print(await plugin.on_llm_request(Event("ann", "小明喜欢吃什么？"), "你是助手。"))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bench.extraction import load as load_rounds
-from bench.make_weights import statements
+from bench.judgement_sets import statements
 from jiyi.errors import ModelError
 from jiyi.longterm.classifier import StatementClassifier, domain_row, worth_row
 from jiyi.longterm.extraction import Round, propose
@@ -129,7 +129,7 @@ def test_the_weights_that_are_shipped_fit_the_features() -> None:
         vector = [0.0] * dimension
         assert len(stored[name]["worth"]["weights"]) == len(worth_row("I live in Oslo", vector))
         for domain in SUBSTANTIAL:
-            assert len(stored[name]["domains"][domain]["weights"]) == len(domain_row(claim, vector, vector))
+            assert len(stored[name]["domains"][domain]["weights"]) == len(domain_row(claim, claim.text, vector, vector))
 
 
 def test_the_room_asks_it_when_it_has_an_embedder_of_meaning(open_room: OpenMemory, bundled_embedder: Embedder) -> None:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from jiyi.backends.embedded.database import SqliteDatabase
 from jiyi.backends.records.store import SqlRecordStore
+from jiyi.model import clock
 from jiyi.model.entry import MemoryEntry
 from jiyi.model.filters import Filters, make_filters
 from jiyi.model.identity import new_id
@@ -272,6 +273,29 @@ def test_the_day_counts_before_the_strength_and_the_strength_before_the_hour(fol
     answer = recall_by_tags(store, TagMirror(store), "a cup of tea", make_filters(("main",)), 10)
     store.close()
     assert [hit.id for hit in answer.hits] == ["5", "1", "2", "3", "4"]
+
+
+@pytest.mark.parametrize(
+    ("zone", "order"),
+    [
+        # 23:30 and 00:30 of UTC are one day in Shanghai and in Los Angeles, where the strength decides, and two in UTC.
+        ("UTC", ["late and weak", "early and strong"]),
+        ("Asia/Shanghai", ["early and strong", "late and weak"]),
+        ("America/Los_Angeles", ["early and strong", "late and weak"]),
+    ],
+)
+def test_the_day_that_counts_is_the_day_of_the_user(
+    open_memory: OpenMemory, monkeypatch: pytest.MonkeyPatch, zone: str, order: list[str]
+) -> None:
+    midnight = datetime(2026, 5, 2, tzinfo=UTC)
+    runtime = open_memory(enable_simple_memory=True, time_zone=zone).runtime
+    for moment, text, strength in (
+        (midnight - timedelta(minutes=30), "early and strong", 9),
+        (midnight + timedelta(minutes=30), "late and weak", 1),
+    ):
+        monkeypatch.setattr(clock, "utc_now", lambda moment=moment: moment)
+        runtime.remember("fact", text, "", ["tea"], strength=strength)
+    assert [memory.judgment for memory in runtime.recall("tea")] == order
 
 
 @pytest.mark.embedded

@@ -34,7 +34,7 @@ def use_memory(owner: str, memory: AgentMemory | str | os.PathLike[str]) -> tupl
     if isinstance(memory, AgentMemory):
         return memory, False
     if isinstance(memory, str | os.PathLike):
-        return AgentMemory.open(memory), True
+        return AgentMemory.open(memory, strict_scope=True), True
     raise InvalidInputError(
         f"{owner} needs a memory of jiyi.sync or the path of one, not {type(memory).__module__}."
         f"{type(memory).__name__}; open it with jiyi.sync.AgentMemory.open(path)"

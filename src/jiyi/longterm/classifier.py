@@ -17,6 +17,7 @@ from jiyi.text.claims import ClaimText
 from jiyi.text.cue_rules import Domain
 from jiyi.text.cues import find_statements
 from jiyi.text.evidence import has_date
+from jiyi.text.mentions import mention_features
 from jiyi.text.normalize import fold
 from jiyi.text.statement_features import features_of, topic_features
 from jiyi.text.subjects import is_person
@@ -66,7 +67,7 @@ class StatementClassifier:
         found: list[Domain] = []
         for place, claim in enumerate(claims):
             whole = None if vectors is None else vectors[-1] if message else vectors[place]
-            row = domain_row(claim, None if vectors is None else vectors[place], whole)
+            row = domain_row(claim, message or claim.text, None if vectors is None else vectors[place], whole)
             found.append(cast("Domain", max(lines, key=lambda name, row=row: lines[name].value(row))))  # type: ignore[misc]
         return found
 
@@ -87,12 +88,15 @@ def worth_row(text: str, vector: Sequence[float] | None) -> list[float]:
     return [
         *(_FEATURE * value for value in features_of(text)),
         *(_TOPIC * value for value in topic_features(text)),
+        *(_TOPIC * value for value in mention_features(text, text)),
         *(_VECTOR * value for value in vector or ()),
     ]
 
 
-def domain_row(claim: ClaimText, vector: Sequence[float] | None, message: Sequence[float] | None) -> list[float]:
-    """The features by which the domain of a claim is told."""
+def domain_row(
+    claim: ClaimText, message: str, vector: Sequence[float] | None, vector_of_message: Sequence[float] | None
+) -> list[float]:
+    """The features by which the domain of a claim is told; `message` is where it was said."""
     folded = fold(claim.text)
     dated = has_date(folded)
     kinds = {statement.kind for statement in find_statements(claim.text)}
@@ -106,9 +110,10 @@ def domain_row(claim: ClaimText, vector: Sequence[float] | None, message: Sequen
         float(claim.topic in {"work", "study"}),
         1.5 * (claim.topic == "appointment"),
         float(claim.topic in _PLAIN_LIFE),
+        *mention_features(claim.text, message),
     ]
     return [
         *(2.0 * value for value in features),
         *(_VECTOR * value for value in vector or ()),
-        *(_MESSAGE_VECTOR * value for value in message or ()),
+        *(_MESSAGE_VECTOR * value for value in vector_of_message or ()),
     ]

@@ -9,13 +9,25 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from jiyi.longterm.duplicates import Gist, gist
-from jiyi.longterm.replacement import Compared, mentions
+from jiyi.longterm.replacement import Compared, mentions, only_describes
 from jiyi.model.entry import MemoryEntry
-from jiyi.text.change_words import adds, ends, ends_life, ends_love, is_mistake, is_strong_change, is_temporary
+from jiyi.text.change_words import (
+    adds,
+    changes,
+    ends,
+    ends_life,
+    ends_love,
+    is_exception,
+    is_mistake,
+    is_strong_change,
+    is_temporary,
+    without_unchanged,
+)
 from jiyi.text.day_and_time import other_value, units_in
 from jiyi.text.normalize import fold
 from jiyi.text.subjects import (
@@ -28,7 +40,7 @@ from jiyi.text.subjects import (
     subject_of,
     subject_words,
 )
-from jiyi.text.topics import topics_of
+from jiyi.text.topics import TOPICS, topics_of
 
 if TYPE_CHECKING:
     from jiyi.longterm.replacement import ReplacementModel
@@ -38,14 +50,19 @@ REPLACES: Final = "replaces"
 CONFLICTS: Final = "conflicts"
 
 CERTAIN: Final = 0.5
-"""From this probability on a message replaces the claim."""
-POSSIBLE: Final = 0.2
+"""From this probability on a message replaces the claim that it fits best."""
+SAID: Final = 0.33
+"""The same for a message that says plainly that something has changed; both chosen by cross-validation over writers."""
+_PLAIN_CHANGE: Final = 0.5
+POSSIBLE: Final = 0.12
 """From this probability on both stay and are linked."""
 _BEYOND_DOUBT: Final = 0.9
 """From this probability on a message replaces more than the one claim that it fits best."""
 _PROPOSED: Final = 0.3
 """What a model proposes is one more reason: this is enough then."""
 _NO_CHANGE: Final = 0.05
+_GOES_ALONG: Final = {True: 0.3, False: 0.5}
+"""From this probability on a part of a fact goes with the replaced part, where something ends and elsewhere."""
 _PARTNERS: Final = frozenset({"girlfriend", "boyfriend", "partner", "wife", "husband"})
 _KIN: Final = (
     frozenset({"child", "son", "daughter", "first child", "second child", "kids"}),
@@ -59,11 +76,10 @@ _ABOUT_USER: Final = re.compile(
     r"说|通知|告诉|来电|我(?!的?(?:妈|爸|姐|哥|弟|妹|老|家))|\b(?:said|says|told|rang|wrote|me|us|i|i'm|we)\b"
 )
 _ROLES: Final = frozenset({"boss", "teacher", "landlord", "roommate", "childminder", "assistant", "doctor"})
+_MANY: Final = frozenset(topic.name for topic in TOPICS if not topic.single) - {"appointment", "plan", "answer style"}
 _PIECES: Final = re.compile(r"[，,；;、]\s*|\s+(?:and|&)\s+|(?<=[\u3400-\u9fff])和(?=[\u3400-\u9fff])|[:：]\s*")
-_SHORT_PIECE: Final = {True: 7, False: 28}
-_VERB: Final = re.compile(
-    r"[请去做有是在住教用吃养学打买开带管卖种坐骑喝玩]|\b(?:i|we|he|she|they|my|our)\b|\b(?:is|are|has|have|with)\b"
-)
+_WEDDING: Final = re.compile(r"婚礼|领证|蜜月|婚纱|\bhoneymoon\b|\b(?:my|our|the) wedding\b|^(?:about me: )?wedding")
+_HEADING: Final = re.compile(r"[:：]\s*$")
 _ONLY_SUBJECT: Final = re.compile(r"^(?:我们?|家里|and|my|our|i|i'm|we)\b\s*")
 _HAN: Final = re.compile(r"[\u3400-\u9fff]")
 
@@ -106,19 +122,34 @@ def judge(message: str, olds: Sequence[Known], model: ReplacementModel) -> list[
         for place, (old, text) in enumerate(zip(olds, texts, strict=True))
     ]
     values = model.replaces(new, texts, same)
-    if is_temporary(folded) and not is_mistake(folded):
+    if is_exception(folded) and not is_mistake(folded):
         # An exception replaces nothing, whatever else speaks for it.
-        values = [min(value, CERTAIN - 0.01) for value in values]
+        values = [min(value, SAID - 0.01) for value in values]
+    elif _only_adds(folded):
+        # Of what people have several of, one more replaces none.
+        values = [
+            min(value, SAID - 0.01) if text.topics and text.topics.keys() <= _MANY else value
+            for value, text in zip(values, texts, strict=True)
+        ]
+    said = is_mistake(folded) or is_strong_change(folded) or ends(folded) or model.change(new) >= _PLAIN_CHANGE
+    enough = SAID if said else CERTAIN
     ordered = sorted(range(len(olds)), key=lambda place: (-values[place], place))
     findings: list[Finding] = []
     for number, place in enumerate(ordered):
         value, old = values[place], olds[place]
-        if value >= (_BEYOND_DOUBT if number else CERTAIN):
+        if value >= (_BEYOND_DOUBT if number else enough):
             residue = _residue(new, old, model)
             findings.append(Finding(old, REPLACES, value, residue, "the same subject and attribute have changed"))
         elif value >= POSSIBLE and not number:
             findings.append(Finding(old, CONFLICTS, value, reason="this may contradict it"))
     return findings
+
+
+def _only_adds(folded: str) -> bool:
+    """Whether a message may only add: it says nothing of a change, an end or a mistake."""
+    if is_mistake(folded) or is_strong_change(folded) or ends(folded):
+        return False
+    return adds(folded) or not changes(folded)
 
 
 def supports(message: str, old: Known, model: ReplacementModel) -> Finding | None:
@@ -141,9 +172,19 @@ def _residue(new: Compared, old: Known, model: ReplacementModel) -> str:
     pieces = pieces_of(old.entry.content)
     if len(pieces) < 2:
         return other_value(new.text, old.entry.content)
-    values = model.pieces(new, pieces)
-    gone = _replaced_piece(new.gist, pieces, values, model.analyzer)
-    return _without(pieces, gone, ending=ends(new.folded))
+    parts = model.read(pieces)
+    new = model.read([without_unchanged(new.text)])[0]
+    ending = ends(new.folded)
+    gone = _replaced_piece(new.gist, pieces, model.pieces(new, parts), model.analyzer)
+    along = model.along(new, parts, gone)
+    going = {place for place, value in enumerate(along) if value >= _GOES_ALONG[ending]}
+    if ending and gone + 1 < len(pieces) and only_describes(parts[gone + 1], parts[gone]):
+        going.add(gone + 1)
+    rest = other_value(new.text, pieces[gone]) if going == {gone} and not ending else ""
+    if rest:
+        # "a 2-bed in Bristol for 1450 a month": only the figure is replaced.
+        return "".join([*pieces[:gone], rest, *(", " if gone + 1 < len(pieces) else "",), *pieces[gone + 1 :]])
+    return _without(pieces, going)
 
 
 def _replaced_piece(new: Gist, pieces: Sequence[str], values: Sequence[float], analyzer: Analyzer) -> int:
@@ -151,7 +192,9 @@ def _replaced_piece(new: Gist, pieces: Sequence[str], values: Sequence[float], a
 
     What both have in common says which fact is meant, and not which of its values has changed.
     """
-    best = max(range(len(pieces)), key=lambda number: values[number])
+    # A heading ("What I drive:") has no value of its own.
+    first = 1 if _HEADING.search(pieces[0]) else 0
+    best = max(range(first, len(pieces)), key=lambda number: values[number])
     units = units_in(new.folded)
     same_unit = [number for number, piece in enumerate(pieces) if units & units_in(fold(piece))]
     if len(same_unit) == 1:
@@ -166,14 +209,15 @@ def _replaced_piece(new: Gist, pieces: Sequence[str], values: Sequence[float], a
 
 
 def _of_partners(old: Known) -> bool:
-    return _subject(old) in _PARTNERS or "relationship" in topics_of(fold(old.entry.content))
+    text = fold(old.entry.content)
+    return _subject(old) in _PARTNERS or "relationship" in topics_of(text) or _WEDDING.search(text) is not None
 
 
 def residue_without_attribute(text: str, attribute: Callable[[str], object]) -> str:
     """What a fact says besides the piece that sets an attribute; empty when that is all of it."""
     pieces = pieces_of(text)
     setting = [number for number, piece in enumerate(pieces) if attribute(piece) is not None]
-    return _without(pieces, setting[0], ending=False) if len(pieces) > 1 and len(setting) == 1 else ""
+    return _without(pieces, {setting[0]}) if len(pieces) > 1 and len(setting) == 1 else ""
 
 
 def _ended(folded: str, olds: Sequence[Known]) -> list[Finding]:
@@ -208,6 +252,9 @@ def same_subject(message: Compared, old: Compared, theirs: str, *, newest: bool)
         return True
     if theirs != USER and mentions_subject(folded, theirs):
         return True
+    if theirs == USER and bare and ours <= _ROLES and message.gist.numbers and old.gist.numbers:
+        # "房东涨价，从这个月开始3600了": a new figure, and nobody who has it.
+        return True
     if theirs == USER and (topics_of(bare).keys() & old.topics.keys() or any(word in bare for word in old.gist.terms)):
         # A clause that names nobody, beside one about somebody else, speaks of what the user has said.
         return True
@@ -228,7 +275,8 @@ def _subjects(folded: str) -> tuple[set[str], str]:
     bare: list[str] = []
     for clause in (part.strip() for part in re.split(r"[，,；;。.!！?？]\s*", folded)):
         subject = subject_of(clause)
-        if not clause:
+        if not clause or (found and PRONOUN.search(clause)):
+            # He, she or it is whoever was named before.
             continue
         if subject == USER and not starts_with_subject(clause):
             bare.append(clause)
@@ -247,22 +295,15 @@ def pieces_of(text: str) -> list[str]:
     return parts or [text]
 
 
-def _without(pieces: Sequence[str], gone: int, *, ending: bool) -> str:
-    """What is left of a fact: all its other parts, with its subject; empty when they say nothing.
-
-    Where something ends, parts that only describe it end with it.
-    """
+def _without(pieces: Sequence[str], gone: AbstractSet[int]) -> str:
+    """What is left of a fact: all its other parts, with its subject; empty when they say nothing."""
     han = _HAN.search("".join(pieces)) is not None
-    heading = re.search(r"[:：]\s*$", pieces[0]) is not None
-    left = [
-        piece
-        for number, piece in enumerate(pieces)
-        if number != gone and (number < gone or not ending or _stands_alone(fold(piece)))
-    ]
+    heading = _HEADING.search(pieces[0]) is not None
+    left = [piece for number, piece in enumerate(pieces) if number not in gone]
     text = "".join(left).strip(" ,，；;、:：&").removesuffix(" and").removeprefix("and ").strip()
     if (
         not left
-        or (len(left) == 1 and heading and gone != 0)
+        or (len(left) == 1 and heading and 0 not in gone)
         or not any(_says_something(fold(piece)) for piece in left)
     ):
         return ""
@@ -278,8 +319,3 @@ def _says_something(piece: str) -> bool:
     """Whether a part of a fact is more than a filler or a bare name of its subject."""
     bare = _ONLY_SUBJECT.sub("", piece.strip(" ,，；;、:：&"))
     return len(bare) >= (2 if _HAN.search(bare) else 4)
-
-
-def _stands_alone(piece: str) -> bool:
-    """Whether a part of a fact says something without the others."""
-    return bool(topics_of(piece)) or _VERB.search(piece) is not None

@@ -18,11 +18,12 @@ from jiyi.model.domain import DOMAINS, SUBSTANTIAL
 from jiyi.ports import ChatModel
 from jiyi.prompts.longterm import LONGEST_FACT, MAX_FACTS, SCORE_ACCEPTED, SCORE_SCHEMA, score_messages
 from jiyi.text import fold, sentences
-from jiyi.text.claims import ClaimText, split_claims
+from jiyi.text.claims import ClaimText, split_claims, stated_in_question
 from jiyi.text.cues import find_statements, gives_orders, strip_code
+from jiyi.text.mentions import quotes_people
 from jiyi.text.non_statements import LEAD_IN
 from jiyi.text.smalltalk import is_small_talk
-from jiyi.text.statement_features import WORTH_KEEPING, is_invented, is_quoted_text
+from jiyi.text.statement_features import WORTH_KEEPING, asks, is_invented, is_quoted_text, is_role_play
 from jiyi.text.topics import topics_of
 
 _log = logging.getLogger("jiyi.longterm")
@@ -36,6 +37,10 @@ _LONGEST_SENTENCE = 400  # what is longer was pasted, not said
 _WINDOW = 6
 _NOT_PLAINLY_NOTHING = -0.6
 _SURE = 0.45
+# What somebody of the user's people has said: quotations are else mostly of strangers.
+_OF_A_PERSON = -0.6
+# What a question states is kept from here on, whatever the question is worth.
+_STATED = 0.2
 _MIN_WITHOUT_TOPIC = 5
 _IMPORTANCE: Final = {
     "allergy": 0.95,
@@ -121,21 +126,35 @@ def _by_rules(said: Round, classifier: StatementClassifier) -> list[Proposal]:
 def _kept_sentences(text: str, classifier: StatementClassifier) -> list[str]:
     """The sentences that are worth keeping: of a message that is, those that are not plainly something else."""
     parts = [part for part in sentences(strip_code(text)) if not is_small_talk(part) and len(part) <= _LONGEST_SENTENCE]
-    if not parts or is_quoted_text(text):
+    if not parts or is_quoted_text(text) or is_role_play(fold(text)):
         return []
     windows = ["".join(_joined(parts[start : start + _WINDOW])) for start in range(0, len(parts), _WINDOW)]
-    worth = classifier.worth([*windows, *parts])
+    asked = [_stated(part) for part in parts]
+    worth = classifier.worth([*windows, *parts, *(stated for stated in asked if stated)])
+    of_stated = iter(worth[len(windows) + len(parts) :])
     found: list[str] = []
     for place, part in enumerate(parts):
         whole, own = worth[place // _WINDOW], worth[len(windows) + place]
-        alone = len(parts) == 1
-        if is_invented(fold(part)):
+        stated = next(of_stated) if asked[place] else -1.0
+        invented = is_invented(fold(part))
+        if invented and own < _SURE:
             continue
-        if (whole >= WORTH_KEEPING and (alone or own >= _NOT_PLAINLY_NOTHING)) or (
-            whole < WORTH_KEEPING and own >= _SURE and not is_invented(fold(windows[place // _WINDOW]))
+        alone = len(parts) == 1
+        window = fold(windows[place // _WINDOW])
+        enough = _OF_A_PERSON if quotes_people(window) else WORTH_KEEPING
+        if (whole >= enough and (alone or own >= _NOT_PLAINLY_NOTHING)) or (
+            whole < enough and (own >= _SURE or stated >= _STATED) and not is_invented(window)
         ):
             found.append(part)
     return found
+
+
+def _stated(part: str) -> str:
+    """What a question states besides asking; empty where it states nothing."""
+    if not asks(fold(part)):
+        return ""
+    stated = stated_in_question(part)
+    return "" if stated == [part] else " ".join(stated)
 
 
 def _joined(parts: Sequence[str]) -> list[str]:

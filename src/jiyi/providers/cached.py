@@ -12,6 +12,8 @@ from collections.abc import Iterable, Sequence
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Final
 
+from jiyi.ports import AdaptsQuestions
+
 if TYPE_CHECKING:
     from jiyi.ports import Embedder, ModelIdentity, Vectors
 
@@ -40,6 +42,10 @@ class CachedEmbedder:
         close = getattr(self._embedder, "close", None)
         if callable(close):
             close()
+
+    def as_question(self, vector: Vectors) -> Vectors:
+        """The vector of a question as the wrapped embedder compares it with texts."""
+        return self._embedder.as_question(vector) if isinstance(self._embedder, AdaptsQuestions) else vector
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         """One unit vector for each text, in order."""

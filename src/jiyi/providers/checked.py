@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from jiyi.errors import ModelReplyError
+from jiyi.ports import AdaptsQuestions
 
 if TYPE_CHECKING:
     from jiyi.ports import Embedder, ModelIdentity, Vectors
@@ -36,6 +37,10 @@ class CheckedEmbedder:
         close = getattr(self._embedder, "close", None)
         if callable(close):
             close()
+
+    def as_question(self, vector: Vectors) -> Vectors:
+        """The vector of a question as the wrapped embedder compares it with texts."""
+        return self._embedder.as_question(vector) if isinstance(self._embedder, AdaptsQuestions) else vector
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         """One unit vector for each text, in order."""

@@ -7,27 +7,29 @@ what is missing, foreign, forgotten or outside the filters is dropped.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, wait
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass, replace
 from datetime import datetime, tzinfo
 from threading import Event
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from jiyi.cleanup import on_error
 from jiyi.errors import IndexDamagedError, IndexingError, IndexUnavailableError, InvalidInputError, ModelError
 from jiyi.exhaustion import resource_limit
 from jiyi.model import clock
 from jiyi.model.entry import IndexCoverage, MemoryEntry
-from jiyi.ports import ALONE, EmbedsEntries
+from jiyi.ports import ALONE, AdaptsQuestions, EmbedsEntries
 from jiyi.recall.context import add_context
 from jiyi.recall.freshness import Freshness, not_answered
 from jiyi.recall.proposers import PROPOSERS, RECORDS, TEXT, VECTORS, Proposer, ask
+from jiyi.recall.question import text_to_embed
 from jiyi.recall.ranking import rank
 from jiyi.recall.request import Answer, Request, check_mode
 from jiyi.recall.reranking import rerank
 from jiyi.recall.search import FilteredScan, Search, begin_search, vector_limit
 from jiyi.recall.settings import RecallSettings
 from jiyi.recall.tags import TagMirror, recall_by_tags
+from jiyi.text.questions import asks
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -180,15 +182,21 @@ class RecallEngine:
             # The text proposers run in another thread. Embedding and comparing takes longer than they do, so as a rule
             # their result is there when this thread needs it.
             scanned = Event()
-            text_answer = self._in_parallel(request, now, head, scanned)
+            wording: Future[str] = Future()
+            text_answer = self._in_parallel(request, now, head, scanned, wording)
             try:
                 with on_error(lambda: wait((text_answer,))):
-                    vectors = self._propose_by_vector(request, head, vector_coverage, vector)
+                    # Known as soon as the words are counted; never, if the text index does not answer.
+                    either: tuple[Future[Any], ...] = (wording, text_answer)
+                    wait(either, return_when=FIRST_COMPLETED)
+                    wanted = wording.result() if wording.done() else request.query
+                    known = vector if wanted == request.query else None
+                    vectors = self._propose_by_vector(request, wanted, head, vector_coverage, known)
             finally:
                 scanned.set()
             text = text_answer.result()
         else:
-            text = self._propose_by_text(request, now, head, None)
+            text = self._propose_by_text(request, now, head, None, Future())
         return self._finish(replace(text, search=text.search.with_vectors(vectors)), vector_coverage, now)
 
     def _recall_at_once(
@@ -201,7 +209,7 @@ class RecallEngine:
         vector_coverage: list[IndexCoverage] = []
         vector: Vectors | ModelError | None = None
         if self._asks_vectors(request, vector_coverage) and self.vectors is not None and self.embedder is not None:
-            vector = _embedded(self.embedder, request.query)
+            vector = self._embedded(self.embedder, request, request.query)
             vector_coverage.append(IndexCoverage(self.vectors.name, answered=True))
         asked = vector
         if isinstance(asked, ModelError):
@@ -210,10 +218,20 @@ class RecallEngine:
         reading = reader.read(request.filters, asked, bigrams=bool(search.question.bigrams))
         if reading is None or (reading.scan is None and request.mode == "semantic"):
             return None, vector
-        scan = None if reading.scan is None else FilteredScan(reading.scan, self.store, request.filters)
         coverage = [IndexCoverage(self.text.name, answered=True, note=reading.mode)]
-        text = self._ask_text(_TextAnswer(search.with_text(self._as_of(reading.text, request)), coverage))
-        text = replace(text, search=text.search.with_vectors(scan))
+        text = self._count_words(_TextAnswer(search.with_text(self._as_of(reading.text, request)), coverage))
+        scan = reading.scan
+        wording = self._wording(text)
+        if scan is not None and self.embedder is not None and wording != request.query:
+            # Only the counted words say how to word the question, so that the similarities are read once more.
+            reworded = self._embedded(self.embedder, request, wording)
+            again = None if isinstance(reworded, ModelError) else reader.read(request.filters, reworded, bigrams=False)
+            if again is None or again.scan is None:
+                return None, vector
+            scan = again.scan
+        filtered = None if scan is None else FilteredScan(scan, self.store, request.filters)
+        text = self._ask_text(text)
+        text = replace(text, search=text.search.with_vectors(filtered))
         return self._finish(text, vector_coverage, now), vector
 
     def _finish(self, text: _TextAnswer, vector_coverage: list[IndexCoverage], now: datetime) -> Answer:
@@ -289,25 +307,32 @@ class RecallEngine:
         coverage.append(IndexCoverage("vectors", answered=False, note="no embedder is configured"))
         return False
 
-    def _in_parallel(self, request: Request, now: datetime, head: LogPosition, scanned: Event) -> Future[_TextAnswer]:
+    def _in_parallel(
+        self, request: Request, now: datetime, head: LogPosition, scanned: Event, wording: Future[str]
+    ) -> Future[_TextAnswer]:
         """What the text index says, asked in another thread; in this one if the system gives no further thread."""
         try:
-            return self.helpers.submit(self._propose_by_text, request, now, head, scanned)
+            return self.helpers.submit(self._propose_by_text, request, now, head, scanned, wording)
         except RuntimeError as error:
             if resource_limit(error) is None:
                 raise
         answer: Future[_TextAnswer] = Future()
-        answer.set_result(self._propose_by_text(request, now, head, None))
+        answer.set_result(self._propose_by_text(request, now, head, None, wording))
         return answer
 
     def _propose_by_vector(
-        self, request: Request, head: LogPosition, coverage: list[IndexCoverage], known: Vectors | ModelError | None
+        self,
+        request: Request,
+        wording: str,
+        head: LogPosition,
+        coverage: list[IndexCoverage],
+        known: Vectors | ModelError | None,
     ) -> FilteredScan | None:
-        """The similarities, with the most similar entries read already; `known` is the question's vector if any."""
+        """The similarities, with the most similar entries read already; `known` is the vector of the wording if any."""
         if self.vectors is None or self.embedder is None:
             return None
         # First, while the text proposers run: it takes longest and needs nothing else.
-        vector = _embedded(self.embedder, request.query) if known is None else known
+        vector = self._embedded(self.embedder, request, wording) if known is None else known
         index = self.vectors
         part, missing = self._freshness.vectors(index, request.filters.scopes, head)
         coverage.append(part)
@@ -332,10 +357,22 @@ class RecallEngine:
             return None
         return vectors
 
+    def _embedded(self, embedder: Embedder, request: Request, wording: str) -> Vectors | ModelError:
+        """The vector of the question in this wording, or why there is none."""
+        try:
+            vector: Vectors = embedder.embed([wording])[0]
+        except ModelError as error:
+            return error
+        # Where the similarity itself is the answer, it is the plain one.
+        adapts = self.settings.adapts_questions and not request.by_similarity and asks(request.query)
+        return embedder.as_question(vector) if adapts and isinstance(embedder, AdaptsQuestions) else vector
+
     def _propose_by_text(
-        self, request: Request, now: datetime, head: LogPosition, scanned: Event | None
+        self, request: Request, now: datetime, head: LogPosition, scanned: Event | None, wording: Future[str]
     ) -> _TextAnswer:
         """The question taken apart, with what the text index says to it.
+
+        `wording` gets the text to embed as soon as the words are counted.
 
         The term rows of the proposals are read at once, unless the vectors have been `scanned` and the caller would
         wait. The records are not: most of them are not needed, and reading them slows the vectors down.
@@ -345,7 +382,9 @@ class RecallEngine:
         if not part.answered:
             return found
         text = self._as_of(text, request)
-        found = self._ask_text(replace(found, search=found.search.with_text(text)))
+        found = self._count_words(replace(found, search=found.search.with_text(text)))
+        wording.set_result(self._wording(found))
+        found = self._ask_text(found)
         if not found.proposed or scanned is None or scanned.is_set():
             return found
         from jiyi.recall.gather import REACH
@@ -354,25 +393,28 @@ class RecallEngine:
         # The order of what has neighbours is known only when all proposals are read together.
         return replace(found, ahead=ahead) if all(row.thread.startswith(ALONE) for row in ahead) else found
 
-    def _ask_text(self, found: _TextAnswer) -> _TextAnswer:
-        """With the proposals and the statistics of the text source."""
+    def _count_words(self, found: _TextAnswer) -> _TextAnswer:
+        """With the statistics of the text source."""
         search, text = found.search, found.search.sources.text
         if text is None:
             return found
-        proposed = list(dict.fromkeys(ask(self.proposers, (TEXT,), search, found.coverage)))
         try:
             statistics = text.statistics(search.request.filters.scopes, search.question.words, search.question.bigrams)
         except IndexUnavailableError as error:
             # The text index became unreachable in the middle of the answer: the vectors answer alone.
             found.coverage[0] = not_answered(found.coverage[0], error)
             return replace(found, search=search.with_text(None))
-        return replace(found, proposed=proposed, statistics=statistics)
+        return replace(found, statistics=statistics)
 
+    def _wording(self, found: _TextAnswer) -> str:
+        """The text of the question to embed."""
+        request = found.search.request
+        if found.statistics is None or request.by_similarity:
+            return request.query
+        return text_to_embed(found.search.question, found.statistics, self.analyzer, self.settings.common_share)
 
-def _embedded(embedder: Embedder, query: str) -> Vectors | ModelError:
-    """The question's vector, or why there is none."""
-    try:
-        vector: Vectors = embedder.embed([query])[0]
-    except ModelError as error:
-        return error
-    return vector
+    def _ask_text(self, found: _TextAnswer) -> _TextAnswer:
+        """With the proposals of the text source."""
+        if found.search.sources.text is None:
+            return found
+        return replace(found, proposed=list(dict.fromkeys(ask(self.proposers, (TEXT,), found.search, found.coverage))))

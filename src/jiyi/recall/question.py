@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
+from jiyi.text import highlight
 from jiyi.text.date_prefilter import cannot_contain_date
 from jiyi.text.interrogatives import without_interrogatives
 
 if TYPE_CHECKING:
+    from jiyi.ports import TermStatistics
     from jiyi.text import Analyzer
     from jiyi.text.dates import DateSpan
 
 _ALSO_WORDS = frozenset({"holiday", "season"})
 SOFT_EDGE_DAYS = 10
 """Spans of at most this many days have soft edges: people misremember a date by a day, not a month by a day."""
+_FEWEST_TEXTS: Final = 20
+"""Among fewer texts, the share that has a word says nothing about the word."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,3 +79,25 @@ def read_question(text: str, analyzer: Analyzer, *, now: datetime, zone: tzinfo)
         # A question of nothing but such words is looked for as it is.
         words, bigrams = (telling, pairs) if telling or pairs else (words, bigrams)
     return Question(text, words, bigrams, tuple(dates))
+
+
+def text_to_embed(question: Question, statistics: TermStatistics, analyzer: Analyzer, common_share: float) -> str:
+    """The question without the words that this share of the visible texts has, such as the names of the speakers.
+
+    A name draws the vector of a short question towards every text with that name. Its words are compared with the words
+    of the texts anyway.
+    """
+    if statistics.entries < _FEWEST_TEXTS:
+        return question.text
+    fewest = common_share * statistics.entries
+    common = [word for word, df in zip(question.words, statistics.word_df, strict=True) if df >= fewest]
+    if not common:
+        return question.text
+    left, end = [], 0
+    for start, stop in highlight(question.text, common, analyzer):
+        left.append(question.text[end:start])
+        end = stop
+        if question.text[end : end + 2].lower() in {"'s", "’s"}:
+            end += 2
+    rest = " ".join("".join([*left, question.text[end:]]).split())
+    return rest if analyzer.analyze(rest).length else question.text

@@ -8,9 +8,9 @@ For each candidate, over the terms of the question:
     lexical    = BM25 of the words; for a Chinese question (words + 0.4·bigrams)/1.4
                + 0.7 · BM25 of the whole conversation + 5 · idf of the question's dates · nearness to them
     matched    = BM25 of the words with idf·specificity / Σ idf·specificity: the share of the question's information
-    confidence = min(1, best matched / 0.3); for who stands alone min(1, best matched)³
-    dense      = (smoothed cosine − mean) / max(best − mean, 0.2)
-    alone      = (confidence·lexical/best + 0.4·dense) · (1 − 0.8·share of bare questions);
+    confidence = min(1, best matched / 0.3); for who stands alone min(1, best matched)⁵
+    dense      = (smoothed cosine − mean) / max(best − mean, 0.2); neighbours have 0.75 of their weight in it
+    alone      = (confidence·lexical/best + 0.5·dense) · (1 − 0.8·share of bare questions);
                  for who stands alone 0.8·dense
     score      = alone + 0.35 · (Σ (alone/best)⁸ of the same day) / (Σ (alone/best)⁸ of all)
 
@@ -134,7 +134,7 @@ def score(candidates: Candidates, weights: ScoringWeights, *, keyword: bool = Tr
     }
     lexical = np.sum(list(lexical_parts.values()), axis=0)
     information, confidence = _information(candidates, words.telling, pairs.telling, date, weights)
-    smoothed = _smoothed(candidates, near)
+    smoothed = _smoothed(candidates, None if near is None else weights.near_dense * near)
     if keyword:
         # Beside words a similarity counts by how much it stands out; alone it counts as it is.
         best = float(lexical.max(initial=0.0))

@@ -27,7 +27,9 @@ class ScoringWeights:
     conversation: float = 0.7
     bigrams: float = 0.4
     date: float = 5.0
-    dense: float = 0.4
+    dense: float = 0.5
+    near_dense: float = 0.75
+    """How much of their weight neighbours have in the similarity."""
     question: float = 0.8
     company: float = 0.35
     company_power: float = 8.0
@@ -40,7 +42,7 @@ class ScoringWeights:
     """Similarities that differ by less than this do not tell candidates apart."""
     alone_dense: float = 0.8
     alone_information: float = 1.0
-    alone_power: float = 3.0
+    alone_power: float = 5.0
     """For texts without conversation, neighbours or time: they are judged more by meaning, and words count in full only
     when they match everything; below that by this power of the share."""
 
@@ -62,7 +64,7 @@ class Calibration:
     """Beside similarities, a few words of the question say little, and less than their share; alone they say it all."""
 
 
-WITH_MEANING: Final = Calibration(2.0, 6.9, 2.1, 6.0, -5.3, power=3.0)
+WITH_MEANING: Final = Calibration(1.9, 6.6, 2.1, 6.1, -5.3, power=3.0)
 WORDS_ALONE: Final = Calibration(4.9, 0.0, 0.0, 5.7, -4.4)
 """Where meaning was not asked."""
 NO_WORDS: Final = 0.75
@@ -80,6 +82,10 @@ class RecallSettings:
     dense_candidates: int = 50
     dated_candidates: int = 30
     """Of each kind, inside the dates that the question names."""
+    common_share: float = 0.2
+    """A word that this share of the visible texts has does not tell them apart: it is left out of what is embedded."""
+    adapts_questions: bool = True
+    """Whether a question is compared with texts as its embedder wants it."""
     freshness_seconds: float = 10.0
     """How long to wait for indexes that are behind in the visible scopes."""
     overlaid_changes: int = 0

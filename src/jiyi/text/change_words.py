@@ -8,7 +8,18 @@ from __future__ import annotations
 import re
 from typing import Final
 
-__all__ = ["adds", "changes", "ends", "ends_life", "ends_love", "is_mistake", "is_strong_change", "is_temporary"]
+__all__ = [
+    "adds",
+    "changes",
+    "ends",
+    "ends_life",
+    "ends_love",
+    "is_exception",
+    "is_mistake",
+    "is_strong_change",
+    "is_temporary",
+    "without_unchanged",
+]
 
 
 def _any(*alternatives: str) -> re.Pattern[str]:
@@ -44,12 +55,16 @@ _CHANGES: Final = _any(
     r"|handed back|the next one|lost (?:its|my|our))\b",
 )
 _ENDS: Final = _any(
-    r"戒了|戒掉|放弃了?|不(?:学|拉|去|练|吃|喝|用|打|做|干|玩|养|考|订|续|跑|写|弹|跳|教|碰|戴|追|抽|看|信|报|办"
+    r"戒了|戒掉|弃了|弃坑|告别|掰了|退赛|退费|推掉|断掉|说再见|停药|不让再|放弃了?"
+    r"|不(?:学|拉|去|练|吃|喝|用|打|做|干|玩|养|考|订|续|跑|写|弹|跳|教|碰|戴|追|抽|看|信|报|办"
     r"|租|想)了|再也不|退(?:了|掉|订|出|社|役|会|群)|走了|没救回来|去世|过世|死了|病死|没了|分手|分了|离婚"
     r"|取消了?|卸任|关(?:店|门|了|张)|不在了|送(?:人|走)了|卖了|卖掉|辞了|停了|停掉|丢了|解散|散了|黄了|泡汤"
     r"|作废|不算数|卸(?:载|了)|没再|不再|吹了|倒闭|停产|停刊|断了|离了|下架|退休了|转让|盘(?:了|给|出)|关张|歇业"
     r"|封笔",
-    r"\b(?:died|passed away|rip|didn'?t make it|put (?:him|her|it) to sleep|broke up|split up|called it off"
+    r"\b(?:ditched|bailed on|dropped (?!to\b)|stepped down|stood down|resigned|pulled out|wound up|scrapped|fell apart"
+    r"|handed in my notice|turned down|moved out|no more|is off|are done|(?:had|have) \w+ put to sleep"
+    r"|put \w+ to sleep|said goodbye|died|passed away|rip"
+    r"|didn'?t make it|put (?:him|her|it) to sleep|broke up|split up|called it off"
     r"|call(?:ed)? off|that'?s over|it'?s over|is over|withdrew|withdrawn|shut (?:the|it|down)|closed (?:the|my"
     r"|it|down)|gave up|given up|quit|stopped|packed (?:it )?in|dropped out|cancel\w*|no longer"
     r"|not .{1,20} any ?more|don'?t .{1,20} (?:these days|any ?more)"
@@ -62,7 +77,8 @@ _ENDS: Final = _any(
 _ENDS_LIFE: Final = _any(
     r"(?:昨晚|昨天|上周|上个?月|今早|前天|没救|已经|前年|去年)(?:走|没)了|走了[，…。]|没救回来|去世|过世|病死"
     r"|死了|不在了|没挺过|去(?:了)?(?:喵|汪)星|安乐死",
-    r"\b(?:died(?! so)|passed away|rip|didn'?t make it|put to sleep|put (?:him|her|it) to sleep"
+    r"\b(?:put \w+ to sleep|\w+ put to sleep|said goodbye to \w+ at"
+    r"|died(?! so)|passed away|rip|didn'?t make it|put to sleep"
     r"|crossed the rainbow|is gone now|had to say goodbye)\b",
 )
 _ENDS_LOVE: Final = _any(
@@ -71,10 +87,12 @@ _ENDS_LOVE: Final = _any(
     r"|we'?re done|ended things)\b",
 )
 _ADDS: Final = _any(
-    r"也(?!没|不|好|行|许|就|是|罢)|(?<![改换搬])又(?!改|换|搬|推)|还(?:有|会|养|喜|爱|对|学|打|想|能)(?!是)"
+    r"也(?:不行|不能|碰不得|过敏)|现在(?:能|会)|最近(?:又|也|迷|发现|开始)"
+    r"|也(?!没|不|好|行|许|就|是|罢)|(?<![改换搬])又(?!改|换|搬|推)|还(?:有|会|养|喜|爱|对|学|打|想|能)(?!是)"
     r"|另外(?:一|还|又|有)|再(?:养|加|来|添)|加了|多了(?:一|个|只)|二宝|二胎|第二[只个条]|仲(?:识|有)|同时|除了"
     r"|新添|领养了|添了|出生|我也",
-    r"\b(?:too|also|another|as well|a second|second (?:cat|dog|kid|child|one)|on top of|plus|other (?:brother"
+    r"^and (?!i'm done|that's)|\b(?:too|also|another|a pair of|as well|a second|on top of|plus"
+    r"|second (?:cat|dog|kid|child|one)|other (?:brother"
     r"|sister|friend|cat|dog)|inherited|adopted|meet|picked up|added|additionally|oh and|and also"
     r"|joined .{0,30} too|born)\b",
 )
@@ -99,6 +117,12 @@ _LASTING: Final = _any(
     r"\b(?:for good|hit|started|from this|from now on|these days|as of|bought|permanent\w*|every|each|went in"
     r"|switched|moved (?:to|out|in)|started at|is home now|new job|deferred|replaced|swapped)\b",
 )
+_CLAUSE: Final = re.compile(r"[^.!?。！？；;，]+[.!?。！？；;，]*\s*")
+_UNCHANGED: Final = re.compile(
+    r"其他|其它|其余|别的都|照旧|照样|不变|没变|依然|仍然|还是老样子"
+    r"|\b(?:still|(?:the )?rest (?:is|of it|stays|stands)|everything else|otherwise the same)\b"
+)
+_PAST_DAY: Final = re.compile(r"昨天|昨晚|前天|\b(?:yesterday|last night)\b")
 _STRONG: Final = _any(
     r"换|改|搬|跳槽|转(?:岗|园|到)|[推延挪]到|变成|不再",
     r"\b(?:switch\w*|swap\w*|replac\w*|moved (?:to|out)|instead|changed|no longer|deferred|used to)\b",
@@ -143,9 +167,21 @@ def is_temporary(folded: str) -> bool:
     return _TEMPORARY.search(folded) is not None and lasting is None
 
 
+def is_exception(folded: str) -> bool:
+    """Whether a statement is plainly an exception: not only because it tells of yesterday."""
+    return is_temporary(_PAST_DAY.sub(" ", folded))
+
+
 def is_mistake(folded: str) -> bool:
     """Whether a statement takes back what was said wrongly."""
     return _MISTAKE.search(folded) is not None
+
+
+def without_unchanged(message: str) -> str:
+    """A message without the clauses that say what has not changed: "still doing the newsletter", 其他不变."""
+    parts = [match[0] for match in _CLAUSE.finditer(message)]
+    left = "".join(part for part in parts if not _UNCHANGED.search(part.lower()))
+    return left.strip() or message
 
 
 def is_strong_change(folded: str) -> bool:

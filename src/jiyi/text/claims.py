@@ -15,10 +15,19 @@ from typing import Final
 from jiyi.text.normalize import fold
 from jiyi.text.sentences import sentences
 from jiyi.text.statement_features import FIRST_PERSON, OWN_STATEMENT, asks
-from jiyi.text.subjects import PRONOUN, USER, named_subject, names_in, starts_with_subject, subject_of, subject_words
+from jiyi.text.subjects import (
+    PRONOUN,
+    USER,
+    named_subject,
+    names_in,
+    person_words,
+    starts_with_subject,
+    subject_of,
+    subject_words,
+)
 from jiyi.text.topics import TOPICS, topics_of
 
-__all__ = ["ClaimText", "split_claims", "topic_of"]
+__all__ = ["ClaimText", "split_claims", "stated_in_question", "topic_of"]
 
 _BREAK: Final = re.compile(
     r"[，；;]\s*|,\s+(?=\S)|\.{3,}|…+|\s+-\s+|(?<=[^\W\d])\s+(?=(?:and|but|plus) (?:i|i'm|im|i've|ive|my|we|she"
@@ -31,7 +40,7 @@ _JOINER: Final = re.compile(
 # A clause that only explains or judges the one before.
 _DEPENDENT: Final = re.compile(
     r"^(?:换成|改成|改叫|变成|现在(?:去|在|是|就|改|用)|以后|今年|因为|所以|但|不过|不然|否则|虽然|而|才|就(?!读"
-    r"|业|是)|都|也|闻到|反而|结果|说出来|真的|唉|哈|怪|羡慕|挺|太|好(?!友|朋)|很|够|认命|雷打不动|没换过|还差"
+    r"|业|是)|都|也|拿来|用来|当作|省得|免得|闻到|反而|结果|说出来|真的|唉|哈|怪|羡慕|挺|太|好(?!友|朋)|很|够|认命|雷打不动|没换过|还差"
     r"|图啥|皮得|超|好像|基本)"
     r"|^(?:which|who|because|cause|cos|since|so|that|though|although|if|when|while|as|with|like|yes|no|thank"
     r"|hence|otherwise|apparently|mostly|not|well|honestly|truly|still|until|even|except)\b"
@@ -60,9 +69,15 @@ _HAN: Final = re.compile(r"[\u3400-\u9fff]")
 _OPENING: Final = re.compile(r"(?:^|[\s(:,])['‘](?=\w)")
 _CLOSING: Final = re.compile(r"(?<=[\w.,!?])['’](?=$|[\s.,!?)])")
 _MIN_CLAUSE: Final = 2
+_NAMED_SHORT: Final = 6
+_MIN_OF_PRONOUN: Final = 5
 _PERSON_NAME: Final = re.compile(
     r"(?:,|\b(?:Mrs?|Ms|Dr|Professor)\.?|\bcalled|\band) (?P<name>(?:Mrs?\.? |Ms |Dr "
     r"|Professor )?[A-Z][a-z]+)(?=[,.]| is\b| has\b|$)"
+)
+# Without a verb, and still a statement about the speaker: "as a notary", "on warfarin", "coming from ten years of SAS".
+_SELF: Final = re.compile(
+    r"^(?:as|on|being|coming|with|having|planning|given|after|only|got|just)\b|\b(?:here|i|i'm|im)\b"
 )
 _WHO: Final = frozenset({"family", "friends and colleagues", "pet"})
 _NEGATED: Final = re.compile(
@@ -123,7 +138,7 @@ def split_claims(text: str) -> list[ClaimText]:
                 found.append(_attributed(claim, person))
                 continue
             if claim.subject != USER:
-                person = subject_words(claim.text) or person
+                person = person_words(claim.text) or person
             elif named := _PERSON_NAME.search(claim.text):
                 person = named["name"]
             found.append(claim)
@@ -139,7 +154,7 @@ def _attributed(claim: ClaimText, person: str) -> ClaimText:
 def _of_sentence(sentence: str) -> list[ClaimText]:
     folded = fold(sentence)
     if asks(folded):
-        stated = _stated_in_question(sentence)
+        stated = stated_in_question(sentence)
         return [replace(_made(part), from_question=True) for part in stated]
     return [_made(part) for part in _parts(sentence)]
 
@@ -206,7 +221,7 @@ def _parts(sentence: str) -> list[str]:
         folded = fold(part)
         if not starts_with_subject(folded) and found:
             part = _with_subject(part, lead)
-        elif starts_with_subject(folded) and not PRONOUN.search(folded):
+        elif (named_subject(part) or starts_with_subject(folded)) and not PRONOUN.search(folded):
             lead = subject_words(part)
         found.append(part)
     return found
@@ -215,7 +230,8 @@ def _parts(sentence: str) -> list[str]:
 def _only_names(group: Sequence[str], topics: set[str]) -> bool:
     """Whether what stands there so far is only somebody's name: "my other brother, Dom", 香菜，死敌."""
     text = "".join(group).strip(" ,，；;")
-    return not topics - _WHO and _VERB_EN.search(fold(text)) is None and len(text) <= (6 if _HAN.search(text) else 30)
+    short = len(text) <= (4 if _HAN.search(text) else 30) or (len(text) <= _NAMED_SHORT and "姓" in text)
+    return not topics - _WHO and _VERB_EN.search(fold(text)) is None and short
 
 
 def _with_subject(part: str, lead: str) -> str:
@@ -235,20 +251,23 @@ def _with_subject(part: str, lead: str) -> str:
     )
 
 
-def _stated_in_question(sentence: str) -> list[str]:
+def stated_in_question(sentence: str) -> list[str]:
     """The clauses of a question that state something; the whole sentence where question and fact are one clause."""
     clauses = _clauses(sentence)
     stated = [clause for clause in clauses if _states(fold(clause.strip(" ,，；;")))]
     if not stated:
         return [sentence]
     joined = "".join(stated).strip(" ,，；;、")
+    if not _HAN.search(joined) and _VERB_EN.search(fold(joined)) is None and not _SELF.search(fold(joined)):
+        # "Mango, my bearded dragon": a name without what is said of it is no statement.
+        return [sentence]
     return _parts(joined) if len(stated) > 1 else [joined]
 
 
 def _states(folded: str) -> bool:
     if asks(folded):
         return False
-    if OWN_STATEMENT.search(folded):
+    if OWN_STATEMENT.search(folded) or (PRONOUN.search(folded) and len(folded) >= _MIN_OF_PRONOUN):
         return True
     return bool(topics_of(folded)) and (FIRST_PERSON.search(folded) is not None or _HAN.search(folded) is not None)
 

@@ -28,6 +28,18 @@ _NO_UNITS: Final = frozenset(
 ) | frozenset("些样起下直定般是在的了和就都点點月号號日时周")
 
 
+_AMOUNT: Final = re.compile(
+    r"(?:\b(?:for|at|costing) )?[$€£]?\b\d[\d,.]*\d(?: ?(?:mg|ml|g|kg|k|元|块|公里))?"
+    r"(?: (?:a|per) (?:month|week|year|hour|day))?\b",
+    re.IGNORECASE,
+)
+# What is left must still say something: "My locker code is" does not.
+_UNFINISHED: Final = re.compile(
+    r"(?:\b(?:is|are|was|'s|am|i'm|weigh|about|to|by|in|a|the|of|has|have)|[是在约到叫共第近])$", re.IGNORECASE
+)
+_WORTH_LEAVING: Final = {True: 16, False: 6}
+
+
 def units_in(folded: str) -> frozenset[str]:
     """In which units a folded text counts: 桌, 斤, kg, and `day` and `hour`."""
     found = {match["unit"] for match in _COUNTED.finditer(folded)} - _NO_UNITS
@@ -39,11 +51,17 @@ def units_in(folded: str) -> frozenset[str]:
 
 
 def other_value(message: str, fact: str) -> str:
-    """What a fact with a day and an hour still says after a message with a new day, or a new hour, alone.
+    """What a fact still says after a message with a new value alone: a new day of a day and an hour, a new amount.
 
     Empty where it is not so.
     """
     for changed, kept in ((_DAY, _HOUR), (_HOUR, _DAY)):
         if changed.search(message) and not kept.search(message) and changed.search(fact) and kept.search(fact):
             return " ".join(changed.sub("", fact, count=1).split())
+    if _DAY.search(fact) or _DAY.search(message) or _HOUR.search(fact):
+        return ""
+    if len(_AMOUNT.findall(message)) == 1 and len(found := list(_AMOUNT.finditer(fact))) == 1:
+        rest = " ".join((fact[: found[0].start()] + fact[found[0].end() :]).strip(" ,，；;").split())
+        if not _UNFINISHED.search(rest) and len(rest) >= _WORTH_LEAVING[rest.isascii()]:
+            return rest
     return ""

@@ -9,7 +9,7 @@ from typing import Final
 from jiyi.text.normalize import fold
 from jiyi.text.sentences import CLOSERS, sentences
 
-__all__ = ["question_share"]
+__all__ = ["asks", "question_share"]
 
 # Compiled at first use: a command that only asks does not need them.
 _compiled = cache(re.compile)
@@ -30,6 +30,7 @@ _TELLING: Final = r"\b(?:because|since|that|if|after|before|while|now that|when 
 _ASKING_ZH: Final = (
     "什么|怎么|怎样|如何|多少|多久|多大|多长|几|哪|谁|为何|何时|是否|有没有|是不是|能不能|会不会|要不要|吗|呢"
 )
+_ASKING_FIRST: Final = r"(?:who|whom|whose|which|what|when|where|why|how)\b"
 _NOT_KNOWN: Final = (
     r"\b(?:i|we) (?:really |still |just )?(?:do not|don't|dont|didn't|did not|haven't|have not|can't|cannot|couldn't) "
     r"(?:really |actually |yet |seem to )?(?:know|recall|remember|find|tell"
@@ -44,6 +45,16 @@ _NOT_KNOWN_ZH: Final = (
     "|(?:还|并|好像|从来|也|都)?没(?:有)?(?:跟我|和我|告诉|提过|提到|说过|记录|记下|查到|找到|收到|看到|定下)"
     "|没印象|不了解|还没(?:说|定|提|讲)|没有(?:这|相关|记录|信息)|暂时没有"
 )
+
+
+def asks(text: str) -> bool:
+    """Whether the text is a question: by its end, its first word, or a Chinese word that asks."""
+    folded = fold(text).strip()
+    return bool(
+        _compiled(_ASKS).search(folded)
+        or _compiled(_ASKING_FIRST).match(folded)
+        or _compiled(_ASKING_ZH).search(folded)
+    )
 
 
 def question_share(text: str) -> float:

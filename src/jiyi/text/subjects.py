@@ -8,6 +8,7 @@ from typing import Final
 from jiyi.text.normalize import fold
 
 __all__ = [
+    "ANIMAL_WORDS",
     "PRONOUN",
     "SUBJECT_WORDS",
     "USER",
@@ -15,6 +16,7 @@ __all__ = [
     "mentions_subject",
     "named_subject",
     "names_in",
+    "person_words",
     "relation_in",
     "starts_with_subject",
     "subject_of",
@@ -32,6 +34,8 @@ _CANONICAL: Final[dict[str, tuple[str, ...]]] = {
     "ex": ("前妻", "前夫", "前任", "ex", "ex-wife", "ex-husband"),
     "mother": ("家母", "老母亲", "妈妈", "母亲", "老妈", "我妈", "妈", "mother", "mum", "mom", "mam"),
     "father": ("家父", "爸爸", "老爹", "我爹", "父亲", "老爸", "我爸", "爸", "father", "dad"),
+    "stepfather": ("继父", "后爸", "stepfather", "stepdad", "step-dad"),
+    "stepmother": ("继母", "后妈", "stepmother", "stepmum", "stepmom", "step-mum"),
     "parents": ("父母", "爸妈", "parents", "folks"),
     "elder sister": ("姐姐", "老姐", "我姐", "姐", "older sister", "big sister"),
     "younger sister": ("妹妹", "老妹", "我妹", "妹", "little sister", "younger sister", "lil sis"),
@@ -106,6 +110,8 @@ _NOT_PEOPLE: Final = frozenset({"dog", "cat", "pet"})
 _BY_WORD: Final = {word: subject for subject, words in _CANONICAL.items() for word in words}
 SUBJECT_WORDS: Final = frozenset(_BY_WORD)
 """Words that name a relation: they say whom a statement is about, not what."""
+ANIMAL_WORDS: Final = frozenset(word for word, subject in _BY_WORD.items() if subject in _NOT_PEOPLE)
+"""Those of them that name an animal."""
 _HAN: Final = sorted((word for word in _BY_WORD if not word.isascii()), key=len, reverse=True)
 _LATIN: Final = sorted((word for word in _BY_WORD if word.isascii() or "é" in word), key=len, reverse=True)
 _ZH_LEAD: Final = (
@@ -128,6 +134,7 @@ _NEAR_EN: Final = re.compile(
     r"\b(?:my|our)(?: (?:new|oldest|own|other|youngest|eldest|lil|little|big|best|older|younger)){0,2} "
     rf"(?P<of>{'|'.join(map(re.escape, _LATIN))})(?=\b|s\b)"
 )
+_NEAR: Final = 40
 _FIRST_PERSON: Final = re.compile(
     r"^(?:那|其实|现在|今年|平时|以后|目前|每.{1,4})?(?:我|咱|俺|本人)|^(?:i|i'm|im|i've|ive|i'd|we|we're|we've"
     r"|my|our)\b"
@@ -148,9 +155,12 @@ _NAMED: Final = re.compile(
 
 
 _NAME_SUBJECT: Final = re.compile(
-    r"^(?:[Oo]ld |[Pp]rofessor |[Dd]r\.? |[Mm]rs?\.? |[Mm]s\.? |[Oo]ur )?(?P<of>[A-Z][a-z]{2,})(?:'s\b| (?:is"
-    r"|has|was|plays|got|gets|lives|works|wants|said|says|told|can't|heads|does|and I)\b)"
+    r"^(?:(?:So|And|But|Well),? )?(?:[Oo]ld |[Pp]rofessor |[Dd]r\.? |[Mm]rs?\.? |[Mm]s\.? |[Oo]ur )?"
+    r"(?P<of>[A-Z][a-z]{2,})(?:'s\b|, (?:my|our) | \((?:my |our )?\w+\)| next door| (?:is|has|was|plays|got|gets"
+    r"|goes|went|lives|works|wants|said|says|told|can't|heads|does|moved|turned|turns|keeps|left|rang|called|texted|loves|hates"
+    r"|and I)\b)"
 )
+_LEAD: Final = re.compile(r"^(?:So|And|But|Well),? ")
 _NO_NAMES: Final = frozenset(
     [
         "this",
@@ -226,7 +236,7 @@ def subject_of(folded: str) -> str:
     if _FIRST_PERSON.search(folded):
         return USER
     for pattern in (_NEAR_ZH, _NEAR_EN):
-        match = pattern.search(folded[:40])
+        match = pattern.search(folded[:_NEAR])
         if match is not None:
             return _BY_WORD[match["of"]]
     return USER
@@ -243,9 +253,19 @@ def subject_words(text: str) -> str:
         return (text[: match.end()] + (name[0] if name is not None else "")).strip()
     named = _NAME_SUBJECT.search(text)
     if named is not None and named_subject(text):
-        return text[: named.end("of")]
+        return _LEAD.sub("", text[: named.end("of")])
     first = re.match(r"(?:我们?|咱们?|俺|本人)(?:家)?|(?:i'm|im|i've|ive|i|we're|we've|we)\b", folded)
     return text[: first.end()] if first is not None else ""
+
+
+def person_words(text: str) -> str:
+    """The words that name the person a clause is about: at its beginning, or "my son" a little later."""
+    found = subject_words(text)
+    folded = fold(text)
+    if found or len(folded) != len(text):
+        return found
+    near = next((m for pattern in (_NEAR_ZH, _NEAR_EN) if (m := pattern.search(folded[:_NEAR]))), None)
+    return "" if near is None else text[near.start() : near.end()]
 
 
 def mentions_subject(folded: str, subject: str) -> bool:

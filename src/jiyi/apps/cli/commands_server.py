@@ -162,7 +162,8 @@ def _serve(session: Session, plan: Serving, told: Callable[[str], None], *, chec
     from jiyi.server.serving import serve_http
 
     async def run() -> str:
-        async with _opened(session) as memory:
+        # Many chats share this process: a call of the runtime must name its scope.
+        async with _opened(session, strict_scope=True) as memory:
             return await serve_http(memory, plan, told=told, check=check)
 
     problem = asyncio.run(run())

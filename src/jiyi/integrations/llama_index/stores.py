@@ -79,7 +79,7 @@ class JiyiChatStore(BaseChatStore):
         fields: dict[str, Any] = {"path": None if path is None else os.fspath(path), "scope": scope}
         super().__init__(**fields)
         self._owned = memory is None
-        self._memory = AgentMemory.open(path) if memory is None else memory
+        self._memory = AgentMemory.open(path, strict_scope=True) if memory is None else memory
 
     @classmethod
     def class_name(cls) -> str:

@@ -1,0 +1,162 @@
+"""What of a question is embedded, and how its vector is compared with the vectors of texts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from jiyi.ports import AdaptsQuestions, Embedder, ModelIdentity
+from jiyi.providers.cached import CachedEmbedder
+from jiyi.providers.checked import CheckedEmbedder
+from jiyi.sync import AgentMemory
+from jiyi.testing.fakes import HashEmbedder
+from jiyi.text.questions import asks
+
+if TYPE_CHECKING:
+    from jiyi.ports import Vectors
+
+OpenMemory = Callable[..., AgentMemory]
+THINGS = ("kayak", "violin", "tent", "oven", "ladder", "printer", "scarf", "lamp", "drum", "piano", "fence")
+
+
+class Noting(HashEmbedder):
+    """Knows what it has embedded, and says of each vector whether it is one of a question."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.texts: list[str] = []
+        self.questions = 0
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        self.texts += texts
+        return super().embed(texts)
+
+    def as_question(self, vector: Vectors) -> Vectors:
+        self.questions += 1
+        return vector
+
+
+def remember(memory: AgentMemory, scope: str = "main", name: str = "Nora") -> None:
+    memory.store_many(
+        {"key": f"{thing}{number}", "content": f"{name} has bought {number} of {thing}", "scope": scope}
+        for thing in THINGS
+        for number in range(2)
+    )
+
+
+def embedded(memory: AgentMemory, embedder: Noting, question: str, **options: Any) -> str:
+    """The text of the question that was embedded."""
+    memory.recall("warm up")
+    embedder.texts.clear()
+    memory.recall(question, **options)
+    return embedder.texts[-1]
+
+
+@pytest.mark.parametrize("mode", ["hybrid", "semantic"])
+def test_a_name_that_stands_in_every_memory_is_not_embedded(open_memory: OpenMemory, mode: str) -> None:
+    embedder = Noting()
+    memory = open_memory(embedder=embedder)
+    remember(memory)
+    assert embedded(memory, embedder, "Where is Nora's kayak?", mode=mode) == "Where is kayak?"
+
+
+def test_a_chinese_name_that_stands_in_every_memory_is_not_embedded(open_memory: OpenMemory) -> None:
+    embedder = Noting()
+    memory = open_memory(embedder=embedder)
+    memory.store_many({"key": thing, "content": f"小明的{thing}放在家里"} for thing in THINGS)
+    memory.store_many({"key": thing + "2", "content": f"小明喜欢{thing}"} for thing in THINGS)
+    assert embedded(memory, embedder, "小明不能吃什么？") == "不能吃什么？"
+
+
+def test_a_question_of_common_words_alone_is_embedded_whole(open_memory: OpenMemory) -> None:
+    embedder = Noting()
+    memory = open_memory(embedder=embedder)
+    remember(memory)
+    assert embedded(memory, embedder, "What has Nora bought?") == "What has Nora bought?"
+
+
+def test_few_memories_do_not_tell_which_words_are_common(open_memory: OpenMemory) -> None:
+    embedder = Noting()
+    memory = open_memory(embedder=embedder)
+    memory.store_many({"key": thing, "content": f"Nora has a {thing}"} for thing in THINGS)
+    assert embedded(memory, embedder, "Where is Nora's kayak?") == "Where is Nora's kayak?"
+
+
+def test_the_words_of_foreign_scopes_do_not_change_what_is_embedded(open_memory: OpenMemory) -> None:
+    embedder = Noting()
+    memory = open_memory(embedder=embedder)
+    remember(memory, "theirs", "Otto")
+    remember(memory)
+    assert embedded(memory, embedder, "Where is Otto's kayak?") == "Where is Otto's kayak?"
+    assert embedded(memory, embedder, "Where is Otto's kayak?", scope="theirs") == "Where is kayak?"
+
+
+def test_the_long_term_room_compares_the_question_as_it_is(open_memory: OpenMemory) -> None:
+    embedder = Noting()
+    memory = open_memory(embedder=embedder)
+    remember(memory)
+    memory.recall("warm up")
+    embedder.texts.clear()
+    embedder.questions = 0
+    memory.longterm.retrieve_relevant_memories("main", "Where is Nora's kayak?")
+    assert "Where is Nora's kayak?" in embedder.texts
+    assert not embedder.questions, "the similarity is the plain cosine there"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("where is my kayak", True),
+        ("My kayak?", True),
+        ("我的船在哪儿", True),
+        ("船放在仓库了吗", True),
+        ("My kayak is in the shed.", False),
+        ("kayak shed", False),
+        ("船在仓库里。", False),
+    ],
+)
+def test_questions_are_told_from_other_texts(text: str, expected: bool) -> None:
+    assert asks(text) is expected
+
+
+def test_only_the_vector_of_a_question_is_adapted(open_memory: OpenMemory) -> None:
+    embedder = Noting()
+    memory = open_memory(embedder=embedder)
+    remember(memory)
+    memory.recall("kayak shed")
+    assert embedder.questions == 0
+    memory.recall("Where is the kayak?")
+    assert embedder.questions == 1
+
+
+def test_a_question_is_nearer_to_its_answer_than_to_other_questions(bundled_embedder: Embedder) -> None:
+    assert isinstance(bundled_embedder, AdaptsQuestions)
+    question, other, answer = bundled_embedder.embed(
+        ["What am I allergic to?", "Where do I work at the moment?", "Peanuts make my throat swell."]
+    )
+    adapted = bundled_embedder.as_question(question)
+    assert np.linalg.norm(adapted) == pytest.approx(1.0, abs=1e-5)
+    assert adapted @ answer - adapted @ other > question @ answer - question @ other
+
+
+def test_the_vector_of_no_text_stays_similar_to_nothing(bundled_embedder: Embedder) -> None:
+    assert isinstance(bundled_embedder, AdaptsQuestions)
+    assert not bundled_embedder.as_question(bundled_embedder.embed([" "])[0]).any()
+
+
+@pytest.mark.parametrize("wrapper", [CachedEmbedder, CheckedEmbedder])
+def test_a_wrapped_embedder_adapts_questions_as_the_embedder_does(wrapper: Callable[[Embedder], Embedder]) -> None:
+    class Turned(HashEmbedder):
+        def as_question(self, vector: Vectors) -> Vectors:
+            return -vector
+
+    vector = np.ones(4, dtype=np.float32)
+    turned, plain = wrapper(Turned()), wrapper(HashEmbedder())
+    assert isinstance(turned, AdaptsQuestions)
+    assert isinstance(plain, AdaptsQuestions)
+    assert (turned.as_question(vector) == -vector).all()
+    assert (plain.as_question(vector) == vector).all()
+    assert isinstance(turned.identity, ModelIdentity)
