@@ -22,7 +22,7 @@ BENCHMARKS := $(notdir $(basename $(wildcard bench/bench_*.py)))
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-dates test-postgres check format interfaces crash fuzz servers bench bench-quick bench-recall picture dist clean
+.PHONY: help demo test test-dates test-postgres check format interfaces crash fuzz servers bench bench-quick bench-recall picture screenshots dist clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -83,6 +83,8 @@ crash: $(READY) ## kills, power cuts, faults, damage and a soak: nothing acknowl
 fuzz: $(READY) ## hostile input of every kind, and probes of the isolation of scopes (make fuzz SCALE=0.1)
 	@$(PY) -m pip install --quiet --quiet atheris || echo 'atheris cannot be installed here: Hypothesis alone makes the inputs'
 	@$(PY) -m tests.proof fuzz --scale $(SCALE)
+	@echo '== requests that schemathesis generates'
+	@$(PY) -m pytest -m soak tests/server/test_schemathesis.py $(ARGS)
 
 servers: $(READY) ## start PostgreSQL, Milvus and Redis until Ctrl-C, and print the settings for them
 	@$(PY) -m tests.servers $(ARGS)
@@ -100,6 +102,9 @@ bench-recall: $(READY) ## measure recall on a question set: make bench-recall DA
 
 picture: $(PRODUCT) ## draw docs/images/demo.svg, the picture of the README, from what the demo prints
 	@$(PY) -m tests.picture
+
+screenshots: $(READY) ## take the pictures of the console, docs/images/console-*.png, in both languages
+	@$(PY) -m tests.server.console.screenshots
 
 dist: $(READY) ## build the wheel and the source archive into dist/
 	@rm -rf dist

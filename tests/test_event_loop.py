@@ -113,6 +113,7 @@ CALLS: dict[type, dict[str, Callable[[Any, Path], Awaitable[Any]]]] = {
         "statistics": lambda m, _: m.statistics(),
         "list": lambda m, _: m.list(),
         "list_namespaces": lambda m, _: m.list_namespaces(),
+        "similarities": lambda m, _: m.similarities(["text"], ids=["id"]),
         "list_sessions": lambda m, _: m.list_sessions(),
         "load_conversation_history": lambda m, _: m.load_conversation_history("s"),
         "maintain": lambda m, _: m.maintain(dry_run=True),

@@ -14,13 +14,19 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from jiyi import AgentMemory
+from jiyi import AgentMemory, group_writer
 from jiyi.backends.embedded.database import SqliteDatabase
 from jiyi.errors import InvalidInputError, MemoryClosedError, StorageError, StoreBusyError
 from jiyi.group_writer import GroupWriter
 
 OPTIONS: dict[str, Any] = {"embedder": "none", "background_indexing": False, "background_jobs": False}
 INSERT = "INSERT INTO store_meta (name, value) VALUES (:name, :value)"
+
+
+@pytest.fixture(autouse=True)
+def no_hurry(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A group ends by its number of writes alone: on a slow machine the time would end it too."""
+    monkeypatch.setattr(group_writer, "_GROUP_SECONDS", 60.0)
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -35,6 +35,10 @@ class Recaller(Protocol):
 
     def answer(self, request: Request) -> list[MemoryEntry]:
         """Returns the best entries for the request, best first."""
+        ...
+
+    def similarities(self, texts: Sequence[str], ids: Sequence[str], scopes: Sequence[str]) -> list[list[float]]:
+        """For each entry of these scopes how near in meaning it is to each text; NaN where there is no vector."""
         ...
 
     def close(self) -> None:

@@ -271,6 +271,15 @@ class Memory(Protocol):
         and each is listed once.
         """
 
+    def similarities(
+        self, texts: Sequence[str], *, ids: Sequence[str], scope: str | None = None
+    ) -> builtins.list[builtins.list[float]]:
+        """For each entry how near its meaning is to each of the texts, from -1 to 1.
+
+        What the scope does not see, and what has no vector, is NaN. For drawing and grouping many entries at once;
+        `recall` is the way to find the best ones.
+        """
+
     def save_conversation_history(
         self,
         session_id: str | None,
@@ -409,6 +418,12 @@ class Memory(Protocol):
         """Versions, sizes, index lag, problems and what to do about them. For administration only.
 
         It tells of every scope, with the reasons of their dead jobs; `jobs` tells a scope of its own.
+        """
+
+    def gauges(self) -> dict[str, dict[str, int | None]]:
+        """Numbers for monitoring, quickly: changes that each index is `behind`, `jobs` by state, `bytes` by part.
+
+        For administration only: they are those of the whole store.
         """
 
     def export_jsonl(

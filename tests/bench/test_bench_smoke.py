@@ -22,6 +22,7 @@ PROGRAMS = {
     "chat": ("bench.bench_chat", "--size", "300"),
     "import": ("bench.bench_import", "--size", "1"),
     "notes": ("bench.bench_notes", "--size", "5"),
+    "console": ("bench.bench_console", "--memories", "300", "--rounds", "2"),
     "start": ("bench.bench_start", "--size", "60"),
     "longterm": ("bench.bench_longterm", "--size", "20", "--facts", "300", "--faded", "300"),
     "postgres": ("bench.bench_postgres",),

@@ -77,3 +77,14 @@ def test_the_retriever_gives_documents_with_scores(memory: AgentMemory) -> None:
         JiyiRetriever(memory="data")  # type: ignore[arg-type]
     with pytest.raises(InvalidInputError, match=r"jiyi\.sync"):
         JiyiChatMessageHistory("s", "data")  # type: ignore[arg-type]
+
+
+def test_the_retriever_leaves_out_what_does_not_fit_and_says_who_said_it(memory: AgentMemory) -> None:
+    history = JiyiChatMessageHistory("s", memory, scope="ann")
+    history.add_messages([HumanMessage("My locker is 4711"), AIMessage("The bank closes at five")])
+    found = JiyiRetriever(memory=memory, scope="ann").invoke("Which locker is mine?")
+    assert all(document.metadata["relevance_score"] >= 0.02 for document in found)
+    (best,) = JiyiRetriever(memory=memory, scope="ann", min_relevance=0.3).invoke("Which locker is mine?")
+    assert best == found[0]
+    assert best.page_content == "My locker is 4711"
+    assert (best.metadata["role"], best.metadata["trust"]) == ("user", "user")

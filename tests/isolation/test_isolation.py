@@ -9,6 +9,7 @@ import inspect
 import itertools
 import json
 import logging
+import math
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -101,6 +102,13 @@ def each_key(method: str) -> Call:
     return lambda memory, scope, _: [getattr(memory, method)(name, scope=scope) for name in names]
 
 
+def near(memory: Any, scope: str, _: object) -> object:
+    """The entries of all scopes that a scope can compare with a text."""
+    entries = [entry for other in SCOPES for entry in memory.list(scope=other, limit=1000)]
+    rows = memory.similarities([COMMON], ids=[entry.id for entry in entries], scope=scope)
+    return [entry for entry, (similarity,) in zip(entries, rows, strict=True) if not math.isnan(similarity)]
+
+
 # What each method that takes a scope gives back in that scope, when asked as broadly as it can be asked.
 READING: dict[str, Call] = {
     "recall": recall_everything,
@@ -147,6 +155,11 @@ READING: dict[str, Call] = {
     ],
     "export_jsonl": export,
     "list_namespaces": lambda memory, scope, _: [memory.list_namespaces(scope=scope), secret(scope)],
+    "similarities": near,
+    "statistics": lambda memory, scope, _: memory.statistics(scope=scope),
+    "known_keys": lambda memory, scope, _: memory.known_keys(
+        ["shared-key", *(f"key-{secret(other)}" for other in SCOPES)], scope=scope
+    ),
     "entries_by_id": lambda memory, scope, _: [
         memory.entries_by_id(entry.id[:12], scope=scope)
         for other in SCOPES
@@ -235,7 +248,8 @@ def test_every_method_that_takes_a_scope_is_asked() -> None:
     of_entries = {"store_many"}  # takes the scope in each of its entries
     of_users = {"jobs", "retry_job", "maintain"}  # in test_longterm_isolation.py
     of_administration = {"forget_scope"}  # in tests/test_scopes.py
-    known = set(READING) | set(WRITING) | of_users | of_administration
+    of_transfer = {"import_jsonl"}  # refuses lines of other scopes
+    known = set(READING) | set(WRITING) | of_users | of_administration | of_transfer
     assert methods_that_take_a_scope() | of_entries == known
 
 

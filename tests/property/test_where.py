@@ -89,6 +89,10 @@ def compare(store: RecordStore, all_metadata: list[dict[str, Any]], where: dict[
     assert set(store.matching_ids(filters)) == expected
     assert store.admitted(ids, filters) == expected
     assert store.count(filters) == len(expected)
+    few = store.few_matching(filters, most=100)
+    assert few is None or set(few) == expected
+    if store.estimate(filters, most=100) is not None:
+        assert store.may_match(filters) >= expected
     assert {each.id: each.metadata for each in store.fetch(ids, None).values()} == {
         each.id: each.metadata for each in stored
     }

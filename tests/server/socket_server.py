@@ -69,7 +69,12 @@ def answer_of(connection: socket.socket) -> bytes:
 
 @contextmanager
 def socket_server(
-    folder: Path, *, header_seconds: float = 10.0, settings: dict[str, Any] | None = None, **rules: Any
+    folder: Path,
+    *,
+    header_seconds: float = 10.0,
+    settings: dict[str, Any] | None = None,
+    read_only: bool = False,
+    **rules: Any,
 ) -> Iterator[SocketServer]:
     """Listens on a free port, as `jiyi serve` does. `settings` are those of the memory."""
     opened = settings or {"scope": "main", "background_jobs": False}
@@ -81,7 +86,7 @@ def socket_server(
             keys = Keys(open_key_store(memory.settings))
             given = {"per_second": 10_000, "burst": 10_000, "failures": 10_000, **rules}
             config = uvicorn.Config(
-                build_app(memory, rules=GateRules(**given), keys=keys),
+                build_app(memory, rules=GateRules(**given), keys=keys, read_only=read_only),
                 port=0,
                 log_config=None,
                 lifespan="on",

@@ -25,7 +25,7 @@ MODES = ["auto", "legacy"]
 
 
 @contextmanager
-def serving(data: Path, *options: str) -> Iterator[tuple[str, subprocess.Popen[str]]]:
+def serving(data: Path | str, *options: str) -> Iterator[tuple[str, subprocess.Popen[str]]]:
     """A server on a free port; its address and process."""
     command = [sys.executable, "-m", "jiyi.apps.cli", "serve", "--port", "0", "--data", str(data), *options]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=dict(os.environ)) as process:
@@ -37,9 +37,11 @@ def serving(data: Path, *options: str) -> Iterator[tuple[str, subprocess.Popen[s
             process.kill()
 
 
-def token_for(data: Path, scope: str) -> str:
+def token_for(data: Path, scope: str, *options: str) -> str:
     command = [sys.executable, "-m", "jiyi.apps.cli", "keys", "add", "test", "--data", str(data), "--scope", scope]
-    done = subprocess.run([*command, "--json"], capture_output=True, text=True, check=True, env=dict(os.environ))
+    done = subprocess.run(
+        [*command, *options, "--json"], capture_output=True, text=True, check=True, env=dict(os.environ)
+    )
     token: str = json.loads(done.stdout)["token"]
     return token
 

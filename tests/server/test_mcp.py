@@ -301,6 +301,25 @@ def test_a_session_hears_of_errors_from_the_level_that_it_has_chosen(
     asyncio.run(scenario())
 
 
+def test_answers_are_bounded_however_much_is_remembered(mcp_client: OpenClient) -> None:
+    async def scenario() -> None:
+        async with mcp_client() as (client, memory):
+            long = "leaf " * 4_000
+            await memory.store_many([{"key": f"tea-{each}", "content": f"tea {each} {long}"} for each in range(50)])
+            for name, arguments in (("recall", {"query": "tea", "limit": 50}), ("list", {"limit": 50})):
+                answer = text_of(await call(client, name, **arguments))
+                assert len(answer) < 40_000
+                assert "more left out" in answer
+            (content,) = (await client.read_resource("memory://recent")).contents
+            assert isinstance(content, types.TextResourceContents)
+            assert len(content.text) <= 201_000
+            recent = json.loads(content.text)
+            assert len(recent["memories"]) + recent["left_out"] == 50
+            assert recent["left_out"] > 0
+
+    asyncio.run(scenario())
+
+
 def test_a_client_is_told_no_more_after_it_has_unsubscribed(mcp_client: OpenClient) -> None:
     async def scenario() -> None:
         told: asyncio.Queue[Any] = asyncio.Queue()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import select
 import subprocess
 import sys
 from pathlib import Path
@@ -34,16 +35,46 @@ async def remember(client: Client, content: str) -> None:
 def test_several_clients_use_one_data_directory_at_once(tmp_path: Path) -> None:
     async def client(number: int) -> None:
         async with Client(server(tmp_path)) as connected:
-            for turn in range(3):
+            for turn in range(2):
                 await remember(connected, f"client {number} says {turn}")
 
     async def scenario() -> None:
-        await asyncio.gather(*(client(number) for number in range(3)))
+        await asyncio.gather(*(client(number) for number in range(6)))
         async with AgentMemory.open(tmp_path) as memory:
             contents = {entry.content for entry in await memory.list(limit=100)}
-        assert contents == {f"client {number} says {turn}" for number in range(3) for turn in range(3)}
+        assert contents == {f"client {number} says {turn}" for number in range(6) for turn in range(2)}
 
     asyncio.run(scenario())
+
+
+STARTER = """
+import subprocess, sys
+subprocess.Popen(sys.argv[1:]).wait()
+"""
+
+
+def test_a_server_ends_with_its_client_though_somebody_holds_its_pipe_open(tmp_path: Path) -> None:
+    held_read, held_write = os.pipe()
+    out_read, out_write = os.pipe()
+    words = [sys.executable, "-c", STARTER, *COMMAND, "--data", str(tmp_path)]
+    starter = subprocess.Popen(words, stdin=held_read, stdout=out_write, env=dict(os.environ))
+    os.close(out_write)
+    try:
+        with os.fdopen(out_read, "rb") as output:
+            begin = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}
+            request = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": begin}
+            os.write(held_write, json.dumps(request).encode() + b"\n")
+            assert b"serverInfo" in output.readline()
+            starter.kill()
+            starter.wait(30)
+            # The pipe to the server is still open here; its output ends because the server does.
+            assert select.select([output], [], [], 60)[0]
+            assert output.read() == b""
+    finally:
+        starter.kill()
+        starter.wait(30)
+        os.close(held_write)
+        os.close(held_read)
 
 
 def test_only_the_protocol_is_written_to_standard_output(tmp_path: Path) -> None:

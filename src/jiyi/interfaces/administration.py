@@ -104,6 +104,12 @@ class AdministrationInterface(Protocol):
         It tells of every scope, with the reasons of their dead jobs; `jobs` tells a scope of its own.
         """
 
+    async def gauges(self) -> dict[str, dict[str, int | None]]:
+        """Numbers for monitoring, quickly: changes that each index is `behind`, `jobs` by state, `bytes` by part.
+
+        For administration only: they are those of the whole store.
+        """
+
     async def export_jsonl(
         self, path: str | os.PathLike[str], *, scope: str | None = None, progress: Progress | None = None
     ) -> int:

@@ -248,6 +248,15 @@ class Memory(AdministrationInterface, Protocol):
         and each is listed once.
         """
 
+    async def similarities(
+        self, texts: Sequence[str], *, ids: Sequence[str], scope: str | None = None
+    ) -> builtins.list[builtins.list[float]]:
+        """For each entry how near its meaning is to each of the texts, from -1 to 1.
+
+        What the scope does not see, and what has no vector, is NaN. For drawing and grouping many entries at once;
+        `recall` is the way to find the best ones.
+        """
+
     async def save_conversation_history(
         self,
         session_id: str | None,

@@ -9,7 +9,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from jiyi.errors import InvalidInputError
+from jiyi.errors import IndexingError, InvalidInputError
 from jiyi.memory.base import MemoryBase
 from jiyi.model.filters import make_filters
 from jiyi.model.limits import check_whole
@@ -347,6 +347,25 @@ class Administration(MemoryBase):
                 first = f"{problems[0].path}: {problems[0].reason}"
                 facts["advice"].append(f"{len(problems)} note(s) cannot be searched: see note_problems, e.g. {first}")
         return {**facts, "runtime": self._make_runtime().name}
+
+    async def gauges(self) -> dict[str, dict[str, int | None]]:
+        """Numbers for monitoring, quickly: changes that each index is `behind`, `jobs` by state, `bytes` by part.
+
+        For administration only: they are those of the whole store.
+        """
+        return await self._run(self._gauges)
+
+    def _gauges(self) -> dict[str, dict[str, int | None]]:
+        behind: dict[str, int | None] = {}
+        sizes: dict[str, int | None] = {"records": self._store.describe().get("bytes")}
+        for index in self._components.indexes:
+            try:
+                behind[index.name] = self._components.drainer.state(index).behind
+                sizes[index.name] = index.describe().get("bytes")
+            except IndexingError:
+                # It cannot be asked now: that it has no number says so.
+                behind[index.name] = None
+        return {"behind": behind, "jobs": dict(self._lt.jobs.counts()), "bytes": sizes}
 
     async def export_jsonl(
         self, path: str | os.PathLike[str], *, scope: str | None = None, progress: Progress | None = None

@@ -18,6 +18,7 @@ from jiyi.model.namespace import check_namespace
 from jiyi.model.scope import visible_scopes
 
 _MAX_OFFSET = 2**31 - 1
+_MAX_TEXTS = 256
 _FORGET_AT_ONCE = 500
 """How many entries one transaction of `forget_many` forgets."""
 
@@ -146,6 +147,24 @@ class Listing(MemoryBase):
             if each[: len(start)] == start and each[max(0, len(each) - len(end)) :] == end
         }
         return sorted(kept)[first : first + most]
+
+    async def similarities(
+        self, texts: Sequence[str], *, ids: Sequence[str], scope: str | None = None
+    ) -> builtins.list[builtins.list[float]]:
+        """For each entry how near its meaning is to each of the texts, from -1 to 1.
+
+        What the scope does not see, and what has no vector, is NaN. For drawing and grouping many entries at once;
+        `recall` is the way to find the best ones.
+        """
+        for name, value in (("texts", texts), ("ids", ids)):
+            if isinstance(value, str | bytes) or not isinstance(value, Sequence):
+                raise InvalidInputError(f"{name} must be a list of texts, not {type(value).__name__}")
+        asked = [self._limits.check_content(text, "texts") for text in texts]
+        if not asked or len(asked) > _MAX_TEXTS:
+            raise InvalidInputError(f"texts must be 1 to {_MAX_TEXTS} texts, not {len(asked)}")
+        known = [self._limits.check_session_id(each, "ids") for each in ids]
+        scopes = visible_scopes(self._scope(scope))
+        return await self._run(self._components.engine.similarities, asked, known, scopes)
 
     async def list(
         self,

@@ -41,6 +41,10 @@ class Filters:
     """The namespace is this or below it."""
     ids: frozenset[str] | None = None
     """Only these: all that meet the conditions which no index can check, where the records have named them."""
+    among: frozenset[str] | None = None
+    """No other entries meet the conditions which no index can check; these have to be checked. `None`: any may."""
+    estimate: int | None = None
+    """About how many entries meet these conditions, where that is known."""
     alive_at: datetime | None = None
     """What had expired at this moment is left out; `None` means now. Of what was archived because it had expired later,
     nothing is left out."""

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 Sort: TypeAlias = Literal["created", "event", "key"]
 SORTS: Final[tuple[Sort, ...]] = ("created", "event", "key")
+_SHOWN: Final = 200
+"""How many characters of a text a notebook shows."""
 Place: TypeAlias = tuple[str, str]
 """Where an entry is in an order: the text of what it is sorted by, and its id."""
 
@@ -85,6 +87,29 @@ class Page(list["MemoryEntry"]):
 
     next_cursor: str | None = None
     """Pass it as `cursor` for the next page; `None` on the last one."""
+
+    def _repr_html_(self) -> str:
+        """A table for notebooks. No text of an entry can be markup; long ones are cut."""
+        from html import escape
+
+        def row(*texts: str) -> str:
+            cut = (each if len(each) <= _SHOWN else each[: _SHOWN - 1] + "…" for each in texts)
+            return f"<tr>{''.join(f'<td>{escape(each)}</td>' for each in cut)}</tr>"
+
+        rows = [
+            row(
+                entry.key or entry.id,
+                entry.content,
+                entry.scope,
+                entry.memory_type,
+                ", ".join(entry.tags),
+                entry.event_time.isoformat(timespec="seconds"),
+            )
+            for entry in self
+        ]
+        heading = "".join(f"<th>{name}</th>" for name in ("key", "content", "scope", "type", "tags", "when"))
+        more = "" if self.next_cursor is None else "<p>… next_cursor has the next page</p>"
+        return f"<table><thead><tr>{heading}</tr></thead><tbody>{''.join(rows)}</tbody></table>{more}"
 
 
 @dataclass(frozen=True, slots=True)

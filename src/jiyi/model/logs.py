@@ -8,7 +8,7 @@ from typing import Final
 
 LOGGERS: Final = (
     *("agent", "chat", "compat.mem0", "config", "feed", "index", "jobs", "longterm", "notes", "runtime", "scope"),
-    "server",
+    *("requests", "server"),
 )
 """The loggers below `jiyi`."""
 

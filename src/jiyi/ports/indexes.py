@@ -233,8 +233,11 @@ class VectorScan(Protocol):
         """Ids of the most similar, best first; only the allowed ones, and inside one of the periods if any."""
         ...
 
-    def of(self, ids: Sequence[str]) -> Vectors:
-        """The similarity of each of these; NaN where there is no vector."""
+    def of(self, ids: Sequence[str], *, rough: bool = False) -> Vectors:
+        """The similarity of each of these; NaN where there is no vector.
+
+        With `rough` they are only averaged, and may differ in the last digit between equal texts.
+        """
         ...
 
 

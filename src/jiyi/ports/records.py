@@ -92,6 +92,14 @@ class EntryStore(Protocol):
         """Ids of all entries that the filters admit, if they are at most so many and that is known without a scan."""
         ...
 
+    def estimate(self, filters: Filters, *, most: int) -> int | None:
+        """How many entries may meet the conditions on metadata, by an index; `None` if more than `most` or unknown."""
+        ...
+
+    def may_match(self, filters: Filters) -> frozenset[str]:
+        """Ids among which are all entries that the filters admit; only where there is an estimate."""
+        ...
+
     def matching_ids(self, filters: Filters) -> list[str]:
         """Ids of all entries that the filters admit."""
         ...

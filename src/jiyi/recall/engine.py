@@ -54,6 +54,9 @@ if TYPE_CHECKING:
 
 
 _FEW: Final = 2_000
+_COUNTED: Final = 25_000
+_MANY: Final = 12_000
+"""Up to here reading the ids of what may meet a condition takes less time than checking it for each proposal."""
 """Up to so many entries are named to the indexes; above, the best proposals are checked until enough have passed."""
 _MOST_ARCHIVED: Final = 10_000
 """How many archived entries a question about an earlier time looks at, those that expired last."""
@@ -113,7 +116,7 @@ class RecallEngine:
         """
         check_mode(request.mode)
         request = self._narrowed(request)
-        if request.filters.ids == frozenset():
+        if frozenset() in {request.filters.ids, request.filters.among}:
             return Answer([], 0)
         answer = self._answer_safely(request)
         if self._expired_crowd(request, answer):
@@ -128,10 +131,18 @@ class RecallEngine:
             return self._answer(request)
 
     def _narrowed(self, request: Request) -> Request:
-        """With the ids of what meets the conditions that no index can check, if the records find only a few."""
+        """With what the records know of the conditions that no index can check.
+
+        That is the ids among which to look, or how many entries may meet them, or the ids of all that do if these are
+        only a few.
+        """
         filters = request.filters
         if not filters.left_to_records or request.mode == "tags":
             return request
+        estimate = self.store.estimate(filters, most=_COUNTED)
+        if estimate is not None:
+            among = self.store.may_match(filters) if estimate <= _MANY else None
+            return replace(request, filters=replace(filters, among=among, estimate=estimate))
         ids = self.store.few_matching(filters, most=_FEW)
         return request if ids is None else replace(request, filters=replace(filters, ids=frozenset(ids)))
 
@@ -146,6 +157,23 @@ class RecallEngine:
         if filters.only_scopes and answer.candidates < self.settings.fewest_candidates:
             return False
         return self.store.count_expired(filters.scopes, filters.alive_at or clock.utc_now()) > 0
+
+    def similarities(self, texts: Sequence[str], ids: Sequence[str], scopes: Sequence[str]) -> list[list[float]]:
+        """For each entry of these scopes how near in meaning it is to each text; NaN where there is no vector."""
+        try:
+            return self._similarities(texts, ids, scopes)
+        except IndexDamagedError:
+            return self._similarities(texts, ids, scopes)
+
+    def _similarities(self, texts: Sequence[str], ids: Sequence[str], scopes: Sequence[str]) -> list[list[float]]:
+        index = self.vectors
+        if index is None or self.embedder is None:
+            raise InvalidInputError("meanings cannot be compared: no embedder is configured; set embedder to bundled")
+        part = self._freshness.catch_up(index, scopes, self.store.head())
+        if not part.answered:
+            raise IndexUnavailableError(f"meanings cannot be compared: {part.note}")
+        columns = [index.scan(vector, scopes).of(ids).tolist() for vector in self.embedder.embed(list(texts))]
+        return [list(row) for row in zip(*columns, strict=True)]
 
     def close(self) -> None:
         """Stop the threads."""

@@ -160,7 +160,7 @@ def _usual_similarity(vectors: FilteredScan) -> float:
     """How similar the question is to a text that has nothing to do with it, as far as the searched ones tell."""
     mean, count = vectors.scan.mean, vectors.scan.count
     if vectors.allowed is not None:
-        similarities = vectors.of(vectors.allowed)
+        similarities = vectors.of(vectors.allowed, rough=True)
         known = similarities[np.isfinite(similarities)]
         mean, count = (float(known.mean()), len(known)) if len(known) else (0.0, 0)
     return mean * count / (count + _PRIOR_TEXTS)

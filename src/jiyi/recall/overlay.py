@@ -53,9 +53,9 @@ class ScanOverlay:
         ranked.sort(key=lambda pair: (-pair[0], pair[1]))
         return [entry_id for _, entry_id in ranked[:limit]]
 
-    def of(self, ids: Sequence[str]) -> Vectors:
+    def of(self, ids: Sequence[str], *, rough: bool = False) -> Vectors:
         """The similarity of each of these; NaN where there is no vector."""
-        found = self._scan.of(ids)
+        found = self._scan.of(ids, rough=rough)
         for place, entry_id in enumerate(ids):
             if entry_id in self._hidden:
                 found[place] = self._own.get(entry_id, np.nan)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 from jiyi.errors import IndexDamagedError, IndexingError, ModelError
 from jiyi.model.entry import IndexCoverage
 from jiyi.recall.freshness import not_answered
-from jiyi.recall.search import next_look, vector_limit
+from jiyi.recall.search import enough, next_look, vector_limit
 
 if TYPE_CHECKING:
     from jiyi.model.filters import Filters
@@ -58,6 +58,11 @@ def _matches(
     if not filters.left_to_records:
         return text.propose(name, terms, filters, limit=limit, labels=labels)
     asked = _LOOK_AHEAD * limit
+    if filters.among is not None:
+        # An index that is told among which entries to look proposes hardly any others.
+        asked = limit
+    elif filters.estimate is not None:
+        asked = max(asked, enough(limit, filters.estimate, text.statistics(filters.scopes, (), ()).entries))
     while True:
         found = text.propose(name, terms, filters, limit=asked, labels=labels)
         passed = search.sources.records.admitted(found, filters)

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 # In a scope with more texts than this, the filters are applied to the most similar texts first.
 _MANY_TEXTS = 2_000
 _LOOK_AHEAD = (2, 7, 25)
+# To check so many of the most similar ones takes less time than to check the conditions for the whole scope.
+_SHARE_LOOKED_AT = 10
 _SOFT_EDGE = timedelta(days=3)
 # So far from the ends of the calendar that an edge fits in.
 _FIRST_MOMENT = datetime.min.replace(tzinfo=UTC) + _SOFT_EDGE
@@ -33,7 +35,7 @@ class FilteredScan:
     def __init__(self, scan: VectorScan, store: RecordStore, filters: Filters) -> None:
         self.scan = scan
         self.allowed: Sequence[str] | None = None
-        """The entries that the filters admit, where they ask for more than scopes and had to be listed."""
+        """The entries that the filters admit, or may admit, where they ask for more than scopes and were listed."""
         self._store = store
         self._filters = filters
         self._best: tuple[int, list[str]] | None = None
@@ -49,14 +51,16 @@ class FilteredScan:
 
     def best_in(self, limit: int, dated: Filters) -> list[str]:
         """The most similar ones inside the periods of `dated`, which has the other conditions of the request too."""
+        if dated.among is not None:
+            return self._best_among(limit, dated)
         allowed = self.allowed
         if allowed is None and not self._filters.only_scopes:
             allowed = self._store.matching_ids(dated)
         return self.scan.best(limit, allowed=allowed, periods=dated.periods)
 
-    def of(self, ids: Sequence[str]) -> Vectors:
+    def of(self, ids: Sequence[str], *, rough: bool = False) -> Vectors:
         """The similarity of each of these; NaN where there is no vector."""
-        return self.scan.of(ids)
+        return self.scan.of(ids, rough=rough)
 
     def _find_best(self, limit: int) -> list[str]:
         scan, filters = self.scan, self._filters
@@ -65,16 +69,40 @@ class FilteredScan:
         if filters.ids is not None:
             self.allowed = sorted(filters.ids)
             return scan.best(limit, allowed=self.allowed)
-        if scan.count > _MANY_TEXTS:
-            asked, most = _LOOK_AHEAD[1 if filters.domains else 0] * limit, _LOOK_AHEAD[-1] * limit
-            while asked <= most:
+        if scan.count > _MANY_TEXTS and (filters.among is None or len(filters.among) > scan.count // 100):
+            asked = _LOOK_AHEAD[1 if filters.domains else 0] * limit
+            if filters.estimate is not None:
+                asked = max(asked, enough(limit, filters.estimate, scan.count))
+            most = max(_LOOK_AHEAD[-1] * limit, scan.count // _SHARE_LOOKED_AT)
+            while True:
                 first = scan.best(asked)
                 passed = self._store.admitted(first, filters)
                 if len(passed) >= limit:
                     return [each for each in first if each in passed][:limit]
-                asked = next_look(asked, len(passed), limit)
+                if asked >= most:
+                    break
+                asked = min(next_look(asked, len(passed), limit), most)
+        if filters.among is not None:
+            self.allowed = sorted(filters.among)
+            return self._best_among(limit, filters)
         self.allowed = self._store.matching_ids(filters)
         return scan.best(limit, allowed=self.allowed)
+
+    def _best_among(self, limit: int, filters: Filters) -> list[str]:
+        """The most similar of those that may pass; nearly all of them do."""
+        among = sorted(filters.among or ())
+        asked = limit
+        while True:
+            first = self.scan.best(asked, allowed=among, periods=filters.periods)
+            passed = self._store.admitted(first, filters)
+            if len(passed) >= limit or len(first) < asked:
+                return [each for each in first if each in passed][:limit]
+            asked = next_look(asked, len(passed), limit)
+
+
+def enough(limit: int, passing: int, count: int) -> int:
+    """How many of the best of `count` to look at so that `limit` pass, if those that pass are spread evenly."""
+    return min(count, 3 * limit * count // (2 * passing + 2))
 
 
 def next_look(asked: int, passed: int, limit: int) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -34,6 +35,11 @@ class TagsOnlyRecall:
             IndexCoverage(name, answered=False, note="off in simple mode (enable_simple_memory)") for name in self.off
         )
         return recall_by_tags(self.store, self.tags, request.query, request.filters, request.limit, coverage=off).hits
+
+    def similarities(self, texts: Sequence[str], ids: Sequence[str], scopes: Sequence[str]) -> list[list[float]]:
+        """Refused: there are no vectors."""
+        del texts, ids, scopes
+        raise SimpleModeError.of("comparing meanings is", "leave simple mode")
 
     def close(self) -> None:
         """There is nothing to let go of."""

@@ -8,6 +8,8 @@ from typing import Final
 from jiyi.errors import InvalidInputError
 from jiyi.server.problems import ProblemError
 
+MCP: Final = "/mcp"
+"""The path of MCP over HTTP."""
 READ: Final = "read"
 WRITE: Final = "write"
 ERASE: Final = "erase"

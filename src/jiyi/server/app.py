@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-import uuid
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from importlib.metadata import version
@@ -21,13 +19,16 @@ from jiyi.errors import JiyiError
 from jiyi.server.access import Access
 from jiyi.server.audit import AuditLog
 from jiyi.server.console.door import Console
-from jiyi.server.gate import ACCESS, App, Gate, GateRules, Message, Receive, Send
+from jiyi.server.gate import ACCESS, App, Gate, GateRules
 from jiyi.server.mcp.door import Context, McpDoor
+from jiyi.server.measured import Measured
 from jiyi.server.metrics import Metrics
 from jiyi.server.oauth import TokenVerifier
 from jiyi.server.problems import MEDIA_TYPE, ProblemError, problem, status_of
 from jiyi.server.rest import api
+from jiyi.server.rest.events import Streams
 from jiyi.server.sessions import Sessions
+from jiyi.server.tracing import Tracing
 
 if TYPE_CHECKING:
     from jiyi.memory import AgentMemory
@@ -44,15 +45,24 @@ def build_app(
     audit: AuditLog | None = None,
     sessions: Sessions | None = None,
     tokens: TokenVerifier | None = None,
+    streams: Streams | None = None,
+    tracing: Tracing | None = None,
     read_only: bool = False,
+    alone: bool = True,
     new_door: Callable[..., McpDoor] = McpDoor,
 ) -> App:
-    """The app for one memory, which stays open for as long as the app runs."""
+    """The app for one memory, which stays open for as long as the app runs.
+
+    Without `alone` other processes answer requests too: then there are no sessions of MCP, whose messages would have to
+    reach the same process, and no console, which keeps its logins in the process.
+    """
     audit = audit or AuditLog(keys)
     door = new_door(memory, _access_of, read_only=read_only, noted=audit.note_call)
     # The gate has checked Host and Origin for every door.
     unchecked = TransportSecuritySettings(enable_dns_rebinding_protection=False)
-    mcp = door.server.streamable_http_app(transport_security=unchecked, max_request_body_size=rules.max_body)
+    mcp = door.server.streamable_http_app(
+        transport_security=unchecked, max_request_body_size=rules.max_body, stateless_http=not alone
+    )
     sessions = sessions or Sessions(keys, failures=rules.failures)
 
     console = Console(memory, sessions, keys, read_only=read_only)
@@ -77,44 +87,15 @@ def build_app(
     app.state.memory, app.state.read_only = memory, read_only
     metrics = Metrics()
     _handle_errors(app)
-    api.install(app)
+    api.install(app, streams or Streams(), needs_key=rules.anonymous is None)
     app.router.routes.extend(mcp.routes)
-    app.router.routes.extend(console.routes())
+    if alone:
+        app.router.routes.extend(console.routes())
     _operate(app, memory, metrics)
     if tokens is not None:
         _tell_issuer(app, tokens)
 
-    return Gate(Measured(app, metrics, audit), rules, keys, sessions, tokens)
-
-
-class Measured:
-    """Counts requests, notes who changed something, and gives every answer an id. Plain ASGI: streams stay streams."""
-
-    def __init__(self, app: App, metrics: Metrics, audit: AuditLog) -> None:
-        self._app = app
-        self._metrics = metrics
-        self._audit = audit
-
-    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
-        """Answer a request."""
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
-        begun, status = time.perf_counter(), 500
-
-        async def sending(message: Message) -> None:
-            nonlocal status
-            if message["type"] == "http.response.start":
-                status = message["status"]
-                message["headers"] = [*message.get("headers", []), (b"x-request-id", uuid.uuid4().hex.encode())]
-            await send(message)
-
-        try:
-            await self._app(scope, receive, sending)
-        finally:
-            route = str(getattr(scope.get("route"), "path", "other"))
-            self._metrics.count(scope["method"], route, status, time.perf_counter() - begun)
-            self._audit.note(scope.get(ACCESS), scope["method"], route, scope.get("path_params", {}), status)
+    return Gate(Measured(app, metrics, audit, tracing), rules, keys, sessions, tokens)
 
 
 def _access_of(context: Context) -> Access:
@@ -158,9 +139,11 @@ def _handle_errors(app: FastAPI) -> None:
 
 def _methods_at(app: FastAPI, path: str) -> list[str]:
     """The methods that are known at a path."""
+    paths = app.openapi()["paths"]
+    known = {path: paths[path]} if path in paths else paths
     return sorted(
         method.upper()
-        for template, operations in app.openapi()["paths"].items()
+        for template, operations in known.items()
         if compile_path(template)[0].match(path)
         for method in operations
     )
@@ -178,7 +161,8 @@ def _operate(app: FastAPI, memory: AgentMemory, metrics: Metrics) -> None:
 
     @app.get("/metrics", include_in_schema=False)
     async def measured() -> Response:
-        return Response(metrics.text(), media_type="text/plain; version=0.0.4")
+        text = metrics.text(await memory.gauges(), app.state.streams.open)
+        return Response(text, media_type="text/plain; version=0.0.4")
 
 
 def _tell_issuer(app: FastAPI, tokens: TokenVerifier) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from jiyi.errors import JiyiError
 from jiyi.model import clock
 from jiyi.model.access_key import AccessLine
-from jiyi.server.access import Access
+from jiyi.server.access import MCP, Access
 
 if TYPE_CHECKING:
     from jiyi.server.keys import Keys
@@ -20,8 +20,6 @@ _EVERY: Final = 1.0
 _MAX_WAITING: Final = 100_000
 """Lines in memory while the store cannot be written to."""
 _SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
-_MCP: Final = "/mcp"
-"""Its requests say nothing of what is done; the calls of tools are noted one by one."""
 _DONE, _REFUSED = 200, 400
 _log = logging.getLogger("jiyi.server")
 
@@ -36,7 +34,8 @@ class AuditLog:
 
     def note(self, access: object, method: str, route: str, values: Mapping[str, Any], status: int) -> None:
         """Note a request that may have changed something."""
-        if method not in _SAFE and route != _MCP and isinstance(access, Access):
+        # A request of MCP says nothing of what is done: the calls of tools are noted one by one.
+        if method not in _SAFE and route != MCP and isinstance(access, Access):
             self._add(access, f"{method} {route}", str(next(iter(values.values()), "")), status)
 
     def note_call(self, access: Access, tool: str, target: str, success: bool) -> None:  # noqa: FBT001 - a callback

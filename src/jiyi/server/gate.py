@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 import anyio.to_thread
 
 from jiyi.model.access_key import KEY_PREFIX
-from jiyi.server.access import Access
+from jiyi.server.access import MCP, Access
 from jiyi.server.buckets import Buckets
 from jiyi.server.incoming import BODY_SECONDS, RequestBody, too_large
 from jiyi.server.keys import Keys
@@ -37,7 +37,6 @@ OPEN_PATHS: Final = frozenset({"/healthz", "/readyz"})
 """Answered without a key."""
 UPLOAD: Final = "/v1/import"
 """Takes more than other paths: what comes is written to disk piece by piece."""
-MCP: Final = "/mcp"
 _SESSION: Final = b"mcp-session-id"
 _MAX_REMEMBERED: Final = 10_000
 _log = logging.getLogger("jiyi.server")

@@ -12,10 +12,10 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, MutableMapping
 from dataclasses import dataclass
-from http.cookies import CookieError, SimpleCookie
 from typing import Any, Final
 
 import anyio.to_thread
+from starlette.requests import cookie_parser
 
 from jiyi.model.access_key import hash_of, split_token
 from jiyi.server.access import Access
@@ -158,12 +158,9 @@ def cookie_of(scope: MutableMapping[str, Any]) -> str:
 
 
 def cookies_of(scope: MutableMapping[str, Any]) -> dict[str, str]:
-    """All cookies of a request."""
+    """All cookies of a request. Other programs of this machine may have set strange ones, which harm nobody."""
     found: dict[str, str] = {}
     for name, value in scope["headers"]:
         if name == b"cookie":
-            try:
-                found |= {key: each.value for key, each in SimpleCookie(value.decode("latin-1")).items()}
-            except CookieError:
-                continue
+            found |= cookie_parser(value.decode("latin-1"))
     return found

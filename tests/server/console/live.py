@@ -130,9 +130,12 @@ class Live:
             self._folder / "data", scope=SCOPE, workspace=notes, background_jobs=False, **self._settings
         )
         self.memory = await enter(opened)
-        self.demo = await fill(self.memory, self._language)
+        self.demo = await fill(self.memory, notes, self._language)
         self.keys = Keys(open_key_store(self.memory.settings))
         self._stack.callback(self.keys.close)
+        self.keys.add("laptop", SCOPE, "read,write,erase")
+        self.keys.add("team chat", "group:team", kind="group")
+        self.keys.revoke(self.keys.add("old phone", SCOPE)[0].id)
         self.sessions = Sessions(self.keys, failures=100)
         rules = GateRules(per_second=100_000.0, burst=100_000)
         app = build_app(self.memory, rules=rules, keys=self.keys, sessions=self.sessions)

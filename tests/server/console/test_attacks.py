@@ -37,7 +37,24 @@ OWN_ELEMENTS = {
         "kbd",
     ),
     *("section", "article", "details", "summary", "table", "thead", "tbody", "tr", "th", "td", "label", "select"),
-    *("option", "textarea", "time", "bdi", "svg", "rect", "mark", "pre", "code", "blockquote", "del"),
+    *(
+        "canvas",
+        "caption",
+        "fieldset",
+        "legend",
+        "circle",
+        "option",
+        "textarea",
+        "time",
+        "bdi",
+        "svg",
+        "rect",
+        "mark",
+        "pre",
+        "code",
+        "blockquote",
+        "del",
+    ),
 }
 SCRIPTED = re.compile(r"^(on|style$|srcdoc$|formaction$|xlink)")
 OWN_ATTRIBUTES = {
@@ -45,6 +62,7 @@ OWN_ATTRIBUTES = {
     *("method", "value", "role", "aria-label", "aria-labelledby", "aria-current", "aria-live", "aria-hidden", "scope"),
     *("placeholder", "dir", "autocomplete", "maxlength", "hreflang", "tabindex", "datetime", "for", "rows", "required"),
     *("data-live", "data-table", "data-time", "data-value", "hx-get", "hx-trigger", "hx-swap", "hx-target", "readonly"),
+    *("data-map", "data-reload", "data-zoom", "data-group", "cx", "cy", "r", "min", "max"),
     *("spellcheck", "selected", "checked", "open", "inputmode", "viewbox", "preserveaspectratio", "width", "height"),
 }
 LOCAL = ("/console", "#", "http://", "https://", "mailto:")
@@ -69,6 +87,8 @@ async def fill(it: Served, scope: str, texts: list[str]) -> list[str]:
     memory = it.memory
     pages = ["/console", "/console/changes", "/console/numbers", "/console/entries", "/console/conversations"]
     pages += ["/console/longterm", "/console/longterm/conflicts", "/console/longterm/replaced"]
+    pages += ["/console/timeline", "/console/timeline?by=day&from=2026-11-16", "/console/map", "/console/jobs"]
+    pages += ["/console/notes", "/console/runtime", "/console/keys"]
     pages += ["/console/longterm/reflections", "/console/longterm/forgetting", "/console/search"]
     for number, text in enumerate(texts):
         key = f"{number} {text}"[:500].strip()
@@ -94,7 +114,12 @@ async def fill(it: Served, scope: str, texts: list[str]) -> list[str]:
             pages += [f"/console/conversation{part}?id={quote(session, safe='')}" for part in ("", "/window")]
             pages += [f"/console/search?q={quote(text[:300] + ' teapot', safe='')}&mode=keyword"]
             pages += [f"/console/entries?tags={quote(text[:60], safe='')}&cursor={quote(text[:60], safe='')}"]
-            pages += [f"/console/{quote(text[:60], safe='')}"]
+            pages += [f"/console/{quote(text[:60], safe='')}", f"/console/notes/files/{quote(text[:60], safe='')}"]
+            pages += [
+                f"/console/runtime?q={quote(text[:60], safe='')}",
+                f"/console/runtime?tag={quote(text[:60], safe='')}",
+            ]
+            pages += [f"/console/{page}={quote(text[:60], safe='')}" for page in ("timeline?from", "jobs?state")]
     return pages
 
 

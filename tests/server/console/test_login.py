@@ -231,3 +231,21 @@ def test_the_language_is_that_of_the_browser_until_another_is_chosen(tmp_path: P
         assert "Overview" in (await browser.get("/console?lang=xx")).text
 
     run(tmp_path, scenario)
+
+
+def test_strange_cookies_of_other_programs_and_absurd_addresses_harm_nobody(tmp_path: Path) -> None:
+    async def scenario(it: Served) -> None:
+        browser = await it.logged_in("alice")
+        name, value = next((each.name, each.value) for each in browser.client.cookies.jar if "session" in each.name)
+        strange = f'a={{"b":[1,2]}}; =; ;;; c"d=e; {name}={value}; x=\\'
+        answer = await it.browser().client.get("/console", headers={"Cookie": strange})
+        assert answer.status_code == 200
+        many = "&".join(f"a{number}=1" for number in range(5_000))
+        assert (await browser.get(f"/console?{many}")).status_code == 200
+        assert (await browser.get("/console?%FF%00=%C3&q=%80")).status_code == 200
+        for method in ("POST", "PUT", "DELETE", "PATCH"):
+            lost = await browser.client.request(method, "/console/entries", headers={"Origin": ORIGIN})
+            assert lost.status_code == 404
+            assert "There is no such page" in lost.text
+
+    run(tmp_path, scenario)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from jiyi.server.keys import Keys
     from jiyi.server.serving import Serving
 
+_MAX_WORKERS: Final = 64
 _HTTP: Final = ("fastapi", "mcp", "uvicorn", "jinja2", "markdown_it", "jwt")
 
 ReadOnlyOption = Annotated[bool, typer.Option("--read-only", help="Offer only the tools that change nothing.")]
@@ -125,6 +127,24 @@ def serve(
     oauth_scope_claim: Annotated[
         str, typer.Option("--oauth-scope-claim", metavar="NAME", help="The claim that is the scope of the memory.")
     ] = "sub",
+    workers: Annotated[
+        int, typer.Option("--workers", help="How many processes answer; more than one needs PostgreSQL.")
+    ] = 1,
+    rate_limit: Annotated[
+        float,
+        typer.Option("--rate-limit", metavar="N", help="Requests a second of one key; four times as many at once."),
+    ] = 50.0,
+    forwarded_allow_ips: Annotated[
+        str,
+        typer.Option(
+            "--forwarded-allow-ips", metavar="IPS", help="Proxies whose X-Forwarded-For is believed: 10.0.0.1,…"
+        ),
+    ] = "",
+    log_format: Annotated[
+        str, typer.Option("--log-format", help="text, or json: one object a line, requests included.")
+    ] = "text",
+    log_requests: Annotated[bool, typer.Option("--log-requests", help="A line for each request as text too.")] = False,
+    otel: Annotated[bool, typer.Option("--otel", help="Send spans to OTEL_EXPORTER_OTLP_ENDPOINT.")] = False,
     check: Annotated[bool, typer.Option("--check", help="Only check whether it could start.")] = False,
 ) -> Code:
     """Serve the memory over HTTP: MCP at /mcp, REST under /v1, the console, /healthz, /readyz and /metrics.
@@ -149,9 +169,18 @@ def serve(
         certificate=tls_cert,
         private_key=tls_key,
         oauth=oauth,
+        workers=workers,
+        rate=rate_limit,
+        forwarded_from=forwarded_allow_ips,
+        log_format=log_format,
+        log_requests=log_requests,
+        otel=otel,
     )
 
     def told(address: str) -> None:
+        if log_format == "json":
+            logging.getLogger("jiyi.server").info("serving %s", address, extra={"facts": {"address": address}})
+            return
         doors = f"MCP at {address}/mcp, REST under {address}/v1, the console at {address}/console"
         session.output.note(f"serving {address}: {doors}; stop with Ctrl-C")
 
@@ -160,6 +189,11 @@ def serve(
 
 def _serve(session: Session, plan: Serving, told: Callable[[str], None], *, check: bool) -> Code:
     from jiyi.server.serving import serve_http
+
+    if plan.workers != 1:
+        return _serve_by_workers(session, plan, told, check=check)
+    if not check:
+        _log(plan)
 
     async def run() -> str:
         # Many chats share this process: a call of the runtime must name its scope.
@@ -171,6 +205,40 @@ def _serve(session: Session, plan: Serving, told: Callable[[str], None], *, chec
         raise ConfigError(problem)
     if check:
         session.output.result({"ready": True}, lambda: [text("it could start")])
+    return Code.OK
+
+
+def _log(plan: Serving) -> None:
+    """Write the log of this process; without requests as text, what the command line shows is enough."""
+    from jiyi.server.log_lines import log_to
+
+    if plan.log_format == "json" or plan.log_requests:
+        log_to(form=plan.log_format)
+
+
+def _serve_by_workers(session: Session, plan: Serving, told: Callable[[str], None], *, check: bool) -> Code:
+    from jiyi.config import load_settings
+    from jiyi.model.address import EMBEDDED
+    from jiyi.server.workers import Opened, Workers
+
+    if not 1 <= plan.workers <= _MAX_WORKERS:
+        raise ConfigError(f"--workers {plan.workers} is not between 1 and {_MAX_WORKERS}")
+    given: dict[str, Any] = {} if session.options.scope is None else {"scope": session.options.scope}
+    settings = load_settings(session.options.data, config=session.options.config, **given)
+    if settings.storage == EMBEDDED:
+        raise ConfigError(
+            f"--workers {plan.workers} needs PostgreSQL (JIYI_STORAGE=postgresql://…): the embedded profile is for one "
+            "process that answers, which uses all cores for searching anyway"
+        )
+    with _keys(session) as (keys, _):
+        problem = plan.problem(has_keys=keys.any_valid())
+    if problem:
+        raise ConfigError(problem)
+    if check:
+        session.output.result({"ready": True}, lambda: [text("it could start")])
+        return Code.OK
+    _log(plan)
+    Workers(Opened(session.options.data, session.options.config, session.options.scope), plan, told).run()
     return Code.OK
 
 

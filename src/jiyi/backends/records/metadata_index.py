@@ -7,6 +7,7 @@ itself is checked on the entry: the same name may stand in several objects, and 
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
@@ -44,6 +45,7 @@ _TRIGGERS: Final = {
 }
 _EXISTS: Final = f"SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = '{_TABLE}'"
 _SIGNS: Final = {"$gt": ">", "$gte": ">=", "$lt": "<", "$lte": "<="}
+_ANY_NUMBER: Final = 1 << 40
 _WIDER: Final = {">": ">=", "<": "<="}
 
 
@@ -62,9 +64,10 @@ def few_matching(connection: Connection, filters: Filters, *, most: int) -> list
     sql = f"SELECT id FROM memory_records WHERE {condition}"
     if filters.where:
         if connection.dialect == "sqlite":
-            lookup = _most_selective(connection, filters, most)
-            if lookup is None:
+            best = _most_selective(connection, filters, most)
+            if best is None:
                 return None
+            lookup = best[1]
             condition, params = where(filters, connection.dialect, by_id=True)
             sql = f"SELECT id FROM memory_records WHERE id IN (SELECT memory_id {lookup.sql}) AND {condition}"
             params |= lookup.params
@@ -74,6 +77,23 @@ def few_matching(connection: Connection, filters: Filters, *, most: int) -> list
     return found if len(found) <= most else None
 
 
+def estimate(connection: Connection, filters: Filters, *, most: int) -> int | None:
+    """How many entries may meet the conditions, in SQLite; `None` if they are more, or no index tells them."""
+    best = _most_selective(connection, filters, most)
+    return None if best is None else best[0]
+
+
+def may_match(connection: Connection, filters: Filters) -> frozenset[str]:
+    """Ids among which are all entries that meet the conditions; only where there is an estimate."""
+    lookups = _lookups(filters)
+    best = _most_selective(connection, filters, _ANY_NUMBER) if len(lookups) > 1 else (0, lookups[0])
+    if best is None:
+        raise ValueError("there is no index for these conditions")
+    # As one value: a row for each id would take half as long again.
+    listed = connection.scalar(f"SELECT json_group_array(memory_id) {best[1].sql}", best[1].params)
+    return frozenset(json.loads(listed))
+
+
 class _Lookup(NamedTuple):
     """Rows of the table, from `FROM` on."""
 
@@ -81,15 +101,15 @@ class _Lookup(NamedTuple):
     params: dict[str, Any]
 
 
-def _most_selective(connection: Connection, filters: Filters, most: int) -> _Lookup | None:
-    """The lookup with the fewest rows; `None` if every one has too many."""
+def _most_selective(connection: Connection, filters: Filters, most: int) -> tuple[int, _Lookup] | None:
+    """The lookup with the fewest rows, and how many these are; `None` if every one has more than `most`."""
     best: tuple[int, _Lookup] | None = None
     for lookup in _lookups(filters):
         counted = f"SELECT count(*) FROM (SELECT 1 {lookup.sql} LIMIT :most)"
         count = int(connection.scalar(counted, {**lookup.params, "most": most + 1}))
         if count <= most and (best is None or count < best[0]):
             best = (count, lookup)
-    return None if best is None else best[1]
+    return best
 
 
 def _lookups(filters: Filters) -> list[_Lookup]:

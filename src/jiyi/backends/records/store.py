@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from jiyi.backends.records import meta, overlays, tags
 from jiyi.backends.records.changelog import SELECT_CHANGE, change_of, known_keys, versions_of
 from jiyi.backends.records.codec import BY_IDS, BY_KEY, SELECT_ENTRY, entry_of
+from jiyi.backends.records.filtered_ids import FilteredIds
 from jiyi.backends.records.filters import in_scopes, where
 from jiyi.backends.records.schema import ACTIVE
 from jiyi.backends.records.sql import Database, Row, chunks, moment
@@ -51,11 +52,11 @@ def _one(scope: str, key: str | None, entry_id: str | None) -> tuple[str, dict[s
     return _BY_ID, {"scope": scope, "id": entry_id}
 
 
-class SqlRecordStore:
+class SqlRecordStore(FilteredIds):
     """Entries, their versions, conversations and the change log in one SQL database."""
 
     def __init__(self, database: Database) -> None:
-        self._database = database
+        super().__init__(database)
         found: dict[str, str] = dict(database.query(_META, {"names": ["store_id", "migration"]}))
         if "migration" in found:
             from jiyi.backends.records.copy import refuse_unfinished
@@ -173,26 +174,6 @@ class SqlRecordStore:
             return self._database.query(sql, params, filters.scopes)
 
         return overlays.seen(query, filters.scopes, map(entry_of, rows))
-
-    def admitted(self, ids: Sequence[str], filters: Filters) -> set[str]:
-        """Which of these ids the filters admit."""
-        condition, params = where(filters, self._database.dialect, by_id=True)
-        sql = f"SELECT id FROM memory_records WHERE id IN :ids AND {condition}"
-        params["ids"] = list(ids)
-        return {row[0] for row in self._database.query(sql, params, filters.scopes, prepare=False)}
-
-    def few_matching(self, filters: Filters, *, most: int) -> list[str] | None:
-        """Ids of all entries that the filters admit, if they are at most so many and that is known without a scan."""
-        from jiyi.backends.records import metadata_index
-
-        with self._database.read(filters.scopes) as connection:
-            return metadata_index.few_matching(connection, filters, most=most)
-
-    def matching_ids(self, filters: Filters) -> list[str]:
-        """Ids of all entries that the filters admit."""
-        condition, params = where(filters, self._database.dialect)
-        sql = f"SELECT id FROM memory_records WHERE {condition}"
-        return [row[0] for row in self._database.query(sql, params, filters.scopes, prepare=False)]
 
     def count(self, filters: Filters) -> int:
         """How many entries the filters admit."""

@@ -179,9 +179,9 @@ class MatrixScan:
         for ids, ordinals, times, similarities in self._parts:
             usable = similarities
             if allowed is not None:
-                places = [ordinals[entry_id] for entry_id in allowed if entry_id in ordinals]
+                places = np.asarray([ordinals.get(entry_id, _MISSING) for entry_id in allowed], dtype=np.int64)
                 mask = np.zeros(len(similarities), dtype=np.bool_)
-                mask[[place for place in places if place < len(similarities)]] = True
+                mask[places[(places >= 0) & (places < len(similarities))]] = True
                 usable = np.where(mask, usable, np.float32(-np.inf))
             if periods:
                 inside = np.zeros(len(similarities), dtype=np.bool_)
@@ -195,8 +195,8 @@ class MatrixScan:
         found.sort(key=lambda pair: (-pair[0], pair[1]))
         return [entry_id for _, entry_id in found[:limit]]
 
-    def of(self, ids: Sequence[str]) -> Floats:
-        """The similarity of each id, the same for equal texts; NaN if there is no vector."""
+    def of(self, ids: Sequence[str], *, rough: bool = False) -> Floats:
+        """The similarity of each id, unless `rough` the same for equal texts; NaN if there is no vector."""
         found = np.full(len(ids), np.nan, dtype=np.float32)
         for (_, ordinals, _, similarities), exact in zip(self._parts, self._exact, strict=True):
             places = np.asarray([ordinals.get(entry_id, _MISSING) for entry_id in ids], dtype=np.int64)
@@ -205,7 +205,7 @@ class MatrixScan:
             if len(rows):
                 known = places[rows]
                 # So many are only averaged, not ranked: the fast similarities are exact enough.
-                found[rows] = exact(known) if len(known) <= _MAX_EXACT else similarities[known]
+                found[rows] = similarities[known] if rough or len(known) > _MAX_EXACT else exact(known)
         return found
 
 
@@ -217,6 +217,8 @@ def _greatest(values: Floats, limit: int) -> NDArray[np.int64]:
         # At least `limit` blocks have a maximum of this value or more: smaller values cannot be among the greatest.
         greatest = values[: blocks * _BLOCK].reshape(blocks, _BLOCK).max(axis=1)
         places = np.flatnonzero(values >= np.partition(greatest, blocks - limit)[blocks - limit])
+    elif len(values) > limit:
+        places = np.flatnonzero(values >= np.partition(values, len(values) - limit)[len(values) - limit])
     return places[np.argsort(-values[places], kind="stable")[:limit]]
 
 

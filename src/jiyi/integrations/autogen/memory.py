@@ -19,6 +19,7 @@ from jiyi.errors import InvalidInputError
 from jiyi.integrations.opened import AnyMemory, check_any_memory, finished, use_memory
 from jiyi.integrations.quoting import quoted
 from jiyi.model.entry import MemoryEntry
+from jiyi.model.relevance import MIN_RELEVANCE
 
 _OWN: Final = "autogen"
 """The namespace of what is added, and the field of its metadata with what only AutoGen knows."""
@@ -36,7 +37,7 @@ class JiyiMemoryConfig(BaseModel):
     scope: str | None = None
     name: str = "jiyi"
     limit: int = 5
-    min_relevance: float = 0.0
+    min_relevance: float = MIN_RELEVANCE
 
 
 class JiyiMemory(SharesMemory, Memory, Component[JiyiMemoryConfig]):
@@ -57,7 +58,7 @@ class JiyiMemory(SharesMemory, Memory, Component[JiyiMemoryConfig]):
         scope: str | None = None,
         name: str = "jiyi",
         limit: int = 5,
-        min_relevance: float = 0.0,
+        min_relevance: float = MIN_RELEVANCE,
     ) -> None:
         """`limit` is how many memories are recalled at most, and `min_relevance` how likely each has to fit."""
         self._memory: AnyMemory
@@ -199,6 +200,7 @@ def _content_of(hit: MemoryEntry) -> MemoryContent:
             "id": hit.id,
             "occurred_at": hit.event_time.isoformat(),
             "relevance_score": hit.relevance_score,
+            "trust": hit.source.trust,
         },
     )
 

@@ -10,6 +10,7 @@ from langchain_core.retrievers import BaseRetriever
 from pydantic import ConfigDict, Field, field_validator
 
 from jiyi.integrations.opened import check_memory
+from jiyi.model.relevance import MIN_RELEVANCE
 from jiyi.sync import AgentMemory
 
 
@@ -22,7 +23,8 @@ class JiyiRetriever(BaseRetriever):
     """A memory of `jiyi.sync` that is open; it is not closed here."""
     scope: str | None = None
     limit: int = Field(default=5, ge=1)
-    min_relevance: float = Field(default=0.0, ge=0.0, le=1.0)
+    min_relevance: float = Field(default=MIN_RELEVANCE, ge=0.0, le=1.0)
+    """How likely each has to answer; 0 fills up with what does not fit."""
     where: dict[str, Any] | None = None
 
     @field_validator("memory", mode="before")
@@ -43,6 +45,8 @@ class JiyiRetriever(BaseRetriever):
                     "key": hit.key,
                     "scope": hit.scope,
                     "tags": list(hit.tags),
+                    "role": hit.role,
+                    "trust": hit.source.trust,
                     "occurred_at": hit.event_time.isoformat(),
                     "relevance_score": hit.relevance_score,
                 },

@@ -13,6 +13,7 @@ from llama_index.core.memory import BaseMemoryBlock
 from jiyi.integrations.llama_index.messages import to_message
 from jiyi.integrations.opened import check_memory
 from jiyi.integrations.quoting import quoted
+from jiyi.model.relevance import MIN_RELEVANCE
 from jiyi.sync import AgentMemory
 from jiyi.text.token_count import ESTIMATE
 
@@ -33,6 +34,8 @@ class JiyiMemoryBlock(BaseMemoryBlock[str]):
     scope: str | None = Field(default=None)
     limit: int = Field(default=5, ge=1)
     """How many memories are recalled at most."""
+    min_relevance: float = Field(default=MIN_RELEVANCE, ge=0.0, le=1.0)
+    """How likely each has to fit the message."""
 
     @field_validator("memory", mode="before")
     @classmethod
@@ -44,7 +47,9 @@ class JiyiMemoryBlock(BaseMemoryBlock[str]):
         asked = [one.content for one in messages or () if one.role == MessageRole.USER and (one.content or "").strip()]
         if not asked or asked[-1] is None:
             return ""
-        hits = await asyncio.to_thread(self.memory.recall, asked[-1], self.limit, scope=self.scope)
+        hits = await asyncio.to_thread(
+            self.memory.recall, asked[-1], self.limit, scope=self.scope, min_relevance=self.min_relevance
+        )
         shown = {str(one.content) for one in messages or ()}
         lines = [hit.content for hit in hits if hit.content not in shown]
         return quoted(lines) if lines else ""

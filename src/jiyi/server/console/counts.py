@@ -19,7 +19,7 @@ _SHARE: Final = 10.0
 """At most one part in so many of the time goes into computing a value again."""
 _MAX_AGE: Final = 600.0
 """Some values change with time alone, such as what is forgotten."""
-_MAX_KEPT: Final = 200
+MAX_KEPT: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +45,11 @@ class _State(Generic[T]):
 class KeptByPosition(Generic[T]):
     """Values by name that hold for one position of the change feed."""
 
-    def __init__(self, position: Callable[[], Awaitable[int]], *, patience: float = PATIENCE) -> None:
+    def __init__(
+        self, position: Callable[[], Awaitable[int]], *, patience: float = PATIENCE, most: int = MAX_KEPT
+    ) -> None:
         self._position = position
+        self._most = most
         self._patience = patience
         self._known: OrderedDict[str, _State[T]] = OrderedDict()
 
@@ -55,7 +58,7 @@ class KeptByPosition(Generic[T]):
         position = await self._position()
         state = self._known.setdefault(name, _State())
         self._known.move_to_end(name)
-        while len(self._known) > _MAX_KEPT:
+        while len(self._known) > self._most:
             self._known.popitem(last=False)
         if state.kept is not None and state.position == position and time.monotonic() < state.old_from:
             return state.kept

@@ -43,6 +43,7 @@ SECURITY_HEADERS: Final = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "X-Frame-Options": "DENY",
 }
+_METHODS: Final = ("GET", "POST", "PUT", "PATCH", "DELETE")
 _STATIC_TYPES: Final = {".css": "text/css", ".js": "text/javascript", ".txt": "text/plain", ".svg": "image/svg+xml"}
 
 
@@ -68,9 +69,10 @@ class Console:
         self._environment.filters.update(FILTERS)
         self._environment.globals.update({**GLOBALS, "asset": asset})
 
-    def kept(self, name: str) -> KeptByPosition[Any]:
+    def kept(self, name: str, most: int = counts.MAX_KEPT) -> KeptByPosition[Any]:
         """Values that hold until something changes; each page that computes much has its own."""
-        return self._kept.setdefault(name, KeptByPosition(self.memory.last_position, patience=counts.PATIENCE))
+        made = KeptByPosition[Any](self.memory.last_position, patience=counts.PATIENCE, most=most)
+        return self._kept.setdefault(name, made)
 
     async def close(self) -> None:
         """End what is being computed."""
@@ -83,7 +85,12 @@ class Console:
         pages = [_PageRoute(page.address, self._endpoint(page), methods=[page.method]) for page in PAGES]
         # The address without a slash at its end is the one that people type.
         start = _PageRoute(f"{CONSOLE}/", lambda _request: RedirectResponse(CONSOLE, 308))
-        return [static, *pages, start, _PageRoute(f"{CONSOLE}/{{rest:path}}", self._endpoint(Page("/", _lost)))]
+        return [
+            static,
+            *pages,
+            start,
+            _PageRoute(f"{CONSOLE}/{{rest:path}}", self._endpoint(Page("/", _lost)), methods=_METHODS),
+        ]
 
     def render(self, template: str, visit: Visit, values: Mapping[str, Any]) -> str:
         """A template with the values that every page has."""

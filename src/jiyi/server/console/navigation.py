@@ -6,7 +6,22 @@ from dataclasses import dataclass
 from typing import Final
 
 from jiyi.server.access import ADMIN, READ
-from jiyi.server.console import conversations, entries, entry_changes, login, longterm, overview, search, settings
+from jiyi.server.console import (
+    access_keys,
+    conversations,
+    entries,
+    entry_changes,
+    jobs,
+    login,
+    longterm,
+    memory_map,
+    notes,
+    overview,
+    runtime,
+    search,
+    settings,
+    timeline,
+)
 from jiyi.server.console.page import Page
 from jiyi.server.console.visit import Visit
 from jiyi.server.sessions import CONSOLE
@@ -19,6 +34,12 @@ PAGES: Final[tuple[Page, ...]] = (
     *entry_changes.PAGES,
     *conversations.PAGES,
     *longterm.PAGES,
+    *timeline.PAGES,
+    *memory_map.PAGES,
+    *notes.PAGES,
+    *runtime.PAGES,
+    *jobs.PAGES,
+    *access_keys.PAGES,
     *settings.PAGES,
 )
 
@@ -30,14 +51,22 @@ class Item:
     path: str
     name: str
     right: str = READ
+    also: str = ""
+    """Another path that belongs to it."""
 
 
 ITEMS: Final = (
     Item("", "overview"),
     Item("/search", "search"),
     Item("/entries", "entries"),
-    Item("/conversations", "conversations"),
+    Item("/conversations", "conversations", also="/conversation"),
     Item("/longterm", "longterm"),
+    Item("/timeline", "timeline"),
+    Item("/map", "map"),
+    Item("/notes", "notes"),
+    Item("/runtime", "runtime"),
+    Item("/jobs", "jobs"),
+    Item("/keys", "keys", ADMIN),
     Item("/settings", "settings", ADMIN),
 )
 
@@ -51,8 +80,14 @@ def navigation_for(visit: Visit) -> list[dict[str, str | bool]]:
         {
             "address": CONSOLE + item.path,
             "text": visit.texts(f"nav.{item.name}"),
-            "current": here == CONSOLE + item.path or (item.path != "" and here.startswith(CONSOLE + item.path + "/")),
+            "current": _is_at(item, here),
         }
         for item in ITEMS
         if visit.entry.may(item.right)
     ]
+
+
+def _is_at(item: Item, here: str) -> bool:
+    """Whether a page belongs to a line of the navigation."""
+    paths = [CONSOLE + path for path in (item.path, item.also) if path]
+    return here == CONSOLE + item.path or any(here == path or here.startswith(f"{path}/") for path in paths)

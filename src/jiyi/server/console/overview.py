@@ -18,6 +18,7 @@ from jiyi.server.problems import ProblemError
 
 if TYPE_CHECKING:
     from jiyi.model.change import MemoryChange
+    from jiyi.model.entry import MemoryEntry
     from jiyi.model.scope_report import ScopeStatistics
 
 _RECENT: Final = 20
@@ -36,7 +37,7 @@ async def show(visit: Visit) -> Response:
     return visit.page(
         "overview.html",
         **await _numbers(visit),
-        changes=await recent_changes(visit),
+        changes=await _changes(visit),
         **await _health(visit),
     )
 
@@ -53,7 +54,7 @@ async def show_health(visit: Visit) -> Response:
 
 async def show_changes(visit: Visit) -> Response:
     """The last changes only: loaded again when something has changed."""
-    return visit.page("changes.html", changes=await recent_changes(visit))
+    return visit.page("changes.html", changes=await _changes(visit))
 
 
 async def _numbers(visit: Visit) -> dict[str, Any]:
@@ -82,6 +83,15 @@ def growth(days: Mapping[str, int]) -> list[tuple[datetime, int]]:
 
 def _midnight(day: str) -> datetime:
     return datetime.fromisoformat(day).replace(tzinfo=UTC)
+
+
+async def _changes(visit: Visit) -> list[tuple[MemoryChange, MemoryEntry | None]]:
+    """The last changes, each with the entry as it is now; without one that is gone."""
+    changes = await recent_changes(visit)
+    ids = list(dict.fromkeys(change.entry_id for change in changes))
+    entries = await asyncio.gather(*(visit.memory.get(id=each, scope=visit.scope) for each in ids))
+    known = dict(zip(ids, entries, strict=True))
+    return [(change, known[change.entry_id]) for change in changes]
 
 
 async def recent_changes(visit: Visit) -> list[MemoryChange]:

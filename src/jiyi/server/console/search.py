@@ -9,6 +9,7 @@ from starlette.responses import Response
 
 from jiyi.errors import JiyiError
 from jiyi.model.domain import DOMAINS
+from jiyi.model.relevance import MIN_RELEVANCE
 from jiyi.recall.request import MODES
 from jiyi.server.console.page import Page
 from jiyi.server.console.visit import Visit
@@ -33,6 +34,8 @@ async def show(visit: Visit) -> Response:
         "limits": _LIMITS,
         "chosen": {name: asked(name) for name in ("type", "category", "domain", "tags", "since", "until", "limit")},
         "hits": None,
+        "fitting": (),
+        "others": (),
         "coverage": (),
         "scale": 1.0,
         "telling": (),
@@ -52,12 +55,19 @@ async def show(visit: Visit) -> Response:
         **{
             **values,
             "hits": hits,
+            "fitting": [hit for hit in hits if _fits(hit)],
+            "others": [hit for hit in hits if not _fits(hit)],
             # Parts that gave nothing to any hit explain nothing.
             "telling": tuple(dict.fromkeys(name for name, value in parts if value)),
             "scale": max([1.0, *(abs(value) for _, value in parts)]),
             "coverage": explained[0].coverage if explained else (),
         },
     )
+
+
+def _fits(hit: MemoryEntry) -> bool:
+    """Whether a hit may answer at all; the same bound as on the command line."""
+    return hit.confident is not False or (hit.relevance_score or 0.0) >= MIN_RELEVANCE
 
 
 async def _hits(visit: Visit) -> Sequence[MemoryEntry]:

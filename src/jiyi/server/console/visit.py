@@ -165,7 +165,7 @@ def local_address(path: str, **query: str) -> str:
 
 async def make_visit(request: Request, console: Console, access: Access | None) -> Visit:
     """Read what a request brings."""
-    query = Fields(parse_qsl(request.url.query, keep_blank_values=True, max_num_fields=_MAX_FIELDS))
+    query = _query_of(request)
     cookie = cookie_of(request.scope)
     chosen = query("lang")
     kept = cookies_of(request.scope).get(LANGUAGE_COOKIE, "")
@@ -180,6 +180,12 @@ async def make_visit(request: Request, console: Console, access: Access | None) 
         set_cookie=not cookie,
         set_language=bool(chosen) and texts.language == chosen,
     )
+
+
+def _query_of(request: Request) -> Fields:
+    """The values of the address; those behind the bound are left out, because no page has so many."""
+    first = request.url.query.split("&", _MAX_FIELDS)[:_MAX_FIELDS]
+    return Fields(parse_qsl("&".join(first), keep_blank_values=True))
 
 
 async def read_form(request: Request) -> Fields:

@@ -30,6 +30,9 @@ def can_ask(context: Context) -> bool:
     elicitation = None if capabilities is None else capabilities.elicitation
     if elicitation is None:
         return False
+    if context.protocol_version not in MODERN_PROTOCOL_VERSIONS and not context.session.can_send_request:
+        # With several workers there are no sessions, and so no way back to the client.
+        return False
     # Neither named means forms: that was the only kind at first.
     return elicitation.form is not None or elicitation.url is None
 

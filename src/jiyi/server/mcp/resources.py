@@ -22,6 +22,8 @@ NOTE: Final = "memory://notes/"
 _RECENT_COUNT: Final = 50
 _LISTED: Final = 100
 _MAX_NOTE: Final = 200_000
+_MAX_RECENT: Final = 200_000
+"""Characters of an answer."""
 
 
 class Listed(NamedTuple):
@@ -70,7 +72,7 @@ class Resources:
         """Media type and text; `InvalidInputError` for an address that leads nowhere in this scope."""
         if address == RECENT:
             page = await self._memory.list(scope=access.scope, limit=_RECENT_COUNT)
-            return "application/json", as_json({"memories": [shown(entry) for entry in page]})
+            return "application/json", _newest([as_json(shown(entry)) for entry in page])
         if address.startswith(ENTRY):
             entry = await self._memory.get(id=unquote(address[len(ENTRY) :]), scope=access.scope)
             if entry is not None:
@@ -108,6 +110,16 @@ def _path_of(cursor: str) -> str:
         raise InvalidInputError(
             f"cursor {ascii(cursor)[:80]} was not given by this server; begin without one"
         ) from None
+
+
+def _newest(entries: list[str]) -> str:
+    """As many whole entries as fit, the newest first; what is missing is counted."""
+    kept: list[str] = []
+    for entry in entries:
+        if sum(map(len, kept)) + len(entry) > _MAX_RECENT:
+            break
+        kept.append(entry)
+    return f'{{"memories":[{",".join(kept)}],"left_out":{len(entries) - len(kept)}}}'
 
 
 def note_address(path: str) -> str:

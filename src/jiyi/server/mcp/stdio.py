@@ -34,11 +34,21 @@ async def serve_stdio(memory: AgentMemory, *, read_only: bool = False, kind: str
                 await asyncio.wait({serving, orphaned}, return_when=asyncio.FIRST_COMPLETED)
                 if serving.done():
                     serving.result()
+                else:
+                    await _leave(memory, door)
             finally:
                 for task in (serving, orphaned):
                     task.cancel()
                 await asyncio.gather(serving, orphaned, return_exceptions=True)
                 await door.changes.close()
+
+
+async def _leave(memory: AgentMemory, door: McpDoor) -> None:
+    """End the process. A thread waits for the next line of the client, and nothing can wake it."""
+    await door.changes.close()
+    await memory.close()
+    sys.stderr.flush()
+    os._exit(0)
 
 
 async def _parent_gone() -> None:

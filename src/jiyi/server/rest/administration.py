@@ -61,10 +61,10 @@ async def list_changes(
     limit: PageLimit = 100,
     wait: Annotated[float, Query(ge=0, le=_MAX_WAIT, description="Seconds to wait for the first change")] = 0,
     accept: Accept = "",
-    last_event_id: Annotated[str | None, Header(pattern="^[0-9]{1,15}$")] = None,
+    last_event_id: Annotated[str, Header(pattern="^[0-9]{0,15}$")] = "",
 ) -> Response:
     """What was created, updated and forgotten in the scope, in order; as events with `Accept: text/event-stream`."""
-    start = int(last_event_id) if last_event_id is not None else after
+    start = int(last_event_id) if last_event_id else after
     position = await memory.last_position() if start is None else start
     if wants_events(accept):
         return EventStream(_events(memory, access.scope, position), streams, access)

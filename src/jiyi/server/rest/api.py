@@ -54,9 +54,9 @@ PROBLEM: Final = {
 }
 
 
-def install(app: FastAPI) -> None:
+def install(app: FastAPI, streams: Streams, *, needs_key: bool) -> None:
     """Add the routes of `/v1`."""
-    app.state.streams, app.state.turns, app.state.notes_lock = Streams(), OpenTurns(), asyncio.Lock()
+    app.state.streams, app.state.turns, app.state.notes_lock = streams, OpenTurns(), asyncio.Lock()
     documented: dict[int | str, dict[str, Any]] = {
         status: {
             "description": TITLES[status],
@@ -73,8 +73,7 @@ def install(app: FastAPI) -> None:
         components = description.setdefault("components", {})
         components.setdefault("schemas", {})["Problem"] = PROBLEM
         components["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer", "description": "A key: jy_…"}}
-        # On loopback no key is needed.
-        description["security"] = [{"key": []}, {}]
+        description["security"] = [{"key": []}] if needs_key else [{"key": []}, {}]
         return description
 
     app.openapi = described  # type: ignore[method-assign] # the documented way to change the description

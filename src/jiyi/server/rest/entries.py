@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import asdict
-from datetime import datetime
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Header, Query, Response
@@ -30,7 +29,7 @@ from jiyi.server.rest.dependencies import (
 )
 from jiyi.server.rest.events import EventStream, wants_events, with_progress
 from jiyi.server.rest.idempotency import IdempotencyKey, once
-from jiyi.server.rest.values import ChangedEntry, ManyForgotten, NewEntries, NewEntry, Question
+from jiyi.server.rest.values import ChangedEntry, ManyForgotten, NewEntries, NewEntry, Question, Time
 
 router = APIRouter(prefix="/v1", tags=["entries"])
 
@@ -85,8 +84,8 @@ async def list_entries(
     namespace: Words = None,
     conversation_id: OneText = None,
     key_prefix: OneText = None,
-    since: datetime | None = None,
-    until: datetime | None = None,
+    since: Time | None = None,
+    until: Time | None = None,
     sort: Annotated[str, Query(pattern="^(created|event|key)$")] = "created",
     descending: bool | None = None,
     limit: PageLimit = 50,
@@ -124,8 +123,8 @@ async def count_entries(
     namespace: Words = None,
     conversation_id: OneText = None,
     key_prefix: OneText = None,
-    since: datetime | None = None,
-    until: datetime | None = None,
+    since: Time | None = None,
+    until: Time | None = None,
 ) -> Response:
     """How many entries the key sees, of those that meet the conditions."""
     count = await memory.count(

@@ -51,7 +51,7 @@ async def once(
     except RepeatedRequestError as repeated:
         if not repeated.same:
             raise ProblemError(
-                422, "idempotency_key_reused", "this Idempotency-Key was used for another request; take a new one"
+                409, "idempotency_key_reused", "this Idempotency-Key was used for another request; take a new one"
             ) from None
         told = await again(repeated.ids)
         told.headers[REPLAYED] = "true"

@@ -24,7 +24,11 @@ router = APIRouter(prefix="/v1", tags=["transfer"])
 LINES: Final = "application/x-ndjson"
 _CHUNK: Final = 1 << 16
 _HEADER: Final = '{"kind":"jiyi-export","format":1,"scope":"alice"}\n'
-_LINES_BODY: Final = {LINES: {"schema": {"type": "string", "minLength": 1}, "example": _HEADER}}
+_LINES_BODY: Final = {LINES: {"schema": {"type": "string"}, "example": _HEADER}}
+_TAKEN: Final = {
+    **_LINES_BODY,
+    "application/octet-stream": {"schema": {"type": "string", "format": "binary"}, "example": _HEADER},
+}
 All = Annotated[bool, Query(description="Every scope of the store; for administrators")]
 
 
@@ -58,7 +62,7 @@ async def export_scope(memory: Memory, access: Reader, *, all_scopes: All = Fals
 @router.post(
     "/import",
     operation_id="importScope",
-    openapi_extra={"requestBody": {"required": True, "content": _LINES_BODY}},
+    openapi_extra={"requestBody": {"required": True, "content": _TAKEN}},
     **answers(rooms.ImportAnswer),
 )
 async def import_scope(

@@ -2,24 +2,41 @@
 
 from __future__ import annotations
 
+import re
 from datetime import datetime
 from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from jiyi.model.limits import Limits
 
 _LIMITS = Limits()
+_TIME = re.compile(r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d")
 MAX_BATCH = 2_000
 """Entries of one request: as many as one transaction takes."""
 
 Text: TypeAlias = Annotated[str, Field(min_length=1)]
 Name: TypeAlias = Annotated[str, Field(min_length=1, max_length=_LIMITS.max_key_characters)]
 Tags: TypeAlias = Annotated[list[Annotated[str, Field(min_length=1)]], Field(max_length=_LIMITS.max_tags)]
-Count: TypeAlias = Annotated[int, Field(ge=1, le=_LIMITS.max_results)]
-Share: TypeAlias = Annotated[float, Field(ge=0, le=1)]
-Time: TypeAlias = Annotated[datetime, Field(description="With its offset from UTC")]
+# Strict: the text "5" is no number, and 1 is not "true"; the schema says so.
+Flag: TypeAlias = Annotated[bool, Field(strict=True)]
+Count: TypeAlias = Annotated[int, Field(ge=1, le=_LIMITS.max_results, strict=True)]
+Share: TypeAlias = Annotated[float, Field(ge=0, le=1, strict=True)]
 Ids: TypeAlias = Annotated[list[Name], Field(max_length=_LIMITS.max_results)]
+
+
+def _time_text(value: object) -> object:
+    """A time has to be written as one: a bare number could mean seconds or milliseconds."""
+    if isinstance(value, str) and not _TIME.match(value):
+        raise ValueError("a time such as 2026-11-16T09:30:00Z is needed")
+    if not isinstance(value, str | datetime | None):
+        raise ValueError("a time as text is needed, such as 2026-11-16T09:30:00Z")  # noqa: TRY004 - a refusal, no crash
+    return value
+
+
+Time: TypeAlias = Annotated[
+    datetime, BeforeValidator(_time_text), Field(description="With its offset from UTC: 2026-11-16T09:30:00Z")
+]
 
 
 def example(value: dict[str, Any]) -> ConfigDict:
@@ -99,8 +116,8 @@ class ManyForgotten(Conditions):
 
     model_config = example({"tags": ["draft"], "dry_run": True})
 
-    erase: bool = False
-    dry_run: bool = False
+    erase: Flag = False
+    dry_run: Flag = False
 
 
 class Question(Body):
@@ -119,10 +136,10 @@ class Question(Body):
     until: Time | None = None
     where: dict[str, Any] | None = None
     namespace: list[Text] | None = None
-    context: Annotated[int, Field(ge=0, le=50)] = 0
-    highlights: bool = False
+    context: Annotated[int, Field(ge=0, le=50, strict=True)] = 0
+    highlights: Flag = False
     min_relevance: Share = 0.0
-    duplicates: bool = False
+    duplicates: Flag = False
 
 
 # --- conversations and turns ----------------------------------------------------------------------------------------
@@ -144,9 +161,9 @@ class Said(Body):
     text: Text
     name: Text | None = None
     instructions: str | None = None
-    token_limit: Annotated[int, Field(ge=1_000, le=2_000_000)] | None = None
+    token_limit: Annotated[int, Field(ge=1_000, le=2_000_000, strict=True)] | None = None
     tools: list[Text] | None = None
-    extract: bool = True
+    extract: Flag = True
 
 
 class Asked(Said):
@@ -217,12 +234,12 @@ class FactQuestion(Body):
     alpha: Share = 0.5
     beta: Share = 0.2
     gamma: Share = 0.3
-    decay_rate: Annotated[float, Field(gt=0, le=1)] = 0.99
-    candidates: Annotated[int, Field(ge=1, le=1_000)] = 50
+    decay_rate: Annotated[float, Field(gt=0, le=1, strict=True)] = 0.99
+    candidates: Annotated[int, Field(ge=1, le=1_000, strict=True)] = 50
     domains: list[Text] | None = None
     as_of: Time | None = None
-    fused: bool = False
-    touch: bool = True
+    fused: Flag = False
+    touch: Flag = True
 
 
 class PromptQuestion(Body):
@@ -231,7 +248,7 @@ class PromptQuestion(Body):
     model_config = example({"query": "Where does my sister live?", "token_budget": 500})
 
     query: Text
-    token_budget: Annotated[int, Field(ge=1, le=100_000)] = 1_000
+    token_budget: Annotated[int, Field(ge=1, le=100_000, strict=True)] = 1_000
     limit: Count = 10
 
 
@@ -265,8 +282,8 @@ class Reflecting(Body):
     model_config = example({"importance_threshold": 4.0})
 
     conversation_id: Name | None = None
-    importance_threshold: Annotated[float, Field(ge=0, le=1_000)] = 4.0
-    cooldown_hours: Annotated[float, Field(ge=0, le=100_000)] = 1.0
+    importance_threshold: Annotated[float, Field(ge=0, le=1_000, strict=True)] = 4.0
+    cooldown_hours: Annotated[float, Field(ge=0, le=100_000, strict=True)] = 1.0
 
 
 class Curve(Body):
@@ -274,8 +291,8 @@ class Curve(Body):
 
     model_config = example({"threshold": 0.1})
 
-    base_retention: Annotated[float, Field(gt=0, le=1)] = 0.9
-    strengthening_factor: Annotated[float, Field(ge=1, le=100)] = 1.5
+    base_retention: Annotated[float, Field(gt=0, le=1, strict=True)] = 0.9
+    strengthening_factor: Annotated[float, Field(ge=1, le=100, strict=True)] = 1.5
     threshold: Share = 0.1
     exclude_memory_types: list[Text] = ["reflection"]
 
@@ -293,7 +310,7 @@ class Pinned(Body):
 
     model_config = example({"pinned": True})
 
-    pinned: bool
+    pinned: Flag
 
 
 # --- notes ----------------------------------------------------------------------------------------------------------
@@ -325,7 +342,10 @@ class Curation(Body):
 
     model_config = example({"days": 7})
 
-    days: Annotated[int, Field(ge=1, le=365)] = 7
+    days: Annotated[int, Field(ge=1, le=365, strict=True)] = 7
+
+
+_Number: TypeAlias = Annotated[int, Field(ge=1, le=100_000, strict=True)]
 
 
 class Items(Body):
@@ -333,7 +353,7 @@ class Items(Body):
 
     model_config = example({"items": [1, 3]})
 
-    items: Annotated[list[Annotated[int, Field(ge=1, le=100_000)]], Field(min_length=1, max_length=1_000)] | None = None
+    items: Annotated[list[_Number], Field(min_length=1, max_length=1_000)] | None = None
 
 
 # --- runtime --------------------------------------------------------------------------------------------------------
@@ -350,8 +370,8 @@ class Judgment(Body):
     judgment: Text
     reasoning: str = ""
     tags: Tags = []
-    strength: Annotated[int, Field(ge=1, le=1_000)] = 1
-    is_active: bool = True
+    strength: Annotated[int, Field(ge=1, le=1_000, strict=True)] = 1
+    is_active: Flag = True
 
 
 class ChangedJudgment(Body):
@@ -362,7 +382,7 @@ class ChangedJudgment(Body):
     judgment: Text | None = None
     reasoning: str | None = None
     tags: Tags | None = None
-    strength: Annotated[int, Field(ge=1, le=1_000)] | None = None
+    strength: Annotated[int, Field(ge=1, le=1_000, strict=True)] | None = None
 
 
 class RuntimeQuestion(Body):
@@ -392,7 +412,7 @@ class Consolidation(Body):
 
     model_config = example({"dry_run": True})
 
-    dry_run: bool = True
+    dry_run: Flag = True
 
 
 class Maintenance(Body):
@@ -400,4 +420,4 @@ class Maintenance(Body):
 
     model_config = example({"dry_run": True})
 
-    dry_run: bool = False
+    dry_run: Flag = False

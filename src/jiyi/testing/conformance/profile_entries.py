@@ -125,6 +125,21 @@ class EntriesOfProfile:
         tomorrow = datetime.now(UTC) + timedelta(days=1)
         assert (memory.count(since=tomorrow), memory.count(until=tomorrow)) == (0, 26)
 
+    def test_keys_are_known_also_of_what_was_forgotten_and_the_trust_is_kept(self, memory: AgentMemory) -> None:
+        memory.store_many(({"key": f"k{i}", "content": f"fact {i}"} for i in range(30)), trust="import")
+        memory.forget("k7")
+        memory.forget("k8", erase=True)
+        memory.store("other", "of another", scope="other")
+        asked = [f"k{i}" for i in range(40)] + ["other"]
+        assert memory.known_keys(asked) == {f"k{i}" for i in range(30)}
+        assert memory.known_keys(asked, scope="other") == {"other"}
+        source = memory.list(limit=1)[0].source
+        assert (source.kind, source.trust) == ("import", "import")
+        chat = memory.chat("c")
+        chat.put_many([{"role": "user", "content": "the ferry leaves at nine", "imported_from": "elsewhere"}])
+        hit = memory.recall("ferry", limit=1)[0]
+        assert (hit.source.trust, hit.role) == ("import", "user")
+
     def test_many_are_forgotten_after_they_were_counted(self, memory: AgentMemory, tmp_path: Path) -> None:
         memory.store_many({"key": f"k{i}", "content": f"secret {i}", "metadata": {"n": i}} for i in range(20))
         memory.store("public", "secret of all", scope="public", metadata={"n": 3})

@@ -18,6 +18,8 @@ _STATE = "log_position"
 RECENCY = "recency"
 """The field that decides between equal matches: later first."""
 _RECENCY_HASH_BITS = 24
+ID_HASH = (1 << _RECENCY_HASH_BITS) - 1
+"""The bits of a recency that are the hash of the id."""
 LENGTHS = {"words": "length", "bigrams": "bigram_length"}
 """Field -> the field with its length."""
 
@@ -69,8 +71,13 @@ def entry_document(analysed: Analysed) -> tantivy.Document:
 
 def _recency(event_time: int, entry_id: str) -> int:
     """The second, and within it a hash of the id: hardly ever equal for two entries, and known without their texts."""
+    return (event_time // 1_000_000 << _RECENCY_HASH_BITS) + id_hash(entry_id)
+
+
+def id_hash(entry_id: str) -> int:
+    """The part of the recency of a document that follows from its id; see `ID_HASH`."""
     hashed = int.from_bytes(blake2b(entry_id.encode("utf-8", "surrogatepass"), digest_size=8).digest())
-    return (event_time // 1_000_000 << _RECENCY_HASH_BITS) + hashed % (1 << _RECENCY_HASH_BITS)
+    return hashed & ID_HASH
 
 
 def stored_text(document: tantivy.Document, name: str) -> str:

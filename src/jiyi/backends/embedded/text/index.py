@@ -208,6 +208,8 @@ class TantivyIndex:
                 labels=labels,
                 mean_length=mean_length,
                 limit=limit,
+                expected=sum(df),
+                entries=entries,
             )
 
         return self._read(search)

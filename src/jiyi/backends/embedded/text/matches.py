@@ -9,16 +9,25 @@ time and id, never by their place in tantivy's files.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from math import ceil
 from typing import Any, Final
 
+import numpy as np
 import tantivy
 from tantivy import DocAddress, Occur, Query, Searcher
 
-from jiyi.backends.embedded.text.documents import LENGTHS, RECENCY, stored_text
+from jiyi.backends.embedded.text.documents import ID_HASH, LENGTHS, RECENCY, id_hash, stored_text
 from jiyi.backends.embedded.text.queries import build_query
 from jiyi.backends.shared.bm25 import WIDE, by_length
 from jiyi.model.filters import Filters
 
+_IDS_IN_QUERY: Final = 100
+"""More ids than these are compared with the matches: as terms of the query they take 5 µs each."""
+_IDS_HASHED: Final = 3_000
+"""Of more ids it takes longer to make the hashes than to read the ids of some hundreds of matches."""
+_MATCHES_LOOKED_AT: Final = 10_000
 _MIN_BETTER: Final = 2
 """So many times the limit have to be better than the last group of equals; otherwise the latest matches are added."""
 
@@ -33,18 +42,65 @@ def best_matches(
     labels: bool,
     mean_length: float,
     limit: int,
+    expected: int,
+    entries: int,
 ) -> list[str]:
-    """Ids of the best matches, the latest first among equals."""
-    query = build_query(schema, field, weights, filters, labels=labels)
+    """Ids of the best matches, the latest first among equals.
+
+    The visible scopes have so many `entries`; about `expected` documents have one of the terms.
+    """
     wide = max(WIDE, 2 * _MIN_BETTER * limit)
+    ids = filters.among if filters.ids is None else filters.ids
+    if ids is not None and _IDS_IN_QUERY < len(ids) <= _IDS_HASHED and expected <= _MATCHES_LOOKED_AT:
+        everything = build_query(schema, field, weights, replace(filters, ids=None), labels=labels)
+        chosen = _all_among(searcher, everything, ids)
+        if chosen is not None and len(chosen) < wide:
+            return _ordered(searcher, chosen, LENGTHS[field], mean_length, limit)
+    if filters.among is None or len(filters.among) <= _IDS_HASHED:
+        query = build_query(schema, field, weights, replace(filters, ids=ids), labels=labels)
+        hits, _ = _best(searcher, schema, query, wide, limit)
+        return _ordered(searcher, hits, LENGTHS[field], mean_length, limit)
+    query = build_query(schema, field, weights, filters, labels=labels)
+    share = min(1.0, (len(filters.among) + 1) / (entries + 1))
+    looked_at = max(WIDE, ceil(2 * _MIN_BETTER * limit / share))
+    while True:
+        hits, are_all = _best(searcher, schema, query, looked_at, ceil(limit / share))
+        found = _ordered(searcher, hits, LENGTHS[field], mean_length, limit, filters.among)
+        if len(found) >= limit or are_all:
+            return found
+        looked_at *= 4
+
+
+def _best(
+    searcher: Searcher, schema: tantivy.Schema, query: Query, wide: int, limit: int
+) -> tuple[list[tuple[Any, DocAddress]], bool]:
+    """The best of at most so many matches, and whether these are all."""
     hits = _search(searcher, query, wide)
-    if len(hits) == wide:
-        # The last group of equals may be incomplete, and which of them are missing depends on the files.
-        last = hits[-1][0]
-        hits = [hit for hit in hits if hit[0] > last]
-        if len(hits) < _MIN_BETTER * limit:
-            hits += _latest(searcher, schema, query, wide, last)
-    return _ordered(searcher, hits, LENGTHS[field], mean_length, limit)
+    if len(hits) < wide:
+        return hits, True
+    # The last group of equals may be incomplete, and which of them are missing depends on the files.
+    last = hits[-1][0]
+    hits = [hit for hit in hits if hit[0] > last]
+    if len(hits) < _MIN_BETTER * limit:
+        hits += _latest(searcher, schema, query, wide, last)
+    return hits, False
+
+
+def _all_among(searcher: Searcher, query: Query, ids: frozenset[str]) -> list[tuple[Any, DocAddress]] | None:
+    """All matches that are documents of these entries; `None` if there are too many matches to look at."""
+    hits = _search(searcher, query, 2 * _MATCHES_LOOKED_AT)
+    if len(hits) == 2 * _MATCHES_LOOKED_AT:
+        return None
+    recency = searcher.fast_field_values(RECENCY, [address for _, address in hits])
+    wanted = _hashes(ids)
+    likely = [hit for hit, number in zip(hits, recency, strict=True) if int(number or 0) & ID_HASH in wanted]
+    return [hit for hit in likely if stored_text(searcher.doc(hit[1]), "id") in ids]
+
+
+@lru_cache(maxsize=4)
+def _hashes(ids: frozenset[str]) -> frozenset[int]:
+    """Kept, because the words and the pairs of characters of one question are looked for among the same entries."""
+    return frozenset(map(id_hash, ids))
 
 
 def _search(searcher: Searcher, query: Query, limit: int) -> list[tuple[Any, DocAddress]]:
@@ -65,20 +121,28 @@ def _latest(
 
 
 def _ordered(
-    searcher: Searcher, hits: Sequence[tuple[Any, DocAddress]], length_field: str, mean_length: float, limit: int
+    searcher: Searcher,
+    hits: Sequence[tuple[Any, DocAddress]],
+    length_field: str,
+    mean_length: float,
+    limit: int,
+    among: frozenset[str] | None = None,
 ) -> list[str]:
+    """Ids of the best of these matches, of the entries among which to look."""
     if not hits:
         return []
     addresses = [address for _, address in hits]
     lengths, recency = (_numbers(searcher, name, addresses) for name in (length_field, RECENCY))
     scores = by_length([score for score, _ in hits], lengths, mean_length)
-    order = sorted(range(len(hits)), key=lambda place: (-scores[place], -recency[place]))
-    end = limit
-    while end < len(order) and _equal(scores, recency, order[end], order[end - 1]):
-        end += 1
-    found = [
-        (-scores[place], -recency[place], stored_text(searcher.doc(addresses[place]), "id")) for place in order[:end]
-    ]
+    found: list[tuple[float, int, str]] = []
+    last = -1
+    for place in np.lexsort((-np.asarray(recency), -np.asarray(scores))).tolist():
+        if len(found) >= limit and not _equal(scores, recency, place, last):
+            break
+        entry_id = stored_text(searcher.doc(addresses[place]), "id")
+        if among is None or entry_id in among:
+            found.append((-scores[place], -recency[place], entry_id))
+            last = place
     return [entry_id for _, _, entry_id in sorted(found)][:limit]
 
 

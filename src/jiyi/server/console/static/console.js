@@ -67,7 +67,7 @@
 
   // --- keys ---
 
-  const items = () => [...document.querySelectorAll(".item")];
+  const items = () => [...document.querySelectorAll(".item")].filter((each) => each.offsetParent !== null);
 
   function move(step) {
     const all = items();
@@ -119,6 +119,8 @@
   document.addEventListener("DOMContentLoaded", () => {
     begin(document);
     live();
+    // What is being computed is there in a moment.
+    if (document.querySelector("[data-reload]")) setTimeout(() => location.reload(), 2000);
   });
   document.addEventListener("htmx:after:swap", () => begin(document));
 })();

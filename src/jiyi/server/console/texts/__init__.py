@@ -6,11 +6,27 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from jiyi.server.console.texts import common, entries, overview, rooms
+from jiyi.server.console.texts import (
+    administration,
+    common,
+    entries,
+    notes_and_runtime,
+    overview,
+    rooms,
+    timeline,
+)
 
 LANGUAGES: Final = ("zh", "en")
 """The languages by the order of the texts in the catalogue."""
-CATALOGUE: Final[Mapping[str, tuple[str, str]]] = {**common.TEXTS, **overview.TEXTS, **entries.TEXTS, **rooms.TEXTS}
+CATALOGUE: Final[Mapping[str, tuple[str, str]]] = {
+    **common.TEXTS,
+    **overview.TEXTS,
+    **entries.TEXTS,
+    **rooms.TEXTS,
+    **timeline.TEXTS,
+    **notes_and_runtime.TEXTS,
+    **administration.TEXTS,
+}
 """Name -> Chinese, English."""
 
 
@@ -25,7 +41,7 @@ class Texts:
         """The language as HTML names it."""
         return "zh-CN" if self.language == "zh" else "en"
 
-    def __call__(self, name: str, **values: Any) -> str:
+    def __call__(self, name: str, /, **values: Any) -> str:
         """The text with this name; an unknown name is an error of the program."""
         text = CATALOGUE[name][LANGUAGES.index(self.language)]
         return text.format(**values) if values else text

@@ -19,6 +19,7 @@ TEXTS: Final[dict[str, tuple[str, str]]] = {
         "Nothing fits. These are the nearest, and none is sure enough to rely on.",
     ),
     "search.found": ("{count} 条结果", "Hits: {count}"),
+    "search.others": ("不大合适的结果（{count}）", "Hits that hardly fit ({count})"),
     "search.unsure": ("不确定", "not sure"),
     "search.why": ("得分由来", "Why it has this score"),
     "search.matched": ("匹配的词：", "Words that matched:"),

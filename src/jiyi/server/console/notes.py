@@ -1,0 +1,159 @@
+"""Notes: the files rendered and raw, who wrote which line, and proposals for MEMORY.md to accept or reject by item."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+from starlette.responses import Response
+
+from jiyi.errors import InvalidInputError
+from jiyi.model.daily_note import daily_path, day_of
+from jiyi.server.console.page import Page, form_page
+from jiyi.server.console.visit import Visit
+from jiyi.server.problems import ProblemError
+from jiyi.server.sessions import CONSOLE
+
+ADDRESS: Final = f"{CONSOLE}/notes"
+_MAX_LINES: Final = 5_000
+_MAX_DAYS: Final = 365
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of a note."""
+
+    number: int
+    text: str
+    by: str = ""
+    """`user`, `agent`, `tool`, `import`, or `hand` for what a person wrote into the file; empty for the rest."""
+    source: str = ""
+
+
+def state_of(visit: Visit) -> str:
+    """Whether the caller can see notes: `open`, or why not."""
+    settings = visit.memory.settings
+    if settings.workspace is None or settings.enable_simple_memory:
+        return "no_workspace"
+    return "open" if visit.access.may_see_notes(settings.scope) else "no_notes"
+
+
+async def show(visit: Visit) -> Response:
+    """The files and the proposals."""
+    state = state_of(visit)
+    files: list[Any] = []
+    proposals: list[Any] = []
+    private = visit.access.kind != "group"
+    if state == "open":
+        files = [file for file in await visit.memory.notes.list_files() if private or file.shared]
+        proposals = await visit.memory.notes.proposals() if private else []
+    return visit.page(
+        "notes.html", state=state, files=files, proposals=proposals, private=private, diff_lines=diff_lines
+    )
+
+
+async def show_file(visit: Visit) -> Response:
+    """One file: rendered, or its lines with who wrote them."""
+    _check(visit)
+    path = visit.path("path")
+    first = visit.query.whole("line", 1, 1, 10_000_000)
+    raw = bool(visit.query("raw")) or first > 1
+    kind = visit.access.kind
+    begin = max(1, first - _MAX_LINES // 2) if raw else 1
+    try:
+        note = await visit.memory.notes.memory_get(path, begin, begin + _MAX_LINES - 1, kind=kind)
+    except InvalidInputError as error:
+        raise ProblemError(404, "no_note", str(error)) from error
+    return visit.page(
+        "note.html",
+        note=note,
+        path=path,
+        raw=raw,
+        first=first,
+        lines=await _lines(visit, path, note) if raw else [],
+        cut=note.end_line < note.total_lines or begin > 1,
+    )
+
+
+async def _lines(visit: Visit, path: str, note: Any) -> list[Line]:
+    day = day_of(path)
+    authors: dict[int, tuple[str, str]] = {}
+    kinds = [kind for kind in ("main", "group") if day is not None and daily_path(day, shared=kind == "group") == path]
+    for kind in kinds:
+        _, placed = await visit.memory.notes.entries_of_day(day, kind=kind)
+        for each in placed:
+            by = "hand" if each.by_hand else each.entry.by
+            authors |= dict.fromkeys(range(each.start_line, each.end_line + 1), (by, each.entry.source))
+    text = note.text.removesuffix("\n").split("\n")
+    return [Line(number, line, *authors.get(number, ("", ""))) for number, line in enumerate(text, note.start_line)]
+
+
+def diff_lines(diff: str) -> list[tuple[str, str]]:
+    """The lines of a unified diff, each with what became of it."""
+    found = []
+    for line in diff.splitlines():
+        kind = "same"
+        if line.startswith(("+++", "---", "@@")):
+            kind = "place"
+        elif line.startswith("+"):
+            kind = "added"
+        elif line.startswith("-"):
+            kind = "removed"
+        found.append((kind, line))
+    return found
+
+
+# --- proposals ------------------------------------------------------------------------------------------------------
+
+
+async def propose(visit: Visit) -> Response:
+    """Look through the notes of the last days for what should stand in MEMORY.md. Nothing is changed."""
+    _check_own(visit)
+    proposal = await visit.memory.notes.curate(days=visit.form.whole("days", 7, 1, _MAX_DAYS))
+    return visit.go(ADDRESS, "nothing_to_propose" if proposal.empty else "proposed")
+
+
+async def settle(visit: Visit) -> Response:
+    """Write the chosen items into MEMORY.md, or drop them for good."""
+    name, items = await _chosen(visit)
+    verdict = visit.form("verdict")
+    if verdict == "accept":
+        await visit.memory.notes.accept(name, items=items)
+    elif verdict == "reject":
+        await visit.memory.notes.reject(name, items=items)
+    else:
+        raise InvalidInputError(f"verdict {verdict[:40]!a} must be accept or reject")
+    return visit.go(ADDRESS, f"proposal_{verdict}ed")
+
+
+async def _chosen(visit: Visit) -> tuple[str, list[int]]:
+    _check_own(visit)
+    name = visit.form("proposal")
+    if name not in {each.id for each in await visit.memory.notes.proposals()}:
+        raise ProblemError(409, "no_proposal", f"no proposal {name[:80]!a} waits (accepted, rejected or expired?)")
+    numbers = [each for each in visit.form.all("item") if each.isascii() and each.isdecimal() and len(each) < 9]
+    if not numbers:
+        raise ProblemError(400, "no_items", "no item of the proposal was chosen")
+    return name, [int(each) for each in numbers]
+
+
+def _check(visit: Visit) -> None:
+    state = state_of(visit)
+    if state == "no_workspace":
+        raise ProblemError(404, state, "this memory has no workspace; start the server with one")
+    if state != "open":
+        raise ProblemError(403, state, "the notes belong to the scope that the memory was opened with")
+
+
+def _check_own(visit: Visit) -> None:
+    _check(visit)
+    if visit.access.kind == "group":
+        raise ProblemError(403, "no_notes", "MEMORY.md is private: a group does not see it")
+
+
+PAGES: Final = (
+    Page("/notes", show),
+    Page("/notes/files/{path:path}", show_file),
+    form_page("/notes/propose", propose),
+    form_page("/notes/settle", settle),
+)

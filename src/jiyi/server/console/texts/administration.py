@@ -1,0 +1,81 @@
+"""Texts of the pages about jobs, scopes and keys."""
+
+from __future__ import annotations
+
+from typing import Final
+
+TEXTS: Final[dict[str, tuple[str, str]]] = {
+    "nav.jobs": ("后台任务", "Jobs"),
+    "nav.keys": ("作用域与密钥", "Scopes and keys"),
+    "jobs.title": ("后台任务", "Background jobs"),
+    "jobs.hint": (
+        "提取、反思等工作在后台进行，重启后继续；多次失败的任务停在这里，等人处理。",
+        "Extraction and reflection run in the background and survive a restart. What fails too often waits here.",
+    ),
+    "jobs.state": ("状态", "State"),
+    "jobs.open": ("未完成", "not done"),
+    "jobs.state.queued": ("排队", "queued"),
+    "jobs.state.running": ("运行中", "running"),
+    "jobs.state.done": ("完成", "done"),
+    "jobs.state.dead": ("失败", "dead"),
+    "jobs.none": ("没有这样的任务。", "There are no such jobs."),
+    "jobs.full": ("只显示最新的 {most} 个。", "Only the newest {most} are shown."),
+    "jobs.dead": ("失败的任务", "Dead letters"),
+    "jobs.queue": ("队列", "Queue"),
+    "jobs.kind": ("种类", "Kind"),
+    "jobs.attempt": ("次数", "Attempts"),
+    "jobs.attempts": ("已试 {number} 次", "attempts: {number}"),
+    "jobs.due": ("不早于", "Not before"),
+    "jobs.reason": ("上次失败的原因", "Why it failed last"),
+    "jobs.retry": ("再试一次", "Try again"),
+    "done.job_queued": ("任务已重新排队。", "The job is queued again."),
+    "error.no_dead_job": (
+        "没有这个失败的任务，可能已经重新排队。",
+        "There is no such dead job; it may have been queued again meanwhile.",
+    ),
+    # scopes and keys
+    "access.page": ("作用域与密钥", "Scopes and keys"),
+    "access.scopes": ("作用域", "Scopes"),
+    "access.last_change": ("最近变化", "Last change"),
+    "access.no_store": ("此服务器不保存密钥。", "This server keeps no keys."),
+    "access.valid": ("有效的密钥", "Valid keys"),
+    "access.none": (
+        "还没有密钥。本机访问不需要密钥，其他访问需要。",
+        "There are no keys yet. On this machine none is needed; from elsewhere one is.",
+    ),
+    "access.once": (
+        "“{name}”的密钥如下，只显示这一次，请现在保存：",
+        "The key of “{name}”. It is shown this once: keep it now.",
+    ),
+    "access.own": ("本次登录", "this login"),
+    "access.group": ("群组：多人可见，私人笔记不出现", "group: several people read it, private notes stay out"),
+    "access.made": ("创建", "made"),
+    "access.used": ("最近使用", "last used"),
+    "access.expires": ("到期", "expires"),
+    "access.change": ("更换或吊销", "Rotate or revoke"),
+    "access.rotate": ("更换密钥", "Rotate"),
+    "access.rotate.hint": (
+        "更换后旧密钥立即失效，用它登录的浏览器会退出。",
+        "After a rotation the old key ends at once, and browsers that logged in with it are logged out.",
+    ),
+    "access.revoke": ("吊销", "Revoke"),
+    "access.sure": ("确认吊销", "Yes, end this key"),
+    "access.add": ("新建密钥", "Add a key"),
+    "access.name": ("名称（谁使用）", "Name: who uses it"),
+    "access.rights": ("权限", "Rights"),
+    "access.right.read": ("读取", "read"),
+    "access.right.write": ("写入", "write"),
+    "access.right.erase": ("彻底删除", "erase"),
+    "access.right.admin": ("管理", "administer"),
+    "access.kind": ("用途", "For"),
+    "access.kind.main": ("一个人或一个程序", "one person or program"),
+    "access.ended": ("已失效的密钥", "Keys that have ended"),
+    "access.ended.at": ("失效", "Ended"),
+    "access.log": ("访问记录", "Access log"),
+    "done.key_revoked": ("密钥已吊销。", "The key is revoked."),
+    "error.no_valid_key": (
+        "没有这个有效的密钥，可能已被吊销。",
+        "There is no such valid key; it may have been revoked.",
+    ),
+    "error.no_key_store": ("此服务器不保存密钥。", "This server keeps no keys."),
+}
