@@ -80,6 +80,12 @@ async def addresses(memory: AgentMemory) -> dict[str, str]:
         "corrections": "/console/longterm/replaced",
         "reflections": "/console/longterm/reflections",
         "forgetting": "/console/longterm/forgetting",
+        "timeline": "/console/timeline",
+        "timeline, one day": f"/console/timeline?by=day&from={entry.event_time.date()}",
+        "map": "/console/map",
+        "runtime": "/console/runtime",
+        "jobs": "/console/jobs",
+        "scopes and keys": "/console/keys",
         "settings and doctor": "/console/settings",
     }
     sessions = await memory.list_sessions(scope=_SCOPE)

@@ -39,6 +39,15 @@ def derived_files(path: Path) -> list[Path]:
     return sorted(file for file in (path / "search_index").rglob("*") if file.is_file())
 
 
+def damage_any(path: Path, chance: random.Random) -> str:
+    """Damage one of the files; a merge in an open memory may remove the chosen one first, and then another is taken."""
+    while True:
+        try:
+            return damage(chance.choice(derived_files(path)), chance)
+        except FileNotFoundError:
+            continue
+
+
 def damage(file: Path, chance: random.Random) -> str:
     size = file.stat().st_size
     place = chance.randrange(size) if size else 0
@@ -78,7 +87,7 @@ def main() -> None:
             break
         if how == "closed":
             memory.close()
-        print(number, damage(chance.choice(derived_files(path)), chance), flush=True)
+        print(number, damage_any(path, chance), flush=True)
         if how == "closed":
             memory = open_memory(path)
         key = f"zebra{seed}x{number}"

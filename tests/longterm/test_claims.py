@@ -232,3 +232,56 @@ def test_a_claim_is_reachable_unless_a_later_one_with_the_same_subject_and_attri
         restored = room.longterm.restore(user, [each.entry for each in replaced])
         assert len(restored) == len(replaced)
         assert {each.entry.content for each in replaced} <= set(known(room, user))
+
+
+QUESTIONS = (
+    "Where do I live now?",
+    "what's my cat called?",
+    "When is my dentist appointment?",
+    "Do you remember what I'm allergic to?",
+    "Should I change jobs?",
+    "Can I eat kung pao chicken?",
+    "who is my manager again",
+    "我现在住哪儿？",
+    "我老婆的生日是哪天来着？",
+    "你记得我对什么过敏吗？",
+    "我该不该换工作？",
+    "我的猫叫什么？",
+)
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_a_question_to_the_memory_is_not_kept(room: AgentMemory, question: str) -> None:
+    say(room, question)
+    assert known(room) == []
+
+
+@settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(said=statements, asked=st.lists(st.sampled_from(QUESTIONS), min_size=1, max_size=4))
+def test_questions_replace_nothing(room: AgentMemory, said: list[Statement], asked: list[str]) -> None:
+    user = f"asking-{abs(hash((tuple(said), tuple(asked))))}"
+    say(room, *map(sentence, said), user=user)
+    before = (known(room, user), len(room.longterm.superseded(user, limit=1_000)))
+    say(room, *asked, user=user)
+    assert (known(room, user), len(room.longterm.superseded(user, limit=1_000))) == before
+
+
+@pytest.mark.parametrize(
+    ("message", "fact"),
+    [
+        ("我血压高，能喝浓茶吗？", "我血压高"),
+        ("My son is 3, which books would he like?", "My son is 3"),
+        ("Can I take ibuprofen with my blood thinner?", "Can I take ibuprofen with my blood thinner?"),
+    ],
+)
+def test_of_a_question_the_part_that_states_something_is_kept(room: AgentMemory, message: str, fact: str) -> None:
+    say(room, message)
+    assert known(room) == [fact]
+
+
+def test_a_model_that_corrects_by_a_question_replaces_nothing(open_room: OpenMemory) -> None:
+    facts = iter([[fact("I live in Oslo")], [fact("Where do I live now?", corrects=1)]])
+    room = open_room(llm=model(lambda _: next(facts)))
+    say(room, "I live in Oslo", "Where do I live now?")
+    assert says(known(room), "oslo")
+    assert room.longterm.superseded("alice") == []

@@ -97,6 +97,7 @@ OF_NOTES: dict[str, tuple[Any, ...]] = {
     "memory_get": ("MEMORY.md",),
     "memory_search": ("tea",),
     "promote": ("id",),
+    "proposals": (),
     "reindex": (),
     "reject": ("proposal",),
     "scan": (),

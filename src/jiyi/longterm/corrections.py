@@ -28,6 +28,7 @@ from jiyi.text.change_words import (
     is_temporary,
     without_unchanged,
 )
+from jiyi.text.claims import only_asks, stated_part
 from jiyi.text.day_and_time import other_value, units_in
 from jiyi.text.normalize import fold
 from jiyi.text.subjects import (
@@ -108,6 +109,10 @@ class Finding:
 
 def judge(message: str, olds: Sequence[Known], model: ReplacementModel) -> list[Finding]:
     """What a message of the user replaces among the older facts, the newest first, or may contradict."""
+    # What is asked is not said: "Where do I live now?" replaces nothing.
+    message = stated_part(message)
+    if not message:
+        return []
     folded = fold(message)
     if ends_life(folded) and (over := _ended(folded, olds)):
         return over
@@ -155,7 +160,11 @@ def _only_adds(folded: str) -> bool:
 def supports(message: str, old: Known, model: ReplacementModel) -> Finding | None:
     """What becomes of a correction that a model proposes: the same law, for one older fact."""
     folded = fold(message)
-    if is_temporary(folded) or (adds(folded) and not is_strong_change(folded) and not is_mistake(folded)):
+    if (
+        only_asks(message)
+        or is_temporary(folded)
+        or (adds(folded) and not is_strong_change(folded) and not is_mistake(folded))
+    ):
         return None
     new, other = model.read([message, old.entry.content])
     if not same_subject(new, other, _subject(old), newest=False):

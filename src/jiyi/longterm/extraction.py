@@ -18,12 +18,12 @@ from jiyi.model.domain import DOMAINS, SUBSTANTIAL
 from jiyi.ports import ChatModel
 from jiyi.prompts.longterm import LONGEST_FACT, MAX_FACTS, SCORE_ACCEPTED, SCORE_SCHEMA, score_messages
 from jiyi.text import fold, sentences
-from jiyi.text.claims import ClaimText, split_claims, stated_in_question
+from jiyi.text.claims import ClaimText, only_asks, split_claims, stated_in_question
 from jiyi.text.cues import find_statements, gives_orders, strip_code
 from jiyi.text.mentions import quotes_people
 from jiyi.text.non_statements import LEAD_IN
 from jiyi.text.smalltalk import is_small_talk
-from jiyi.text.statement_features import WORTH_KEEPING, asks, is_invented, is_quoted_text, is_role_play
+from jiyi.text.statement_features import WORTH_KEEPING, asks, is_invented, is_quoted_text, is_role_play, says_in_asking
 from jiyi.text.topics import topics_of
 
 _log = logging.getLogger("jiyi.longterm")
@@ -37,10 +37,10 @@ _LONGEST_SENTENCE = 400  # what is longer was pasted, not said
 _WINDOW = 6
 _NOT_PLAINLY_NOTHING = -0.6
 _SURE = 0.45
-# What somebody of the user's people has said: quotations are else mostly of strangers.
-_OF_A_PERSON = -0.6
+# Enough for what somebody of the user's people has said, and for a question that tells something.
+_LIKELY = -0.6
 # What a question states is kept from here on, whatever the question is worth.
-_STATED = 0.2
+_STATED = 0.0
 _MIN_WITHOUT_TOPIC = 5
 _IMPORTANCE: Final = {
     "allergy": 0.95,
@@ -137,11 +137,12 @@ def _kept_sentences(text: str, classifier: StatementClassifier) -> list[str]:
         whole, own = worth[place // _WINDOW], worth[len(windows) + place]
         stated = next(of_stated) if asked[place] else -1.0
         invented = is_invented(fold(part))
-        if invented and own < _SURE:
+        asking = only_asks(part)
+        if (invented and own < _SURE) or (asking and not says_in_asking(part)):
             continue
         alone = len(parts) == 1
         window = fold(windows[place // _WINDOW])
-        enough = _OF_A_PERSON if quotes_people(window) else WORTH_KEEPING
+        enough = _LIKELY if asking or quotes_people(window) else WORTH_KEEPING
         if (whole >= enough and (alone or own >= _NOT_PLAINLY_NOTHING)) or (
             whole < enough and (own >= _SURE or stated >= _STATED) and not is_invented(window)
         ):

@@ -33,7 +33,7 @@ from jiyi.recall.request import Request
 from jiyi.text import detect_language, fold
 from jiyi.text.attributes import read_attribute
 from jiyi.text.change_words import is_temporary
-from jiyi.text.claims import split_claims
+from jiyi.text.claims import only_asks, split_claims
 from jiyi.text.subjects import subject_words
 
 if TYPE_CHECKING:
@@ -259,7 +259,8 @@ class FactIngestor:
     def _apply(self, decision: _Decision, finding: Finding, entry: MemoryEntry) -> None:
         old = finding.known.entry
         replaceable = (
-            old.scope == entry.scope
+            not only_asks(entry.content)
+            and old.scope == entry.scope
             and old.memory_type == "fact"
             and old.domain is not None
             and old.event_time <= entry.event_time

@@ -27,7 +27,7 @@ from jiyi.text.subjects import (
 )
 from jiyi.text.topics import TOPICS, topics_of
 
-__all__ = ["ClaimText", "split_claims", "stated_in_question", "topic_of"]
+__all__ = ["ClaimText", "only_asks", "split_claims", "stated_in_question", "stated_part", "topic_of"]
 
 _BREAK: Final = re.compile(
     r"[，；;]\s*|,\s+(?=\S)|\.{3,}|…+|\s+-\s+|(?<=[^\W\d])\s+(?=(?:and|but|plus) (?:i|i'm|im|i've|ive|my|we|she"
@@ -262,6 +262,21 @@ def stated_in_question(sentence: str) -> list[str]:
         # "Mango, my bearded dragon": a name without what is said of it is no statement.
         return [sentence]
     return _parts(joined) if len(stated) > 1 else [joined]
+
+
+def only_asks(text: str) -> bool:
+    """Whether every sentence of a text asks, and no clause of it states anything."""
+    return all(_asks_only(sentence) for sentence in sentences(text) or [text])
+
+
+def _asks_only(sentence: str) -> bool:
+    return asks(fold(sentence)) and stated_in_question(sentence) == [sentence]
+
+
+def stated_part(text: str) -> str:
+    """A text without what it only asks; empty where it only asks."""
+    kept = [s if not asks(fold(s)) else " ".join(stated_in_question(s)) for s in sentences(text) if not _asks_only(s)]
+    return " ".join(kept)
 
 
 def _states(folded: str) -> bool:

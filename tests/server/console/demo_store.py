@@ -265,7 +265,7 @@ def more_memories(language: str, scope: str = SCOPE) -> list[dict[str, object]]:
         for place, end in enumerate(ends):
             moment = BEGIN + timedelta(days=(7 * place * (topic + 2)) % 96, hours=topic)
             text = sentence.format(end)
-            found.append({"content": text, "scope": scope, "occurred_at": moment})
+            found.append({"key": text, "content": text, "scope": scope, "occurred_at": moment})
     return found
 
 

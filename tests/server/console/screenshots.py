@@ -14,7 +14,7 @@ from tests.server.console.live import Form, Live
 
 ROOT: Final = Path(__file__).parents[3]
 FOLDER: Final = ROOT / "docs" / "images"
-SIZE: Final = (1120, 700)
+SIZE: Final = (1240, 720)
 MAX_BYTES: Final = 150_000
 QUESTION: Final = {"en": "What is she allergic to?", "zh": "她对什么过敏？"}
 PAGES: Final = {
@@ -27,6 +27,8 @@ PAGES: Final = {
 async def take(live: Live, language: str) -> list[Path]:
     """One picture of each page."""
     await live.memory.store_many(more_memories(language))
+    for job in await live.memory.jobs():
+        await live.memory.retry_job(job.id)
     window = await live.window(Form(language, SIZE))
     taken = []
     for name, path in PAGES.items():

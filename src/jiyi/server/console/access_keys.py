@@ -29,10 +29,13 @@ async def _page(visit: Visit, *, token: str = "", made: str = "") -> Response:
     now = clock.utc_now()
     known = await asyncio.to_thread(keys.all) if keys is not None else []
     log = await asyncio.to_thread(keys.logged, limit=_LINES) if keys is not None else []
+    # Counting what all scopes hold takes long in a large store.
+    counted = await visit.console.kept("scopes").get("", visit.memory.scopes)
     return visit.page(
         "keys.html",
         has_store=keys is not None,
-        scopes=await visit.memory.scopes(),
+        scopes=None if counted is None else counted.value,
+        counted_at=None if counted is None or counted.current else counted.at,
         valid=[key for key in known if key.is_valid(now)],
         ended=[key for key in known if not key.is_valid(now)],
         names={key.id: key.name for key in known},

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta, tzinfo
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from starlette.responses import Response
 
@@ -12,6 +12,9 @@ from jiyi.errors import InvalidInputError
 from jiyi.model.domain import DOMAINS
 from jiyi.server.console.page import Page
 from jiyi.server.console.visit import Visit
+
+if TYPE_CHECKING:
+    from jiyi.memory import AgentMemory
 
 STEPS: Final = {"month": 24, "week": 26, "day": 31}
 """How many periods are shown at once."""
@@ -77,7 +80,13 @@ async def show(visit: Visit) -> Response:
     first, last = [await _edge(visit, filters, zone, descending=descending) for descending in (False, True)]
     chosen = _day(visit, "from")
     end = _day(visit, "end") or chosen or last
-    periods = [] if end is None or first is None else await _counted(visit, end, step, filters, zone, first)
+    kept = None
+    if end is not None and first is not None:
+        day, begin = end, first
+        name = f"{visit.scope} {step} {end} {filters}"
+        cache = visit.console.kept("timeline")
+        kept = await cache.get(name, lambda: _counted(visit.memory, visit.scope, day, step, filters, zone, begin))
+    periods: list[Period] = [] if kept is None else kept.value
     shown: Any = []
     selected = None if chosen is None else period_of(chosen, step)
     if selected is not None:
@@ -100,6 +109,8 @@ async def show(visit: Visit) -> Response:
         domains=DOMAINS,
         room=visit.query("room"),
         domain=visit.query("domain"),
+        counting=kept is None and end is not None and first is not None,
+        counted_at=None if kept is None or kept.current else kept.at,
         periods=periods,
         most=max((period.count for period in periods), default=0),
         earlier=_before(periods, first),
@@ -113,7 +124,7 @@ async def show(visit: Visit) -> Response:
 
 
 async def _counted(
-    visit: Visit, end: date, step: str, filters: dict[str, Any], zone: tzinfo, first: date
+    memory: AgentMemory, scope: str, end: date, step: str, filters: dict[str, Any], zone: tzinfo, first: date
 ) -> list[Period]:
     """The periods with their counts, newest first, and none before the first memory."""
     found = []
@@ -121,7 +132,7 @@ async def _counted(
         if period.last < first:
             break
         since, until = period.bounds(zone)
-        count = await visit.memory.count(scope=visit.scope, since=since, until=until, **filters)
+        count = await memory.count(scope=scope, since=since, until=until, **filters)
         found.append(Period(period.first, period.last, count))
     return found
 

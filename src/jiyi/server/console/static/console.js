@@ -117,6 +117,10 @@
   }
 
   document.addEventListener("DOMContentLoaded", () => {
+    // On a phone the navigation is wider than the window: show the part with the present page.
+    const bar = document.querySelector("nav.main");
+    const present = bar && bar.querySelector("[aria-current]");
+    if (present) bar.scrollLeft = present.offsetLeft + present.offsetWidth / 2 - bar.clientWidth / 2;
     begin(document);
     live();
     // What is being computed is there in a moment.

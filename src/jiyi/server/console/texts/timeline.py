@@ -22,6 +22,7 @@ TEXTS: Final[dict[str, tuple[str, str]]] = {
     "timeline.later": ("更晚", "Later"),
     "timeline.choose": ("点击一个时段，查看其中的记忆。", "Choose a period to see its memories."),
     "timeline.none": ("这个时段没有符合条件的记忆。", "No memory of this period fits."),
+    "timeline.counting": ("正在计数，稍后再看。", "The memories are being counted; look again in a moment."),
     "timeline.empty": (
         "没有符合条件的记忆，时间线是空的。",
         "No memory fits, so there is nothing to draw yet.",
