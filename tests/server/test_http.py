@@ -19,6 +19,7 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
 from jiyi import AgentMemory
+from jiyi.errors import InvalidScopeError
 from tests.apps.command_line import CommandLine
 
 MODES = ["auto", "legacy"]
@@ -139,3 +140,21 @@ def test_an_address_that_others_reach_needs_a_name_besides_a_key(jiyi: CommandLi
     assert refused.code == 2
     assert "--allow-host" in refused.err
     assert jiyi("serve", "--check", "--host", "0.0.0.0", "--allow-host", "memory.example").code == 0
+
+
+def test_a_server_for_many_chats_refuses_a_call_of_the_runtime_that_names_no_scope(
+    jiyi: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refused: list[str] = []
+
+    async def serve(memory: AgentMemory, *_: object, **__: object) -> str:
+        try:
+            await memory.runtime.remember("fact", "tea", "", ["tea"])
+        except InvalidScopeError as error:
+            refused.append(str(error))
+        return ""
+
+    monkeypatch.setattr("jiyi.server.serving.serve_http", serve)
+    assert jiyi("serve", "--check").code == 0
+    assert len(refused) == 1
+    assert "name the scope of the chat" in refused[0]

@@ -76,6 +76,16 @@ def test_a_creating_request_with_one_key_takes_effect_once_also_after_a_restart(
     asyncio.run(scenario())
 
 
+def test_numbers_flags_and_times_are_taken_as_the_schema_says(tmp_path: Path) -> None:
+    async def scenario(it: Served) -> None:
+        for right in ({"limit": 5.0}, {"min_relevance": 0}, {"since": "2026-11-16T09:30:00+08:00"}):
+            await it.post("/v1/recall", {"query": "tea", **right})
+        for wrong in ({"limit": "5"}, {"limit": 5.5}, {"highlights": 1}, {"since": 1_700_000_000}, {"since": "2026"}):
+            assert (await it.post("/v1/recall", {"query": "tea", **wrong}, status=422))["code"] == "wrong_form"
+
+    run(tmp_path, scenario)
+
+
 def test_a_request_that_was_refused_can_be_sent_again_with_its_key(tmp_path: Path) -> None:
     async def scenario(it: Served) -> None:
         assert (await it.post("/v1/entries", {"content": " "}, key="k", status=400))["code"] == "InvalidInputError"

@@ -46,5 +46,7 @@ def test_generated_requests_get_documented_answers(tmp_path: Path) -> None:
 @pytest.mark.soak
 @pytest.mark.skipif(find_spec("schemathesis") is None, reason="schemathesis is not installed")
 def test_thousands_of_generated_requests_get_documented_answers(tmp_path: Path) -> None:
-    done = attack(tmp_path, "--max-examples", "100")
+    # One operation waits for changes for up to a minute. The examples are checked by test_description.
+    waiting = ("--request-timeout", "90", "--max-response-time", "90")
+    done = attack(tmp_path, "--phases", "coverage,fuzzing,stateful", "--max-examples", "100", *waiting)
     assert done.returncode == 0, done.stdout[-20_000:] + done.stderr[-2_000:]

@@ -157,7 +157,9 @@ def _work(opened: Opened, plan: Serving, listening: socket.socket, started: Conn
     async def serve() -> str:
         from jiyi.memory import AgentMemory
 
-        async with AgentMemory.open(opened.data, config=opened.config, **opened.settings()) as memory:
+        async with AgentMemory.open(
+            opened.data, config=opened.config, **{"strict_scope": True, **opened.settings()}
+        ) as memory:
             return await serve_http(memory, plan, told=lambda _: started.send(""), listening=listening)
 
     try:
