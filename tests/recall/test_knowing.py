@@ -54,6 +54,21 @@ def test_a_made_up_word_that_is_stored_is_found(open_memory: OpenMemory) -> None
     assert keys(memory.recall("qwzrtplk")) == ["code"]
 
 
+@pytest.mark.parametrize("question", ["小明不能吃什么", "小明不能吃什么？", "小明吃什么东西会不舒服？"])
+def test_the_floor_does_not_hide_a_fact_in_other_words(
+    open_memory: OpenMemory, bundled_embedder: Embedder, question: str
+) -> None:
+    memory = open_memory(embedder=bundled_embedder)
+    texts = ("小明对花生过敏", "小明在北京上班", "小明的猫叫年糕", "周末去爬山", "公司在五楼")
+    memory.store_many({"key": text, "content": text} for text in texts)
+    assert keys(memory.recall(question, min_relevance=MIN_RELEVANCE))[:1] == ["小明对花生过敏"]
+
+
+def test_the_floor_hides_what_has_nothing_to_do_with_the_question(cats: AgentMemory) -> None:
+    assert cats.recall("quantum", min_relevance=MIN_RELEVANCE) == []
+    assert cats.recall("What is the capital of France?", min_relevance=MIN_RELEVANCE) == []
+
+
 def test_plain_recall_returns_the_best_and_says_that_it_is_not_sure(cats: AgentMemory) -> None:
     hits = cats.recall("quantum chromodynamics")
     assert hits
