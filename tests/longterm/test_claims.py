@@ -64,6 +64,12 @@ def test_a_correction_replaces_one_claim_of_a_message_and_leaves_the_others(
         ("我平时坐11号线上班", "今天11号线故障，打车去的公司"),
         ("I work for the Environment Agency", "My brother works for Rolls Royce"),
         ("我在杭州定居了", "我哥去年在成都买的房"),
+        ("我老家是湖南衡阳的", "我现在在珠海生活"),
+        ("I was born in Trieste", "These days it's Leipzig I call home"),
+        ("I've been to Peru twice", "I went to Nepal for a month in 2021"),
+        ("家里养了一条柯基叫豆包", "上周捡到一只白猫，决定留下来养了，取名叫元宵"),
+        ("部门周会每周四下午两点开", "这周四放假，周会顺延到周五，就这一次"),
+        ("My aunt Brenda lives in Whitby", "Brenda's mad about bell ringing, has been since school"),
     ],
 )
 def test_another_attribute_another_person_an_addition_or_an_exception_replaces_nothing(

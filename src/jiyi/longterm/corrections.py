@@ -22,6 +22,7 @@ from jiyi.text.change_words import (
     ends,
     ends_life,
     ends_love,
+    is_bygone,
     is_exception,
     is_mistake,
     is_strong_change,
@@ -130,10 +131,9 @@ def judge(message: str, olds: Sequence[Known], model: ReplacementModel) -> list[
     if is_exception(folded) and not is_mistake(folded):
         # An exception replaces nothing, whatever else speaks for it.
         values = [min(value, SAID - 0.01) for value in values]
-    elif _only_adds(folded):
-        # Of what people have several of, one more replaces none.
+    elif not is_mistake(folded):
         values = [
-            min(value, SAID - 0.01) if text.topics and text.topics.keys() <= _MANY else value
+            min(value, SAID - 0.01) if _leaves_alone(new, text) else value
             for value, text in zip(values, texts, strict=True)
         ]
     said = is_mistake(folded) or is_strong_change(folded) or ends(folded) or model.change(new) >= _PLAIN_CHANGE
@@ -148,6 +148,19 @@ def judge(message: str, olds: Sequence[Known], model: ReplacementModel) -> list[
         elif value >= POSSIBLE and not number:
             findings.append(Finding(old, CONFLICTS, value, reason="this may contradict it"))
     return findings
+
+
+def _leaves_alone(new: Compared, old: Compared) -> bool:
+    """Whether a message cannot replace an older fact, whatever else speaks for it."""
+    if is_bygone(old.folded) and not is_bygone(new.folded):
+        return True
+    if not _only_adds(new.folded):
+        return False
+    # Of what people have several of, one more replaces none; and nothing is replaced by something on another topic.
+    shared = new.topics.keys() & old.topics.keys()
+    figures = bool(new.gist.numbers and old.gist.numbers)
+    other_topic = bool(old.topics) and not shared and not figures
+    return other_topic or "pet" in shared or (bool(old.topics) and old.topics.keys() <= _MANY)
 
 
 def _only_adds(folded: str) -> bool:

@@ -14,6 +14,7 @@ __all__ = [
     "ends",
     "ends_life",
     "ends_love",
+    "is_bygone",
     "is_exception",
     "is_mistake",
     "is_strong_change",
@@ -122,6 +123,16 @@ _UNCHANGED: Final = re.compile(
     r"其他|其它|其余|别的都|照旧|照样|不变|没变|依然|仍然|还是老样子"
     r"|\b(?:still|(?:the )?rest (?:is|of it|stays|stands)|everything else|otherwise the same)\b"
 )
+_ONLY_ONCE: Final = _any(
+    r"[就只仅]?(?:这|這|此)一?(?:次|回)(?:而已)?[。！!]*$|只此一次|仅此一次|就(?:这|這)一?次|下(?:周|次)(?:照旧|照常|恢复)",
+    r"\b(?:just (?:this|the) (?:once|one time)|one-?off|only this (?:once|week|time)|back to normal (?:after|next))\b",
+)
+# Where somebody comes from and where somebody has been: no later home or journey changes that.
+_BYGONE: Final = _any(
+    r"老家|祖籍|籍贯|家乡|出生(?:在|于)|生在|生于|(?:在|从小).{1,8}长大|去过|(?:走|跑)(?:了)?(?:一)?[趟遍]|玩过|爬过",
+    r"\b(?:born (?:and raised )?in|born on|grew up|raised in|hometown|originally from|i come from|i'?m from"
+    r"|(?:i'?ve|we'?ve|have|has) been to|visited|backpacked|i went to \w+ (?:in|last|once))\b",
+)
 _PAST_DAY: Final = re.compile(r"昨天|昨晚|前天|\b(?:yesterday|last night)\b")
 _STRONG: Final = _any(
     r"换|改|搬|跳槽|转(?:岗|园|到)|[推延挪]到|变成|不再",
@@ -169,7 +180,12 @@ def is_temporary(folded: str) -> bool:
 
 def is_exception(folded: str) -> bool:
     """Whether a statement is plainly an exception: not only because it tells of yesterday."""
-    return is_temporary(_PAST_DAY.sub(" ", folded))
+    return is_temporary(_PAST_DAY.sub(" ", folded)) or _ONLY_ONCE.search(folded) is not None
+
+
+def is_bygone(folded: str) -> bool:
+    """Whether a statement tells of somebody's origin or of a journey, which nothing that is said later can change."""
+    return _BYGONE.search(folded) is not None
 
 
 def is_mistake(folded: str) -> bool:
