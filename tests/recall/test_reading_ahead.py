@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future
 from dataclasses import replace
 from datetime import timedelta
+from threading import Event
 from typing import Any
 
 import pytest
@@ -44,22 +45,13 @@ class AtOnce(Executor):
         return done
 
 
-class _Late(Future[Any]):
-    def __init__(self, call: Callable[[], Any]) -> None:
-        super().__init__()
-        self._call = call
-
-    def result(self, timeout: float | None = None) -> Any:
-        if not self.done():
-            self.set_result(self._call())
-        return super().result(timeout)
-
-
-class AtLast(Executor):
-    """The words are asked when the vectors have answered: nothing is read ahead."""
+class AtLast(AtOnce):
+    """The vectors have answered before the words are read: nothing is read ahead."""
 
     def submit(self, call: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        return _Late(lambda: call(*args, **kwargs))
+        answered = Event()
+        answered.set()
+        return super().submit(call, *(answered if isinstance(each, Event) else each for each in args), **kwargs)
 
 
 @pytest.fixture(scope="module")
