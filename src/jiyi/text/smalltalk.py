@@ -15,7 +15,8 @@ _PHRASES: Final = (
     r"no (?:problem|worries|way)|well done|good (?:idea|point|job|to know)|never ?mind|sure thing|of course",
     r"sounds (?:good|great|fun|like a plan)|makes sense|you'?re welcome|don'?t mention it|glad (?:i could|to) help",
     r"that'?s (?:great|good|nice|awesome|cool|amazing|true|right|all|it|fine)|all right",
-    r"got it|gotcha|i see|anytime|my pleasure",
+    r"got it|gotcha|i see|anytime|my pleasure|(?:just )?look at (?:her|him|it|this|that|them)",
+    r"你?看看?(?:她|他|它|这个?|那个?)",
     # greetings
     (
         r"(?:hi|hey|hello|yo|hiya|howdy|(?:good )?(?:morning|afternoon|evening)|good (?:night|day))"

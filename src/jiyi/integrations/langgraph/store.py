@@ -73,8 +73,9 @@ class JiyiStore(SharesMemory, BaseStore):
         self._fields = _fields_of(fields, index)
         self._scope = scope
         self.ttl_config = ttl
-        self._locks: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = WeakKeyDictionary()
+        # Before the locks: whoever pickles a store is told by its memory what to do instead.
         self._memory, self._owned = use_memory("JiyiStore", memory)
+        self._locks: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = WeakKeyDictionary()
 
     @property
     def memory(self) -> AgentMemory:
