@@ -111,6 +111,7 @@ CALLS: dict[type, dict[str, Callable[[Any, Path], Awaitable[Any]]]] = {
         "known_keys": lambda m, _: m.known_keys(["a"]),
         "last_position": lambda m, _: m.last_position(),
         "statistics": lambda m, _: m.statistics(),
+        "gauges": lambda m, _: m.gauges(),
         "list": lambda m, _: m.list(),
         "list_namespaces": lambda m, _: m.list_namespaces(),
         "similarities": lambda m, _: m.similarities(["text"], ids=["id"]),
