@@ -78,6 +78,14 @@ def test_a_question_of_common_words_alone_is_embedded_whole(open_memory: OpenMem
     assert embedded(memory, embedder, "What has Nora bought?") == "What has Nora bought?"
 
 
+def test_the_own_text_of_a_memory_finds_it_among_many_that_are_alike(open_memory: OpenMemory) -> None:
+    memory = open_memory(embedder=HashEmbedder())
+    remember(memory)
+    for thing in THINGS:
+        (hit,) = memory.recall(f"Nora has bought 1 of {thing}", 1, mode="semantic")
+        assert hit.key == f"{thing}1"
+
+
 def test_few_memories_do_not_tell_which_words_are_common(open_memory: OpenMemory) -> None:
     embedder = Noting()
     memory = open_memory(embedder=embedder)

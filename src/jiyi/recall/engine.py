@@ -435,9 +435,9 @@ class RecallEngine:
         return replace(found, statistics=statistics)
 
     def _wording(self, found: _TextAnswer) -> str:
-        """The text of the question to embed."""
+        """The text to embed. What does not ask is embedded as it is, so that an entry's own text finds the entry."""
         request = found.search.request
-        if found.statistics is None or request.by_similarity:
+        if found.statistics is None or request.by_similarity or not asks(request.query):
             return request.query
         return text_to_embed(found.search.question, found.statistics, self.analyzer, self.settings.common_share)
 
