@@ -70,7 +70,7 @@ class Wire:
 
     async def post(self, path: str, body: object) -> None:
         """Send a request and read the answer to its end."""
-        reader, writer = self._idle.pop() if self._idle else await asyncio.open_connection(*self._place)
+        reader, writer = self._connected() or await asyncio.open_connection(*self._place)
         content = json.dumps(body).encode()
         head = f"POST {path} HTTP/1.1\r\nhost: {self._place[0]}\r\ncontent-type: application/json\r\n"
         writer.write(f"{head}content-length: {len(content)}\r\n\r\n".encode() + content)
@@ -80,6 +80,15 @@ class Wire:
         if not answer.startswith(b"http/1.1 200"):
             raise SystemExit(f"{answer[:40]!r}: {told[:300]!r}")
         self._idle.append((reader, writer))
+
+    def _connected(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter] | None:
+        """A connection that is open; a server closes those that nobody has used for some seconds."""
+        while self._idle:
+            reader, writer = self._idle.pop()
+            if not reader.at_eof():
+                return reader, writer
+            writer.close()
+        return None
 
     def close(self) -> None:
         """Close the connections."""
