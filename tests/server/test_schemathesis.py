@@ -6,7 +6,6 @@ import os
 import re
 import subprocess
 import sys
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -36,7 +35,6 @@ def attack(tmp_path: Path, *options: str) -> subprocess.CompletedProcess[str]:
         return done
 
 
-@pytest.mark.skipif(find_spec("schemathesis") is None, reason="schemathesis is not installed")
 def test_generated_requests_get_documented_answers(tmp_path: Path) -> None:
     done = attack(tmp_path, "--phases", "fuzzing", "--max-examples", "2")
     assert done.returncode == 0, done.stdout[-8_000:] + done.stderr[-2_000:]
@@ -44,7 +42,6 @@ def test_generated_requests_get_documented_answers(tmp_path: Path) -> None:
 
 
 @pytest.mark.soak
-@pytest.mark.skipif(find_spec("schemathesis") is None, reason="schemathesis is not installed")
 def test_thousands_of_generated_requests_get_documented_answers(tmp_path: Path) -> None:
     # One operation waits for changes for up to a minute. The examples are checked by test_description.
     waiting = ("--request-timeout", "90", "--max-response-time", "90")
