@@ -25,7 +25,7 @@ from jiyi.model.job import Job
 from jiyi.model.listing import Forgotten, Page
 from jiyi.model.message import Message, MessageLike
 from jiyi.model.migration import MigrationReport
-from jiyi.model.note import AppendedNote, NoteFile, NoteHit, NotesContext, NoteText, ScanReport
+from jiyi.model.note import AppendedNote, LineAttribution, NoteFile, NoteHit, NotesContext, NoteText, ScanReport
 from jiyi.model.scope_report import ScopeInfo, ScopeReceipt, ScopeStatistics
 from jiyi.model.strength_decay import FadingRules
 from jiyi.model.turn import FinishedTurn, ShownMemory, TurnBudget, TurnEvent, UnfinishedTurn
@@ -776,6 +776,15 @@ class Notes:
         """The path of a daily note (today's, if no day is named) and what is in it, in order.
 
         Entries, and what people wrote by hand (`by_hand`): list items, paragraphs and headings.
+        """
+
+    def attribution(
+        self, path: str, from_line: int = 1, to_line: int | None = None, *, kind: str = "main"
+    ) -> list[LineAttribution]:
+        """Who wrote which lines of a note, in order: an agent, an accepted proposal, or a person by hand.
+
+        Empty lines, front matter and the title of a day have no author. An entry that a person edits later keeps its
+        author; an edited item of `MEMORY.md` counts as written by hand.
         """
 
     def watch(self, report: Callable[[ScanReport], None] | None = None) -> None:

@@ -135,6 +135,9 @@ async def notes(memory: Any) -> list[object]:
     waiting = [each.id for each in await memory.notes.proposals()]
     seen: list[object] = [written.path, [hit.path for hit in hits], "green tea" in text, waiting == [proposal.id]]
     done = await memory.notes.accept(proposal, items=[proposal.items[0].number])
+    told = await memory.notes.attribution("MEMORY.md")
+    seen.append([(each.start_line, each.end_line, each.origin, each.by, each.note, each.made_by) for each in told])
+    assert all((each.at is not None) == (each.origin == "proposal") for each in told)
     seen.append((done.added, [item.text for item in proposal.items], await memory.notes.proposals()))
     return seen
 

@@ -156,6 +156,13 @@ def test_notes_are_listed_searched_written_and_edited_by_proposals(tmp_path: Pat
         assert "dentist" in (await it.post(f"{url}/accept", {"items": [1]}))["added"][0]
         assert (await it.post(f"{url}/reject", {}, status=404))["code"] == "no_proposal"
         assert "dentist" in (await it.get("/v1/notes/files/MEMORY.md"))["text"]
+        lines = (await it.get("/v1/notes/attribution/MEMORY.md"))["lines"]
+        assert {each["origin"] for each in lines} == {"template", "proposal"}
+        accepted = next(each for each in lines if each["origin"] == "proposal")
+        assert (accepted["by"], accepted["note"], accepted["made_by"]) == ("agent", note["path"], "rules")
+        last = accepted["end_line"]
+        only = await it.get(f"/v1/notes/attribution/MEMORY.md?from_line={last}&to_line={last}")
+        assert only["lines"] == [accepted]
 
     run(tmp_path / "data", scenario, workspace=tmp_path / "notes")
 
