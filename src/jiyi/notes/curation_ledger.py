@@ -1,7 +1,7 @@
 """What became of things that were to go into MEMORY.md, so that nothing is proposed again that a person does not want.
 
 It also records how each item got into MEMORY.md, which has no marks of its own. The ledger holds digests, no texts. It
-lies in the data directory and can be deleted: things may then be proposed again, and all items count as written by hand.
+lies in the data directory and can be deleted: things may then be proposed again, and all items count as by hand.
 """
 
 from __future__ import annotations
