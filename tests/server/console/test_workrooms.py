@@ -176,8 +176,9 @@ def test_attacks_in_the_names_of_authors_stay_text(tmp_path: Path) -> None:
     reply = '{"additions": [{"section": "Food", "text": "Likes tea"}], "removals": []}'
 
     async def scenario(it: Served) -> None:
-        for source in (attack, f"chat:{attack}#1", "chat:%22%3E%3Cscript%3E#1", "javascript:alert(1)"):
-            written = await it.memory.notes.memory_append("tea again", source=source)
+        for source in (attack, f"chat:{attack}#1", "chat:%22%3E%3Cscript%3E#1"):
+            await it.memory.notes.memory_append("tea again", source=source)
+        written = await it.memory.notes.memory_append("tea again", source="javascript:alert(1)")
         await it.memory.notes.promote(written.id, section=attack)
         await it.memory.notes.accept(await it.memory.notes.curate())
         browser = await it.logged_in("main")

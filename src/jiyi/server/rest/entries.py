@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Header, Query, Response
+from fastapi import APIRouter, Depends, Header, Query, Response
 
 from jiyi.errors import InvalidInputError, VersionConflictError
 from jiyi.memory import AgentMemory
@@ -35,6 +35,35 @@ router = APIRouter(prefix="/v1", tags=["entries"])
 
 Words = Annotated[list[Annotated[str, Query(min_length=1)]] | None, Query()]
 OneText = Annotated[str | None, Query(min_length=1)]
+
+
+async def _conditions(
+    *,
+    category: Words = None,
+    memory_type: Words = None,
+    domain: Words = None,
+    tag: Words = None,
+    namespace: Words = None,
+    conversation_id: OneText = None,
+    key_prefix: OneText = None,
+    since: Time | None = None,
+    until: Time | None = None,
+) -> dict[str, Any]:
+    """Which entries are meant, as arguments of the memory."""
+    return {
+        "category": category,
+        "memory_types": memory_type,
+        "domains": domain,
+        "tags": tag,
+        "namespace": namespace,
+        "conversation_id": conversation_id,
+        "key_prefix": key_prefix,
+        "since": since,
+        "until": until,
+    }
+
+
+Conditions = Annotated[dict[str, Any], Depends(_conditions)]
 
 
 @router.post("/entries", operation_id="storeEntry", **answers(told.EntryAnswer, 201, "Stored"))
@@ -76,16 +105,8 @@ async def store_entries(
 async def list_entries(
     memory: Memory,
     access: Reader,
+    conditions: Conditions,
     *,
-    category: Words = None,
-    memory_type: Words = None,
-    domain: Words = None,
-    tag: Words = None,
-    namespace: Words = None,
-    conversation_id: OneText = None,
-    key_prefix: OneText = None,
-    since: Time | None = None,
-    until: Time | None = None,
     sort: Annotated[str, Query(pattern="^(created|event|key)$")] = "created",
     descending: bool | None = None,
     limit: PageLimit = 50,
@@ -93,53 +114,15 @@ async def list_entries(
 ) -> Response:
     """The entries that the key sees, newest first; `next_cursor` leads to the page that follows."""
     page = await memory.list(
-        scope=access.scope,
-        category=category,
-        memory_types=memory_type,
-        domains=domain,
-        tags=tag,
-        namespace=namespace,
-        conversation_id=conversation_id,
-        key_prefix=key_prefix,
-        since=since,
-        until=until,
-        sort=sort,
-        descending=descending,
-        limit=limit,
-        cursor=cursor,
+        scope=access.scope, sort=sort, descending=descending, limit=limit, cursor=cursor, **conditions
     )
     return answer({"entries": [entry.to_dict() for entry in page], "next_cursor": page.next_cursor})
 
 
 @router.get("/entries/count", operation_id="countEntries", **answers(told.CountAnswer))
-async def count_entries(
-    memory: Memory,
-    access: Reader,
-    *,
-    category: Words = None,
-    memory_type: Words = None,
-    domain: Words = None,
-    tag: Words = None,
-    namespace: Words = None,
-    conversation_id: OneText = None,
-    key_prefix: OneText = None,
-    since: Time | None = None,
-    until: Time | None = None,
-) -> Response:
+async def count_entries(memory: Memory, access: Reader, conditions: Conditions) -> Response:
     """How many entries the key sees, of those that meet the conditions."""
-    count = await memory.count(
-        scope=access.scope,
-        category=category,
-        memory_types=memory_type,
-        domains=domain,
-        tags=tag,
-        namespace=namespace,
-        conversation_id=conversation_id,
-        key_prefix=key_prefix,
-        since=since,
-        until=until,
-    )
-    return answer({"count": count})
+    return answer({"count": await memory.count(scope=access.scope, **conditions)})
 
 
 @router.post("/entries/forget", operation_id="forgetEntries", **answers(told.ManyForgottenAnswer))
