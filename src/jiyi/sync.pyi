@@ -1028,15 +1028,24 @@ class MemoryRuntime:
         reasoning: str | None = None,
         tags: Iterable[str] | None = None,
         strength: int | None = None,
+        if_version: int | None = None,
         memory_scope: str | None = None,
     ) -> BaseMemory | None:
-        """Change one of the scope's own memories; what is not given stays. `None` when there is no such one."""
+        """Change one of the scope's own memories; what is not given stays. `None` when there is no such one.
+
+        `VersionConflictError` when it has another version than `if_version`.
+        """
 
     def history(self, memory_id: str, *, memory_scope: str | None = None) -> Sequence[EntryVersion]:
         """Every version of one memory, oldest first; also of one that was merged, archived or forgotten."""
 
-    def forget(self, memory_id: str, *, memory_scope: str | None = None, erase: bool = False) -> bool:
-        """Remove one of the scope's own memories; with `erase` its texts and those it was merged from, for good."""
+    def forget(
+        self, memory_id: str, *, memory_scope: str | None = None, erase: bool = False, if_version: int | None = None
+    ) -> bool:
+        """Remove one of the scope's own memories; with `erase` its texts and those it was merged from, for good.
+
+        `VersionConflictError` when it has another version than `if_version`.
+        """
 
     def restore(self, memory_id: str, *, memory_scope: str | None = None) -> BaseMemory | None:
         """Bring one of the scope's own memories back that faded, was merged away, archived or forgotten."""

@@ -100,7 +100,10 @@ async def rooms(memory: Any) -> list[object]:
         (await rt.feedback([made], new_memories=[{"memory_type": "a", "judgment": "b"}])).strengthened == (made,)
     )
     seen.append((await rt.get(made)).strength)
-    seen.append((await rt.update(made, judgment="Likes very short answers")).judgment)
+    changed = await rt.update(made, judgment="Likes very short answers", if_version=(await rt.get(made)).version)
+    seen.append((changed.judgment, changed.version))
+    with pytest.raises(errors.VersionConflictError):
+        await rt.forget(made, if_version=1)
     seen.append((await rt.list_tags(), (await rt.consolidate_memories(memory_scope="alice", dry_run=True)).dry_run))
     seen.append((await rt.forget(made), (await rt.restore(made)).id == made, await rt.get("unknown")))
     return seen

@@ -188,6 +188,31 @@ def test_the_runtime_remembers_recalls_and_learns(tmp_path: Path) -> None:
     run(tmp_path, scenario)
 
 
+def test_of_two_changes_of_one_version_of_a_judgment_the_second_is_refused(tmp_path: Path) -> None:
+    async def scenario(it: Served) -> None:
+        body = {"memory_type": "preference", "judgment": "Likes short answers"}
+        [made] = (await it.post("/v1/runtime/memories", body, status=201))["ids"]
+        url = f"/v1/runtime/memories/{made}"
+        tag = (await it.client.get(url)).headers["etag"]
+        match = {"If-Match": tag}
+        both = await asyncio.gather(
+            *(it.client.patch(url, json={"judgment": f"Likes {number}"}, headers=match) for number in range(2))
+        )
+        assert sorted(each.status_code for each in both) == [200, 412]
+        # Feedback is a change too.
+        tag = next(each.headers["etag"] for each in both if each.is_success)
+        await it.post("/v1/runtime/feedback", {"useful_memory_ids": [made]})
+        refused = await it.client.delete(url, headers={"If-Match": tag})
+        assert (refused.status_code, refused.json()["code"]) == (412, "changed_meanwhile")
+        assert (await it.client.delete(url, headers={"If-Match": "*"})).is_success
+        gone = await it.client.patch("/v1/runtime/memories/unknown", json={"judgment": "x"}, headers=match)
+        assert gone.status_code == 404
+        public = await it.memory.runtime.remember("fact", "known to all", memory_scope="public")
+        assert "etag" not in (await it.client.get(f"/v1/runtime/memories/{public}")).headers
+
+    run(tmp_path, scenario)
+
+
 def test_an_export_is_imported_as_a_stream_with_a_dry_run_and_numbered_refusals(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with served(tmp_path / "one") as it:

@@ -30,6 +30,7 @@ from jiyi.server.rest.dependencies import (
 from jiyi.server.rest.events import EventStream, wants_events, with_progress
 from jiyi.server.rest.idempotency import IdempotencyKey, once
 from jiyi.server.rest.values import ChangedEntry, ManyForgotten, NewEntries, NewEntry, Question, Time
+from jiyi.server.rest.versions import changed_meanwhile, tag_of, version_meant
 
 router = APIRouter(prefix="/v1", tags=["entries"])
 
@@ -148,8 +149,8 @@ async def get_entry(
 ) -> Response:
     """One entry, with its version as ETag. 304 if the caller has this version."""
     entry = await _found(memory, access, entry_id)
-    if if_none_match is not None and if_none_match.strip() == _tag(entry):
-        return Response(None, 304, {"ETag": _tag(entry)})
+    if if_none_match is not None and if_none_match.strip() == tag_of(entry.version):
+        return Response(None, 304, {"ETag": tag_of(entry.version)})
     return _shown(entry)
 
 
@@ -163,9 +164,11 @@ async def update_entry(
     if not changes:
         raise InvalidInputError("the body has no field to change")
     try:
-        changed = await memory.update(entry.id, scope=access.scope, if_version=_version(entry, if_match), **changes)
+        changed = await memory.update(
+            entry.id, scope=access.scope, if_version=version_meant(entry.version, if_match), **changes
+        )
     except VersionConflictError as error:
-        raise _conflict(error) from None
+        raise changed_meanwhile(error) from None
     return _shown(changed)
 
 
@@ -178,9 +181,11 @@ async def forget_entry(
         check_erase(access)
     entry = await _found(memory, access, entry_id)
     try:
-        gone = await memory.forget(id=entry.id, scope=access.scope, erase=erase, if_version=_version(entry, if_match))
+        gone = await memory.forget(
+            id=entry.id, scope=access.scope, erase=erase, if_version=version_meant(entry.version, if_match)
+        )
     except VersionConflictError as error:
-        raise _conflict(error) from None
+        raise changed_meanwhile(error) from None
     return answer({"forgotten": gone, "erased": erase})
 
 
@@ -245,22 +250,5 @@ def _missing(entry_id: str) -> ProblemError:
     return ProblemError(404, "no_entry", f"there is no entry {entry_id[:80]!a}")
 
 
-def _version(entry: MemoryEntry, if_match: str | None) -> int | None:
-    """The version that the caller means: checked again by the store, in the transaction that changes the entry."""
-    if if_match is None or if_match.strip() == "*":
-        return None
-    if if_match.strip() != _tag(entry):
-        raise ProblemError(412, "changed_meanwhile", f"the entry is at version {entry.version}, not {if_match[:40]!a}")
-    return entry.version
-
-
-def _conflict(error: VersionConflictError) -> ProblemError:
-    return ProblemError(412, "changed_meanwhile", str(error))
-
-
-def _tag(entry: MemoryEntry) -> str:
-    return f'"{entry.version}"'
-
-
 def _shown(entry: MemoryEntry, status: int = 200) -> Response:
-    return answer(entry.to_dict(), status, {"ETag": _tag(entry)})
+    return answer(entry.to_dict(), status, {"ETag": tag_of(entry.version)})

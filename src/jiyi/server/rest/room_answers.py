@@ -181,7 +181,7 @@ class RejectedAnswer(Answer):
 
 
 class MemoryAnswer(Answer):
-    """A memory of the runtime."""
+    """A memory of the runtime. Its version is also the ETag."""
 
     model_config = shown(MEMORY)
     id: str
@@ -190,6 +190,7 @@ class MemoryAnswer(Answer):
     tags: list[str]
     strength: int
     is_active: bool
+    version: int
 
 
 class MemoriesAnswer(Answer):
