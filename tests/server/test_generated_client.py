@@ -40,10 +40,9 @@ def generated(description: dict[str, Any], tmp_path_factory: pytest.TempPathFact
     # The code is not to be formatted: nobody reads it.
     (folder / "config.yaml").write_text("post_hooks: []\n", "utf-8")
     words = ["generate", "--path", "openapi.json", "--config", "config.yaml", "--meta", "none"]
-    command = [own_environment.python("openapi_python_client"), "-m", "openapi_python_client", *words]
-    done = subprocess.run(
-        [*command, "--output-path", PACKAGE], cwd=folder, capture_output=True, text=True, check=False, timeout=120
-    )
+    python = str(own_environment.python("openapi_python_client"))
+    command = [python, "-m", "openapi_python_client", *words, "--output-path", PACKAGE]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=120)
     assert done.returncode == 0, done.stdout + done.stderr
     # Lines of JSON are no form that it knows; everything else is understood.
     warned = {line.split()[3] for line in done.stdout.splitlines() if line.startswith("WARNING parsing")}
