@@ -38,6 +38,7 @@ MEMORY: Final[dict[str, Any]] = {
     "memory_scope": "alice",
     "created_at": AT,
     "updated_at": AT,
+    "version": 1,
     "merged_from": [],
 }
 TURN: Final[dict[str, Any]] = {
