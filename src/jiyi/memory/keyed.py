@@ -325,9 +325,7 @@ class KeyedMemory(MemoryBase):
         # A request that is done once is noted beside what it has written, which therefore has a call of its own.
         if current_request() is not None:
             return (await self._put([draft]))[0]
-        stored = await self._calls.write_item(self._put_drafts, draft)
-        self._written()
-        return stored
+        return await self._calls.write_item(self._put_drafts, draft)
 
     async def _put(self, drafts: Sequence[Draft]) -> Sequence[MemoryEntry]:
         stored = await self._write(self._store.put, drafts, actor=self._settings.actor)
