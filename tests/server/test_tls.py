@@ -5,9 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import ssl
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import httpx
 import pytest
@@ -65,14 +64,21 @@ class Browser:
             base_url=address, headers={"Host": NAME}, verify=certificate.trusted(), timeout=30, trust_env=False
         )
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.http.close()
+
     def ask(self, method: str, path: str, *, of: str = "203.0.113.5", **options: Any) -> httpx.Response:
         self._client[0] = of
         return self.http.request(method, path, extensions={"sni_hostname": NAME}, **options)
 
-    def events(self, path: str, headers: dict[str, str]) -> Iterator[str]:
+    def first_data(self, path: str, headers: dict[str, str]) -> str:
+        """What the first event of a stream says."""
         more: dict[str, Any] = {"extensions": {"sni_hostname": NAME}}
         with self.http.stream("GET", path, headers={"Accept": "text/event-stream", **headers}, **more) as stream:
-            yield from stream.iter_lines()
+            return next(line for line in stream.iter_lines() if line.startswith("data: ")).removeprefix("data: ")
 
 
 def test_behind_a_proxy_the_public_name_the_scheme_and_the_address_of_the_client_are_known(
@@ -82,8 +88,11 @@ def test_behind_a_proxy_the_public_name_the_scheme_and_the_address_of_the_client
     key = {"Authorization": f"Bearer {token}"}
     client = [""]
     flags = ("--require-keys", "--allow-host", NAME, "--forwarded-allow-ips", "127.0.0.1", "--log-requests")
-    with serving(tmp_path, *flags) as (server, _), tls_proxy(server, certificate, client=client) as address:
-        through = Browser(address, certificate, client)
+    with (
+        serving(tmp_path, *flags) as (server, _),
+        tls_proxy(server, certificate, client=client) as address,
+        Browser(address, certificate, client) as through,
+    ):
         made = through.ask("POST", "/v1/entries", headers=key, json={"key": "tea", "content": "She drinks tea"})
         assert made.status_code == 201
         assert through.ask("GET", "/v1/entries").status_code == 401
@@ -92,9 +101,7 @@ def test_behind_a_proxy_the_public_name_the_scheme_and_the_address_of_the_client
         page = through.ask("GET", "/console/login", headers={"Origin": f"https://{NAME}"})
         assert page.status_code == 200
         assert "secure" in page.headers["set-cookie"].lower()
-        events = through.events("/v1/changes?after=0", key)
-        data = next(line for line in events if line.startswith("data: "))
-        assert json.loads(data.removeprefix("data: "))["key"] == "tea"
+        assert json.loads(through.first_data("/v1/changes?after=0", key))["key"] == "tea"
         # Wrong keys are counted by the address behind the proxy: one that guesses shuts nobody else out.
         wrong = {"Authorization": f"Bearer {token[:-4]}AAAA"}
         refused = [through.ask("GET", "/v1/entries", of="203.0.113.66", headers=wrong).status_code for _ in range(25)]
@@ -110,8 +117,11 @@ def test_nobody_is_believed_about_addresses_unless_the_flag_names_the_proxy(
     wrong = {"Authorization": f"Bearer {token[:-4]}AAAA"}
     client = [""]
     flags = ("--require-keys", "--allow-host", NAME)
-    with serving(tmp_path, *flags) as (server, _), tls_proxy(server, certificate, client=client) as address:
-        through = Browser(address, certificate, client)
+    with (
+        serving(tmp_path, *flags) as (server, _),
+        tls_proxy(server, certificate, client=client) as address,
+        Browser(address, certificate, client) as through,
+    ):
         answers = [through.ask("GET", "/v1/entries", of=f"203.0.113.{n}", headers=wrong) for n in range(25)]
         assert {each.status_code for each in answers} == {401, 429}
         assert "secure" not in through.ask("GET", "/console/login").headers["set-cookie"].lower()

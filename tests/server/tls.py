@@ -6,8 +6,8 @@ import asyncio
 import re
 import ssl
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from ipaddress import ip_address
@@ -64,34 +64,40 @@ def tls_proxy(server: str, certificate: Certificate, *, client: list[str]) -> It
     host, _, port = server.removeprefix("http://").partition(":")
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        with suppress(asyncio.IncompleteReadError, ConnectionError):
+        opened = [writer]
+        try:
             line, rest = (await reader.readuntil(b"\r\n\r\n")).split(b"\r\n", 1)
             told = f"X-Forwarded-For: {client[0]}\r\nX-Forwarded-Proto: https\r\nConnection: close\r\n".encode()
             upstream_reader, upstream = await asyncio.open_connection(host, int(port))
+            opened.append(upstream)
             upstream.write(line + b"\r\n" + told + _FORWARDED.sub(b"", rest))
             sending = asyncio.ensure_future(_copy(reader, upstream))
             await _copy(upstream_reader, writer)
             sending.cancel()
-            upstream.close()
-        writer.close()
+        except (asyncio.IncompleteReadError, ConnectionError):
+            # The client or the server has left.
+            return
+        finally:
+            for each in opened:
+                each.close()
 
-    ready: Queue[int] = Queue()
-    stopped = asyncio.Event()
-    loop = asyncio.new_event_loop()
+    ready: Queue[tuple[int, Callable[[], object]]] = Queue()
 
     async def run() -> None:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(certificate.file, certificate.key_file)
+        loop, stopped = asyncio.get_running_loop(), asyncio.Event()
         async with await asyncio.start_server(serve, "127.0.0.1", 0, ssl=context) as listening:
-            ready.put(listening.sockets[0].getsockname()[1])
+            ready.put((listening.sockets[0].getsockname()[1], lambda: loop.call_soon_threadsafe(stopped.set)))
             await stopped.wait()
 
-    thread = threading.Thread(target=loop.run_until_complete, args=(run(),), daemon=True)
+    thread = threading.Thread(target=lambda: asyncio.run(run()), daemon=True)
     thread.start()
+    place, stop = ready.get(timeout=30)
     try:
-        yield f"https://127.0.0.1:{ready.get(timeout=30)}"
+        yield f"https://127.0.0.1:{place}"
     finally:
-        loop.call_soon_threadsafe(stopped.set)
+        stop()
         thread.join(30)
 
 

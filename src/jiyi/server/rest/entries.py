@@ -67,6 +67,22 @@ async def _conditions(
 Conditions = Annotated[dict[str, Any], Depends(_conditions)]
 
 
+# The first route: a path is compared with one after the other, and this one is asked most.
+@router.post("/recall", operation_id="recall", **answers(told.HitsAnswer))
+async def recall(memory: Memory, access: Reader, streams: OpenStreams, body: Question, accept: Accept = "") -> Response:
+    """The entries that answer best, each with its score part by part; with events, progress while it takes long."""
+    asked = body.model_dump()
+    query, limit = asked.pop("query"), asked.pop("limit")
+
+    async def found() -> dict[str, Any]:
+        hits = await memory.recall(query, limit, scope=access.scope, kind=access.kind, **asked)
+        return {"hits": [hit.to_dict() for hit in hits], "confident": bool(hits and hits[0].confident)}
+
+    if wants_events(accept):
+        return EventStream(with_progress(asyncio.ensure_future(found()), "hits"), streams, access)
+    return answer(await found())
+
+
 @router.post("/entries", operation_id="storeEntry", **answers(told.EntryAnswer, 201, "Stored"))
 async def store_entry(
     memory: Memory, access: Writer, body: NewEntry, idempotency_key: IdempotencyKey = None
@@ -214,21 +230,6 @@ async def list_namespaces(
         scope=access.scope, prefix=prefix, suffix=suffix, max_depth=max_depth, limit=limit, offset=offset
     )
     return answer({"namespaces": [list(each) for each in found]})
-
-
-@router.post("/recall", operation_id="recall", **answers(told.HitsAnswer))
-async def recall(memory: Memory, access: Reader, streams: OpenStreams, body: Question, accept: Accept = "") -> Response:
-    """The entries that answer best, each with its score part by part; with events, progress while it takes long."""
-    asked = body.model_dump()
-    query, limit = asked.pop("query"), asked.pop("limit")
-
-    async def found() -> dict[str, Any]:
-        hits = await memory.recall(query, limit, scope=access.scope, kind=access.kind, **asked)
-        return {"hits": [hit.to_dict() for hit in hits], "confident": bool(hits and hits[0].confident)}
-
-    if wants_events(accept):
-        return EventStream(with_progress(asyncio.ensure_future(found()), "hits"), streams, access)
-    return answer(await found())
 
 
 async def _found(memory: AgentMemory, access: Access, entry_id: str) -> MemoryEntry:
