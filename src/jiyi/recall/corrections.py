@@ -45,7 +45,7 @@ def _marked(
 
 
 def _says(hit: MemoryEntry, old: MemoryEntry, analyzer: Analyzer) -> bool:
-    """Whether the message says what the fact said. A fact refers to all messages of its round: the reply may be "ok"."""
+    """Whether the message says what the fact said: a fact refers to all messages of its round, also to an "ok"."""
     if hit.role == "user" and old.source.trust == "user":
         return True
     return not set(analyzer.analyze(hit.content).words).isdisjoint(analyzer.analyze(old.content).words)
