@@ -255,29 +255,6 @@ class EntryTools:
             data["strength"] = entry.strength
         return data
 
-<<<<<<< HEAD
-    def _line(self, entry: MemoryEntry) -> str:
-        shown = self._shown(entry)
-        score = f"[{shown['score']:.2f}] " if "score" in shown else ""
-        facts = [shown["date"]]
-        if "note" in shown:
-            facts.append(f"note {shown['note']}")
-        elif "session" in shown:
-            facts.append(f"said in session {shown['session']}")
-        else:
-            facts.append(entry.memory_type)
-        if "tags" in shown:
-            facts.append("tags " + ", ".join(shown["tags"]))
-        if "corrected_by" in shown:
-            facts.append("corrected later: " + " / ".join(shown["corrected_by"]))
-        if "reasoning" in shown:
-            facts.append(f"because {shown['reasoning']}")
-        if "note" not in shown:
-            facts.append(f"id {entry.id[:_SHORT_ID]}")
-        return f"{score}{entry.content} ({'; '.join(facts)})"
-
-=======
->>>>>>> main
     # --- changing -----------------------------------------------------------------------------------------------------
 
     async def _remember(self, given: dict[str, Any]) -> Result:
@@ -404,6 +381,8 @@ def _line(entry: MemoryEntry, shown: Mapping[str, Any]) -> str:
         facts.append(entry.memory_type)
     if "tags" in shown:
         facts.append("tags " + ", ".join(shown["tags"]))
+    if "corrected_by" in shown:
+        facts.append("corrected later: " + " / ".join(shown["corrected_by"]))
     if "reasoning" in shown:
         facts.append(f"because {shown['reasoning']}")
     if "note" not in shown:
