@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
+from operator import attrgetter
 from typing import Any, Self
 
 from jiyi.model import clock
@@ -239,14 +240,17 @@ class MemoryEntry:
         other_sources: tuple[MemoryEntry, ...] = (),
     ) -> MemoryEntry:
         """This entry as an answer to a question."""
-        return replace(
-            self,
-            relevance_score=relevance_score,
-            similarity=similarity,
-            confident=confident,
-            explanation=explanation,
-            other_sources=other_sources,
-        )
+        # `replace` looks every field up and calls `__init__`: for ten hits that is a tenth of a small recall.
+        hit = object.__new__(MemoryEntry)
+        put = object.__setattr__
+        for name, value in zip(_NAMES, _values_of(self), strict=True):
+            put(hit, name, value)
+        put(hit, "relevance_score", relevance_score)
+        put(hit, "similarity", similarity)
+        put(hit, "confident", confident)
+        put(hit, "explanation", explanation)
+        put(hit, "other_sources", other_sources)
+        return hit
 
     def as_record(self) -> MemoryEntry:
         """This entry without the fields of a hit."""
@@ -320,6 +324,8 @@ class MemoryEntry:
         return cls(**values)
 
 
+_NAMES = tuple(f.name for f in fields(MemoryEntry))
+_values_of = attrgetter(*_NAMES)
 _TIMES = tuple(f.name for f in fields(MemoryEntry) if str(f.type).startswith("datetime"))
 _READABLE = frozenset(
     {f.name for f in fields(MemoryEntry)}
