@@ -283,26 +283,25 @@ class MemoryEntry:
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON-ready mapping; `from_dict` gives back an equal record."""
-        data: dict[str, Any] = {}
-        for f in fields(self):
-            value = getattr(self, f.name)
-            if f.name in _HIT_FIELDS:
-                if isinstance(value, Explanation):
-                    data[f.name] = value.to_dict()
-                elif isinstance(value, tuple):
-                    data.update({f.name: [entry.to_dict() for entry in value]} if value else {})
-                elif value is not None:
-                    data[f.name] = value
-            elif isinstance(value, datetime):
-                data[f.name] = clock.to_text(value)
-            elif isinstance(value, Source):
-                data[f.name] = value.to_dict()
-            elif isinstance(value, tuple):
-                data[f.name] = list(value)
-            elif isinstance(value, Mapping):
-                data[f.name] = dict(value)
-            else:
-                data[f.name] = str(value) if isinstance(value, MemoryCategory) else value
+        data = dict(zip(_RECORD_FIELDS, _RECORD_VALUES(self), strict=True))
+        data["category"] = str(self.category)
+        data["source"] = self.source.to_dict()
+        data["metadata"] = dict(self.metadata)
+        for name in _TUPLES:
+            data[name] = list(data[name])
+        for name in _TIMES:
+            if data[name] is not None:
+                data[name] = clock.to_text(data[name])
+        for name in ("relevance_score", "similarity", "confident"):
+            value = getattr(self, name)
+            if value is not None:
+                data[name] = value
+        if self.explanation is not None:
+            data["explanation"] = self.explanation.to_dict()
+        for name in ("context", "other_sources"):
+            around = getattr(self, name)
+            if around:
+                data[name] = [entry.to_dict() for entry in around]
         return data
 
     @classmethod
@@ -326,7 +325,11 @@ class MemoryEntry:
 
 _NAMES = tuple(f.name for f in fields(MemoryEntry))
 _values_of = attrgetter(*_NAMES)
+# What `to_dict` goes by: it is called for every hit of every answer, and looking at each value takes time.
+_RECORD_FIELDS = tuple(f.name for f in fields(MemoryEntry) if f.name not in _HIT_FIELDS)
+_RECORD_VALUES = attrgetter(*_RECORD_FIELDS)
 _TIMES = tuple(f.name for f in fields(MemoryEntry) if str(f.type).startswith("datetime"))
+_TUPLES = tuple(name for name in _RECORD_FIELDS if str(MemoryEntry.__dataclass_fields__[name].type).startswith("tuple"))
 _READABLE = frozenset(
     {f.name for f in fields(MemoryEntry)}
     | {"final_score", "score_parts", "matched", "domains", "event_time", "role", "name"}
