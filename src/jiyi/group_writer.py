@@ -20,9 +20,9 @@ T = TypeVar("T")
 CLOSED_MEANWHILE: Final = "this memory was closed meanwhile; open it again"
 Transaction: TypeAlias = Callable[[], AbstractContextManager[None]]
 """Begins a transaction that the writes of this thread take part in; committed when the block ends."""
-_GROUP_CALLS: Final = 100
+_GROUP_CALLS: Final = 256
 _GROUP_SECONDS: Final = 0.02
-_ANSWERED_AT_ONCE: Final = 32
+_ANSWERED_AT_ONCE: Final = 64
 _ALONE: Final = object()
 """In the place of an item: the write shares its call with no other."""
 

@@ -12,7 +12,7 @@ _last: int = 0
 _random = ""
 """Random digits that were not used yet: asking the system for each id would be the largest part of making one."""
 _DIGITS = 16
-_POOL_BYTES = 1_024
+_POOL_BYTES = 16_384
 # The RFC 9562 variant is in two bits of the first random byte.
 _VARIANTS = bytes(0x80 | byte & 0x3F for byte in range(256))
 
@@ -36,7 +36,7 @@ def _reserve(count: int) -> tuple[int, str]:
     stamp = time.time_ns() * 4096 // 1_000_000
     wanted = _DIGITS * count
     with _lock:
-        first = max(stamp, _last + 1)
+        first = stamp if stamp > _last else _last + 1
         _last = first + count - 1
         if len(_random) < wanted:
             fresh = bytearray(os.urandom(wanted // 2 + _POOL_BYTES))

@@ -24,7 +24,7 @@ from jiyi.backends.records.sql import (
 if TYPE_CHECKING:
     from jiyi.backends.records.tables import Table
 
-_BLOCKS: Final = (32, 8, 1)
+_BLOCKS: Final = (64, 32, 16, 8, 4, 2, 1)
 """How many rows one insert has. The driver gives up the interpreter lock for each statement: with `executemany` that is
 for each row, and the thread that writes and an event loop would take it from each other all the time."""
 
