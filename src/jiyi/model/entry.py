@@ -25,7 +25,9 @@ MAX_NAME = 200
 """How many characters of the name of who said something are kept beside it."""
 _ROLES = {"user": "user", "agent": "assistant"}
 """Who said a message, by the trust of its source."""
-_HIT_FIELDS = frozenset({"relevance_score", "similarity", "confident", "explanation", "context", "other_sources"})
+_HIT_FIELDS = frozenset(
+    {"relevance_score", "similarity", "confident", "explanation", "context", "other_sources", "corrected_by"}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +157,8 @@ class MemoryEntry:
     """On a hit, when asked for: the entries around it in its conversation, in order."""
     other_sources: tuple[MemoryEntry, ...] = ()
     """On a hit: entries that say the same, such as the message that a fact was made of."""
+    corrected_by: tuple[MemoryEntry, ...] = ()
+    """On a hit that is a message: the facts that hold now, where a fact that was made of it was corrected."""
 
     @property
     def score_parts(self) -> Mapping[str, float]:
@@ -262,6 +266,7 @@ class MemoryEntry:
             explanation=None,
             context=(),
             other_sources=(),
+            corrected_by=(),
         )
 
     def index_hash(self) -> str:
