@@ -155,6 +155,7 @@ class BlockingCalls:
 
         `written` is called when a group was committed.
         """
+        self._written = written
         self._threads = Workers(8, name="jiyi")
         self._writer = self._threads if transaction is None else GroupWriter(transaction, written)
         self._model_threads = Workers(8, name="jiyi-model")
@@ -181,10 +182,14 @@ class BlockingCalls:
         Where the store has group commit, items that wait for the same function are written by one call of it. It is
         not called in the context of the caller.
         """
-        await self._ready()
+        self._check_open()
+        if self._deferred:
+            await self.finish_deferred()
         if isinstance(self._writer, GroupWriter):
             return await self._writer.run_item(function, item)
-        return (await self._writer.run(functools.partial(function, [item])))[0]
+        written = (await self._writer.run(functools.partial(function, [item])))[0]
+        self._written()
+        return written
 
     async def run_model(self, function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
         """Run what may wait for a model."""

@@ -25,7 +25,7 @@ from jiyi.model.job import Job
 from jiyi.model.listing import Forgotten, Page
 from jiyi.model.message import Message, MessageLike
 from jiyi.model.migration import MigrationReport
-from jiyi.model.note import AppendedNote, NoteFile, NoteHit, NotesContext, NoteText, ScanReport
+from jiyi.model.note import AppendedNote, LineAttribution, NoteFile, NoteHit, NotesContext, NoteText, ScanReport
 from jiyi.model.scope_report import ScopeInfo, ScopeReceipt, ScopeStatistics
 from jiyi.model.strength_decay import FadingRules
 from jiyi.model.turn import FinishedTurn, ShownMemory, TurnBudget, TurnEvent, UnfinishedTurn
@@ -778,6 +778,15 @@ class Notes:
         Entries, and what people wrote by hand (`by_hand`): list items, paragraphs and headings.
         """
 
+    def attribution(
+        self, path: str, from_line: int = 1, to_line: int | None = None, *, kind: str = "main"
+    ) -> list[LineAttribution]:
+        """Who wrote which lines of a note, in order: an agent, an accepted proposal, or a person by hand.
+
+        Empty lines, front matter and the title of a day have no author. An entry that a person edits later keeps its
+        author; an edited item of `MEMORY.md` counts as written by hand.
+        """
+
     def watch(self, report: Callable[[ScanReport], None] | None = None) -> None:
         """Follow the files in the background until `unwatch` or the end; `report` is called after each change."""
 
@@ -1019,15 +1028,24 @@ class MemoryRuntime:
         reasoning: str | None = None,
         tags: Iterable[str] | None = None,
         strength: int | None = None,
+        if_version: int | None = None,
         memory_scope: str | None = None,
     ) -> BaseMemory | None:
-        """Change one of the scope's own memories; what is not given stays. `None` when there is no such one."""
+        """Change one of the scope's own memories; what is not given stays. `None` when there is no such one.
+
+        `VersionConflictError` when it has another version than `if_version`.
+        """
 
     def history(self, memory_id: str, *, memory_scope: str | None = None) -> Sequence[EntryVersion]:
         """Every version of one memory, oldest first; also of one that was merged, archived or forgotten."""
 
-    def forget(self, memory_id: str, *, memory_scope: str | None = None, erase: bool = False) -> bool:
-        """Remove one of the scope's own memories; with `erase` its texts and those it was merged from, for good."""
+    def forget(
+        self, memory_id: str, *, memory_scope: str | None = None, erase: bool = False, if_version: int | None = None
+    ) -> bool:
+        """Remove one of the scope's own memories; with `erase` its texts and those it was merged from, for good.
+
+        `VersionConflictError` when it has another version than `if_version`.
+        """
 
     def restore(self, memory_id: str, *, memory_scope: str | None = None) -> BaseMemory | None:
         """Bring one of the scope's own memories back that faded, was merged away, archived or forgotten."""

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from jiyi.longterm.conflicts import Conflict, Replaced
     from jiyi.longterm.forgetting import ForgettingPlan
     from jiyi.longterm.retrieval import Recollections
-    from jiyi.model.note import AppendedNote, NoteHit, NoteText
+    from jiyi.model.note import AppendedNote, LineAttribution, NoteHit, NoteText
     from jiyi.notes.promotion import Accepted
     from jiyi.notes.proposals import Proposal
 
@@ -293,6 +293,15 @@ class ClientNotes:
         )
         return NoteText(**known(NoteText, found))
 
+    async def attribution(self, path: str, from_line: int = 1, to_line: int | None = None) -> list[LineAttribution]:
+        """Who wrote which lines of a note."""
+        from jiyi.model.note import LineAttribution
+
+        found = await self._connection.get(
+            f"/v1/notes/attribution/{'/'.join(map(part, path.split('/')))}", from_line=from_line, to_line=to_line
+        )
+        return [LineAttribution(**known(LineAttribution, with_times(each, "at"))) for each in found["lines"]]
+
     async def list_files(self) -> list[Mapping[str, Any]]:
         """Every note file that is known."""
         found: list[Mapping[str, Any]] = (await self._connection.get("/v1/notes"))["notes"]
@@ -325,6 +334,6 @@ class ClientNotes:
 def _proposal(data: Mapping[str, Any]) -> Proposal:
     from jiyi.notes.proposals import Proposal, ProposalItem
 
-    items = tuple(ProposalItem(**each) for each in data["items"])
+    items = tuple(ProposalItem(**known(ProposalItem, each)) for each in data["items"])
     told = with_times(data, "created_at")
     return Proposal(told["id"], told["diff"], "", "", told["made_by"], items, told["created_at"])

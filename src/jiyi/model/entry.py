@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
+from operator import attrgetter
 from typing import Any, Self
 
 from jiyi.model import clock
@@ -24,7 +25,9 @@ MAX_NAME = 200
 """How many characters of the name of who said something are kept beside it."""
 _ROLES = {"user": "user", "agent": "assistant"}
 """Who said a message, by the trust of its source."""
-_HIT_FIELDS = frozenset({"relevance_score", "similarity", "confident", "explanation", "context", "other_sources"})
+_HIT_FIELDS = frozenset(
+    {"relevance_score", "similarity", "confident", "explanation", "context", "other_sources", "corrected_by"}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +157,8 @@ class MemoryEntry:
     """On a hit, when asked for: the entries around it in its conversation, in order."""
     other_sources: tuple[MemoryEntry, ...] = ()
     """On a hit: entries that say the same, such as the message that a fact was made of."""
+    corrected_by: tuple[MemoryEntry, ...] = ()
+    """On a hit that is a message: the facts that hold now, where a fact that was made of it was corrected."""
 
     @property
     def score_parts(self) -> Mapping[str, float]:
@@ -258,6 +263,7 @@ class MemoryEntry:
             explanation=None,
             context=(),
             other_sources=(),
+            corrected_by=(),
         )
 
     def index_hash(self) -> str:
@@ -279,26 +285,25 @@ class MemoryEntry:
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON-ready mapping; `from_dict` gives back an equal record."""
-        data: dict[str, Any] = {}
-        for f in fields(self):
-            value = getattr(self, f.name)
-            if f.name in _HIT_FIELDS:
-                if isinstance(value, Explanation):
-                    data[f.name] = value.to_dict()
-                elif isinstance(value, tuple):
-                    data.update({f.name: [entry.to_dict() for entry in value]} if value else {})
-                elif value is not None:
-                    data[f.name] = value
-            elif isinstance(value, datetime):
-                data[f.name] = clock.to_text(value)
-            elif isinstance(value, Source):
-                data[f.name] = value.to_dict()
-            elif isinstance(value, tuple):
-                data[f.name] = list(value)
-            elif isinstance(value, Mapping):
-                data[f.name] = dict(value)
-            else:
-                data[f.name] = str(value) if isinstance(value, MemoryCategory) else value
+        data = dict(zip(_RECORD_FIELDS, _RECORD_VALUES(self), strict=True))
+        data["category"] = str(self.category)
+        data["source"] = self.source.to_dict()
+        data["metadata"] = dict(self.metadata)
+        for name in _TUPLES:
+            data[name] = list(data[name])
+        for name in _TIMES:
+            if data[name] is not None:
+                data[name] = clock.to_text(data[name])
+        for name in ("relevance_score", "similarity", "confident"):
+            value = getattr(self, name)
+            if value is not None:
+                data[name] = value
+        if self.explanation is not None:
+            data["explanation"] = self.explanation.to_dict()
+        for name in ("context", "other_sources"):
+            around = getattr(self, name)
+            if around:
+                data[name] = [entry.to_dict() for entry in around]
         return data
 
     @classmethod
@@ -320,7 +325,11 @@ class MemoryEntry:
         return cls(**values)
 
 
+# What `to_dict` goes by: it is called for every hit of every answer, and looking at each value takes time.
+_RECORD_FIELDS = tuple(f.name for f in fields(MemoryEntry) if f.name not in _HIT_FIELDS)
+_RECORD_VALUES = attrgetter(*_RECORD_FIELDS)
 _TIMES = tuple(f.name for f in fields(MemoryEntry) if str(f.type).startswith("datetime"))
+_TUPLES = tuple(name for name in _RECORD_FIELDS if str(MemoryEntry.__dataclass_fields__[name].type).startswith("tuple"))
 _READABLE = frozenset(
     {f.name for f in fields(MemoryEntry)}
     | {"final_score", "score_parts", "matched", "domains", "event_time", "role", "name"}

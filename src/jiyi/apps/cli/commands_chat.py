@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from jiyi.chat import Chat
     from jiyi.memory import AgentMemory
     from jiyi.model.message import Message
+    from jiyi.model.turn import ShownMemory
 
 _SHOWN = 20
 _STYLES = {"user": "key", "assistant": "good", "system": "dim"}
@@ -216,7 +217,7 @@ class Conversation:
         turn = await self._agent.begin(said)
         self._last = turn
         await turn.break_off("", "no model")
-        known = list(dict.fromkeys(shown.content for shown in turn.memories))[:3]
+        known = list(dict.fromkeys(map(_with_correction, turn.memories)))[:3]
         rows = [text(f"· {visible(content)}", indent=2) for content in known]
         await self._say(
             {"reply": None, "made_by": "rules", "recalled": known},
@@ -230,7 +231,11 @@ class Conversation:
     async def _recall(self, question: str) -> None:
         hits = await self._memory.recall(_needed(question, "/recall QUESTION"), 10, min_relevance=MIN_RELEVANCE)
         rows = tuple(
-            (text(f"{hit.relevance_score or 0:.2f}", "dim"), text(visible(hit.content)), text(hit.id[:18], "dim"))
+            (
+                text(f"{hit.relevance_score or 0:.2f}", "dim"),
+                text("\n→ corrected later: ".join(visible(each.content) for each in (hit, *hit.corrected_by))),
+                text(hit.id[:18], "dim"),
+            )
             for hit in hits
         )
         columns = (Column("score", "number"), Column("content", "wide"), Column("id"))
@@ -333,6 +338,10 @@ class Conversation:
         else:
             show(blocks, sys.stdout)
             sys.stdout.flush()
+
+
+def _with_correction(shown: ShownMemory) -> str:
+    return " → corrected later: ".join((shown.content, *shown.corrected_by))
 
 
 def _needed(given: str, usage: str) -> str:

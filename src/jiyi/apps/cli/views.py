@@ -383,6 +383,7 @@ def _content(entry: MemoryEntry, *, most: int | None, indent: int = 0) -> Text:
     spans.append((shown[at:end], ""))
     if end < len(shown):
         spans.append((f" … ({len(shown):,} characters in all; --full shows them)", "dim"))
+    spans += [(f"\n→ corrected later: {visible(fact.content)}", "warn") for fact in entry.corrected_by]
     return Text(tuple(span for span in spans if span[0]), indent)
 
 

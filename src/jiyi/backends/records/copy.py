@@ -20,6 +20,7 @@ from datetime import datetime
 from itertools import zip_longest
 from typing import Any, Final, Protocol
 
+from jiyi.backends.records import metadata_index
 from jiyi.backends.records.meta import get_meta, set_meta
 from jiyi.backends.records.schema import CONTENTS, store_meta
 from jiyi.backends.records.sql import Connection
@@ -269,6 +270,7 @@ def _complete(target: Database, state: _State, meta: Mapping[str, str], numbers:
         for table in CONTENTS:
             if table.name in numbers:
                 _set_last_number(connection, table, numbers[table.name])
+        metadata_index.add_missing(connection)
         _write_state(connection, _State(state.source, state.run, finished_at=clock.to_text(clock.utc_now())))
 
 

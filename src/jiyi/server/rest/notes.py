@@ -20,6 +20,9 @@ from jiyi.server.rest.values import Curation, Items, NoteEntry, NoteQuestion
 
 router = APIRouter(prefix="/v1/notes", tags=["notes"])
 
+FirstLine = Annotated[int, Query(ge=1, le=10_000_000)]
+LastLine = Annotated[int | None, Query(ge=1, le=10_000_000)]
+
 
 @router.get("", operation_id="listNotes", **answers(rooms.NotesAnswer))
 async def list_notes(memory: Memory, access: Reader) -> Response:
@@ -32,16 +35,21 @@ async def list_notes(memory: Memory, access: Reader) -> Response:
 
 @router.get("/files/{path:path}", operation_id="getNote", **answers(rooms.NoteAnswer))
 async def get_note(
-    memory: Memory,
-    access: Reader,
-    path: str,
-    *,
-    from_line: Annotated[int, Query(ge=1, le=10_000_000)] = 1,
-    to_line: Annotated[int | None, Query(ge=1, le=10_000_000)] = None,
+    memory: Memory, access: Reader, path: str, *, from_line: FirstLine = 1, to_line: LastLine = None
 ) -> Response:
     """Lines of a note."""
     _check(memory, access)
     return answer((await memory.notes.memory_get(path, from_line, to_line, kind=access.kind)).to_dict())
+
+
+@router.get("/attribution/{path:path}", operation_id="getNoteAttribution", **answers(rooms.AttributionAnswer))
+async def get_attribution(
+    memory: Memory, access: Reader, path: str, *, from_line: FirstLine = 1, to_line: LastLine = None
+) -> Response:
+    """Who wrote which lines of a note: an agent, an accepted proposal, or a person by hand."""
+    _check(memory, access)
+    found = await memory.notes.attribution(path, from_line, to_line, kind=access.kind)
+    return answer({"lines": [each.to_dict() for each in found]})
 
 
 @router.post("/search", operation_id="searchNotes", **answers(rooms.NoteHitsAnswer))
