@@ -200,7 +200,8 @@ class TantivyIndex:
 
         def search(generation: Generation) -> list[str]:
             return best_matches(
-                generation.searcher(),
+                # Whoever searches has asked for the log position before.
+                generation.searcher(in_use=True),
                 generation.index.schema,
                 field,
                 weights,
