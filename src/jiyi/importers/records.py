@@ -120,6 +120,12 @@ def clean(text: str) -> str:
     return text.replace("\x00", "").encode("utf-8", "replace").decode("utf-8")
 
 
+def imported_message(role: str, content: str, message_id: str, when: datetime | None) -> dict[str, Any]:
+    """A message of an imported conversation, with the time at which it was said if that is known."""
+    message = {"role": role, "content": clean(content), "id": message_id}
+    return message if when is None else {**message, "created_at": when.isoformat()}
+
+
 def pieces(text: str, most: int = MAX_TEXT) -> Iterator[str]:
     """A text in pieces of at most `most` bytes, split between paragraphs, lines or at worst characters."""
     data = text.encode("utf-8")

@@ -12,8 +12,6 @@ from jiyi.model.message import Message
 SYSTEM_ROLES = ("system", "developer")
 """Roles of prompts: what has one is never summarised away."""
 CANDIDATE_STATES = ("new", "taken", "rejected")
-TRIGGERS = ("limit", "soft", "explicit", "overflow")
-"""What starts a compaction: the limit, the soft threshold, a call of `compact`, a model that refused the window."""
 RULES = "rules"
 """The value of `made_by` when no model was asked."""
 

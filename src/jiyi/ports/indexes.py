@@ -135,11 +135,6 @@ class TermRow(NamedTuple):
     bigrams: bytes
     bigram_counts: bytes
 
-    @property
-    def in_conversation(self) -> bool:
-        """Whether its thread is a conversation."""
-        return self.thread.startswith(CONVERSATION)
-
 
 class TextSource(Protocol):
     """Finds entries by their words, and knows the numbers by which texts are compared."""
