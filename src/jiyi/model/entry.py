@@ -343,7 +343,7 @@ _READABLE = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class EntryVersion:
-    """One version in the life of an entry: what changed, when, by whom."""
+    """One version of an entry: what changed, when, by whom."""
 
     version: int
     operation: str
