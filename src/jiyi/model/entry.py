@@ -347,7 +347,7 @@ class EntryVersion:
 
     version: int
     operation: str
-    """`create`, `update`, `forget`, `restore`, `erase` or `import`."""
+    """`create`, `update`, `forget`, `restore`, `archive`, `erase` or `import`."""
     changed_at: datetime
     changed_by: str
     changed: tuple[str, ...]
