@@ -116,7 +116,7 @@ def time_of(value: object) -> datetime | None:
 
 
 def clean(text: str) -> str:
-    """A text without what cannot be stored: NUL, and halves of characters."""
+    """A text without what cannot be stored: NUL, and lone surrogates."""
     return text.replace("\x00", "").encode("utf-8", "replace").decode("utf-8")
 
 

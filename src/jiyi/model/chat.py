@@ -24,7 +24,7 @@ class _JsonReady:
     def to_dict(self) -> dict[str, Any]:
         """A JSON-ready mapping."""
         data: dict[str, Any] = {}
-        for f in fields(self):  # type: ignore[arg-type]
+        for f in fields(self):  # type: ignore[arg-type] # subclasses are dataclasses
             value = getattr(self, f.name)
             if isinstance(value, datetime):
                 value = clock.to_text(value)

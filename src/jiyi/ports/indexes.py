@@ -80,7 +80,7 @@ class DerivedIndex(Protocol):
         ...
 
     def close(self) -> None:
-        """Let go of files and connections."""
+        """Close files and connections."""
         ...
 
 

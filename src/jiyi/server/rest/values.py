@@ -179,7 +179,7 @@ class Asked(Said):
 
     model_config = example({"text": "What do I drink in the morning?"})
 
-    text: Text | None = None  # type: ignore[assignment]
+    text: Text | None = None  # type: ignore[assignment] # optional here
 
 
 class ToolCalls(Body):
