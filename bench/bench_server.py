@@ -225,7 +225,7 @@ def tell_times(times: Mapping[str, Times], report: Report) -> None:
             unit=" ms",
         )
         report.at_most(
-            f"of that, added to {framework} doing nothing",
+            f"of that, beyond {framework} doing nothing",
             milliseconds(spent - direct),
             f"{framework} doing nothing {milliseconds(bare)}",
             value=1_000 * (spent - direct - bare),

@@ -241,6 +241,8 @@ class EntryTools:
         }
         if entry.relevance_score is not None:
             data["score"] = round(entry.relevance_score, 3)
+        if entry.corrected_by:
+            data["corrected_by"] = [fact.content for fact in entry.corrected_by]
         if entry.reasoning:
             data["reasoning"] = entry.reasoning
         if entry.tags:
@@ -379,6 +381,8 @@ def _line(entry: MemoryEntry, shown: Mapping[str, Any]) -> str:
         facts.append(entry.memory_type)
     if "tags" in shown:
         facts.append("tags " + ", ".join(shown["tags"]))
+    if "corrected_by" in shown:
+        facts.append("corrected later: " + " / ".join(shown["corrected_by"]))
     if "reasoning" in shown:
         facts.append(f"because {shown['reasoning']}")
     if "note" not in shown:

@@ -59,7 +59,13 @@ async def show(visit: Visit) -> Response:
         files = [file for file in await visit.memory.notes.list_files() if private or file.shared]
         proposals = await visit.memory.notes.proposals() if private else []
     return visit.page(
-        "notes.html", state=state, files=files, proposals=proposals, private=private, diff_lines=diff_lines
+        "notes.html",
+        state=state,
+        files=files,
+        proposals=proposals,
+        private=private,
+        diff_lines=diff_lines,
+        note_file=note_file,
     )
 
 
