@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import random
 import re
 from collections.abc import Sequence
@@ -464,7 +465,7 @@ def _descend(rows: Matrix, wanted: Matrix, penalty: float, weight: Matrix | None
         shrink = penalty * ahead
         shrink[-1] = 0
         new = ahead - (padded.T @ (each * (said - wanted)) / count + shrink) / steepest
-        following = (1 + np.sqrt(1 + 4 * momentum**2)) / 2
+        following = (1 + math.sqrt(1 + 4 * momentum**2)) / 2
         ahead = new + (momentum - 1) / following * (new - found)
         found, momentum = new, following
     return found

@@ -58,7 +58,7 @@ POSSIBLE: Final = 0.12
 """From this probability on both stay and are linked."""
 _BEYOND_DOUBT: Final = 0.9
 """From this probability on a message replaces more than the one claim that it fits best."""
-_PROPOSED: Final = 0.3
+_PROPOSED: Final = 0.35
 """What a model proposes is one more reason: this is enough then."""
 _NO_CHANGE: Final = 0.05
 _GOES_ALONG: Final = {True: 0.3, False: 0.5}

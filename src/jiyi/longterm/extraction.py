@@ -30,7 +30,15 @@ from jiyi.text.cues import find_statements, gives_orders, strip_code
 from jiyi.text.mentions import quotes_people
 from jiyi.text.non_statements import LEAD_IN
 from jiyi.text.smalltalk import is_small_talk
-from jiyi.text.statement_features import WORTH_KEEPING, asks, asks_the_memory, is_invented, is_quoted_text, is_role_play
+from jiyi.text.statement_features import (
+    WORTH_KEEPING,
+    asks,
+    asks_the_memory,
+    is_invented,
+    is_quoted_text,
+    is_role_play,
+    tells_in_asking,
+)
 from jiyi.text.topics import topics_of
 
 _log = logging.getLogger("jiyi.longterm")
@@ -45,9 +53,11 @@ _WINDOW = 6
 _NOT_PLAINLY_NOTHING = -0.6
 _SURE = 0.45
 # Enough for what somebody of the user's people has said.
-_LIKELY = -0.6
+_LIKELY = -0.85
 # A question is kept whole from here on: it tells something that cannot be cut out of it.
-_TELLING = 0.0
+_TELLING = -0.2
+# Where words such as "with my blood thinner" stand in it, less is enough.
+_TOLD = -0.6
 # What a question states is kept from here on, whatever the question is worth.
 _STATED = 0.0
 _MIN_WITHOUT_TOPIC = 5
@@ -168,7 +178,8 @@ def _kept_sentences(text: str, classifier: StatementClassifier) -> list[tuple[st
         if invented and own < _SURE:
             continue
         if only_asks(part):
-            if own >= _TELLING and not asks_the_memory(part):
+            telling = _TOLD if tells_in_asking(part) else _TELLING
+            if own >= telling and not asks_the_memory(part):
                 found.append((part, ""))
             else:
                 question = part
