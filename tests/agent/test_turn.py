@@ -79,6 +79,18 @@ def test_the_notes_are_in_the_prompt_and_nothing_is_said_twice(open_memory: Open
     assert "<!--" not in prompt
 
 
+def test_a_passage_of_which_a_fact_was_corrected_says_what_holds_now(memory: AgentMemory) -> None:
+    longterm = memory.longterm
+    longterm.extract_and_store_memories_for_round("main", "before", "I live in Berlin", "ok")
+    longterm.extract_and_store_memories_for_round("main", "later", "I moved to Munich", "ok")
+    turn = memory.agent("s").begin("Which city do I live in, is it Berlin?")
+    lines = "\n".join(message.text for message in turn.messages).splitlines()
+    [line] = [line for line in lines if "I live in Berlin" in line and line.startswith("- [")]
+    assert line.endswith("I live in Berlin (corrected later: I moved to Munich)")
+    [shown] = [shown for shown in turn.memories if shown.content == "I live in Berlin"]
+    assert shown.corrected_by == ("I moved to Munich",)
+
+
 def test_a_passage_of_an_earlier_conversation_is_recalled_once(memory: AgentMemory) -> None:
     memory.chat("before").put({"role": "user", "content": "The launch code of the rocket is 4711"})
     turn = memory.agent("s").begin("What is the launch code of the rocket?")

@@ -20,8 +20,9 @@ from jiyi.model.domain import GENERAL_CHAT
 from jiyi.model.entry import MESSAGE_TYPE, NOTE_TYPE, MemoryEntry
 from jiyi.model.message import Message
 from jiyi.model.relevance import MIN_RELEVANCE
+from jiyi.model.storable import storable
 from jiyi.model.turn import BudgetPart, ShownMemory
-from jiyi.prompts.agent import INSTRUCTIONS, passages_block
+from jiyi.prompts.agent import INSTRUCTIONS, Language, corrected, passages_block
 from jiyi.text import detect_language, fold
 from jiyi.text.token_count import MESSAGE_TOKENS, count_message, cut_to_tokens
 
@@ -110,7 +111,7 @@ async def gather_blocks(
 
 def _query(question: str) -> str:
     """The question, or the beginning and the end of a very long one."""
-    text = question.replace("\x00", " ").encode("utf-8", "replace").decode("utf-8").strip()
+    text = storable(question).strip()
     half = _QUERY_CHARACTERS // 2
     return text if len(text) <= _QUERY_CHARACTERS else f"{text[:half]} {text[-half:]}"
 
@@ -164,7 +165,7 @@ async def _add_recalled(deps: AgentDeps, shares: Shares, blocks: Blocks, query: 
         other = (same.id for same in hit.other_sources)
         if hit.id in known or known.intersection(other) or said.already(hit.content):
             continue
-        line = _line(deps, hit)
+        line = _line(deps, hit, language)
         block = passages_block([*lines, line], language)
         if deps.counter.count(block) > shares.recalled:
             continue
@@ -176,11 +177,14 @@ async def _add_recalled(deps: AgentDeps, shares: Shares, blocks: Blocks, query: 
         blocks.details["recalled"] = f"{len(lines)} passages"
 
 
-def _line(deps: AgentDeps, hit: MemoryEntry) -> str:
+def _line(deps: AgentDeps, hit: MemoryEntry, language: Language) -> str:
     day = hit.event_time.astimezone(deps.zone).date().isoformat()
     text = " ".join(cut_to_tokens(hit.content, _MAX_PASSAGE, deps.counter).split())
     cut = " […]" if len(text) < len(" ".join(hit.content.split())) else ""
-    return f"- [{day} · {_source(hit)}] {text}{cut}"
+    line = f"- [{day} · {_source(hit)}] {text}{cut}"
+    for fact in hit.corrected_by:
+        line += corrected(" ".join(cut_to_tokens(fact.content, _MAX_PASSAGE, deps.counter).split()), language)
+    return line
 
 
 def _source(hit: MemoryEntry) -> str:
@@ -194,7 +198,8 @@ def _source(hit: MemoryEntry) -> str:
 
 
 def _shown(hit: MemoryEntry, part: str) -> ShownMemory:
-    return ShownMemory(hit.id, hit.content, part, hit.relevance_score, _source(hit))
+    newer = tuple(fact.content for fact in hit.corrected_by)
+    return ShownMemory(hit.id, hit.content, part, hit.relevance_score, _source(hit), newer)
 
 
 class Said:

@@ -68,6 +68,8 @@ class ShownMemory:
     score: float | None
     source: str = ""
     """Where it comes from, such as `MEMORY.md:3-4` or a session."""
+    corrected_by: tuple[str, ...] = ()
+    """Of a message of which a fact was corrected: the texts of the facts that hold now."""
 
 
 @dataclass(frozen=True, slots=True)

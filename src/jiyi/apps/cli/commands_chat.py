@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from jiyi.chat import Chat
     from jiyi.memory import AgentMemory
     from jiyi.model.message import Message
+    from jiyi.model.turn import ShownMemory
 
 _SHOWN = 20
 _STYLES = {"user": "key", "assistant": "good", "system": "dim"}
@@ -79,8 +80,8 @@ def chat(
         conversation = Conversation(session, memory, session_id, token_limit, one_shot=message is not None)
         if message is not None:
             for line in message:
-                await conversation.hear(line)
-            await conversation.learn()
+                await conversation.handle(line)
+            await conversation.extract_facts()
             return
         await conversation.welcome()
         folder = memory.settings.path
@@ -88,11 +89,11 @@ def chat(
         try:
             while True:
                 typed = await asyncio.to_thread(editor.read)
-                if typed is None or not await conversation.hear(typed):
+                if typed is None or not await conversation.handle(typed):
                     break
         finally:
             editor.close()
-        await conversation.leave()
+        await conversation.close()
 
     # In a conversation the worker keeps facts while the user types; a single message does not wait for it.
     session.run(talk, **({} if message is not None else {"background_jobs": True}))
@@ -148,8 +149,8 @@ class Conversation:
         for turn in await self._agent.unfinished():
             await self._say({}, [text(f"broken off, without an answer: {visible(turn.text)}", "bad")])
 
-    async def hear(self, line: str) -> bool:
-        """Answer a line; `False` when the talk is over. In a conversation an error of one line does not end it."""
+    async def handle(self, line: str) -> bool:
+        """Answer a line; `False` at the end of the conversation. On a terminal an error of one line does not end it."""
         said = line.strip()
         if said in {"/quit", "/exit"}:
             return False
@@ -172,13 +173,13 @@ class Conversation:
             self._output.error(type(error).__name__, str(error))
         return True
 
-    async def learn(self) -> None:
+    async def extract_facts(self) -> None:
         """Keep the facts of a single message at once, where that asks no model."""
         if not self._agent.answers:
             await self._memory.run_jobs()
 
-    async def leave(self) -> None:
-        """The end: what is worth keeping is searched for. A model that fails does not keep anybody here."""
+    async def close(self) -> None:
+        """End the session: what is worth keeping is searched for. A model that fails does not delay the exit."""
         try:
             await self._agent.close()
         except ModelError as error:
@@ -216,7 +217,7 @@ class Conversation:
         turn = await self._agent.begin(said)
         self._last = turn
         await turn.break_off("", "no model")
-        known = list(dict.fromkeys(shown.content for shown in turn.memories))[:3]
+        known = list(dict.fromkeys(map(_with_correction, turn.memories)))[:3]
         rows = [text(f"· {visible(content)}", indent=2) for content in known]
         await self._say(
             {"reply": None, "made_by": "rules", "recalled": known},
@@ -230,7 +231,11 @@ class Conversation:
     async def _recall(self, question: str) -> None:
         hits = await self._memory.recall(_needed(question, "/recall QUESTION"), 10, min_relevance=MIN_RELEVANCE)
         rows = tuple(
-            (text(f"{hit.relevance_score or 0:.2f}", "dim"), text(visible(hit.content)), text(hit.id[:18], "dim"))
+            (
+                text(f"{hit.relevance_score or 0:.2f}", "dim"),
+                text("\n→ corrected later: ".join(visible(each.content) for each in (hit, *hit.corrected_by))),
+                text(hit.id[:18], "dim"),
+            )
             for hit in hits
         )
         columns = (Column("score", "number"), Column("content", "wide"), Column("id"))
@@ -333,6 +338,10 @@ class Conversation:
         else:
             show(blocks, sys.stdout)
             sys.stdout.flush()
+
+
+def _with_correction(shown: ShownMemory) -> str:
+    return " → corrected later: ".join((shown.content, *shown.corrected_by))
 
 
 def _needed(given: str, usage: str) -> str:
