@@ -15,14 +15,17 @@ from jiyi.agent.dependencies import AgentDeps, AgentOptions
 from jiyi.agent.progress import BROKEN_OFF, own_last, turn_of
 from jiyi.errors import InvalidInputError, NotesError
 from jiyi.longterm.compression import compress_by_rules
+from jiyi.longterm.conflicts import current_statements
 from jiyi.longterm.context import build_context
 from jiyi.model.domain import GENERAL_CHAT
 from jiyi.model.entry import MESSAGE_TYPE, NOTE_TYPE, MemoryEntry
 from jiyi.model.message import Message
 from jiyi.model.relevance import MIN_RELEVANCE
 from jiyi.model.turn import BudgetPart, ShownMemory
-from jiyi.prompts.agent import INSTRUCTIONS, passages_block
-from jiyi.text import detect_language, fold
+from jiyi.prompts.agent import INSTRUCTIONS, Language, passages_block, said_in
+from jiyi.prompts.data import OUTDATED
+from jiyi.text import detect_language, fold, sentences
+from jiyi.text.smalltalk import is_small_talk
 from jiyi.text.token_count import MESSAGE_TOKENS, count_message, cut_to_tokens
 
 if TYPE_CHECKING:
@@ -155,46 +158,64 @@ async def _add_longterm(deps: AgentDeps, shares: Shares, blocks: Blocks, query: 
 async def _add_recalled(deps: AgentDeps, shares: Shares, blocks: Blocks, query: str, said: Said) -> None:
     minimum = 0.0 if deps.simple else MIN_RELEVANCE
     hits = await deps.recall(query, 2 * _PASSAGES, scope=deps.scope, kind=deps.kind, min_relevance=minimum)
+    messages = [hit for hit in hits if hit.memory_type == MESSAGE_TYPE]
+    current = await deps.run(current_statements, deps.facts, deps.scope, messages) if messages else {}
     known = {memory.id for memory in blocks.shown}
     language = detect_language(query)
     lines: list[str] = []
+    passages = 0
     for hit in hits:
-        if len(lines) == _PASSAGES:
+        if passages == _PASSAGES:
             break
         other = (same.id for same in hit.other_sources)
-        if hit.id in known or known.intersection(other) or said.already(hit.content):
+        if hit.id in known or known.intersection(other) or said.already(hit.content) or _says_nothing(hit):
             continue
-        line = _line(deps, hit)
-        block = passages_block([*lines, line], language)
+        newer = current.get(hit.id)
+        added = [_shown(hit, "recalled", outdated=newer is not None)]
+        more = [_line(deps, hit, language, outdated=newer is not None)]
+        if newer is not None and newer.id not in known and not said.already(newer.content):
+            added.insert(0, _shown(newer, "recalled"))
+            more.insert(0, _line(deps, newer, language))
+        block = passages_block([*lines, *more], language)
         if deps.counter.count(block) > shares.recalled:
             continue
-        lines.append(line)
-        said.add(hit.content)
+        passages += 1
+        lines += more
+        said.add(*(one.content for one in added))
+        known.update(one.id for one in added)
         blocks.recalled = block
-        blocks.shown.append(_shown(hit, "recalled"))
-    if lines:
-        blocks.details["recalled"] = f"{len(lines)} passages"
+        blocks.shown += added
+    if passages:
+        blocks.details["recalled"] = f"{passages} passages"
 
 
-def _line(deps: AgentDeps, hit: MemoryEntry) -> str:
+def _says_nothing(hit: MemoryEntry) -> bool:
+    """Whether a message is nothing but "OK" or 好的: it is found for the question before it, and answers nothing."""
+    return hit.memory_type == MESSAGE_TYPE and all(map(is_small_talk, sentences(hit.content)))
+
+
+def _line(deps: AgentDeps, hit: MemoryEntry, language: Language, *, outdated: bool = False) -> str:
     day = hit.event_time.astimezone(deps.zone).date().isoformat()
     text = " ".join(cut_to_tokens(hit.content, _MAX_PASSAGE, deps.counter).split())
     cut = " […]" if len(text) < len(" ".join(hit.content.split())) else ""
-    return f"- [{day} · {_source(hit)}] {text}{cut}"
+    doubt = f" · {OUTDATED[language]}" if outdated else ""
+    return f"- [{day} · {_source(hit, language)}{doubt}] {text}{cut}"
 
 
-def _source(hit: MemoryEntry) -> str:
+def _source(hit: MemoryEntry, language: Language = "en") -> str:
     if hit.memory_type == NOTE_TYPE and hit.source.references:
         return hit.source.references[0]
     if hit.memory_type == MESSAGE_TYPE:
         who = "user" if hit.role == "user" else "assistant"
-        who = f"{who}, imported" if hit.source.trust == "import" else who
-        return f"{who}, session {hit.conversation_id}"
+        return said_in(who, hit.conversation_id, language, imported=hit.source.trust == "import")
+    if hit.source.claim is not None and hit.source.trust in {"user", "agent"}:
+        # A fact out of a conversation: its key was made by a program and tells nobody anything.
+        return said_in("user" if hit.source.trust == "user" else "assistant", hit.conversation_id, language)
     return hit.key or hit.memory_type
 
 
-def _shown(hit: MemoryEntry, part: str) -> ShownMemory:
-    return ShownMemory(hit.id, hit.content, part, hit.relevance_score, _source(hit))
+def _shown(hit: MemoryEntry, part: str, *, outdated: bool = False) -> ShownMemory:
+    return ShownMemory(hit.id, hit.content, part, hit.relevance_score, _source(hit), outdated)
 
 
 class Said:

@@ -68,6 +68,8 @@ class ShownMemory:
     score: float | None
     source: str = ""
     """Where it comes from, such as `MEMORY.md:3-4` or a session."""
+    outdated: bool = False
+    """Whether something that was said later may have replaced it; that is shown before it."""
 
 
 @dataclass(frozen=True, slots=True)

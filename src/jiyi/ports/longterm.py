@@ -125,6 +125,10 @@ class LongtermStore(Protocol):
         """The entries that this one has superseded, the last changed first."""
         ...
 
+    def replaced_in(self, scope: str, sessions: Sequence[str], *, limit: int) -> list[MemoryEntry]:
+        """The entries made of these conversations that were superseded, the last changed first."""
+        ...
+
     def inactive(self, scope: str, *, limit: int) -> list[MemoryEntry]:
         """Long-term memories of a scope that were forgotten or corrected, the last changed first."""
         ...

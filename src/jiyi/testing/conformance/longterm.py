@@ -207,6 +207,18 @@ class LongtermStoreConformance(StoreFixtures):
         assert longterm.inactive("main", limit=9) == [old]
         assert longterm.inactive("other", limit=9) == []
 
+    def test_what_was_replaced_of_a_conversation(self, store: RecordStore, longterm: LongtermStore) -> None:
+        new = fact("new", conversation_id="a")
+        replaced = {"is_active": False, "superseded_by": new.id}
+        [old, other] = put(
+            store, fact("old", conversation_id="a", **replaced), fact("b", conversation_id="b", **replaced)
+        )
+        put(store, new, fact("faded", conversation_id="a", is_active=False), fact("none", **replaced))
+        put(store, fact("k", conversation_id="a", scope="other", **replaced))
+        assert longterm.replaced_in("main", ["a"], limit=9) == [old]
+        assert {one.id for one in longterm.replaced_in("main", ["a", "b"], limit=9)} == {old.id, other.id}
+        assert longterm.replaced_in("main", ["c"], limit=9) == []
+
     # --- forgetting -------------------------------------------------------------------------------------------------
 
     def test_pages_of_what_may_fade_hold_each_once(self, store: RecordStore, longterm: LongtermStore) -> None:
