@@ -177,6 +177,7 @@ CALLS: dict[type, dict[str, Callable[[Any, Path], Awaitable[Any]]]] = {
     },
     Notes: {
         "accept": lambda n, _: n.accept("nothing"),
+        "attribution": lambda n, _: n.attribution("MEMORY.md"),
         "build_context": lambda n, _: n.build_context(),
         "call_tool": lambda n, _: n.call_tool("memory_append", {"text": "by a tool"}),
         "curate": lambda n, _: n.curate(),

@@ -219,9 +219,9 @@ def test_when_the_lock_cannot_be_had_everybody_who_waits_is_told_at_once(tmp_pat
 
 
 def test_a_large_crowd_is_served_in_several_groups_in_the_order_of_asking(database: SqliteDatabase) -> None:
-    answers, commits = run_group(database, [inserted(database, f"test {n}") for n in range(200)])
-    assert answers == kept(database.path) == [f"test {n}" for n in range(200)]
-    assert 4 <= commits < 200
+    answers, commits = run_group(database, [inserted(database, f"test {n}") for n in range(600)])
+    assert answers == kept(database.path) == [f"test {n}" for n in range(600)]
+    assert 3 <= commits < 600
 
 
 class Items:

@@ -20,9 +20,9 @@ T = TypeVar("T")
 CLOSED_MEANWHILE: Final = "this memory was closed meanwhile; open it again"
 Transaction: TypeAlias = Callable[[], AbstractContextManager[None]]
 """Begins a transaction that the writes of this thread take part in; committed when the block ends."""
-_GROUP_CALLS: Final = 64
+_GROUP_CALLS: Final = 256
 _GROUP_SECONDS: Final = 0.02
-_ANSWERED_AT_ONCE: Final = 8
+_ANSWERED_AT_ONCE: Final = 64
 _ALONE: Final = object()
 """In the place of an item: the write shares its call with no other."""
 
@@ -77,23 +77,21 @@ class GroupWriter:
         self._thread: threading.Thread | None = None
         self._closed = False
 
-    async def run(self, call: Callable[[], R]) -> R:
-        """Run a write and wait until it is committed.
+    def run(self, call: Callable[[], R]) -> asyncio.Future[R]:
+        """Run a write; await it until it is committed.
 
         Cancelling the wait withdraws a write that is still queued; one that has begun happens whole.
         """
         loop = asyncio.get_running_loop()
-        result: R = await self._queue(_Write(call, loop, loop.create_future()))
-        return result
+        return self._queue(_Write(call, loop, loop.create_future()))
 
-    async def run_item(self, call: Callable[[list[T]], Sequence[R]], item: T) -> R:
+    def run_item(self, call: Callable[[list[T]], Sequence[R]], item: T) -> asyncio.Future[R]:
         """The same for a call that writes items: those that are waiting one behind the other are written by one call.
 
         If that fails, each is written alone, so that the error reaches the caller it belongs to.
         """
         loop = asyncio.get_running_loop()
-        result: R = await self._queue(_Write(call, loop, loop.create_future(), item))
-        return result
+        return self._queue(_Write(call, loop, loop.create_future(), item))
 
     def _queue(self, write: _Write) -> asyncio.Future[Any]:
         with self._guard:

@@ -25,7 +25,7 @@ from jiyi.model.job import Job
 from jiyi.model.listing import Forgotten, Page
 from jiyi.model.message import Message, MessageLike
 from jiyi.model.migration import MigrationReport
-from jiyi.model.note import AppendedNote, NoteFile, NoteHit, NotesContext, NoteText, ScanReport
+from jiyi.model.note import AppendedNote, LineAttribution, NoteFile, NoteHit, NotesContext, NoteText, ScanReport
 from jiyi.model.scope_report import ScopeInfo, ScopeReceipt, ScopeStatistics
 from jiyi.model.strength_decay import FadingRules
 from jiyi.model.turn import FinishedTurn, ShownMemory, TurnBudget, TurnEvent, UnfinishedTurn
@@ -354,7 +354,7 @@ class Memory(Protocol):
         """The regular maintenance, for cron: what has expired, due background jobs, forgetting, unused tags, dead jobs.
 
         `None` as scope means every scope, for administration only: then unused tags and old jobs are removed, and the
-        indexes are compared with the records and mended as well. A dry run changes nothing and reports how much would
+        indexes are compared with the records and repaired as well. A dry run changes nothing and reports how much would
         be forgotten, and which indexes differ.
         """
 
@@ -778,6 +778,15 @@ class Notes:
         Entries, and what people wrote by hand (`by_hand`): list items, paragraphs and headings.
         """
 
+    def attribution(
+        self, path: str, from_line: int = 1, to_line: int | None = None, *, kind: str = "main"
+    ) -> list[LineAttribution]:
+        """Who wrote which lines of a note, in order: an agent, an accepted proposal, or a person by hand.
+
+        Empty lines, front matter and the title of a day have no author. An entry that a person edits later keeps its
+        author; an edited item of `MEMORY.md` counts as written by hand.
+        """
+
     def watch(self, report: Callable[[ScanReport], None] | None = None) -> None:
         """Follow the files in the background until `unwatch` or the end; `report` is called after each change."""
 
@@ -905,7 +914,7 @@ class Longterm:
         """
 
     def pin(self, user_id: str, memory: Any, pinned: bool = True) -> bool:
-        """Keep a memory from being forgotten, corrected or summarised (or let go of it); `False` if there is none."""
+        """Keep a memory from being forgotten, corrected or summarised (or unpin it); `False` if there is none."""
 
     def conflicts(self, user_id: str, *, limit: int = 100) -> list[Conflict]:
         """Pairs of current facts that may contradict each other, the newest first."""
@@ -926,7 +935,7 @@ class Longterm:
         importance_threshold: float = 4.0,
         cooldown_hours: float = 1.0,
     ) -> MemoryEntry | None:
-        """Reflect on the facts that no reflection speaks for yet, if they matter enough; `None` if not."""
+        """Reflect on the facts that no reflection covers yet, if they matter enough; `None` if not."""
 
     def explain(self, user_id: str, memory: Any) -> dict[str, Any] | None:
         """Where a memory came from and how it stands: the messages behind it, corrections, reflection, retention.
@@ -1019,15 +1028,24 @@ class MemoryRuntime:
         reasoning: str | None = None,
         tags: Iterable[str] | None = None,
         strength: int | None = None,
+        if_version: int | None = None,
         memory_scope: str | None = None,
     ) -> BaseMemory | None:
-        """Change one of the scope's own memories; what is not given stays. `None` when there is no such one."""
+        """Change one of the scope's own memories; what is not given stays. `None` when there is no such one.
+
+        `VersionConflictError` when it has another version than `if_version`.
+        """
 
     def history(self, memory_id: str, *, memory_scope: str | None = None) -> Sequence[EntryVersion]:
         """Every version of one memory, oldest first; also of one that was merged, archived or forgotten."""
 
-    def forget(self, memory_id: str, *, memory_scope: str | None = None, erase: bool = False) -> bool:
-        """Remove one of the scope's own memories; with `erase` its texts and those it was merged from, for good."""
+    def forget(
+        self, memory_id: str, *, memory_scope: str | None = None, erase: bool = False, if_version: int | None = None
+    ) -> bool:
+        """Remove one of the scope's own memories; with `erase` its texts and those it was merged from, for good.
+
+        `VersionConflictError` when it has another version than `if_version`.
+        """
 
     def restore(self, memory_id: str, *, memory_scope: str | None = None) -> BaseMemory | None:
         """Bring one of the scope's own memories back that faded, was merged away, archived or forgotten."""

@@ -45,6 +45,21 @@ def test_every_example_of_the_help_works(jiyi: CommandLine, tmp_path: Path, monk
 
 
 @pytest.mark.date_sensitive
+def test_authors_are_shown_beside_the_lines_and_cannot_colour_the_terminal(jiyi: CommandLine, tmp_path: Path) -> None:
+    jiyi("notes", "init", "--language", "en")
+    made = jiyi("notes", "append", "Lin plays the violin", "--source", "\x9b31mchat:dinner#3", "--json").data
+    jiyi("notes", "promote", made["id"], "--section", "People")
+    file = tmp_path / "ws" / "MEMORY.md"
+    file.write_text(file.read_text("utf-8") + "- by a person\n", "utf-8")
+    shown = jiyi("notes", "get", "MEMORY.md", "--authors")
+    assert any("promotion, " in line and "Lin plays the violin" in line for line in shown.lines)
+    assert any("by hand" in line and "by a person" in line for line in shown.lines)
+    assert "\x9b" not in shown.out
+    told = jiyi("notes", "get", "MEMORY.md", "--authors", "--json").data
+    assert {each["origin"] for each in told["authors"]} == {"template", "promotion", "hand"}
+
+
+@pytest.mark.date_sensitive
 def test_a_day_with_notes_from_init_to_search(jiyi: CommandLine, tmp_path: Path) -> None:
     assert "created MEMORY.md" in jiyi("notes", "init", "--language", "zh").lines
     assert "kept    MEMORY.md" in jiyi("notes", "init").lines

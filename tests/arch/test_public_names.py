@@ -124,6 +124,7 @@ CHAT_METHODS = {
 
 NOTES = {
     "accept",
+    "attribution",
     "build_context",
     "call_tool",
     "curate",

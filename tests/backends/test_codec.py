@@ -25,7 +25,7 @@ from jiyi.model.entry import MemoryEntry, Source
 from jiyi.model.limits import Limits
 
 NOON = datetime(2026, 1, 2, 12, 0, 0, 123456, tzinfo=UTC)
-OF_A_HIT = {"relevance_score", "similarity", "confident", "explanation", "context", "other_sources"}
+OF_A_HIT = {"relevance_score", "similarity", "confident", "explanation", "context", "other_sources", "corrected_by"}
 EMPTY = MemoryEntry(
     id="1", scope="main", key=None, content="text", created_at=NOON, updated_at=NOON, last_accessed_at=NOON
 )

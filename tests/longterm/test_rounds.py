@@ -311,3 +311,65 @@ def test_what_was_learned_from_a_conversation_is_not_shown_as_part_of_it(room: A
     tell(room, "我对青霉素过敏", "已经记下了")
     (hit,) = room.recall("已经记下了", 1, scope="alice", memory_types="message", context=5)
     assert [near.memory_type for near in hit.context] == ["message"]
+
+
+# --- messages of which a fact was corrected ---------------------------------------------------------------------------
+
+
+def said(room: AgentMemory, session: str, text: str) -> None:
+    """A round of a conversation, from which facts are made."""
+    room.longterm.extract_and_store_memories_for_round("alice", session, text, "ok")
+
+
+def corrections_of(room: AgentMemory, question: str, content: str) -> list[str]:
+    """What the message with this content is corrected by."""
+    hits = room.recall(question, scope="alice", memory_types="message", duplicates=True)
+    assert all(hit.corrected_by == () for hit in hits if hit.content == "ok")
+    [hit] = [hit for hit in hits if hit.content == content]
+    return [fact.content for fact in hit.corrected_by]
+
+
+@pytest.mark.parametrize(
+    ("texts", "question"),
+    [
+        (["我住在北京", "我搬到上海了", "我搬到广州了"], "我住在哪里"),
+        (["I live in Berlin", "I moved to Munich", "I moved to Hamburg"], "where do I live"),
+    ],
+)
+def test_a_message_names_what_its_fact_was_corrected_by(
+    room: AgentMemory, clock: FakeClock, texts: list[str], question: str
+) -> None:
+    first, second, third = texts
+    said(room, "one", first)
+    assert corrections_of(room, question, first) == []
+    clock.advance(hours=1)
+    said(room, "two", second)
+    assert corrections_of(room, question, first) == [second]
+    assert corrections_of(room, second, second) == []
+    clock.advance(hours=1)
+    said(room, "two", third)
+    assert corrections_of(room, question, first) == [third]
+    assert corrections_of(room, second, second) == [third]
+    assert corrections_of(room, third, third) == []
+    shown = room.tools(scope="alice").call("recall", {"query": question})
+    told = {each["content"]: each.get("corrected_by") for each in shown["memories"]}
+    assert told.get(first, [third]) == [third]
+
+
+def test_a_correction_that_was_taken_back_or_forgotten_marks_nothing(room: AgentMemory, clock: FakeClock) -> None:
+    said(room, "one", "我住在北京")
+    clock.advance(hours=1)
+    said(room, "two", "我搬到上海了")
+    assert corrections_of(room, "我住在哪里", "我住在北京") == ["我搬到上海了"]
+    [fact] = [each for each in room.list(scope="alice", memory_types="fact") if each.content == "我搬到上海了"]
+    room.forget(id=fact.id, scope="alice")
+    assert corrections_of(room, "我住在哪里", "我住在北京") == []
+
+
+def test_a_session_of_the_same_name_in_another_scope_is_not_marked(room: AgentMemory, clock: FakeClock) -> None:
+    said(room, "one", "I live in Berlin")
+    clock.advance(hours=1)
+    said(room, "two", "I moved to Munich")
+    room.save_conversation_history("one", [{"role": "user", "content": "I live in Berlin"}])
+    hits = room.recall("where do I live", memory_types="message")
+    assert [hit.corrected_by for hit in hits if hit.content == "I live in Berlin"] == [()]

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from jiyi.backends.embedded.database import SqliteDatabase
 from jiyi.backends.postgres.database import PostgresDatabase
+from jiyi.backends.records import metadata_index
 from jiyi.backends.records.store import SqlRecordStore
 from jiyi.model.filters import make_filters
 from jiyi.model.metadata import check_metadata, metadata_of, metadata_text
@@ -64,11 +65,13 @@ wheres = st.dictionaries(st.lists(names, min_size=1, max_size=3).map(".".join), 
 _scopes = count()
 
 
-@pytest.fixture(scope="module")
-def sqlite(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RecordStore]:
+@pytest.fixture(scope="module", params=["indexed", "some pending"])
+def sqlite(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Iterator[RecordStore]:
     folder: Path = tmp_path_factory.mktemp("where")
     store = SqlRecordStore(SqliteDatabase(folder / "memory.db", busy_timeout=5))
-    yield store
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(metadata_index, "_MOST_PENDING", 1 if request.param == "indexed" else 10)
+        yield store
     store.close()
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from jiyi.backends.embedded.text import matches
+from jiyi.backends.records import metadata_index
 from jiyi.backends.records.store import SqlRecordStore
 from jiyi.components import Components
 from jiyi.model.filters import make_filters
@@ -49,22 +50,24 @@ def parts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Components]:
         time_zone="UTC",
     )
     texts = ("the garden gate is green", "花园的门是绿色的", "the kitchen has a new lamp", "room 7 at the airport")
-    parts.store.put(
-        [
-            draft(
-                f"note {number}",
-                f"{texts[number % 4]} {number}",
-                metadata={
-                    "even": number % 2 == 0,
-                    "of": {"ten": number % 10},
-                    "rare": f"r{number // 3}",
-                    "number": number,
-                },
-            )
-            for number in range(160)
-        ],
-        actor="a",
-    )
+    drafts = [
+        draft(
+            f"note {number}",
+            f"{texts[number % 4]} {number}",
+            metadata={
+                "even": number % 2 == 0,
+                "of": {"ten": number % 10},
+                "rare": f"r{number // 3}",
+                "number": number,
+            },
+        )
+        for number in range(160)
+    ]
+    # The index of metadata has the values of most of them, and the last ones are pending.
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(metadata_index, "_MOST_PENDING", 100)
+        parts.store.put(drafts[:120], actor="a")
+        parts.store.put(drafts[120:], actor="a")
     yield parts
     parts.engine.close()
     parts.store.close()

@@ -86,6 +86,7 @@ def test_scopes_are_strict(memory: AgentMemory) -> None:
 
 OF_NOTES: dict[str, tuple[Any, ...]] = {
     "accept": ("proposal",),
+    "attribution": ("MEMORY.md",),
     "build_context": (),
     "call_tool": ("memory_search", {"query": "tea"}),
     "curate": (),

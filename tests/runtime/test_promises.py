@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from jiyi.errors import InvalidInputError, InvalidScopeError
+from jiyi.errors import InvalidInputError, InvalidScopeError, VersionConflictError
 from jiyi.model import clock
 from jiyi.recall.tags import stands_in
 from jiyi.runtime.values import RecalledMemories
@@ -60,6 +60,24 @@ def test_text_tags_and_strength_can_be_updated_and_the_old_version_stays(open_on
         assert runtime.update(memory_id, judgment="x", memory_scope="another") is None
         with pytest.raises(InvalidInputError, match="an update needs"):
             runtime.update(memory_id)
+
+
+def test_a_change_of_another_version_than_is_meant_is_refused(open_one: Open) -> None:
+    with open_one(enable_simple_memory=True) as memory:
+        runtime = memory.runtime
+        memory_id = runtime.remember("fact", "小明爱吃火锅", "", ["火锅"])
+        first = runtime.get(memory_id)
+        second = runtime.update(memory_id, strength=4, if_version=first.version)
+        assert second.version == first.version + 1
+        for change in (
+            lambda: runtime.update(memory_id, strength=5, if_version=first.version),
+            lambda: runtime.forget(memory_id, if_version=first.version),
+            lambda: runtime.forget(memory_id, erase=True, if_version=first.version),
+        ):
+            with pytest.raises(VersionConflictError, match="changed meanwhile"):
+                change()
+        assert runtime.get(memory_id).strength == 4
+        assert runtime.forget(memory_id, if_version=second.version)
 
 
 @pytest.mark.parametrize(

@@ -100,7 +100,10 @@ async def rooms(memory: Any) -> list[object]:
         (await rt.feedback([made], new_memories=[{"memory_type": "a", "judgment": "b"}])).strengthened == (made,)
     )
     seen.append((await rt.get(made)).strength)
-    seen.append((await rt.update(made, judgment="Likes very short answers")).judgment)
+    changed = await rt.update(made, judgment="Likes very short answers", if_version=(await rt.get(made)).version)
+    seen.append((changed.judgment, changed.version))
+    with pytest.raises(errors.VersionConflictError):
+        await rt.forget(made, if_version=1)
     seen.append((await rt.list_tags(), (await rt.consolidate_memories(memory_scope="alice", dry_run=True)).dry_run))
     seen.append((await rt.forget(made), (await rt.restore(made)).id == made, await rt.get("unknown")))
     return seen
@@ -135,6 +138,9 @@ async def notes(memory: Any) -> list[object]:
     waiting = [each.id for each in await memory.notes.proposals()]
     seen: list[object] = [written.path, [hit.path for hit in hits], "green tea" in text, waiting == [proposal.id]]
     done = await memory.notes.accept(proposal, items=[proposal.items[0].number])
+    told = await memory.notes.attribution("MEMORY.md")
+    seen.append([(each.start_line, each.end_line, each.origin, each.by, each.note, each.made_by) for each in told])
+    assert all((each.at is not None) == (each.origin == "proposal") for each in told)
     seen.append((done.added, [item.text for item in proposal.items], await memory.notes.proposals()))
     return seen
 

@@ -152,10 +152,23 @@ def test_notes_are_listed_searched_written_and_edited_by_proposals(tmp_path: Pat
         proposal = await it.post("/v1/notes/proposals", {"days": 7}, status=201)
         assert [each["id"] for each in (await it.get("/v1/notes/proposals"))["proposals"]] == [proposal["id"]]
         url = f"/v1/notes/proposals/{proposal['id']}"
+        shown = await it.client.get(url)
+        assert shown.json() == proposal
+        stale = await it.client.post(f"{url}/accept", json={}, headers={"If-Match": '"0"'})
+        assert (stale.status_code, stale.json()["code"]) == (412, "changed_meanwhile")
         assert (await it.post(f"{url}/accept", {"items": [99]}, status=400))["code"] == "InvalidInputError"
-        assert "dentist" in (await it.post(f"{url}/accept", {"items": [1]}))["added"][0]
+        match = {"If-Match": shown.headers["etag"]}
+        done = await it.client.post(f"{url}/accept", json={"items": [1]}, headers=match)
+        assert "dentist" in done.json()["added"][0]
         assert (await it.post(f"{url}/reject", {}, status=404))["code"] == "no_proposal"
         assert "dentist" in (await it.get("/v1/notes/files/MEMORY.md"))["text"]
+        lines = (await it.get("/v1/notes/attribution/MEMORY.md"))["lines"]
+        assert {each["origin"] for each in lines} == {"template", "proposal"}
+        accepted = next(each for each in lines if each["origin"] == "proposal")
+        assert (accepted["by"], accepted["note"], accepted["made_by"]) == ("agent", note["path"], "rules")
+        last = accepted["end_line"]
+        only = await it.get(f"/v1/notes/attribution/MEMORY.md?from_line={last}&to_line={last}")
+        assert only["lines"] == [accepted]
 
     run(tmp_path / "data", scenario, workspace=tmp_path / "notes")
 
@@ -177,6 +190,31 @@ def test_the_runtime_remembers_recalls_and_learns(tmp_path: Path) -> None:
         assert (await it.client.delete(url)).json() == {"forgotten": True, "erased": False}
         assert (await it.post(f"{url}/restore"))["id"] == made
         await it.get("/v1/runtime/memories/unknown", status=404)
+
+    run(tmp_path, scenario)
+
+
+def test_of_two_changes_of_one_version_of_a_judgment_the_second_is_refused(tmp_path: Path) -> None:
+    async def scenario(it: Served) -> None:
+        body = {"memory_type": "preference", "judgment": "Likes short answers"}
+        [made] = (await it.post("/v1/runtime/memories", body, status=201))["ids"]
+        url = f"/v1/runtime/memories/{made}"
+        tag = (await it.client.get(url)).headers["etag"]
+        match = {"If-Match": tag}
+        both = await asyncio.gather(
+            *(it.client.patch(url, json={"judgment": f"Likes {number}"}, headers=match) for number in range(2))
+        )
+        assert sorted(each.status_code for each in both) == [200, 412]
+        # Feedback is a change too.
+        tag = next(each.headers["etag"] for each in both if each.is_success)
+        await it.post("/v1/runtime/feedback", {"useful_memory_ids": [made]})
+        refused = await it.client.delete(url, headers={"If-Match": tag})
+        assert (refused.status_code, refused.json()["code"]) == (412, "changed_meanwhile")
+        assert (await it.client.delete(url, headers={"If-Match": "*"})).is_success
+        gone = await it.client.patch("/v1/runtime/memories/unknown", json={"judgment": "x"}, headers=match)
+        assert gone.status_code == 404
+        public = await it.memory.runtime.remember("fact", "known to all", memory_scope="public")
+        assert "etag" not in (await it.client.get(f"/v1/runtime/memories/{public}")).headers
 
     run(tmp_path, scenario)
 

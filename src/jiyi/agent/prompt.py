@@ -15,15 +15,14 @@ from jiyi.agent.dependencies import AgentDeps, AgentOptions
 from jiyi.agent.progress import BROKEN_OFF, own_last, turn_of
 from jiyi.errors import InvalidInputError, NotesError
 from jiyi.longterm.compression import compress_by_rules
-from jiyi.longterm.conflicts import current_statements
 from jiyi.longterm.context import build_context
 from jiyi.model.domain import GENERAL_CHAT
 from jiyi.model.entry import MESSAGE_TYPE, NOTE_TYPE, MemoryEntry
 from jiyi.model.message import Message
 from jiyi.model.relevance import MIN_RELEVANCE
+from jiyi.model.storable import storable
 from jiyi.model.turn import BudgetPart, ShownMemory
-from jiyi.prompts.agent import INSTRUCTIONS, Language, passages_block, said_in
-from jiyi.prompts.data import OUTDATED
+from jiyi.prompts.agent import INSTRUCTIONS, Language, corrected, passages_block, said_in
 from jiyi.text import detect_language, fold, sentences
 from jiyi.text.smalltalk import is_small_talk
 from jiyi.text.token_count import MESSAGE_TOKENS, count_message, cut_to_tokens
@@ -113,7 +112,7 @@ async def gather_blocks(
 
 def _query(question: str) -> str:
     """The question, or the beginning and the end of a very long one."""
-    text = question.replace("\x00", " ").encode("utf-8", "replace").decode("utf-8").strip()
+    text = storable(question).strip()
     half = _QUERY_CHARACTERS // 2
     return text if len(text) <= _QUERY_CHARACTERS else f"{text[:half]} {text[-half:]}"
 
@@ -158,35 +157,25 @@ async def _add_longterm(deps: AgentDeps, shares: Shares, blocks: Blocks, query: 
 async def _add_recalled(deps: AgentDeps, shares: Shares, blocks: Blocks, query: str, said: Said) -> None:
     minimum = 0.0 if deps.simple else MIN_RELEVANCE
     hits = await deps.recall(query, 2 * _PASSAGES, scope=deps.scope, kind=deps.kind, min_relevance=minimum)
-    messages = [hit for hit in hits if hit.memory_type == MESSAGE_TYPE]
-    current = await deps.run(current_statements, deps.facts, deps.scope, messages) if messages else {}
     known = {memory.id for memory in blocks.shown}
     language = detect_language(query)
     lines: list[str] = []
-    passages = 0
     for hit in hits:
-        if passages == _PASSAGES:
+        if len(lines) == _PASSAGES:
             break
         other = (same.id for same in hit.other_sources)
         if hit.id in known or known.intersection(other) or said.already(hit.content) or _says_nothing(hit):
             continue
-        newer = current.get(hit.id)
-        added = [_shown(hit, "recalled", outdated=newer is not None)]
-        more = [_line(deps, hit, language, outdated=newer is not None)]
-        if newer is not None and newer.id not in known and not said.already(newer.content):
-            added.insert(0, _shown(newer, "recalled"))
-            more.insert(0, _line(deps, newer, language))
-        block = passages_block([*lines, *more], language)
+        line = _line(deps, hit, language)
+        block = passages_block([*lines, line], language)
         if deps.counter.count(block) > shares.recalled:
             continue
-        passages += 1
-        lines += more
-        said.add(*(one.content for one in added))
-        known.update(one.id for one in added)
+        lines.append(line)
+        said.add(hit.content)
         blocks.recalled = block
-        blocks.shown += added
-    if passages:
-        blocks.details["recalled"] = f"{passages} passages"
+        blocks.shown.append(_shown(hit, "recalled"))
+    if lines:
+        blocks.details["recalled"] = f"{len(lines)} passages"
 
 
 def _says_nothing(hit: MemoryEntry) -> bool:
@@ -194,12 +183,14 @@ def _says_nothing(hit: MemoryEntry) -> bool:
     return hit.memory_type == MESSAGE_TYPE and all(map(is_small_talk, sentences(hit.content)))
 
 
-def _line(deps: AgentDeps, hit: MemoryEntry, language: Language, *, outdated: bool = False) -> str:
+def _line(deps: AgentDeps, hit: MemoryEntry, language: Language) -> str:
     day = hit.event_time.astimezone(deps.zone).date().isoformat()
     text = " ".join(cut_to_tokens(hit.content, _MAX_PASSAGE, deps.counter).split())
     cut = " […]" if len(text) < len(" ".join(hit.content.split())) else ""
-    doubt = f" · {OUTDATED[language]}" if outdated else ""
-    return f"- [{day} · {_source(hit, language)}{doubt}] {text}{cut}"
+    line = f"- [{day} · {_source(hit, language)}] {text}{cut}"
+    for fact in hit.corrected_by:
+        line += corrected(" ".join(cut_to_tokens(fact.content, _MAX_PASSAGE, deps.counter).split()), language)
+    return line
 
 
 def _source(hit: MemoryEntry, language: Language = "en") -> str:
@@ -214,8 +205,9 @@ def _source(hit: MemoryEntry, language: Language = "en") -> str:
     return hit.key or hit.memory_type
 
 
-def _shown(hit: MemoryEntry, part: str, *, outdated: bool = False) -> ShownMemory:
-    return ShownMemory(hit.id, hit.content, part, hit.relevance_score, _source(hit), outdated)
+def _shown(hit: MemoryEntry, part: str) -> ShownMemory:
+    newer = tuple(fact.content for fact in hit.corrected_by)
+    return ShownMemory(hit.id, hit.content, part, hit.relevance_score, _source(hit), newer)
 
 
 class Said:

@@ -55,7 +55,9 @@ class ClientTurn:
         self.messages = [Message.from_dict(each) for each in data["messages"]]
         self.tools = ClientTools(data["tools"])
         self.budget: TurnBudget = budget_of(data["budget"])
-        self.memories = tuple(ShownMemory(**each) for each in data["memories"])
+        self.memories = tuple(
+            ShownMemory(**{**each, "corrected_by": tuple(each.get("corrected_by", ()))}) for each in data["memories"]
+        )
         self.reply: str | None = data["reply"]
 
     def to_openai(self) -> list[dict[str, Any]]:

@@ -161,6 +161,11 @@ def part(text: str | None) -> str:
     return quote(text or "", safe="")
 
 
+def version_header(version: int | None) -> dict[str, str]:
+    """The header that names the version that is meant."""
+    return {} if version is None else {"If-Match": f'"{version}"'}
+
+
 def body_of(values: Mapping[str, Any]) -> dict[str, Any]:
     """Values for JSON, without those that were left out."""
     return {name: plain(value) for name, value in values.items() if value is not None}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any
 
 from jiyi.model import clock
@@ -28,12 +28,14 @@ def hit_of(data: Mapping[str, Any]) -> MemoryEntry:
         tuple(explained.get("matched_terms", ())),
         tuple(IndexCoverage(**each) for each in explained.get("coverage", ())),
     )
-    return entry_of(data).as_hit(
+    hit = entry_of(data).as_hit(
         float(data["relevance_score"]),
         explanation,
         similarity=data.get("similarity"),
         confident=data.get("confident"),
+        other_sources=tuple(entry_of(each) for each in data.get("other_sources", ())),
     )
+    return replace(hit, corrected_by=tuple(entry_of(each) for each in data.get("corrected_by", ())))
 
 
 def page_of(data: Mapping[str, Any]) -> Page:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from jiyi import errors
 from jiyi.client.agent import ClientAgent
-from jiyi.client.connection import Connection, body_of, error_of, listed, part, plain
+from jiyi.client.connection import Connection, body_of, error_of, listed, part, plain, version_header
 from jiyi.client.decoding import candidate_of, change_of, entry_of, hit_of, job_of, page_of, version_of
 from jiyi.client.rooms import ClientChat, ClientLongterm, ClientNotes, message_data
 from jiyi.client.runtime import ClientRuntime
@@ -86,7 +86,7 @@ class MemoryClient:
         self,
         key: str | None = None,
         *,
-        id: str | None = None,  # noqa: A002
+        id: str | None = None,  # noqa: A002 - the name of the attribute
         scope: str | None = None,
     ) -> MemoryEntry | None:
         """The entry with this key or this id."""
@@ -106,7 +106,7 @@ class MemoryClient:
         entry = await self.get(key_or_id, scope=scope) or await self.get(id=key_or_id)
         if entry is None:
             raise errors.InvalidInputError(f"there is no entry with the key or id {key_or_id[:80]!a}")
-        headers = {} if if_version is None else {"If-Match": f'"{if_version}"'}
+        headers = version_header(if_version)
         path = f"/v1/entries/{part(entry.id)}"
         return entry_of(
             await self._connection.call("PATCH", path, body=body_of(changes), headers=headers, again=if_version is None)
@@ -116,7 +116,7 @@ class MemoryClient:
         self,
         key: str | None = None,
         *,
-        id: str | None = None,  # noqa: A002
+        id: str | None = None,  # noqa: A002 - the name of the attribute
         scope: str | None = None,
         erase: bool = False,
         if_version: int | None = None,
@@ -126,7 +126,7 @@ class MemoryClient:
         if entry is None:
             return False
         query = {"erase": "true"} if erase else {}
-        headers = {} if if_version is None else {"If-Match": f'"{if_version}"'}
+        headers = version_header(if_version)
         path = f"/v1/entries/{part(entry.id)}"
         done = await self._connection.call("DELETE", path, query=query, headers=headers, missing=True)
         return done is not None and bool(done["forgotten"])
@@ -141,7 +141,7 @@ class MemoryClient:
         self,
         key: str | None = None,
         *,
-        id: str | None = None,  # noqa: A002
+        id: str | None = None,  # noqa: A002 - the name of the attribute
         scope: str | None = None,
     ) -> Sequence[EntryVersion]:
         """All versions of an entry, oldest first."""

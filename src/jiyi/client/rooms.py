@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from jiyi.longterm.conflicts import Conflict, Replaced
     from jiyi.longterm.forgetting import ForgettingPlan
     from jiyi.longterm.retrieval import Recollections
-    from jiyi.model.note import AppendedNote, NoteHit, NoteText
+    from jiyi.model.note import AppendedNote, LineAttribution, NoteHit, NoteText
     from jiyi.notes.promotion import Accepted
     from jiyi.notes.proposals import Proposal
 
@@ -202,7 +202,7 @@ class ClientLongterm:
         return [entry_of(each) for each in done["entries"]]
 
     async def pin(self, user_id: str, memory: Any, pinned: bool = True) -> bool:  # noqa: FBT001, FBT002
-        """Keep a memory from being forgotten, or let go of it; `False` if there is none."""
+        """Pin or unpin a memory: a pinned one is not forgotten; `False` if there is none."""
         await self._connection.own(user_id)
         path = f"/v1/longterm/facts/{part(names_of(memory)[0])}/pin"
         done = await self._connection.call("PUT", path, body={"pinned": pinned}, again=True, missing=True)
@@ -240,7 +240,7 @@ class ClientLongterm:
         importance_threshold: float = 4.0,
         cooldown_hours: float = 1.0,
     ) -> MemoryEntry | None:
-        """Reflect on the facts that no reflection speaks for yet, if they matter enough."""
+        """Reflect on the facts that no reflection covers yet, if they matter enough."""
         await self._connection.own(user_id)
         asked = {
             "conversation_id": conversation_id,
@@ -293,6 +293,15 @@ class ClientNotes:
         )
         return NoteText(**known(NoteText, found))
 
+    async def attribution(self, path: str, from_line: int = 1, to_line: int | None = None) -> list[LineAttribution]:
+        """Who wrote which lines of a note."""
+        from jiyi.model.note import LineAttribution
+
+        found = await self._connection.get(
+            f"/v1/notes/attribution/{'/'.join(map(part, path.split('/')))}", from_line=from_line, to_line=to_line
+        )
+        return [LineAttribution(**known(LineAttribution, with_times(each, "at"))) for each in found["lines"]]
+
     async def list_files(self) -> list[Mapping[str, Any]]:
         """Every note file that is known."""
         found: list[Mapping[str, Any]] = (await self._connection.get("/v1/notes"))["notes"]
@@ -325,6 +334,6 @@ class ClientNotes:
 def _proposal(data: Mapping[str, Any]) -> Proposal:
     from jiyi.notes.proposals import Proposal, ProposalItem
 
-    items = tuple(ProposalItem(**each) for each in data["items"])
+    items = tuple(ProposalItem(**known(ProposalItem, each)) for each in data["items"])
     told = with_times(data, "created_at")
     return Proposal(told["id"], told["diff"], "", "", told["made_by"], items, told["created_at"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from jiyi.client.connection import Connection, body_of, listed, part, plain
+from jiyi.client.connection import Connection, body_of, listed, part, plain, version_header
 from jiyi.client.decoding import known, with_times
 
 if TYPE_CHECKING:
@@ -120,18 +120,30 @@ class ClientRuntime:
         found = await self._connection.get(f"/v1/runtime/memories/{part(memory_id)}", missing=True)
         return None if found is None else _memory(found)
 
-    async def update(self, memory_id: str, *, memory_scope: str | None = None, **changes: Any) -> BaseMemory | None:
+    async def update(
+        self, memory_id: str, *, if_version: int | None = None, memory_scope: str | None = None, **changes: Any
+    ) -> BaseMemory | None:
         """Change one of the scope's own memories; what is not given stays."""
         await self._connection.own(memory_scope)
         path = f"/v1/runtime/memories/{part(memory_id)}"
-        done = await self._connection.call("PATCH", path, body=body_of(changes), missing=True)
+        meant = version_header(if_version)
+        done = await self._connection.call("PATCH", path, body=body_of(changes), headers=meant, missing=True)
         return None if done is None else _memory(done)
 
-    async def forget(self, memory_id: str, *, memory_scope: str | None = None, erase: bool = False) -> bool:
+    async def forget(
+        self,
+        memory_id: str,
+        *,
+        memory_scope: str | None = None,
+        erase: bool = False,
+        if_version: int | None = None,
+    ) -> bool:
         """Remove one of the scope's own memories."""
         await self._connection.own(memory_scope)
         path = f"/v1/runtime/memories/{part(memory_id)}"
-        return await self._connection.call("DELETE", path, query={"erase": erase}, missing=True) is not None
+        meant = version_header(if_version)
+        done = await self._connection.call("DELETE", path, query={"erase": erase}, headers=meant, missing=True)
+        return done is not None
 
     async def restore(self, memory_id: str, *, memory_scope: str | None = None) -> BaseMemory | None:
         """Bring one of the scope's own memories back."""

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any
 
-    from jiyi.model.note import AppendedNote, NoteFile, NoteHit, NotesContext, NoteText, ScanReport
+    from jiyi.model.note import AppendedNote, LineAttribution, NoteFile, NoteHit, NotesContext, NoteText, ScanReport
     from jiyi.notes.candidates import CandidateReport
     from jiyi.notes.entries import PlacedEntry
     from jiyi.notes.promotion import Accepted
@@ -124,6 +124,15 @@ class NotesInterface(Protocol):
         """The path of a daily note (today's, if no day is named) and what is in it, in order.
 
         Entries, and what people wrote by hand (`by_hand`): list items, paragraphs and headings.
+        """
+
+    async def attribution(
+        self, path: str, from_line: int = 1, to_line: int | None = None, *, kind: str = "main"
+    ) -> list[LineAttribution]:
+        """Who wrote which lines of a note, in order: an agent, an accepted proposal, or a person by hand.
+
+        Empty lines, front matter and the title of a day have no author. An entry that a person edits later keeps its
+        author; an edited item of `MEMORY.md` counts as written by hand.
         """
 
     async def watch(self, report: Callable[[ScanReport], None] | None = None) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
@@ -14,8 +13,6 @@ from jiyi.ports import Amendment
 Winner: TypeAlias = Literal["newer", "older", "both"]
 _WINNERS = ("newer", "older", "both")
 _MAX_FACTS = 100_000
-_MAX_REPLACED = 10_000
-_MAX_CHAIN = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,34 +82,3 @@ class Conflicts:
             changes.append(Amendment(older.id, {"is_active": False, "superseded_by": newer.id}))
         changes.insert(0, Amendment(newer.id, values))
         return self._deps.store.amend(scope, changes, actor=self._deps.actor)
-
-
-def current_statements(deps: LongtermDeps, scope: str, messages: Sequence[MemoryEntry]) -> dict[str, MemoryEntry]:
-    """For each of these messages of which a fact was replaced since: the id, and the fact that holds now.
-
-    The messages of a conversation are never changed, so an old one is found as it was said.
-    """
-    own = {message.id for message in messages if message.scope == scope}
-    sessions = {message.conversation_id for message in messages if message.id in own and message.conversation_id}
-    if not sessions:
-        return {}
-    current: dict[str, MemoryEntry] = {}
-    for replaced in deps.store.replaced_in(scope, sorted(sessions), limit=_MAX_REPLACED):
-        of = own.intersection(replaced.source.references) - current.keys()
-        if of and (holds := _current(deps, scope, replaced)) is not None:
-            # A fact that was corrected in the same message says nothing about the message.
-            current.update(dict.fromkeys(of.difference(holds.source.references), holds))
-    return current
-
-
-def _current(deps: LongtermDeps, scope: str, replaced: MemoryEntry) -> MemoryEntry | None:
-    """The end of the chain of replacements; `None` when that was forgotten."""
-    entry = replaced
-    for _ in range(_MAX_CHAIN):
-        found = deps.store.by_ids(scope, [entry.superseded_by] if entry.superseded_by is not None else [])
-        if not found:
-            return None
-        entry = found[0]
-        if entry.is_active:
-            return entry
-    return None

@@ -14,7 +14,7 @@ from jiyi.model.claim import USER
 from jiyi.model.entry import MemoryEntry
 from jiyi.model.identity import text_hash
 from jiyi.ports import TokenCounter
-from jiyi.prompts.data import OUTDATED, label
+from jiyi.prompts.data import label
 from jiyi.text import detect_language
 from jiyi.text.subjects import relation_in
 
@@ -36,6 +36,8 @@ _ORIGIN: Final = {
 _PUBLIC: Final = {"zh": "公共资料", "en": "public"}
 _QUOTED: Final = {"zh": "用户转述{who}的话", "en": "told by the user in the words of: {who}"}
 _ABOUT_SOMEBODY: Final = {"zh": "关于{who}", "en": "about: {who}"}
+# A newer memory in the same block may contradict it.
+_OUTDATED: Final = {"zh": "可能已过时", "en": "may be outdated"}
 _REFLECTION: Final = {"zh": "由多条记忆归纳", "en": "drawn from several memories"}
 _SUMMARY: Final = {"zh": "另外 {count} 条记忆的摘要", "en": "summary of {count} more"}
 # What would look like the end of the fence or a second heading.
@@ -118,7 +120,7 @@ def _newer_first(hits: Sequence[MemoryEntry], doubtful: set[str]) -> list[Memory
 
 def _line(hit: MemoryEntry, language: Language, zone: tzinfo, scope: str, *, outdated: bool) -> str:
     day = clock.in_zone(hit.event_time, zone).date().isoformat()
-    doubt = f" · {OUTDATED[language]}" if outdated else ""
+    doubt = f" · {_OUTDATED[language]}" if outdated else ""
     return f"- [{day} · {_origin(hit, language, scope)}{doubt}] {_one_line(hit.content)}"
 
 

@@ -79,20 +79,22 @@ def make_draft(
 ) -> Draft:
     """A new entry with checked values, and the names of the fields that an existing entry keeps."""
     checked = limits.check_key(key)
-    given = checked_fields(
+    given = _checked(
         limits,
-        content=content,
-        category=category,
-        tags=tags,
-        importance=importance,
-        memory_type=memory_type,
-        domain=domain,
-        conversation_id=conversation_id,
-        occurred_at=occurred_at,
-        position=position,
-        metadata=metadata,
-        namespace=namespace,
-        expires_at=expires_at,
+        {
+            "content": content,
+            "category": category,
+            "tags": tags,
+            "importance": importance,
+            "memory_type": memory_type,
+            "domain": domain,
+            "conversation_id": conversation_id,
+            "occurred_at": occurred_at,
+            "position": position,
+            "metadata": metadata,
+            "namespace": namespace,
+            "expires_at": expires_at,
+        },
     )
     return new_draft(limits, scope, checked, given)
 

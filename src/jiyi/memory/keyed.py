@@ -12,7 +12,7 @@ from jiyi.memory.drafts import checked_fields, cleared_fields, make_draft, make_
 from jiyi.model import clock
 from jiyi.model.entry import EntryVersion, MemoryEntry
 from jiyi.model.filters import Filters, make_filters
-from jiyi.model.limits import check_whole
+from jiyi.model.limits import check_version, check_whole
 from jiyi.model.relevance import check_min_relevance
 from jiyi.model.request import current_request
 from jiyi.model.scope import GROUP_PREFIX, visible_scopes
@@ -253,7 +253,7 @@ class KeyedMemory(MemoryBase):
         changes |= cleared_fields(clear, changes)
         own = self._scope(scope)
         updated = await self._write(
-            self._store.update, own, named, changes, actor=self._settings.actor, if_version=_version(if_version)
+            self._store.update, own, named, changes, actor=self._settings.actor, if_version=check_version(if_version)
         )
         if updated is None:
             raise InvalidInputError(f"key_or_id {ascii(key_or_id)[:80]} is no key and no id of an entry of the scope")
@@ -283,7 +283,7 @@ class KeyedMemory(MemoryBase):
             actor=self._settings.actor,
             erase=erase,
             entry_id=entry_id,
-            if_version=_version(if_version),
+            if_version=check_version(if_version),
         )
         self._written()
         return gone
@@ -325,9 +325,7 @@ class KeyedMemory(MemoryBase):
         # A request that is done once is noted beside what it has written, which therefore has a call of its own.
         if current_request() is not None:
             return (await self._put([draft]))[0]
-        stored = await self._calls.write_item(self._put_drafts, draft)
-        self._written()
-        return stored
+        return await self._calls.write_item(self._put_drafts, draft)
 
     async def _put(self, drafts: Sequence[Draft]) -> Sequence[MemoryEntry]:
         stored = await self._write(self._store.put, drafts, actor=self._settings.actor)
@@ -347,7 +345,3 @@ class KeyedMemory(MemoryBase):
         if kind == "group" and filters.scopes[0].startswith(GROUP_PREFIX):
             return True
         return filters.scopes == visible_scopes(settings.scope)
-
-
-def _version(value: int | None) -> int | None:
-    return None if value is None else check_whole(value, "if_version", 1, 2**53)

@@ -8,8 +8,10 @@ from jiyi.errors import InvalidInputError
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
-# The last formatted time. One write stores the same time in many columns, and formatting is a large part of its cost.
-_last_formatted: tuple[datetime, str] = (EPOCH, "1970-01-01T00:00:00.000000Z")
+_formatted: dict[int, tuple[datetime, str]] = {}
+"""Times that were formatted lately, by their identity. One write stores the same time in many columns, and formatting
+is a large part of its cost."""
+_MAX_FORMATTED = 512
 
 
 def utc_now() -> datetime:
@@ -46,19 +48,23 @@ def microseconds(value: datetime) -> int:
 
 def to_text(value: datetime) -> str:
     """Fixed-width ISO 8601 in UTC, so that text order is time order."""
-    global _last_formatted  # noqa: PLW0603
-    last, text = _last_formatted
     # Compare identity, not equality: in the repeated hour at the end of summer time, different moments compare equal.
-    if value is not last:
-        moment = value if value.tzinfo is UTC else value.astimezone(UTC)
-        text = moment.isoformat(timespec="microseconds")[:26] + "Z"
-        _last_formatted = (value, text)
+    found = _formatted.get(id(value))
+    if found is not None and found[0] is value:
+        return found[1]
+    moment = value if value.tzinfo is UTC else value.astimezone(UTC)
+    text = moment.isoformat(timespec="microseconds")[:26] + "Z"
+    if len(_formatted) >= _MAX_FORMATTED:
+        _formatted.clear()
+    _formatted[id(value)] = (value, text)
     return text
 
 
 def from_text(text: str) -> datetime:
     """The inverse of `to_text`; any ISO 8601 time with an offset is read."""
     value = datetime.fromisoformat(text)
+    if value.tzinfo is UTC:
+        return value
     if value.tzinfo is None:
         raise ValueError(f"time {text!r} has no offset")
     return value.astimezone(UTC)

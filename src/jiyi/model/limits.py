@@ -115,6 +115,11 @@ def check_whole(value: object, name: str, minimum: int, maximum: int) -> int:
     return value
 
 
+def check_version(value: object) -> int | None:
+    """The version of an entry that a caller means; `None` for any."""
+    return None if value is None else check_whole(value, "if_version", 1, 2**53)
+
+
 def check_importance(value: object) -> float:
     """An importance score: a number from 0 to 1."""
     return _unit_interval(value, "importance")

@@ -26,8 +26,8 @@ _THREAD = "note:"
 def note_scope(workspace: str, scope: str, *, shared: bool) -> str:
     """The scope that holds the pieces of one workspace: the private ones, or those a group may see.
 
-    Scopes are the fence that every index and every row stands behind, so a search for a group can not even propose a
-    private note, and a memory without this workspace can not find what it has no files to check against.
+    Every index and every row is isolated by scope. So a search for a group proposes no private note, and a memory
+    without this workspace does not find pieces whose files it cannot check.
     """
     return f"{NOTE_SCOPES}{workspace}{_MARK}{scope}{_MARK}{'shared' if shared else 'private'}"
 
@@ -223,6 +223,48 @@ class NoteText:
             "end_line": self.end_line,
             "total_lines": self.total_lines,
             "text": self.text,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class LineAttribution:
+    """Who wrote some lines of a note, as far as it is recorded."""
+
+    start_line: int
+    end_line: int
+    """Included."""
+    origin: str
+    """How the lines got there.
+
+    `entry`: with `memory_append`. `promotion` and `proposal`: into `MEMORY.md` from a daily note, by `promote` or by an
+    accepted proposal. `template`: with the workspace. `hand`: nothing is recorded, so a person or another program wrote
+    them into the file, or changed them since.
+    """
+    by: str = ""
+    """How far the origin of the text is trusted (`user`, `agent`, `tool`, `import`); empty when it is not known."""
+    source: str = ""
+    """Where the text came from, e.g. `chat:session#12-14`; empty when it is not known."""
+    entry_id: str = ""
+    """The entry that the lines are, or were before they were put into `MEMORY.md`."""
+    note: str = ""
+    """The daily note that the text was taken from."""
+    made_by: str = ""
+    """What made the accepted proposal: `rules`, or the name of a model."""
+    at: datetime | None = None
+    """When the lines were written or accepted, in UTC."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """A JSON-ready mapping."""
+        return {
+            "start_line": self.start_line,
+            "end_line": self.end_line,
+            "origin": self.origin,
+            "by": self.by,
+            "source": self.source,
+            "entry_id": self.entry_id,
+            "note": self.note,
+            "made_by": self.made_by,
+            "at": None if self.at is None else clock.to_text(self.at),
         }
 
 

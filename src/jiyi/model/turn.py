@@ -68,8 +68,8 @@ class ShownMemory:
     score: float | None
     source: str = ""
     """Where it comes from, such as `MEMORY.md:3-4` or a session."""
-    outdated: bool = False
-    """Whether something that was said later may have replaced it; that is shown before it."""
+    corrected_by: tuple[str, ...] = ()
+    """Of a message of which a fact was corrected: the texts of the facts that hold now."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -162,6 +162,7 @@ class NoopNotes:
     reindex = returns(NotesInterface.reindex, ScanReport)
     list_files = returns(NotesInterface.list_files, list)
     entries_of_day = returns(NotesInterface.entries_of_day, lambda: ("", []))
+    attribution = returns(NotesInterface.attribution, list)
     watch = returns(NotesInterface.watch, none)
     unwatch = returns(NotesInterface.unwatch, none)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from jiyi.errors import SimpleModeError
 from jiyi.execution import Run
 from jiyi.model.limits import check_whole
-from jiyi.model.note import AppendedNote, NoteFile, NoteHit, NoteText, ScanReport
+from jiyi.model.note import AppendedNote, LineAttribution, NoteFile, NoteHit, NoteText, ScanReport
 from jiyi.model.scope import check_scope
 
 if TYPE_CHECKING:
@@ -215,6 +215,18 @@ class Notes:
         Entries, and what people wrote by hand (`by_hand`): list items, paragraphs and headings.
         """
         return await self._run((await self._service()).entries_of_day, day, kind=kind)
+
+    async def attribution(
+        self, path: str, from_line: int = 1, to_line: int | None = None, *, kind: str = "main"
+    ) -> list[LineAttribution]:
+        """Who wrote which lines of a note, in order: an agent, an accepted proposal, or a person by hand.
+
+        Empty lines, front matter and the title of a day have no author. An entry that a person edits later keeps its
+        author; an edited item of `MEMORY.md` counts as written by hand.
+        """
+        from jiyi.notes.attribution import attribution
+
+        return await self._run(attribution, await self._service(), path, from_line, to_line, kind=kind)
 
     async def watch(self, report: Callable[[ScanReport], None] | None = None) -> None:
         """Follow the files in the background until `unwatch` or the end; `report` is called after each change."""

@@ -17,6 +17,7 @@ from jiyi.model import clock
 from jiyi.model.daily_note import day_of, day_range
 from jiyi.model.identity import new_id
 from jiyi.model.limits import check_whole
+from jiyi.notes.curation_ledger import CurationLedger, ItemOrigin
 from jiyi.notes.lasting_statements import is_passing, lasting_statements
 from jiyi.notes.longterm_file import (
     Addition,
@@ -25,6 +26,7 @@ from jiyi.notes.longterm_file import (
     default_section,
     diff_of,
     headings_of,
+    new_sections,
     read_long_term,
     replace_long_term,
     with_additions,
@@ -38,7 +40,6 @@ from jiyi.notes.sections import match_section, section_for
 from jiyi.text.attributes import read_attribute
 
 if TYPE_CHECKING:
-    from jiyi.notes.curation_ledger import CurationLedger
     from jiyi.notes.service import NotesService
 
 _MAX_DAYS: Final = 366
@@ -54,6 +55,8 @@ class _RecentNote:
     text: str
     entry_id: str
     by_hand: bool
+    by: str
+    source: str
 
 
 def curate(service: NotesService, *, days: int = 7, now: datetime | None = None) -> Proposal:
@@ -79,7 +82,7 @@ def curate(service: NotesService, *, days: int = 7, now: datetime | None = None)
     additions = [replace(a, text=a.text.strip()) for a in additions if a.text.strip()]
     additions = [a for a in additions if not ledger.is_unwanted(a.text)][:_MAX_ADDITIONS]
     items = [ProposalItem(0, "remove", line) for line in removals]
-    items += [ProposalItem(0, "add", a.text, a.section, a.entry_id) for a in additions]
+    items += [ProposalItem(0, "add", a.text, a.section, a.entry_id, a.note, a.by, a.source) for a in additions]
     numbered = tuple(replace(item, number=number) for number, item in enumerate(items, start=1))
     after = _applied(before.text, numbered)
     proposal = Proposal(
@@ -115,6 +118,7 @@ def accept(service: NotesService, proposal: Proposal | str, *, items: Sequence[i
         ledger.removed(item.text for item in chosen if item.action == "remove")
         ledger.observe(after.items)
         ledger.promoted |= {item.entry_id for item in chosen if item.entry_id}
+        _record_origins(ledger, before, wanted.made_by, [item for item in chosen if item.action == "add"])
         ledger.save()
     _keep_rest(service, wanted, after, {item.number for item in chosen})
     return Accepted(
@@ -122,6 +126,15 @@ def accept(service: NotesService, proposal: Proposal | str, *, items: Sequence[i
         removed=tuple(item.text for item in chosen if item.action == "remove"),
         backup=backup,
     )
+
+
+def _record_origins(ledger: CurationLedger, before: LongTerm, made_by: str, items: Sequence[ProposalItem]) -> None:
+    at = clock.to_text(clock.utc_now())
+    for section in new_sections(before.text, [item.section for item in items]):
+        ledger.record(section, ItemOrigin("proposal", at, made_by=made_by))
+    for item in items:
+        origin = ItemOrigin("proposal", at, item.by, item.source, item.entry_id, item.note, made_by)
+        ledger.record(item.text, origin)
 
 
 def reject(service: NotesService, proposal: Proposal | str, *, items: Sequence[int] | None = None) -> tuple[str, ...]:
@@ -174,7 +187,8 @@ def _recent(service: NotesService, days: int, now: datetime | None) -> Iterator[
             # Every scan reports it; a proposal from the other notes is still worth something.
             continue
         for placed in items_of(path, text or ""):
-            yield _RecentNote(path, placed.entry.text, placed.entry.id, placed.by_hand)
+            entry = placed.entry
+            yield _RecentNote(path, entry.text, entry.id, placed.by_hand, entry.by, entry.source)
 
 
 def _by_rules(
@@ -193,7 +207,9 @@ def _by_rules(
             if plain and plain not in everything and plain not in found and len(statement) <= _MAX_CHARACTERS:
                 whole = comparable(note.text) == plain and not note.by_hand
                 section = section_for(kind, headings, otherwise)
-                found[plain] = Addition(section, " ".join(statement.split()), note.entry_id if whole else "")
+                entry_id = note.entry_id if whole else ""
+                text = " ".join(statement.split())
+                found[plain] = Addition(section, text, entry_id, note.by, note.source, note.path)
     return _without_contradictions(before, list(found.values()))
 
 

@@ -29,7 +29,8 @@ _log = logging.getLogger("jiyi.notes")
 KEPT_BACKUPS: Final = 20
 """How many backups are kept, the newest ones; older ones are deleted when another is made."""
 _BACKUP: Final = re.compile(r"MEMORY\.\d{8}T\d{6}\.\d{6}Z\.md")
-_FROM: Final = re.compile(r"<!-- jiyi from=(\S+)")
+PROMOTED_MARK: Final = re.compile(r"<!-- jiyi from=(\S+)")
+"""What earlier versions of this package wrote behind an item: the entry that it was."""
 _ITEM: Final = re.compile(r"\s*(?:[-*+]|\d{1,9}[.)])[ \t]+(?=\S)")
 _DEFAULT_SECTION: Final = {"en": "From the daily notes", "zh": "来自每日笔记"}
 _BOMS: Final = {
@@ -58,7 +59,7 @@ class LongTerm:
     @property
     def promoted(self) -> set[str]:
         """Ids of the entries that were put into it, as earlier versions of this package wrote them."""
-        return set(_FROM.findall(self.text))
+        return set(PROMOTED_MARK.findall(self.text))
 
     @property
     def item_lines(self) -> list[tuple[str, str]]:
@@ -99,6 +100,10 @@ class Addition:
     text: str
     entry_id: str = ""
     """The entry that it is, if it is a whole one."""
+    by: str = ""
+    source: str = ""
+    note: str = ""
+    """The daily note that it was taken from; `by` and `source` are those of the entry there."""
 
 
 def comparable(text: str) -> str:
@@ -111,6 +116,12 @@ def headings_of(text: str) -> list[str]:
     found = headings_in(text.split("\n"))
     sections = [title for _, level, title in found if level > 1]
     return sections or [title for _, _, title in found]
+
+
+def new_sections(text: str, sections: Sequence[str]) -> list[str]:
+    """Those sections that the text has no heading for."""
+    present = {title.strip().casefold() for _, _, title in headings_in(text.split("\n"))}
+    return [section for section in dict.fromkeys(sections) if section.strip().casefold() not in present]
 
 
 def default_section(text: str, others: Sequence[str]) -> str:

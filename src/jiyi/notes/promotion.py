@@ -8,12 +8,15 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from jiyi.errors import InvalidInputError, NotesError
+from jiyi.model import clock
 from jiyi.notes import text_encoding
+from jiyi.notes.curation_ledger import CurationLedger, ItemOrigin
 from jiyi.notes.longterm_file import (
     Addition,
     LongTerm,
     default_section,
     headings_of,
+    new_sections,
     read_long_term,
     replace_long_term,
     with_additions,
@@ -84,12 +87,23 @@ def promote(
             ledger = service.ledger()
             ledger.promoted |= {name for name in new if not found[name].placed.by_hand}
             ledger.observe(read_long_term(service).items)
+            _record_origins(ledger, before, title, [found[name] for name in new])
             ledger.save()
     # Only now, when they are safe in their new place; after an interruption in between the call is repeated.
     moved = _remove(service, found) if move else ()
     return Accepted(
         added=tuple(new), unchanged=tuple(name for name in names if name not in new), backup=backup, moved=moved
     )
+
+
+def _record_origins(ledger: CurationLedger, before: LongTerm, section: str, added: Sequence[_Found]) -> None:
+    at = clock.to_text(clock.utc_now())
+    for title in new_sections(before.text, [section]):
+        ledger.record(title, ItemOrigin("promotion", at))
+    for each in added:
+        entry = each.placed.entry
+        entry_id = "" if each.placed.by_hand else entry.id
+        ledger.record(entry.text, ItemOrigin("promotion", at, entry.by, entry.source, entry_id, each.path))
 
 
 def _find(service: NotesService, names: Sequence[str]) -> dict[str, _Found]:

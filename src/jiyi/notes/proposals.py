@@ -30,6 +30,12 @@ class ProposalItem:
     section: str = ""
     entry_id: str = ""
     """The entry that it is, if it is a whole one."""
+    note: str = ""
+    """The daily note that it was taken from; empty when a model proposed it from several."""
+    by: str = ""
+    """How far the origin of the text is trusted, as in that note."""
+    source: str = ""
+    """Where the text came from, as in that note."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -220,25 +220,10 @@ class NotesService:
 
     def get(self, path: str, from_line: int = 1, to_line: int | None = None, *, kind: str = "main") -> NoteText:
         """Lines of a note as they stand in the file, but for comments for programs; both ends included."""
-        checked = check_path(path)
-        check_kind(kind)
         check_whole(from_line, "from_line", 1, 2**31 - 1)
         if to_line is not None:
             check_whole(to_line, "to_line", from_line, 2**31 - 1)
-        if not is_note(checked) and checked not in CONTEXT_FILES:
-            raise InvalidInputError(
-                f"{checked} is no note; {LONG_TERM}, the files below {NOTES_FOLDER}/ that end in .md, "
-                f"and {', '.join(CONTEXT_FILES)} can be read"
-            )
-        asked = checked
-        if kind == "group" and is_note(checked):
-            text = self._shared_text(checked)
-        else:
-            if checked == LONG_TERM:
-                checked = self.files.long_term()
-            text = self.read_text(checked)
-        if text is None:
-            raise InvalidInputError(f"there is no note {asked!r} here")
+        checked, text = self.visible_text(path, kind)
         lines = [entries.without_comment(line) for line in text.split("\n")]
         total = len(lines_of(text))
         if from_line > max(total, 1):
@@ -248,6 +233,25 @@ class NotesService:
         if end == total and text.endswith("\n"):
             shown += "\n"
         return NoteText(checked, from_line, end, total, shown)
+
+    def visible_text(self, path: str, kind: str) -> tuple[str, str]:
+        """The path and the text of a note that a session of this kind may see; an error when there is none."""
+        asked = checked = check_path(path)
+        check_kind(kind)
+        if not is_note(checked) and checked not in CONTEXT_FILES:
+            raise InvalidInputError(
+                f"{checked} is no note; {LONG_TERM}, the files below {NOTES_FOLDER}/ that end in .md, "
+                f"and {', '.join(CONTEXT_FILES)} can be read"
+            )
+        if kind == "group" and is_note(checked):
+            text = self._shared_text(checked)
+        else:
+            if checked == LONG_TERM:
+                checked = self.files.long_term()
+            text = self.read_text(checked)
+        if text is None:
+            raise InvalidInputError(f"there is no note {asked!r} here")
+        return checked, text
 
     def _shared_text(self, path: str) -> str | None:
         """The text of a note that a group may see. A private one is no different from one that is not there."""

@@ -110,7 +110,7 @@ class LongtermStore(Protocol):
         ...
 
     def unsummarized(self, scope: str, *, limit: int) -> list[MemoryEntry]:
-        """The newest facts that no reflection speaks for yet and that are not pinned, newest first."""
+        """The newest facts that no reflection covers yet and that are not pinned, newest first."""
         ...
 
     def last_reflection(self, scope: str) -> datetime | None:
@@ -123,10 +123,6 @@ class LongtermStore(Protocol):
 
     def replaced_by(self, scope: str, entry_id: str, *, limit: int) -> list[MemoryEntry]:
         """The entries that this one has superseded, the last changed first."""
-        ...
-
-    def replaced_in(self, scope: str, sessions: Sequence[str], *, limit: int) -> list[MemoryEntry]:
-        """The entries made of these conversations that were superseded, the last changed first."""
         ...
 
     def inactive(self, scope: str, *, limit: int) -> list[MemoryEntry]:

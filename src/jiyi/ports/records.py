@@ -136,6 +136,12 @@ class EntryStore(Protocol):
         """When the first and the last of these scopes' entries happened; `None` when there are none."""
         ...
 
+    def corrections(
+        self, scopes: Sequence[str], conversation_ids: Sequence[str]
+    ) -> list[tuple[MemoryEntry, MemoryEntry]]:
+        """Facts made of these conversations that were corrected, each with the active fact that holds now."""
+        ...
+
     def touch(self, ids: Sequence[str], at: datetime, *, used: bool = True, scope: str | None = None) -> None:
         """Note the time of access to each of these entries, and with `used` count it.
 
@@ -242,5 +248,5 @@ class RecordStore(EntryStore, TagStore, ChangeLog, HistoryStore, NoteStore, Tran
         ...
 
     def close(self) -> None:
-        """Let go of files and connections."""
+        """Close files and connections."""
         ...

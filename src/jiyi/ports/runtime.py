@@ -38,7 +38,7 @@ class Sorter(Protocol):
 
 
 class RuntimeStore(Protocol):
-    """The memories of the runtime: the same records as everybody's, and how each of them has fared."""
+    """The memories of the runtime: ordinary records, with counts of how often each was useful."""
 
     def add(self, entries: Sequence[MemoryEntry], *, actor: str) -> None:
         """Store new memories in one transaction."""
@@ -56,14 +56,27 @@ class RuntimeStore(Protocol):
         """Every version of one memory, oldest first; also of one that is gone."""
         ...
 
-    def forget(self, scope: str, memory_id: str, *, actor: str, erase: bool) -> bool:
-        """Remove a memory; its versions stay readable unless `erase`."""
+    def forget(self, scope: str, memory_id: str, *, actor: str, erase: bool, if_version: int | None = None) -> bool:
+        """Remove a memory; its versions stay readable unless `erase`.
+
+        `VersionConflictError` when it has another version than `if_version`.
+        """
         ...
 
     def update(
-        self, scope: str, memory_id: str, values: Mapping[str, Any], *, actor: str, now: datetime
+        self,
+        scope: str,
+        memory_id: str,
+        values: Mapping[str, Any],
+        *,
+        actor: str,
+        now: datetime,
+        if_version: int | None = None,
     ) -> MemoryEntry | None:
-        """Change fields of an own memory: `content`, `reasoning`, `tags`, `strength`; a new version."""
+        """Change fields of an own memory: `content`, `reasoning`, `tags`, `strength`; a new version.
+
+        `VersionConflictError` when it has another version than `if_version`.
+        """
         ...
 
     def restore(self, scope: str, memory_id: str, *, actor: str, now: datetime) -> MemoryEntry | None:

@@ -13,9 +13,6 @@ _BRACKETS: Final = str.maketrans(
 )
 _MAX_LABEL: Final = 60
 
-OUTDATED: Final = {"zh": "可能已过时", "en": "may be outdated"}
-"""What a label says of a text that something newer may have replaced."""
-
 
 def label(text: str) -> str:
     """A name, a role or a level of trust inside a label of ours: short, on one line, without the signs of labels."""

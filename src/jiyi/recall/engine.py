@@ -20,7 +20,9 @@ from jiyi.model import clock
 from jiyi.model.entry import IndexCoverage, MemoryEntry
 from jiyi.ports import ALONE, AdaptsQuestions, EmbedsEntries
 from jiyi.recall.context import add_context
+from jiyi.recall.corrections import mark_corrected
 from jiyi.recall.freshness import Freshness, not_answered
+from jiyi.recall.narrowing import expired_crowd, narrowed
 from jiyi.recall.proposers import PROPOSERS, RECORDS, TEXT, VECTORS, Proposer, ask
 from jiyi.recall.question import text_to_embed
 from jiyi.recall.ranking import rank
@@ -53,11 +55,6 @@ if TYPE_CHECKING:
     from jiyi.text import Analyzer
 
 
-_FEW: Final = 2_000
-_COUNTED: Final = 25_000
-_MANY: Final = 12_000
-"""Up to here reading the ids of what may meet a condition takes less time than checking it for each proposal."""
-"""Up to so many entries are named to the indexes; above, the best proposals are checked until enough have passed."""
 _MOST_ARCHIVED: Final = 10_000
 """How many archived entries a question about an earlier time looks at, those that expired last."""
 WithArchived: TypeAlias = "Callable[[TextSource, Sequence[MemoryEntry]], TextSource]"
@@ -115,48 +112,20 @@ class RecallEngine:
         An index that was deleted or turns out to be damaged is rebuilt, and asked once more.
         """
         check_mode(request.mode)
-        request = self._narrowed(request)
+        request = narrowed(request, self.store)
         if frozenset() in {request.filters.ids, request.filters.among}:
             return Answer([], 0)
         answer = self._answer_safely(request)
-        if self._expired_crowd(request, answer):
+        if expired_crowd(request, answer, self.store, self.settings):
             filters = replace(request.filters, beyond_expired=True)
             answer = self._answer_safely(replace(request, filters=filters))
-        return answer
+        return replace(answer, hits=mark_corrected(answer.hits, self.store, self.analyzer))
 
     def _answer_safely(self, request: Request) -> Answer:
         try:
             return self._answer(request)
         except IndexDamagedError:
             return self._answer(request)
-
-    def _narrowed(self, request: Request) -> Request:
-        """With what the records know of the conditions that no index can check.
-
-        That is the ids among which to look, or how many entries may meet them, or the ids of all that do if these are
-        only a few.
-        """
-        filters = request.filters
-        if not filters.left_to_records or request.mode == "tags":
-            return request
-        estimate = self.store.estimate(filters, most=_COUNTED)
-        if estimate is not None:
-            among = self.store.may_match(filters) if estimate <= _MANY else None
-            return replace(request, filters=replace(filters, among=among, estimate=estimate))
-        ids = self.store.few_matching(filters, most=_FEW)
-        return request if ids is None else replace(request, filters=replace(filters, ids=frozenset(ids)))
-
-    def _expired_crowd(self, request: Request, answer: Answer) -> bool:
-        """Whether the answer may be short because the indexes proposed what has expired and was not archived yet.
-
-        Asked only where proposals may have been cut off: an answer that found everything is not short because of it.
-        """
-        filters = request.filters
-        if len(answer.hits) >= request.limit or request.mode == "tags" or filters.beyond_expired:
-            return False
-        if filters.only_scopes and answer.candidates < self.settings.fewest_candidates:
-            return False
-        return self.store.count_expired(filters.scopes, filters.alive_at or clock.utc_now()) > 0
 
     def similarities(self, texts: Sequence[str], ids: Sequence[str], scopes: Sequence[str]) -> list[list[float]]:
         """For each entry of these scopes how near in meaning it is to each text; NaN where there is no vector."""

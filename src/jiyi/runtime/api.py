@@ -9,7 +9,7 @@ from typing import Protocol, runtime_checkable
 from jiyi.execution import Run
 from jiyi.model import clock
 from jiyi.model.entry import EntryVersion
-from jiyi.model.limits import check_whole
+from jiyi.model.limits import check_version, check_whole
 from jiyi.model.strength_decay import FadingRules
 from jiyi.runtime import checks
 from jiyi.runtime.service import RuntimeService
@@ -117,17 +117,31 @@ class MemoryRuntime(Protocol):
         reasoning: str | None = None,
         tags: Iterable[str] | None = None,
         strength: int | None = None,
+        if_version: int | None = None,
         memory_scope: str | None = None,
     ) -> BaseMemory | None:
-        """Change one of the scope's own memories; what is not given stays. `None` when there is no such one."""
+        """Change one of the scope's own memories; what is not given stays. `None` when there is no such one.
+
+        `VersionConflictError` when it has another version than `if_version`.
+        """
         ...
 
     async def history(self, memory_id: str, *, memory_scope: str | None = None) -> Sequence[EntryVersion]:
         """Every version of one memory, oldest first; also of one that was merged, archived or forgotten."""
         ...
 
-    async def forget(self, memory_id: str, *, memory_scope: str | None = None, erase: bool = False) -> bool:
-        """Remove one of the scope's own memories; with `erase` its texts and those it was merged from, for good."""
+    async def forget(
+        self,
+        memory_id: str,
+        *,
+        memory_scope: str | None = None,
+        erase: bool = False,
+        if_version: int | None = None,
+    ) -> bool:
+        """Remove one of the scope's own memories; with `erase` its texts and those it was merged from, for good.
+
+        `VersionConflictError` when it has another version than `if_version`.
+        """
         ...
 
     async def restore(self, memory_id: str, *, memory_scope: str | None = None) -> BaseMemory | None:
@@ -280,14 +294,22 @@ class Runtime:
         reasoning: str | None = None,
         tags: Iterable[str] | None = None,
         strength: int | None = None,
+        if_version: int | None = None,
         memory_scope: str | None = None,
     ) -> BaseMemory | None:
-        """Change one of the scope's own memories; what is not given stays. `None` when there is no such one."""
+        """Change one of the scope's own memories; what is not given stays. `None` when there is no such one.
+
+        `VersionConflictError` when it has another version than `if_version`.
+        """
         values = checks.changed_values(
             self._service.deps.limits, judgment=judgment, reasoning=reasoning, tags=tags, strength=strength
         )
         changed: BaseMemory | None = await self._write(
-            self._service.update, self._service.scope(memory_scope), self._checked(memory_id), values
+            self._service.update,
+            self._service.scope(memory_scope),
+            self._checked(memory_id),
+            values,
+            check_version(if_version),
         )
         self._written()
         return changed
@@ -299,10 +321,24 @@ class Runtime:
         )
         return versions
 
-    async def forget(self, memory_id: str, *, memory_scope: str | None = None, erase: bool = False) -> bool:
-        """Remove one of the scope's own memories; with `erase` its texts and those it was merged from, for good."""
+    async def forget(
+        self,
+        memory_id: str,
+        *,
+        memory_scope: str | None = None,
+        erase: bool = False,
+        if_version: int | None = None,
+    ) -> bool:
+        """Remove one of the scope's own memories; with `erase` its texts and those it was merged from, for good.
+
+        `VersionConflictError` when it has another version than `if_version`.
+        """
         gone = await self._write(
-            self._service.forget, self._service.scope(memory_scope), self._checked(memory_id), erase=bool(erase)
+            self._service.forget,
+            self._service.scope(memory_scope),
+            self._checked(memory_id),
+            erase=bool(erase),
+            if_version=check_version(if_version),
         )
         self._written()
         return bool(gone)

@@ -220,9 +220,13 @@ class RuntimeService(ABC):
         )
         return report
 
-    def update(self, scope: str, memory_id: str, values: Mapping[str, Any]) -> BaseMemory | None:
+    def update(
+        self, scope: str, memory_id: str, values: Mapping[str, Any], if_version: int | None = None
+    ) -> BaseMemory | None:
         """Change one of the scope's own memories: a new version; `None` when the scope has none by this id."""
-        changed = self.deps.store.update(scope, memory_id, values, actor=self.deps.actor, now=clock.utc_now())
+        changed = self.deps.store.update(
+            scope, memory_id, values, actor=self.deps.actor, now=clock.utc_now(), if_version=if_version
+        )
         return None if changed is None else BaseMemory.of(changed)
 
     # --- single memories ------------------------------------------------------------------------------------------
@@ -236,9 +240,9 @@ class RuntimeService(ABC):
         """Every version of one memory, oldest first."""
         return self.deps.store.versions(visible_scopes(scope), memory_id)
 
-    def forget(self, scope: str, memory_id: str, *, erase: bool) -> bool:
+    def forget(self, scope: str, memory_id: str, *, erase: bool, if_version: int | None = None) -> bool:
         """Remove one of the scope's own memories."""
-        return self.deps.store.forget(scope, memory_id, actor=self.deps.actor, erase=erase)
+        return self.deps.store.forget(scope, memory_id, actor=self.deps.actor, erase=erase, if_version=if_version)
 
     def restore(self, scope: str, memory_id: str) -> BaseMemory | None:
         """Make one of the scope's own memories active again."""

@@ -38,6 +38,8 @@ class BaseMemory:
     memory_scope: str
     created_at: datetime
     updated_at: datetime
+    version: int = 1
+    """Grows by one with each change."""
     merged_from: tuple[str, ...] = ()
     """Ids of the memories it was merged from."""
     superseded_by: str | None = None
@@ -64,6 +66,7 @@ class BaseMemory:
             memory_scope=entry.scope,
             created_at=entry.created_at,
             updated_at=entry.updated_at,
+            version=entry.version,
             merged_from=source.references if source.kind == MERGE else (),
             superseded_by=source.references[0] if source.kind == SUPERSEDED and source.references else None,
             score=entry.relevance_score,

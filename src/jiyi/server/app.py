@@ -87,8 +87,9 @@ def build_app(
     app.state.memory, app.state.read_only = memory, read_only
     metrics = Metrics()
     _handle_errors(app)
-    api.install(app, streams or Streams(), needs_key=rules.anonymous is None)
+    # First: a path is compared with one route after the other.
     app.router.routes.extend(mcp.routes)
+    api.install(app, streams or Streams(), needs_key=rules.anonymous is None)
     if alone:
         app.router.routes.extend(console.routes())
     _operate(app, memory, metrics)

@@ -46,8 +46,11 @@ class Result:
 
 def bounded_text(result: Result, counter: TokenCounter, max_tokens: int) -> str:
     """The head and as many whole items as fit, best first; the last one may be cut, and what is missing is counted."""
-    shown = [cut_to_tokens(result.head, max_tokens, counter)]
     items = [*result.lines, *(_item(text) for text in result.items)]
+    whole = "\n".join([result.head, *items])
+    if counter.count(whole) <= max_tokens:
+        return whole
+    shown = [cut_to_tokens(result.head, max_tokens, counter)]
     for number, item in enumerate(items):
         rest = len(items) - number - 1
         if counter.count("\n".join([*shown, item, *_left_out(rest)])) <= max_tokens:

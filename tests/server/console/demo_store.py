@@ -293,10 +293,12 @@ async def fill(memory: AgentMemory, workspace: Path, language: str = "en", scope
         if zh
         else ("I decided to write the new service in Rust.", "Remember that I am allergic to peanuts.")
     )
-    written, *_ = [await memory.notes.memory_append(text) for text in told]
+    said = f"chat:dinner#{(await chat.messages())[2].position}"
+    written, *_ = [await memory.notes.memory_append(text, source=said) for text in told]
     day = workspace / written.path
     day.write_text(day.read_text("utf-8") + ("\n手写的一行\n" if zh else "\nA line by hand\n"), "utf-8")
-    await memory.notes.curate()
+    proposal = await memory.notes.curate()
+    await memory.notes.accept(proposal, items=[proposal.items[0].number])
     jobs = memory._components.longterm.jobs
     jobs.add(JobDraft("learn", scope, {"conversation_id": "dinner"}))
     jobs.add(JobDraft("reflect", scope, {}))

@@ -35,6 +35,7 @@ PAGES = {
     "notes": "/console/notes",
     "note": "/console/notes/files/{note}",
     "note-lines": "/console/notes/files/{day}?raw=yes",
+    "note-authors": "/console/notes/files/{note}?raw=yes",
     "runtime": "/console/runtime?q=tea&plan=yes",
     "jobs": "/console/jobs",
     "keys": "/console/keys",
@@ -117,6 +118,17 @@ def test_a_page_can_be_read_without_scripts(live: Live, name: str) -> None:
         assert await window.open(address(live, PAGES[name])) == expected(name)
         assert len(await window.text("main h1")) > 0
         assert "Loading" not in await window.text()
+
+    live.run(read())
+
+
+def test_who_wrote_a_line_is_told_without_scripts_and_leads_to_the_conversation(live: Live) -> None:
+    async def read() -> None:
+        window = await live.window(Form("en", scripts=False))
+        await window.open(address(live, PAGES["note-authors"]))
+        assert "accepted proposal (rules): agent" in await window.text()
+        await window.page.click("text=from a conversation")
+        assert "nothing with peanuts please" in await window.text(".selected")
 
     live.run(read())
 

@@ -10,6 +10,7 @@ import pytest
 
 from jiyi.model import clock
 from jiyi.model.job import JobDraft
+from jiyi.testing.models import ScriptedModel
 from tests.server.console.attacks import ATTACKS
 from tests.server.console.browser import Parsed, Served, run
 from tests.server.console.demo_store import workspace_in
@@ -114,6 +115,79 @@ def test_notes_are_read_with_their_authors_and_proposals_settled_item_by_item(tm
         assert again.status_code == 409
 
     run(tmp_path, scenario, settings={"workspace": workspace})
+
+
+AUTHOR = re.compile(r'<li id="line-(\d+)"[^>]*>.*?<span class="author"[^>]*>(.*?)</span>', re.DOTALL)
+
+
+def authors_on(page: str) -> dict[int, str]:
+    """What the page says about the author of each line, without its markup."""
+    return {
+        int(number): re.sub(r"<[^>]+>", "", text.replace("<br>", " ")).strip() for number, text in AUTHOR.findall(page)
+    }
+
+
+@pytest.mark.parametrize(
+    ("language", "labels"),
+    [
+        ("en", ("by hand", "accepted proposal (rules): agent", "promoted: user", "from a conversation")),
+        ("zh", ("手写", "已接受的提议 (规则): 智能体", "提升: 用户", "来自对话")),
+    ],
+)
+def test_every_line_of_memory_md_says_who_wrote_it(
+    tmp_path: Path, language: str, labels: tuple[str, str, str, str]
+) -> None:
+    workspace = workspace_in(tmp_path / "notes")
+    hand, proposed, promoted, from_conversation = labels
+
+    async def scenario(it: Served) -> None:
+        chat = it.memory.chat("dinner & more", scope="main")
+        await chat.put_many([{"role": "user", "content": f"message {number}"} for number in range(3)])
+        place = (await chat.messages())[1]
+        said = f"chat:dinner%20%26%20more#{place.position}"
+        await it.memory.notes.memory_append("I decided to write the service in Rust.", source=said)
+        kept = await it.memory.notes.memory_append("Lin plays the violin", by="user", source="chat:erased#4")
+        await it.memory.notes.accept(await it.memory.notes.curate())
+        await it.memory.notes.promote(kept.id, section="People")
+        browser = await it.logged_in("main")
+        page = await browser.get(f"/console/notes/files/MEMORY.md?raw=yes&lang={language}")
+        authors = authors_on(page.text)
+        lines = {line: authors[n] for n, line in enumerate((workspace / "MEMORY.md").read_text().split("\n")[:-1], 1)}
+        assert lines["- Wei visits in spring"] == hand
+        assert lines[""] == ""
+        rust = next(text for line, text in lines.items() if "Rust" in line)
+        assert rust.startswith(proposed)
+        assert from_conversation in rust
+        assert lines["- Lin plays the violin"].startswith(promoted)
+        links = [link for link in Parsed(page.text).links if "/conversation/position" in link]
+        assert len(links) == 1, "a conversation that is not there any more is named, not linked"
+        message = await browser.get(links[0])
+        assert f'id="m-{place.id}"' in message.text
+        assert "selected" in message.text
+        daily = next(link for link in Parsed(page.text).links if "/notes/files/memory/" in link)
+        assert "Rust" in (await browser.get(daily)).text
+
+    run(tmp_path, scenario, settings={"workspace": workspace})
+
+
+def test_attacks_in_the_names_of_authors_stay_text(tmp_path: Path) -> None:
+    workspace = workspace_in(tmp_path / "notes")
+    attack = '"><script>alert(1)</script><img src=x onerror=alert(1)>'
+    reply = '{"additions": [{"section": "Food", "text": "Likes tea"}], "removals": []}'
+
+    async def scenario(it: Served) -> None:
+        for source in (attack, f"chat:{attack}#1", "chat:%22%3E%3Cscript%3E#1"):
+            await it.memory.notes.memory_append("tea again", source=source)
+        written = await it.memory.notes.memory_append("tea again", source="javascript:alert(1)")
+        await it.memory.notes.promote(written.id, section=attack)
+        await it.memory.notes.accept(await it.memory.notes.curate())
+        browser = await it.logged_in("main")
+        for path in ("MEMORY.md", written.path):
+            page = await browser.get(f"/console/notes/files/{path}?raw=yes")
+            check_harmless(page.text, path)
+        assert "accepted proposal" in (await browser.get("/console/notes/files/MEMORY.md?raw=yes")).text
+
+    run(tmp_path, scenario, settings={"workspace": workspace, "llm": ScriptedModel([reply], name=attack)})
 
 
 def test_notes_are_closed_to_other_scopes_and_in_part_to_groups(tmp_path: Path) -> None:

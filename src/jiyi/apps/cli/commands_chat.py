@@ -30,20 +30,20 @@ if TYPE_CHECKING:
 
 _SHOWN = 20
 _REMINDED = 3
-_LEARNING_LOOKS = 100
-_LEARNING_PAUSE = 0.02
+_EXTRACTION_LOOKS = 100
+_EXTRACTION_PAUSE = 0.02
 _REMINDER = {
     "en": {
         "kept": "[no model] kept.",
         "known": " Memory says:",
         "nothing": " Memory knows nothing about that.",
-        "outdated": " (may be outdated)",
+        "corrected": " → corrected later: ",
     },
     "zh": {
         "kept": "[没有模型] 已保存。",
         "known": "记忆里有：",
         "nothing": "记忆里没有相关内容。",
-        "outdated": "（可能已过时）",
+        "corrected": " → 后来已更正：",
     },
 }
 _STYLES = {"user": "key", "assistant": "good", "system": "dim"}
@@ -98,7 +98,7 @@ def chat(
         conversation = Conversation(session, memory, session_id, token_limit, one_shot=message is not None)
         if message is not None:
             for line in message:
-                await conversation.hear(line)
+                await conversation.handle(line)
             return
         await conversation.welcome()
         folder = memory.settings.path
@@ -106,11 +106,11 @@ def chat(
         try:
             while True:
                 typed = await asyncio.to_thread(editor.read)
-                if typed is None or not await conversation.hear(typed):
+                if typed is None or not await conversation.handle(typed):
                     break
         finally:
             editor.close()
-        await conversation.leave()
+        await conversation.close()
 
     # In a conversation the worker keeps facts while the user types; a single message does not wait for it.
     session.run(talk, **({} if message is not None else {"background_jobs": True}))
@@ -166,8 +166,8 @@ class Conversation:
         for turn in await self._agent.unfinished():
             await self._say({}, [text(f"broken off, without an answer: {visible(turn.text)}", "bad")])
 
-    async def hear(self, line: str) -> bool:
-        """Answer a line; `False` when the talk is over. In a conversation an error of one line does not end it."""
+    async def handle(self, line: str) -> bool:
+        """Answer a line; `False` at the end of the conversation. On a terminal an error of one line does not end it."""
         said = line.strip()
         if said in {"/quit", "/exit"}:
             return False
@@ -190,8 +190,8 @@ class Conversation:
             self._output.error(type(error).__name__, str(error))
         return True
 
-    async def leave(self) -> None:
-        """The end: what is worth keeping is searched for. A model that fails does not keep anybody here."""
+    async def close(self) -> None:
+        """End the session: what is worth keeping is searched for. A model that fails does not delay the exit."""
         try:
             await self._agent.close()
         except ModelError as error:
@@ -229,35 +229,38 @@ class Conversation:
         turn = await self._agent.begin(said)
         self._last = turn
         finished = await turn.break_off("", "no model")
-        shown = {memory.content: memory.outdated for memory in reversed(turn.memories)}
-        known = list(dict.fromkeys(memory.content for memory in turn.memories))[:_REMINDED]
         words = _REMINDER[detect_language(said)]
-        rows = [
-            text(f"· {visible(content)}{words['outdated'] if shown[content] else ''}", indent=2) for content in known
-        ]
+        known = list(dict.fromkeys(words["corrected"].join((one.content, *one.corrected_by)) for one in turn.memories))
         nothing = words["nothing"] if question_share(said) >= 0.5 else ""
         await self._say(
-            {"reply": None, "made_by": "rules", "recalled": known},
-            [text(f"{words['kept']}{words['known'] if known else nothing}", "dim"), *rows],
+            {"reply": None, "made_by": "rules", "recalled": known[:_REMINDED]},
+            [
+                text(f"{words['kept']}{words['known'] if known else nothing}", "dim"),
+                *(text(f"· {visible(content)}", indent=2) for content in known[:_REMINDED]),
+            ],
         )
-        await self._learn(finished.job_id)
+        await self._extract_facts(finished.job_id)
         if not self._output.json:
             await self._status(turn)
 
-    async def _learn(self, job_id: str | None) -> None:
+    async def _extract_facts(self, job_id: str | None) -> None:
         """Keep the facts of this line before the next one is answered. Rules need milliseconds for that."""
         await self._memory.run_jobs()
-        for _ in range(_LEARNING_LOOKS):  # the worker may be at it
+        for _ in range(_EXTRACTION_LOOKS):  # the worker may be at it
             if all(job.id != job_id for job in await self._memory.jobs(states=("queued", "running"))):
                 return
-            await asyncio.sleep(_LEARNING_PAUSE)
+            await asyncio.sleep(_EXTRACTION_PAUSE)
 
     # --- memory -------------------------------------------------------------------------------------------------------
 
     async def _recall(self, question: str) -> None:
         hits = await self._memory.recall(_needed(question, "/recall QUESTION"), 10, min_relevance=MIN_RELEVANCE)
         rows = tuple(
-            (text(f"{hit.relevance_score or 0:.2f}", "dim"), text(visible(hit.content)), text(hit.id[:18], "dim"))
+            (
+                text(f"{hit.relevance_score or 0:.2f}", "dim"),
+                text("\n→ corrected later: ".join(visible(each.content) for each in (hit, *hit.corrected_by))),
+                text(hit.id[:18], "dim"),
+            )
             for hit in hits
         )
         columns = (Column("score", "number"), Column("content", "wide"), Column("id"))

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from jiyi.memory import AgentMemory
-    from jiyi.model.note import ScanReport
+    from jiyi.model.note import LineAttribution, NoteText, ScanReport
     from jiyi.notes.entries import PlacedEntry
 
 notes = group("notes", "Notes in Markdown files: append, search, read and curate them; people edit them as they like.")
@@ -169,7 +169,7 @@ def search(
     return Code.OK
 
 
-@command("get", into=notes, examples=["jiyi notes get MEMORY.md", "jiyi notes get MEMORY.md --from 1 --to 5"])
+@command("get", into=notes, examples=["jiyi notes get MEMORY.md --from 1 --to 5", "jiyi notes get MEMORY.md --authors"])
 def get(
     session: Session,
     path: Annotated[str, typer.Argument(metavar="PATH", help="A note, as search shows it.")],
@@ -177,14 +177,24 @@ def get(
     to_line: Annotated[
         int | None, typer.Option("--to", metavar="N", help="The last line, included.", show_default=False)
     ] = None,
+    authors: Annotated[bool, typer.Option("--authors", help="Say who wrote which line.")] = False,
     group: GroupOption = False,
     workspace: WorkspaceOption = None,
 ) -> Code:
     """Show lines of a note exactly as they stand in the file."""
-    found = _with_words(
-        session, lambda memory: memory.notes.memory_get(path, from_line, to_line, kind=_kind(group)), workspace
-    )
-    session.output.result(found.to_dict(), lambda: [text(visible(found.text.removesuffix("\n")))])
+
+    async def action(memory: AgentMemory) -> tuple[NoteText, list[LineAttribution]]:
+        note = await memory.notes.memory_get(path, from_line, to_line, kind=_kind(group))
+        if not authors:
+            return note, []
+        return note, await memory.notes.attribution(path, from_line, to_line, kind=_kind(group))
+
+    found, wrote = _with_words(session, action, workspace)
+    if authors:
+        data = {**found.to_dict(), "authors": [each.to_dict() for each in wrote]}
+        session.output.result(data, lambda: views_notes.authors(found, wrote))
+    else:
+        session.output.result(found.to_dict(), lambda: [text(visible(found.text.removesuffix("\n")))])
     return Code.OK
 
 

@@ -10,7 +10,7 @@ from jiyi.apps.cli.renderables import Bars, Block, Column, Table, Text, text
 from jiyi.apps.cli.sanitize import one_line, visible
 
 if TYPE_CHECKING:
-    from jiyi.model.note import NoteHit, ScanReport
+    from jiyi.model.note import LineAttribution, NoteHit, NoteText, ScanReport
     from jiyi.notes.candidates import CandidateReport
     from jiyi.notes.entries import PlacedEntry
     from jiyi.notes.promotion import Accepted
@@ -97,6 +97,26 @@ def entries(path: str, found: Sequence[PlacedEntry]) -> list[Block]:
         for placed in found
     )
     return [text(visible(path), "dim"), Table(columns, rows)]
+
+
+def authors(note: NoteText, wrote: Sequence[LineAttribution]) -> list[Block]:
+    """The lines of a note, each with who wrote it."""
+    by_line = {number: each for each in wrote for number in range(each.start_line, each.end_line + 1)}
+    rows = tuple(
+        (text(str(number), "dim"), text(_author(by_line.get(number), number), "key"), text(visible(line)))
+        for number, line in enumerate(note.text.removesuffix("\n").split("\n"), start=note.start_line)
+    )
+    return [Table((Column("", "number"), Column("by"), Column("text", "wide")), rows)]
+
+
+def _author(wrote: LineAttribution | None, line: int) -> str:
+    if wrote is None:
+        return ""
+    how = "" if wrote.origin == "entry" else "by hand" if wrote.origin == "hand" else wrote.origin
+    if line > wrote.start_line:
+        return how or wrote.by
+    details = [f"by {visible(wrote.made_by)}" if wrote.made_by else "", visible(wrote.source)]
+    return ", ".join(part for part in (how, wrote.by, *details) if part)
 
 
 def scanned(report: ScanReport) -> list[Block]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from jiyi.backends.records.sql import (
     CHUNK,
@@ -13,6 +13,7 @@ from jiyi.backends.records.sql import (
     Connection,
     Params,
     Row,
+    sqlite_block,
     sqlite_inserted,
     sqlite_params,
     sqlite_positional,
@@ -22,6 +23,10 @@ from jiyi.backends.records.sql import (
 
 if TYPE_CHECKING:
     from jiyi.backends.records.tables import Table
+
+_BLOCKS: Final = (64, 32, 16, 8, 4, 2, 1)
+"""How many rows one insert has. The driver gives up the interpreter lock for each statement: with `executemany` that is
+for each row, and the thread that writes and an event loop would take it from each other all the time."""
 
 
 class SqliteConnection(Connection):
@@ -43,12 +48,16 @@ class SqliteConnection(Connection):
 
     def insert(self, table: Table, rows: Sequence[Sequence[Any]]) -> None:
         """Insert rows, each with the values of `table.insert` in their order."""
+        if not rows:
+            return
         text, _ = sqlite_positional(table.insert)
-        times = table.inserted_times
-        if len(rows) == 1:
-            self.driver.execute(text, sqlite_inserted(times, rows[0]))
-        elif rows:
-            self.driver.executemany(text, [sqlite_inserted(times, row) for row in rows])
+        values, width = sqlite_inserted(table.inserted_times, rows), len(rows[0])
+        start = 0
+        for size in _BLOCKS:
+            while len(values) - start >= size * width:
+                end = start + size * width
+                self.driver.execute(sqlite_block(text, size), values[start:end])
+                start = end
 
     @contextmanager
     def stream(self, sql: str, params: Params = NO_PARAMS, *, batch: int = CHUNK) -> Iterator[Iterator[Row]]:  # noqa: ARG002

@@ -40,11 +40,6 @@ _REPLACED_BY = (
     f"{SELECT_ENTRY} WHERE scope = :scope AND superseded_by = :id AND {INACTIVE} "
     "ORDER BY updated_at DESC, id DESC LIMIT :limit"
 )
-# Facts have no position in their conversation: the index leads past its messages.
-_REPLACED_IN = (
-    f"{SELECT_ENTRY} WHERE scope = :scope AND conversation_id IN :sessions AND position IS NULL AND {INACTIVE} "
-    "AND superseded_by IS NOT NULL ORDER BY updated_at DESC, id DESC LIMIT :limit"
-)
 _UNSUMMARIZED = (
     f"{SELECT_ENTRY} WHERE {ACTIVE} AND {_LONGTERM} AND scope = :scope AND memory_type = 'fact' "
     "AND summarized_by IS NULL AND pinned IS NOT TRUE ORDER BY created_at DESC, id DESC LIMIT :limit"
@@ -198,12 +193,6 @@ class SqlLongtermStore:
         """The entries that this one has superseded, the last changed first."""
         with self._database.read((scope,)) as connection:
             rows = connection.rows(_REPLACED_BY, {"scope": scope, "id": entry_id, "limit": limit})
-        return list(map(entry_of, rows))
-
-    def replaced_in(self, scope: str, sessions: Sequence[str], *, limit: int) -> list[MemoryEntry]:
-        """The entries made of these conversations that were superseded, the last changed first."""
-        with self._database.read((scope,)) as connection:
-            rows = connection.rows(_REPLACED_IN, {"scope": scope, "sessions": list(sessions), "limit": limit})
         return list(map(entry_of, rows))
 
     def inactive(self, scope: str, *, limit: int) -> list[MemoryEntry]:

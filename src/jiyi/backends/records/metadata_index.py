@@ -1,8 +1,12 @@
 """Which entries may meet a `where`: an index of the values in metadata, where the engine has one.
 
-PostgreSQL has a GIN index. In SQLite a table holds each value under the name that it has in its object. Triggers keep
-it up to date, so nothing that writes entries knows of it. It names entries that may meet a condition, and the condition
-itself is checked on the entry: the same name may stand in several objects, and long texts are cut off.
+PostgreSQL has a GIN index. In SQLite a table holds each value under the name that it has in its object. It names
+entries that may meet a condition, and the condition itself is checked on the entry: the same name may stand in several
+objects, and long texts are cut off.
+
+The values of one entry are on as many pages of that table. So those of single new entries are added later, a hundred
+entries at once; until then their ids are in a second table, and conditions are checked on these entries themselves.
+Triggers follow changes and deletions.
 """
 
 from __future__ import annotations
@@ -18,6 +22,9 @@ from jiyi.model.filters import Filters
 from jiyi.model.where import Comparison, is_number
 
 _TABLE: Final = "memory_metadata"
+_PENDING: Final = "memory_metadata_pending"
+"""Ids and scopes of entries whose values are not in the table yet."""
+_MOST_PENDING: Final = 128
 _CHARACTERS: Final = 100
 """How much of a text is in the index."""
 _VALUES: Final = (
@@ -27,7 +34,8 @@ _VALUES: Final = (
     f"WHEN j.type = 'text' THEN substr(j.atom, 1, {_CHARACTERS}) ELSE j.type END, {{row}}.id "
     "FROM {source}json_tree({row}.metadata) AS j WHERE j.atom IS NOT NULL AND typeof(j.key) = 'text'"
 )
-_ADD: Final = f"INSERT OR IGNORE INTO {_TABLE} {_VALUES.format(row='NEW', source='')};"
+_INSERT: Final = f"INSERT OR IGNORE INTO {_TABLE}"
+_ADD: Final = f"{_INSERT} {_VALUES.format(row='NEW', source='')};"
 _REMOVE: Final = (
     f"DELETE FROM {_TABLE} WHERE (scope, key, kind, value, memory_id) IN ({_VALUES.format(row='OLD', source='')});"
 )
@@ -35,27 +43,67 @@ _CREATE_TABLE: Final = (
     f"CREATE TABLE {_TABLE} (scope TEXT NOT NULL, key TEXT NOT NULL, kind TEXT NOT NULL, value NOT NULL, "
     "memory_id TEXT NOT NULL, PRIMARY KEY (scope, key, kind, value, memory_id)) WITHOUT ROWID"
 )
-_FILL: Final = (
-    f"INSERT OR IGNORE INTO {_TABLE} {_VALUES.format(row='m', source='memory_records AS m, ')} AND m.{HAS_METADATA}"
+_CREATE_PENDING: Final = (
+    f"CREATE TABLE {_PENDING} (memory_id TEXT NOT NULL PRIMARY KEY, scope TEXT NOT NULL) WITHOUT ROWID"
 )
+_FILL: Final = f"{_INSERT} {_VALUES.format(row='m', source='memory_records AS m, ')} AND m.{HAS_METADATA}"
+_FILL_SOME: Final = f"{_FILL} AND m.id IN :ids"
+_FILL_PENDING: Final = f"{_FILL} AND m.id IN (SELECT memory_id FROM {_PENDING})"
+_ADD_PENDING: Final = f"INSERT OR IGNORE INTO {_PENDING} (memory_id, scope) VALUES (:id, :scope)"
+_COUNT_PENDING: Final = f"SELECT count(*) FROM {_PENDING}"
+_DELETE_PENDING: Final = f"DELETE FROM {_PENDING}"
+_PENDING_IN_SCOPES: Final = f"SELECT memory_id FROM {_PENDING} WHERE scope IN :scopes"
 _TRIGGERS: Final = {
-    f"AFTER INSERT ON memory_records WHEN NEW.{HAS_METADATA}": _ADD,
-    "AFTER UPDATE OF metadata ON memory_records WHEN NEW.metadata != OLD.metadata": f"{_REMOVE} {_ADD}",
-    f"AFTER DELETE ON memory_records WHEN OLD.{HAS_METADATA}": _REMOVE,
+    "changed": (
+        "AFTER UPDATE OF metadata ON memory_records WHEN NEW.metadata != OLD.metadata",
+        f"{_REMOVE} {_ADD}",
+    ),
+    "deleted": (
+        f"AFTER DELETE ON memory_records WHEN OLD.{HAS_METADATA}",
+        f"{_REMOVE} {_DELETE_PENDING} WHERE memory_id = OLD.id;",
+    ),
 }
-_EXISTS: Final = f"SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = '{_TABLE}'"
+_OUTDATED: Final = tuple(f"{_TABLE}_{number}" for number in (1, 2, 3))
+"""Triggers that earlier versions had."""
+_EXISTS: Final = "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = :name"
 _SIGNS: Final = {"$gt": ">", "$gte": ">=", "$lt": "<", "$lte": "<="}
 _ANY_NUMBER: Final = 1 << 40
 _WIDER: Final = {">": ">=", "<": "<="}
 
 
 def create(connection: Connection) -> None:
-    """Make the table, its rows and its triggers, if the engine is SQLite and has none."""
-    if connection.dialect == "sqlite" and not connection.scalar(_EXISTS):
+    """Make the tables, their rows and triggers, if the engine is SQLite and has none."""
+    if connection.dialect != "sqlite":
+        return
+    if not connection.scalar(_EXISTS, {"name": _TABLE}):
         connection.execute(_CREATE_TABLE)
         connection.execute(_FILL)
-        for number, (event, statements) in enumerate(_TRIGGERS.items(), 1):
-            connection.execute(f"CREATE TRIGGER {_TABLE}_{number} {event} BEGIN {statements} END")
+    if not connection.scalar(_EXISTS, {"name": _PENDING}):
+        connection.execute(_CREATE_PENDING)
+    for name in _OUTDATED:
+        connection.execute(f"DROP TRIGGER IF EXISTS {name}")
+    for name, (event, statements) in _TRIGGERS.items():
+        connection.execute(f"CREATE TRIGGER IF NOT EXISTS {_TABLE}_{name} {event} BEGIN {statements} END")
+
+
+def add_entries(connection: Connection, entries: Sequence[tuple[str, str]]) -> None:
+    """New entries with metadata, as pairs of id and scope; their rows are written."""
+    if not entries or connection.dialect != "sqlite":
+        return
+    if len(entries) >= _MOST_PENDING:
+        connection.execute(_FILL_SOME, {"ids": [entry_id for entry_id, _ in entries]})
+        return
+    connection.executemany(_ADD_PENDING, [{"id": entry_id, "scope": scope} for entry_id, scope in entries])
+    if connection.scalar(_COUNT_PENDING) >= _MOST_PENDING:
+        connection.execute(_FILL_PENDING)
+        connection.execute(_DELETE_PENDING)
+
+
+def add_missing(connection: Connection) -> None:
+    """The values of all entries, for rows that were not written by `insert_rows`."""
+    if connection.dialect == "sqlite":
+        connection.execute(_FILL)
+        connection.execute(_DELETE_PENDING)
 
 
 def few_matching(connection: Connection, filters: Filters, *, most: int) -> list[str] | None:
@@ -69,7 +117,8 @@ def few_matching(connection: Connection, filters: Filters, *, most: int) -> list
                 return None
             lookup = best[1]
             condition, params = where(filters, connection.dialect, by_id=True)
-            sql = f"SELECT id FROM memory_records WHERE id IN (SELECT memory_id {lookup.sql}) AND {condition}"
+            candidates = f"SELECT memory_id {lookup.sql} UNION ALL {_PENDING_IN_SCOPES}"
+            sql = f"SELECT id FROM memory_records WHERE id IN ({candidates}) AND {condition}"
             params |= lookup.params
     elif not (filters.key_prefix or filters.namespace):
         return None
@@ -91,7 +140,7 @@ def may_match(connection: Connection, filters: Filters) -> frozenset[str]:
         raise ValueError("there is no index for these conditions")
     # As one value: a row for each id would take half as long again.
     listed = connection.scalar(f"SELECT json_group_array(memory_id) {best[1].sql}", best[1].params)
-    return frozenset(json.loads(listed))
+    return frozenset(json.loads(listed)).union(_pending(connection, filters))
 
 
 class _Lookup(NamedTuple):
@@ -109,7 +158,22 @@ def _most_selective(connection: Connection, filters: Filters, most: int) -> tupl
         count = int(connection.scalar(counted, {**lookup.params, "most": most + 1}))
         if count <= most and (best is None or count < best[0]):
             best = (count, lookup)
-    return best
+    if best is None:
+        return None
+    count = best[0] + len(_pending(connection, filters))
+    return (count, best[1]) if count <= most else None
+
+
+def _pending(connection: Connection, filters: Filters) -> list[str]:
+    """Ids of the entries that the filters admit and whose values are not in the table yet.
+
+    Checked here: an index that is told among which entries to look proposes the best of them, and each that does not
+    meet the conditions would take the place of one that does.
+    """
+    condition, params = where(filters, connection.dialect, by_id=True)
+    return connection.column(
+        f"SELECT id FROM memory_records WHERE id IN ({_PENDING_IN_SCOPES}) AND {condition}", params
+    )
 
 
 def _lookups(filters: Filters) -> list[_Lookup]:

@@ -71,6 +71,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     Migration(9, "what a scope thinks of public memories", finish=_return_public_memories),
     Migration(10, "an index of metadata"),
     Migration(11, "keys of the server"),
+    Migration(12, "the index of metadata follows later"),
 )
 _OUTDATED: Final = ("ix_memory_records_active_strength",)
 """Indexes that earlier versions had."""

@@ -11,6 +11,7 @@ from typing import Any, Final
 from jiyi.backends.records.changelog import REMOVED, erase_texts, log_changes, log_line, past_entry, versions_of
 from jiyi.backends.records.codec import BY_IDS, ENTRY_FIELDS, entry_of
 from jiyi.backends.records.disk_sort import DiskSorter
+from jiyi.backends.records.entries import of_version
 from jiyi.backends.records.filters import in_scopes
 from jiyi.backends.records.overlays import Noted, move_fronts, note, scopes_noted, seen, show_again, usage_sums
 from jiyi.backends.records.requests import keep_request
@@ -102,11 +103,13 @@ class SqlRuntimeStore:
             params = {"id": memory_id, "scopes": list(scopes)}
             return versions_of(connection, "entry_id = :id AND scope IN :scopes", params, current)
 
-    def forget(self, scope: str, memory_id: str, *, actor: str, erase: bool) -> bool:
+    def forget(self, scope: str, memory_id: str, *, actor: str, erase: bool, if_version: int | None = None) -> bool:
         """Remove a memory; its versions stay readable unless `erase`, which reaches what it was merged from as well."""
         # Tags that no other entry has are erased too, and only the whole store can tell which these are.
         with self._database.write(None if erase else (scope,)) as connection:
             entry = _fetch(connection, [memory_id], [scope]).get(memory_id)
+            if entry is not None:
+                of_version(entry, if_version)
             if not erase:
                 if entry is not None:
                     remove_entry(connection, entry, actor, "forget")
@@ -116,13 +119,21 @@ class SqlRuntimeStore:
             return erased > 0
 
     def update(
-        self, scope: str, memory_id: str, values: Mapping[str, Any], *, actor: str, now: datetime
+        self,
+        scope: str,
+        memory_id: str,
+        values: Mapping[str, Any],
+        *,
+        actor: str,
+        now: datetime,
+        if_version: int | None = None,
     ) -> MemoryEntry | None:
         """Change fields of an own memory: a new version, and its tags written anew."""
         with self._database.write((scope,)) as connection:
             before = _fetch(connection, [memory_id], [scope]).get(memory_id)
             if before is None:
                 return None
+            of_version(before, if_version)
             after = replace(before, **values, version=before.version + 1, updated_at=max(now, before.updated_at))
             update_and_log(connection, before, after, "update", actor)
             write_tags(connection, [after])

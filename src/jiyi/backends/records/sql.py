@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
 from functools import lru_cache
+from itertools import chain
 from operator import itemgetter
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeAlias
@@ -231,13 +232,19 @@ def sqlite_row(values: Sequence[Any]) -> list[Any]:
     return [value if type(value) in _PLAIN else _sqlite_value(value) for value in values]
 
 
-def sqlite_inserted(times: Sequence[int], row: Sequence[Any]) -> list[Any]:
-    """The values of an insert as the driver of SQLite takes them; `times` are the places of times."""
-    values = list(row)
+@lru_cache(maxsize=64)
+def sqlite_block(insert: str, count: int) -> str:
+    """An insert of one row, with parameters `?`, as an insert of so many rows."""
+    head, values = insert.split(" VALUES ")
+    return f"{head} VALUES {', '.join([values] * count)}"
+
+
+def sqlite_inserted(times: Sequence[int], rows: Sequence[Sequence[Any]]) -> list[Any]:
+    """The values of rows one after the other, as the driver of SQLite takes them; `times` are the places of times."""
+    values = list(chain.from_iterable(rows))
+    width = len(rows[0])
     for place in times:
-        value = values[place]
-        if value is not None:
-            values[place] = clock.to_text(value)
+        values[place::width] = [None if each is None else clock.to_text(each) for each in values[place::width]]
     return values
 
 

@@ -240,6 +240,15 @@ class SqlRecordStore(FilteredIds):
                 if scope is not None:
                     overlays.touch(connection, scope, chunk, at, used=used)
 
+    def corrections(
+        self, scopes: Sequence[str], conversation_ids: Sequence[str]
+    ) -> list[tuple[MemoryEntry, MemoryEntry]]:
+        """Facts made of these conversations that were corrected, each with the active fact that holds now."""
+        from jiyi.backends.records.corrections import corrections
+
+        with self._database.read(scopes) as connection:
+            return corrections(connection, scopes, conversation_ids)
+
     def scan(self, *, after_id: str = "", limit: int) -> list[MemoryEntry]:
         """All active entries of all scopes in id order."""
         with self._database.read() as connection:

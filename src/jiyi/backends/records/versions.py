@@ -10,7 +10,7 @@ from typing import Final
 
 from jiyi.errors import StoreDamagedError, StoreTooNewError
 
-NEWEST: Final = 11
+NEWEST: Final = 12
 """The version of the last migration; new stores are created in this state."""
 _TABLES: Final = frozenset({"schema_migrations", "store_meta"})
 

@@ -9,7 +9,7 @@ from datetime import datetime
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-from jiyi.backends.records import tags
+from jiyi.backends.records import metadata_index, tags
 from jiyi.backends.records.changelog import creation_line, erase_texts, last_versions, log_changes, log_line
 from jiyi.backends.records.codec import BY_IDS, BY_KEY, SELECT_ENTRY, changed_fields, entry_of, entry_row, entry_values
 from jiyi.backends.records.requests import keep_request
@@ -80,7 +80,8 @@ def _put_group(connection: Connection, drafts: Sequence[Draft], actor: str) -> l
 
 def insert_rows(connection: Connection, entries: Sequence[MemoryEntry]) -> None:
     """The rows of new entries, without lines in the change log."""
-    connection.insert(memory_records, [entry_row(entry) for entry in entries])
+    connection.insert(memory_records, list(map(entry_row, entries)))
+    metadata_index.add_entries(connection, [(entry.id, entry.scope) for entry in entries if entry.metadata])
 
 
 def insert_and_log(connection: Connection, entries: Sequence[MemoryEntry], actor: str) -> None:
@@ -91,6 +92,7 @@ def insert_and_log(connection: Connection, entries: Sequence[MemoryEntry], actor
 
 def _insert_values_and_log(connection: Connection, rows: Sequence[Mapping[str, Any]], actor: str) -> None:
     connection.insert(memory_records, list(map(_values_of, rows)))
+    metadata_index.add_entries(connection, [(row["id"], row["scope"]) for row in rows if row["metadata"] != "{}"])
     log_changes(connection, [creation_line(row, actor) for row in rows])
 
 

@@ -34,9 +34,14 @@ def message(session_id: str, message_id: str) -> str:
     return f"{conversation(session_id, message=message_id)}#m-{message_id}"
 
 
+def note_file(path: str) -> str:
+    """The page of a note."""
+    return local_address(f"{CONSOLE}/notes/files/{path}")
+
+
 def note(path: str, line: int | str = 1) -> str:
     """The place of a line in a note."""
-    return f"{local_address(f'{CONSOLE}/notes/files/{path}', line=str(line))}#line-{line}"
+    return f"{note_file(path)}?line={line}#line-{line}"
 
 
 def of_entry(found: MemoryEntry) -> str:

@@ -74,6 +74,17 @@ async def show(visit: Visit) -> Response:
     )
 
 
+async def show_position(visit: Visit) -> Response:
+    """Go to the message at a position, in whichever epoch it is. Notes know positions, not ids."""
+    chat, _ = await _chat(visit)
+    position = visit.query.whole("position", 0, 0, 2**31 - 1)
+    epoch = next((each.epoch for each in reversed(await chat.epochs()) if each.first_position <= position), 0)
+    said = await chat.messages(epoch=epoch)
+    found = next((each.id for each in said if each.position == position), "")
+    page = conversation(chat.session_id, epoch=str(epoch), message=found)
+    return visit.go(f"{page}#m-{found}" if found else page)
+
+
 def _start(visit: Visit, messages: Sequence[StoredMessage]) -> int:
     """The first message that is shown: the page with the one that was asked for, or else the last page."""
     wanted = visit.query("message")
@@ -187,6 +198,7 @@ def _back(visit: Visit) -> str:
 PAGES: Final = (
     Page("/conversations", show_list),
     Page("/conversation", show),
+    Page("/conversation/position", show_position),
     Page("/conversation/window", show_window),
     form_page("/conversation/window", make_window),
     Page("/conversation/summary", show_summary),

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any, Final
+from urllib.parse import unquote
 
 from starlette.responses import Response
 
 from jiyi.errors import InvalidInputError
-from jiyi.model.daily_note import daily_path, day_of
+from jiyi.model.note import LineAttribution, NoteText
+from jiyi.server.console.addresses import conversation, note_file
 from jiyi.server.console.page import Page, form_page
 from jiyi.server.console.visit import Visit
 from jiyi.server.problems import ProblemError
@@ -17,6 +21,8 @@ from jiyi.server.sessions import CONSOLE
 ADDRESS: Final = f"{CONSOLE}/notes"
 _MAX_LINES: Final = 5_000
 _MAX_DAYS: Final = 365
+_CHAT: Final = re.compile(r"chat:(?P<session>[^#]+)#(?P<position>\d{1,9})(?:-\d{1,9})?")
+"""The source of what was taken from a conversation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,9 +31,14 @@ class Line:
 
     number: int
     text: str
-    by: str = ""
-    """`user`, `agent`, `tool`, `import`, or `hand` for what a person wrote into the file; empty for the rest."""
-    source: str = ""
+    wrote: LineAttribution | None = None
+    """Who wrote it; `None` for empty lines and other lines without an author."""
+    first: bool = False
+    """Whether it is the first of the lines that this author wrote together; links are shown there alone."""
+    conversation: str = ""
+    """The page of the conversation that the text was taken from."""
+    note: str = ""
+    """The page of the daily note that the text was taken from."""
 
 
 def state_of(visit: Visit) -> str:
@@ -48,7 +59,13 @@ async def show(visit: Visit) -> Response:
         files = [file for file in await visit.memory.notes.list_files() if private or file.shared]
         proposals = await visit.memory.notes.proposals() if private else []
     return visit.page(
-        "notes.html", state=state, files=files, proposals=proposals, private=private, diff_lines=diff_lines
+        "notes.html",
+        state=state,
+        files=files,
+        proposals=proposals,
+        private=private,
+        diff_lines=diff_lines,
+        note_file=note_file,
     )
 
 
@@ -75,17 +92,23 @@ async def show_file(visit: Visit) -> Response:
     )
 
 
-async def _lines(visit: Visit, path: str, note: Any) -> list[Line]:
-    day = day_of(path)
-    authors: dict[int, tuple[str, str]] = {}
-    kinds = [kind for kind in ("main", "group") if day is not None and daily_path(day, shared=kind == "group") == path]
-    for kind in kinds:
-        _, placed = await visit.memory.notes.entries_of_day(day, kind=kind)
-        for each in placed:
-            by = "hand" if each.by_hand else each.entry.by
-            authors |= dict.fromkeys(range(each.start_line, each.end_line + 1), (by, each.entry.source))
+async def _lines(visit: Visit, path: str, note: NoteText) -> list[Line]:
+    found = await visit.memory.notes.attribution(path, note.start_line, note.end_line, kind=visit.access.kind)
+    authors = {number: each for each in found for number in range(each.start_line, each.end_line + 1)}
+    linked = any(_CHAT.fullmatch(each.source) for each in found)
+    # A link to a conversation that was erased, or that belongs to another scope, would lead nowhere.
+    sessions = set(await visit.memory.list_sessions(scope=visit.scope)) if linked else set()
     text = note.text.removesuffix("\n").split("\n")
-    return [Line(number, line, *authors.get(number, ("", ""))) for number, line in enumerate(text, note.start_line)]
+    return [_line(number, line, authors.get(number), sessions) for number, line in enumerate(text, note.start_line)]
+
+
+def _line(number: int, text: str, wrote: LineAttribution | None, sessions: Collection[str]) -> Line:
+    if wrote is None:
+        return Line(number, text)
+    chat = _CHAT.fullmatch(wrote.source)
+    session_id = unquote(chat["session"]) if chat else ""
+    said = conversation(session_id, "/position", position=chat["position"]) if chat and session_id in sessions else ""
+    return Line(number, text, wrote, number == wrote.start_line, said, note_file(wrote.note) if wrote.note else "")
 
 
 def diff_lines(diff: str) -> list[tuple[str, str]]:

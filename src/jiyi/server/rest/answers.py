@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any, Final
 
 from fastapi import Response
 from pydantic import BaseModel, ConfigDict
+from pydantic_core import to_json
 
 ID: Final = "0199f3a2-0000-7000-8000-000000000001"
 AT: Final = "2026-11-16T09:30:00.000000Z"
@@ -38,6 +38,7 @@ MEMORY: Final[dict[str, Any]] = {
     "memory_scope": "alice",
     "created_at": AT,
     "updated_at": AT,
+    "version": 1,
     "merged_from": [],
 }
 TURN: Final[dict[str, Any]] = {
@@ -56,8 +57,7 @@ TURN: Final[dict[str, Any]] = {
 
 def answer(data: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
     """An answer in JSON. It is written as it is: the values are plain already, and looking at each takes time."""
-    body = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    return Response(body, status, headers, "application/json")
+    return Response(to_json(data, inf_nan_mode="null"), status, headers, "application/json")
 
 
 def answers(model: type[BaseModel], status: int = 200, description: str = "Done") -> dict[str, Any]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Header, Query, Response
+from fastapi import APIRouter, Depends, Header, Query, Response
 
 from jiyi.errors import InvalidInputError, VersionConflictError
 from jiyi.memory import AgentMemory
@@ -30,11 +30,57 @@ from jiyi.server.rest.dependencies import (
 from jiyi.server.rest.events import EventStream, wants_events, with_progress
 from jiyi.server.rest.idempotency import IdempotencyKey, once
 from jiyi.server.rest.values import ChangedEntry, ManyForgotten, NewEntries, NewEntry, Question, Time
+from jiyi.server.rest.versions import changed_meanwhile, tag_of, version_meant
 
 router = APIRouter(prefix="/v1", tags=["entries"])
 
 Words = Annotated[list[Annotated[str, Query(min_length=1)]] | None, Query()]
 OneText = Annotated[str | None, Query(min_length=1)]
+
+
+async def _conditions(
+    *,
+    category: Words = None,
+    memory_type: Words = None,
+    domain: Words = None,
+    tag: Words = None,
+    namespace: Words = None,
+    conversation_id: OneText = None,
+    key_prefix: OneText = None,
+    since: Time | None = None,
+    until: Time | None = None,
+) -> dict[str, Any]:
+    """Which entries are meant, as arguments of the memory."""
+    return {
+        "category": category,
+        "memory_types": memory_type,
+        "domains": domain,
+        "tags": tag,
+        "namespace": namespace,
+        "conversation_id": conversation_id,
+        "key_prefix": key_prefix,
+        "since": since,
+        "until": until,
+    }
+
+
+Conditions = Annotated[dict[str, Any], Depends(_conditions)]
+
+
+# The first route: a path is compared with one after the other, and this one is asked most.
+@router.post("/recall", operation_id="recall", **answers(told.HitsAnswer))
+async def recall(memory: Memory, access: Reader, streams: OpenStreams, body: Question, accept: Accept = "") -> Response:
+    """The entries that answer best, each with its score part by part; with events, progress while it takes long."""
+    asked = body.model_dump()
+    query, limit = asked.pop("query"), asked.pop("limit")
+
+    async def found() -> dict[str, Any]:
+        hits = await memory.recall(query, limit, scope=access.scope, kind=access.kind, **asked)
+        return {"hits": [hit.to_dict() for hit in hits], "confident": bool(hits and hits[0].confident)}
+
+    if wants_events(accept):
+        return EventStream(with_progress(asyncio.ensure_future(found()), "hits"), streams, access)
+    return answer(await found())
 
 
 @router.post("/entries", operation_id="storeEntry", **answers(told.EntryAnswer, 201, "Stored"))
@@ -76,16 +122,8 @@ async def store_entries(
 async def list_entries(
     memory: Memory,
     access: Reader,
+    conditions: Conditions,
     *,
-    category: Words = None,
-    memory_type: Words = None,
-    domain: Words = None,
-    tag: Words = None,
-    namespace: Words = None,
-    conversation_id: OneText = None,
-    key_prefix: OneText = None,
-    since: Time | None = None,
-    until: Time | None = None,
     sort: Annotated[str, Query(pattern="^(created|event|key)$")] = "created",
     descending: bool | None = None,
     limit: PageLimit = 50,
@@ -93,53 +131,15 @@ async def list_entries(
 ) -> Response:
     """The entries that the key sees, newest first; `next_cursor` leads to the page that follows."""
     page = await memory.list(
-        scope=access.scope,
-        category=category,
-        memory_types=memory_type,
-        domains=domain,
-        tags=tag,
-        namespace=namespace,
-        conversation_id=conversation_id,
-        key_prefix=key_prefix,
-        since=since,
-        until=until,
-        sort=sort,
-        descending=descending,
-        limit=limit,
-        cursor=cursor,
+        scope=access.scope, sort=sort, descending=descending, limit=limit, cursor=cursor, **conditions
     )
     return answer({"entries": [entry.to_dict() for entry in page], "next_cursor": page.next_cursor})
 
 
 @router.get("/entries/count", operation_id="countEntries", **answers(told.CountAnswer))
-async def count_entries(
-    memory: Memory,
-    access: Reader,
-    *,
-    category: Words = None,
-    memory_type: Words = None,
-    domain: Words = None,
-    tag: Words = None,
-    namespace: Words = None,
-    conversation_id: OneText = None,
-    key_prefix: OneText = None,
-    since: Time | None = None,
-    until: Time | None = None,
-) -> Response:
+async def count_entries(memory: Memory, access: Reader, conditions: Conditions) -> Response:
     """How many entries the key sees, of those that meet the conditions."""
-    count = await memory.count(
-        scope=access.scope,
-        category=category,
-        memory_types=memory_type,
-        domains=domain,
-        tags=tag,
-        namespace=namespace,
-        conversation_id=conversation_id,
-        key_prefix=key_prefix,
-        since=since,
-        until=until,
-    )
-    return answer({"count": count})
+    return answer({"count": await memory.count(scope=access.scope, **conditions)})
 
 
 @router.post("/entries/forget", operation_id="forgetEntries", **answers(told.ManyForgottenAnswer))
@@ -165,8 +165,8 @@ async def get_entry(
 ) -> Response:
     """One entry, with its version as ETag. 304 if the caller has this version."""
     entry = await _found(memory, access, entry_id)
-    if if_none_match is not None and if_none_match.strip() == _tag(entry):
-        return Response(None, 304, {"ETag": _tag(entry)})
+    if if_none_match is not None and if_none_match.strip() == tag_of(entry.version):
+        return Response(None, 304, {"ETag": tag_of(entry.version)})
     return _shown(entry)
 
 
@@ -180,9 +180,11 @@ async def update_entry(
     if not changes:
         raise InvalidInputError("the body has no field to change")
     try:
-        changed = await memory.update(entry.id, scope=access.scope, if_version=_version(entry, if_match), **changes)
+        changed = await memory.update(
+            entry.id, scope=access.scope, if_version=version_meant(entry.version, if_match), **changes
+        )
     except VersionConflictError as error:
-        raise _conflict(error) from None
+        raise changed_meanwhile(error) from None
     return _shown(changed)
 
 
@@ -195,9 +197,11 @@ async def forget_entry(
         check_erase(access)
     entry = await _found(memory, access, entry_id)
     try:
-        gone = await memory.forget(id=entry.id, scope=access.scope, erase=erase, if_version=_version(entry, if_match))
+        gone = await memory.forget(
+            id=entry.id, scope=access.scope, erase=erase, if_version=version_meant(entry.version, if_match)
+        )
     except VersionConflictError as error:
-        raise _conflict(error) from None
+        raise changed_meanwhile(error) from None
     return answer({"forgotten": gone, "erased": erase})
 
 
@@ -228,21 +232,6 @@ async def list_namespaces(
     return answer({"namespaces": [list(each) for each in found]})
 
 
-@router.post("/recall", operation_id="recall", **answers(told.HitsAnswer))
-async def recall(memory: Memory, access: Reader, streams: OpenStreams, body: Question, accept: Accept = "") -> Response:
-    """The entries that answer best, each with its score part by part; with events, progress while it takes long."""
-    asked = body.model_dump()
-    query, limit = asked.pop("query"), asked.pop("limit")
-
-    async def found() -> dict[str, Any]:
-        hits = await memory.recall(query, limit, scope=access.scope, kind=access.kind, **asked)
-        return {"hits": [hit.to_dict() for hit in hits], "confident": bool(hits and hits[0].confident)}
-
-    if wants_events(accept):
-        return EventStream(with_progress(asyncio.ensure_future(found()), "hits"), streams, access)
-    return answer(await found())
-
-
 async def _found(memory: AgentMemory, access: Access, entry_id: str) -> MemoryEntry:
     entry = await memory.get(id=entry_id, scope=access.scope)
     if entry is None:
@@ -262,22 +251,5 @@ def _missing(entry_id: str) -> ProblemError:
     return ProblemError(404, "no_entry", f"there is no entry {entry_id[:80]!a}")
 
 
-def _version(entry: MemoryEntry, if_match: str | None) -> int | None:
-    """The version that the caller means: checked again by the store, in the transaction that changes the entry."""
-    if if_match is None or if_match.strip() == "*":
-        return None
-    if if_match.strip() != _tag(entry):
-        raise ProblemError(412, "changed_meanwhile", f"the entry is at version {entry.version}, not {if_match[:40]!a}")
-    return entry.version
-
-
-def _conflict(error: VersionConflictError) -> ProblemError:
-    return ProblemError(412, "changed_meanwhile", str(error))
-
-
-def _tag(entry: MemoryEntry) -> str:
-    return f'"{entry.version}"'
-
-
 def _shown(entry: MemoryEntry, status: int = 200) -> Response:
-    return answer(entry.to_dict(), status, {"ETag": _tag(entry)})
+    return answer(entry.to_dict(), status, {"ETag": tag_of(entry.version)})

@@ -101,6 +101,29 @@ class NoteAnswer(Answer):
     total_lines: int
 
 
+class AttributionAnswer(Answer):
+    """Who wrote which lines of a note."""
+
+    model_config = shown(
+        {
+            "lines": [
+                {
+                    "start_line": 3,
+                    "end_line": 3,
+                    "origin": "proposal",
+                    "by": "agent",
+                    "source": "chat:tea#1-2",
+                    "entry_id": "1hqk3v2q77fk3m9a",
+                    "note": "memory/2026-11-16.md",
+                    "made_by": "rules",
+                    "at": AT,
+                }
+            ]
+        }
+    )
+    lines: list[dict[str, Any]]
+
+
 class NoteHitsAnswer(Answer):
     """The pieces of notes that answer best."""
 
@@ -127,7 +150,7 @@ class ProposalAnswer(Answer):
         {
             "id": "0199f3a2",
             "diff": "+- Dentist: Friday\n",
-            "items": [{"number": 1, "action": "add", "text": "Dentist: Friday", "section": "", "entry_id": ""}],
+            "items": [{"number": 1, "action": "add", "text": "Dentist: Friday", "section": "People"}],
         }
     )
     id: str
@@ -158,7 +181,7 @@ class RejectedAnswer(Answer):
 
 
 class MemoryAnswer(Answer):
-    """A memory of the runtime."""
+    """A memory of the runtime. Its version is also the ETag."""
 
     model_config = shown(MEMORY)
     id: str
@@ -167,6 +190,7 @@ class MemoryAnswer(Answer):
     tags: list[str]
     strength: int
     is_active: bool
+    version: int
 
 
 class MemoriesAnswer(Answer):

@@ -7,14 +7,18 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Response
 
-from jiyi.errors import InvalidInputError
+from jiyi.errors import InvalidInputError, VersionConflictError
+from jiyi.memory import AgentMemory
+from jiyi.runtime import BaseMemory
+from jiyi.server.access import Access
 from jiyi.server.problems import ProblemError
 from jiyi.server.rest import answers as told
 from jiyi.server.rest import room_answers as rooms
 from jiyi.server.rest.answers import answer, answers
-from jiyi.server.rest.dependencies import Memory, PageLimit, Reader, Writer, check_erase
+from jiyi.server.rest.dependencies import IfMatch, Memory, PageLimit, Reader, Writer, check_erase
 from jiyi.server.rest.idempotency import REPLAYED, IdempotencyKey, once, request_id_of
 from jiyi.server.rest.values import ChangedJudgment, Consolidation, Feedback, Judgment, RuntimeQuestion
+from jiyi.server.rest.versions import changed_meanwhile, tag_of, version_meant
 
 router = APIRouter(prefix="/v1/runtime", tags=["runtime"])
 
@@ -35,31 +39,41 @@ async def remember(memory: Memory, access: Writer, body: Judgment, idempotency_k
 
 @router.get("/memories/{memory_id}", operation_id="getJudgment", **answers(rooms.MemoryAnswer))
 async def get_memory(memory: Memory, access: Reader, memory_id: str) -> Response:
-    """One memory, active or not."""
-    found = await memory.runtime.get(memory_id, memory_scope=access.scope)
-    if found is None:
-        raise _missing(memory_id)
-    return answer(found.to_dict())
+    """One memory, active or not. Its version is the ETag, if it is the scope's own."""
+    return _shown(await _found(memory, access, memory_id), access)
 
 
 @router.patch("/memories/{memory_id}", operation_id="updateJudgment", **answers(rooms.MemoryAnswer))
-async def update_memory(memory: Memory, access: Writer, memory_id: str, body: ChangedJudgment) -> Response:
+async def update_memory(
+    memory: Memory, access: Writer, memory_id: str, body: ChangedJudgment, if_match: IfMatch = None
+) -> Response:
     """Change one of the scope's own memories; what is not given stays."""
     changes = {name: value for name, value in body.given().items() if value is not None}
     if not changes:
         raise InvalidInputError("the body has no field to change")
-    changed = await memory.runtime.update(memory_id, memory_scope=access.scope, **changes)
+    meant = await _meant(memory, access, memory_id, if_match)
+    try:
+        changed = await memory.runtime.update(memory_id, memory_scope=access.scope, if_version=meant, **changes)
+    except VersionConflictError as error:
+        raise changed_meanwhile(error) from None
     if changed is None:
         raise _missing(memory_id)
-    return answer(changed.to_dict())
+    return _shown(changed, access)
 
 
 @router.delete("/memories/{memory_id}", operation_id="forgetJudgment", **answers(told.ForgottenAnswer))
-async def forget_memory(memory: Memory, access: Writer, memory_id: str, *, erase: bool = False) -> Response:
+async def forget_memory(
+    memory: Memory, access: Writer, memory_id: str, *, erase: bool = False, if_match: IfMatch = None
+) -> Response:
     """Remove one of the scope's own memories; with `erase` for good."""
     if erase:
         check_erase(access)
-    if not await memory.runtime.forget(memory_id, memory_scope=access.scope, erase=erase):
+    meant = await _meant(memory, access, memory_id, if_match)
+    try:
+        gone = await memory.runtime.forget(memory_id, memory_scope=access.scope, erase=erase, if_version=meant)
+    except VersionConflictError as error:
+        raise changed_meanwhile(error) from None
+    if not gone:
         raise _missing(memory_id)
     return answer({"forgotten": True, "erased": erase})
 
@@ -70,7 +84,7 @@ async def restore_memory(memory: Memory, access: Writer, memory_id: str) -> Resp
     back = await memory.runtime.restore(memory_id, memory_scope=access.scope)
     if back is None:
         raise _missing(memory_id)
-    return answer(back.to_dict())
+    return _shown(back, access)
 
 
 @router.post("/recall", operation_id="recallJudgments", **answers(rooms.MemoriesAnswer))
@@ -119,6 +133,26 @@ async def consolidate(memory: Memory, access: Writer, body: Consolidation) -> Re
     """Merge near-duplicates of the scope, let unused memories fade, archive. A dry run unless told otherwise."""
     done = await memory.runtime.consolidate_memories(memory_scope=access.scope, dry_run=body.dry_run)
     return answer(done.to_dict())
+
+
+async def _found(memory: AgentMemory, access: Access, memory_id: str) -> BaseMemory:
+    found = await memory.runtime.get(memory_id, memory_scope=access.scope)
+    if found is None:
+        raise _missing(memory_id)
+    return found
+
+
+async def _meant(memory: AgentMemory, access: Access, memory_id: str, if_match: str | None) -> int | None:
+    """The version that is to be changed; nothing is read where none is named."""
+    if if_match is None:
+        return None
+    return version_meant((await _found(memory, access, memory_id)).version, if_match)
+
+
+def _shown(found: BaseMemory, access: Access) -> Response:
+    # What a scope thinks of a public memory is not part of its version.
+    own = found.memory_scope == access.scope
+    return answer(found.to_dict(), headers={"ETag": tag_of(found.version)} if own else None)
 
 
 def _missing(memory_id: str) -> ProblemError:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from jiyi.model.entry import MESSAGE_TYPE, MemoryEntry
+from jiyi.model.entry import MESSAGE_TYPE, MemoryEntry, Source
 from jiyi.model.filters import Filters
 from jiyi.model.job import Job, JobDraft
 from jiyi.model.message import Message
@@ -207,17 +207,20 @@ class LongtermStoreConformance(StoreFixtures):
         assert longterm.inactive("main", limit=9) == [old]
         assert longterm.inactive("other", limit=9) == []
 
-    def test_what_was_replaced_of_a_conversation(self, store: RecordStore, longterm: LongtermStore) -> None:
-        new = fact("new", conversation_id="a")
-        replaced = {"is_active": False, "superseded_by": new.id}
-        [old, other] = put(
-            store, fact("old", conversation_id="a", **replaced), fact("b", conversation_id="b", **replaced)
+    def test_a_corrected_fact_of_a_conversation_is_found_with_the_one_that_holds_now(self, store: RecordStore) -> None:
+        said, gone = Source("rules", "user", ("m1",)), {"is_active": False}
+        now = fact("now", "lives in Oslo")
+        between = fact("between", "lives in Bonn", superseded_by=now.id, **gone)
+        first = fact("first", "lives in Rome", conversation_id="c", source=said, superseded_by=between.id, **gone)
+        forgotten = fact(
+            "other", "has a cat", conversation_id="c", superseded_by="0199f3a2-0000-7000-8000-0000000", **gone
         )
-        put(store, new, fact("faded", conversation_id="a", is_active=False), fact("none", **replaced))
-        put(store, fact("k", conversation_id="a", scope="other", **replaced))
-        assert longterm.replaced_in("main", ["a"], limit=9) == [old]
-        assert {one.id for one in longterm.replaced_in("main", ["a", "b"], limit=9)} == {old.id, other.id}
-        assert longterm.replaced_in("main", ["c"], limit=9) == []
+        put(store, now, between, first, forgotten, fact("kept", conversation_id="c"))
+        assert store.corrections(("main", "public"), ["c"]) == [(first, now)]
+        assert store.corrections(("main",), ["another"]) == []
+        assert store.corrections(("other",), ["c"]) == []
+        store.forget("main", "now", actor=ACTOR)
+        assert store.corrections(("main",), ["c"]) == []
 
     # --- forgetting -------------------------------------------------------------------------------------------------
 

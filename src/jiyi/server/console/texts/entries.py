@@ -25,6 +25,7 @@ TEXTS: Final[dict[str, tuple[str, str]]] = {
     "search.matched": ("匹配的词：", "Words that matched:"),
     "search.matched_nothing": ("没有词匹配，由含义或邻近内容找到。", "none; found by its meaning or its neighbours."),
     "search.similarity": ("相似度", "similarity"),
+    "search.corrected_by": ("后来已更正：", "Corrected later:"),
     "search.other_sources": ("说同一件事的还有 {count} 条", "Others that say the same: {count}"),
     "filters": ("筛选", "Filters"),
     "any": ("全部", "any"),

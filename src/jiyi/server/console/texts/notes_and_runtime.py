@@ -46,17 +46,27 @@ TEXTS: Final[dict[str, tuple[str, str]]] = {
     "notes.rendered": ("排版", "Rendered"),
     "notes.raw": ("原文与作者", "Lines and authors"),
     "notes.who": (
-        "第二列是谁写的：由程序写入的条目有记录；“手写”是人直接写进文件的；空白为标题和空行，或没有记录的文件。",
         (
-            "The second column says who wrote a line. Entries of programs carry it; what people typed into a daily "
-            "note is by hand; headings, empty lines and files without entries have no record."
+            "第二列是谁写的：程序写入的条目，以及提升或接受提议后进入 MEMORY.md 的内容都有记录；"
+            "“手写”没有记录，是人或别的程序直接写进文件的，或后来改过的；“模板”随笔记文件夹创建；空行没有作者。"
+        ),
+        (
+            "The second column says who wrote a line. Entries, and what was promoted or accepted into MEMORY.md, are "
+            "recorded. By hand means that nothing is recorded: a person or another program wrote the line into the "
+            "file, or changed it since. Template lines came with the folder. Empty lines have no author."
         ),
     ),
     "notes.by.user": ("用户", "user"),
     "notes.by.agent": ("智能体", "agent"),
     "notes.by.tool": ("工具", "tool"),
     "notes.by.import": ("导入", "import"),
-    "notes.by.hand": ("手写", "by hand"),
+    "notes.origin.promotion": ("提升", "promoted"),
+    "notes.origin.proposal": ("已接受的提议", "accepted proposal"),
+    "notes.origin.template": ("模板", "template"),
+    "notes.origin.hand": ("手写", "by hand"),
+    "notes.made_by.rules": ("规则", "rules"),
+    "notes.from_conversation": ("来自对话", "from a conversation"),
+    "notes.from_note": ("来自每日笔记", "from a daily note"),
     "notes.cut": (
         "显示第 {first} 到 {last} 行，共 {total} 行。",
         "Lines {first} to {last} of {total} are shown.",

@@ -1,0 +1,49 @@
+"""What the records know of a request before the indexes are asked, and whether an answer is short because of expiry."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from jiyi.model import clock
+
+if TYPE_CHECKING:
+    from jiyi.ports import RecordStore
+    from jiyi.recall.request import Answer, Request
+    from jiyi.recall.settings import RecallSettings
+
+_FEW: Final = 2_000
+"""Up to so many entries are named to the indexes; above, the best proposals are checked until enough have passed."""
+_COUNTED: Final = 25_000
+_MANY: Final = 12_000
+"""Up to here reading the ids of what may meet a condition takes less time than checking it for each proposal."""
+
+
+def narrowed(request: Request, store: RecordStore) -> Request:
+    """With what the records know of the conditions that no index can check.
+
+    That is the ids among which to look, or how many entries may meet them, or the ids of all that do if these are only
+    a few.
+    """
+    filters = request.filters
+    if not filters.left_to_records or request.mode == "tags":
+        return request
+    estimate = store.estimate(filters, most=_COUNTED)
+    if estimate is not None:
+        among = store.may_match(filters) if estimate <= _MANY else None
+        return replace(request, filters=replace(filters, among=among, estimate=estimate))
+    ids = store.few_matching(filters, most=_FEW)
+    return request if ids is None else replace(request, filters=replace(filters, ids=frozenset(ids)))
+
+
+def expired_crowd(request: Request, answer: Answer, store: RecordStore, settings: RecallSettings) -> bool:
+    """Whether the answer may be short because the indexes proposed what has expired and was not archived yet.
+
+    Asked only where proposals may have been cut off: an answer that found everything is not short because of it.
+    """
+    filters = request.filters
+    if len(answer.hits) >= request.limit or request.mode == "tags" or filters.beyond_expired:
+        return False
+    if filters.only_scopes and answer.candidates < settings.fewest_candidates:
+        return False
+    return store.count_expired(filters.scopes, filters.alive_at or clock.utc_now()) > 0
