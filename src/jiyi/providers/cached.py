@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Final
 
-from jiyi.ports import AdaptsQuestions
+from jiyi.ports import AdaptsQuestions, JudgesQuestions
 
 if TYPE_CHECKING:
     from jiyi.ports import Embedder, ModelIdentity, Vectors
@@ -46,6 +46,10 @@ class CachedEmbedder:
     def as_question(self, vector: Vectors) -> Vectors:
         """The vector of a question as the wrapped embedder compares it with texts."""
         return self._embedder.as_question(vector) if isinstance(self._embedder, AdaptsQuestions) else vector
+
+    def how_personal(self, vector: Vectors) -> float:
+        """What the wrapped embedder says of a question; 0 where it cannot tell."""
+        return self._embedder.how_personal(vector) if isinstance(self._embedder, JudgesQuestions) else 0.0
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         """One unit vector for each text, in order."""

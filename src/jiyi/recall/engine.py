@@ -18,7 +18,7 @@ from jiyi.errors import IndexDamagedError, IndexingError, IndexUnavailableError,
 from jiyi.exhaustion import resource_limit
 from jiyi.model import clock
 from jiyi.model.entry import IndexCoverage, MemoryEntry
-from jiyi.ports import ALONE, AdaptsQuestions, EmbedsEntries
+from jiyi.ports import ALONE, AdaptsQuestions, EmbedsEntries, JudgesQuestions
 from jiyi.recall.context import add_context
 from jiyi.recall.corrections import mark_corrected
 from jiyi.recall.freshness import Freshness, not_answered
@@ -223,10 +223,12 @@ class RecallEngine:
             # Only the counted words say how to word the question, so that the similarities are read once more.
             reworded = self._embedded(self.embedder, request, wording)
             again = None if isinstance(reworded, ModelError) else reader.read(request.filters, reworded, bigrams=False)
-            if again is None or again.scan is None:
+            if again is None or again.scan is None or isinstance(reworded, ModelError):
                 return None, vector
-            scan = again.scan
-        filtered = None if scan is None else FilteredScan(scan, self.store, request.filters)
+            scan, asked = again.scan, reworded
+        filtered = None
+        if scan is not None:
+            filtered = FilteredScan(scan, self.store, request.filters, self._how_personal(request, asked))
         text = self._ask_text(text)
         text = replace(text, search=text.search.with_vectors(filtered))
         return self._finish(text, vector_coverage, now), vector
@@ -344,7 +346,7 @@ class RecallEngine:
                 from jiyi.recall.overlay import ScanOverlay
 
                 scan = ScanOverlay(scan, vector, missing, index.embedded(missing.upserts))
-            vectors = FilteredScan(scan, self.store, request.filters)
+            vectors = FilteredScan(scan, self.store, request.filters, self._how_personal(request, vector))
             # Computed here, beside the text proposers, and kept for the proposer that asks for it.
             vectors.best(vector_limit(request, self.settings))
         except IndexDamagedError:
@@ -361,8 +363,17 @@ class RecallEngine:
         except ModelError as error:
             return error
         # Where the similarity itself is the answer, it is the plain one.
-        adapts = self.settings.adapts_questions and not request.by_similarity and asks(request.query)
+        adapts = self._asked_as_question(request)
         return embedder.as_question(vector) if adapts and isinstance(embedder, AdaptsQuestions) else vector
+
+    def _asked_as_question(self, request: Request) -> bool:
+        return self.settings.adapts_questions and not request.by_similarity and asks(request.query)
+
+    def _how_personal(self, request: Request, vector: Vectors | None) -> float:
+        """What the embedder says of the question, by the vector that is compared; 0 of what does not ask."""
+        if vector is None or not isinstance(self.embedder, JudgesQuestions) or not self._asked_as_question(request):
+            return 0.0
+        return self.embedder.how_personal(vector)
 
     def _propose_by_text(
         self, request: Request, now: datetime, head: LogPosition, scanned: Event | None, wording: Future[str]

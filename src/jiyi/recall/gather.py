@@ -14,6 +14,7 @@ from jiyi.model.filters import Filters
 from jiyi.ports import CONVERSATION, TIMED
 from jiyi.recall.scorer import NOBODY, Candidates, FieldCounts
 from jiyi.text.rarity import specificity
+from jiyi.text.related_words import related_words
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -109,6 +110,8 @@ def gather(search: Search, proposals: Sequence[str], statistics: TermStatistics,
             alone=(~threads.conversation & ~threads.timed)[scored],
             spoken=threads.conversation[scored],
             outer=_outer(question.words),
+            related=_related(question.words, [rows[place] for place in candidates], text),
+            personal=vectors.personal if vectors is not None else 0.0,
             day=_days(times, threads, search.offset)[scored],
         ),
         terms=[rows[place].words for place in candidates],
@@ -142,6 +145,8 @@ def gather_without_text(search: Search, ids: Sequence[str]) -> Gathered:
             alone=np.zeros(count, dtype=np.bool_),
             spoken=np.zeros(count, dtype=np.bool_),
             outer=np.zeros(0, dtype=np.bool_),
+            related=np.zeros((count, 0)),
+            personal=vectors.personal,
             day=np.full(count, NOBODY),
         ),
         terms=[],
@@ -261,6 +266,29 @@ def _field(
         mean_length,
         np.asarray(specificities, dtype=np.float64),
     )
+
+
+def _related(words: Sequence[str], rows: Sequence[TermRow], text: TextSource) -> Floats:
+    """Rows × words: how much the best word says that a row has instead of one of the question's; 0 beside the word."""
+    found = np.zeros((len(rows), len(words)))
+    others = [related_words(word) for word in words]
+    wanted = list(dict.fromkeys([*words, *(other for each in others for other in each)]))
+    if not rows or len(wanted) == len(set(words)):
+        return found
+    number = {term: place for place, term in enumerate(wanted)}
+    ids = np.asarray(text.term_ids(wanted), dtype=np.uint32)
+    order = np.argsort(ids)
+    terms = np.frombuffer(b"".join(row.words for row in rows), dtype="<u4")
+    row_of = np.repeat(np.arange(len(rows)), [len(row.word_counts) for row in rows])
+    at = np.minimum(np.searchsorted(ids[order], terms), len(order) - 1)
+    match = ids[order][at] == terms
+    has = np.zeros((len(rows), len(wanted)), dtype=np.bool_)
+    has[row_of[match], order[at[match]]] = True
+    for column, (word, each) in enumerate(zip(words, others, strict=True)):
+        if each:
+            says = has[:, [number[other] for other in each]] * np.asarray(list(each.values()))
+            found[:, column] = np.where(has[:, number[word]], 0.0, says.max(axis=1))
+    return found
 
 
 def _conversations(
