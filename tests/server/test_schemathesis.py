@@ -19,7 +19,7 @@ def attack(tmp_path: Path, *options: str) -> subprocess.CompletedProcess[str]:
     """Run schemathesis with all checks; the key has all rights but that of erasing every scope."""
     data, notes = tmp_path / "data", tmp_path / "notes"
     environment = {**os.environ, "JIYI_WORKSPACE": str(notes)}
-    token = token_for(data, "alice", "--rights", "read,write,erase")
+    token = token_for(data, "alice", "read,write,erase")
     with serving(data, "--require-keys", "--rate-limit", "1000000", "--scope", "alice") as (address, process):
         command = [sys.executable, "-c", "from schemathesis.cli import schemathesis; schemathesis()"]
         arguments = [

@@ -20,6 +20,7 @@ from jiyi.model.domain import GENERAL_CHAT
 from jiyi.model.entry import MESSAGE_TYPE, NOTE_TYPE, MemoryEntry
 from jiyi.model.message import Message
 from jiyi.model.relevance import MIN_RELEVANCE
+from jiyi.model.storable import storable
 from jiyi.model.turn import BudgetPart, ShownMemory
 from jiyi.prompts.agent import INSTRUCTIONS, Language, corrected, passages_block
 from jiyi.text import detect_language, fold
@@ -110,7 +111,7 @@ async def gather_blocks(
 
 def _query(question: str) -> str:
     """The question, or the beginning and the end of a very long one."""
-    text = question.replace("\x00", " ").encode("utf-8", "replace").decode("utf-8").strip()
+    text = storable(question).strip()
     half = _QUERY_CHARACTERS // 2
     return text if len(text) <= _QUERY_CHARACTERS else f"{text[:half]} {text[-half:]}"
 

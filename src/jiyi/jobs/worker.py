@@ -71,7 +71,7 @@ class JobRunner:
             return True
         if job.kind not in self._handlers and self.learn is not None:
             self.learn()
-        handler = self._handlers.get(job.kind, _nobody)
+        handler = self._handlers.get(job.kind, _unknown_kind)
         try:
             if not handler(job):
                 self._store.finish(job, now=self.now())
@@ -114,8 +114,8 @@ class JobRunner:
         return done
 
 
-def _nobody(job: Job) -> bool:
-    raise JobFailedError(f"nobody here knows how to do {job.kind!r}; a newer jiyi may have queued it")
+def _unknown_kind(job: Job) -> bool:
+    raise JobFailedError(f"there is no handler for jobs of the kind {job.kind!r}; a newer jiyi may have queued it")
 
 
 class JobWorker(BackgroundThread):

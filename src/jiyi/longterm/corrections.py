@@ -129,7 +129,7 @@ def judge(message: str, olds: Sequence[Known], model: ReplacementModel) -> list[
     ]
     values = model.replaces(new, texts, same)
     if is_exception(folded) and not is_mistake(folded):
-        # An exception replaces nothing, whatever else speaks for it.
+        # An exception replaces nothing, however probable a replacement is by the other features.
         values = [min(value, SAID - 0.01) for value in values]
     elif not is_mistake(folded):
         values = [
@@ -151,7 +151,7 @@ def judge(message: str, olds: Sequence[Known], model: ReplacementModel) -> list[
 
 
 def _leaves_alone(new: Compared, old: Compared) -> bool:
-    """Whether a message cannot replace an older fact, whatever else speaks for it."""
+    """Whether a rule keeps a message from replacing an older fact, whatever the model says."""
     if is_bygone(old.folded) and not is_bygone(new.folded):
         return True
     if not _only_adds(new.folded):

@@ -225,11 +225,13 @@ def _read_one(model: ChatModel, item: Any, known: int) -> Proposal:
     if domain not in DOMAINS:
         # Where the words of the fact name a domain, that is taken; a guess is not.
         told = route_by_rules(text)
-        mended = next((each for each in told if each in SUBSTANTIAL), None) if told != DOMAINS else None
-        if mended is None or not isinstance(domain, str):
+        by_rule = next((each for each in told if each in SUBSTANTIAL), None) if told != DOMAINS else None
+        if by_rule is None or not isinstance(domain, str):
             raise wrong(model, f"domain {shown(domain)}, which is none of the six")
-        _log.warning("%s named the domain %s, which is none of the six: %s is taken", model.name, shown(domain), mended)
-        domain = mended
+        _log.warning(
+            "%s named the domain %s, which is none of the six: %s is taken", model.name, shown(domain), by_rule
+        )
+        domain = by_rule
     corrects = item.get("corrects")
     place = corrects - 1 if isinstance(corrects, int) and not isinstance(corrects, bool) else None
     return Proposal(_fact(text), float(score), domain, place if place is not None and 0 <= place < known else None)

@@ -11,12 +11,10 @@ import logging
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Final
 
-from jiyi.errors import ModelError
 from jiyi.longterm.duplicates import Gist, gist
-from jiyi.longterm.trained import weights_for
+from jiyi.longterm.trained import TrainedJudge
 from jiyi.text.change_words import (
     adds,
     changes,
@@ -82,21 +80,12 @@ class Compared:
     vector: Sequence[float] | None = None
 
 
-class ReplacementModel:
+class ReplacementModel(TrainedJudge):
     """Both models, with one embedder or none."""
 
     def __init__(self, analyzer: Analyzer, embedder: Embedder | None) -> None:
+        super().__init__(embedder)
         self.analyzer = analyzer
-        self._embedder = embedder
-
-    @cached_property
-    def _features(self) -> Weights:
-        # Read when a text is judged, on a thread: making the room must not read the disk.
-        return weights_for(None)
-
-    @cached_property
-    def _weights(self) -> Weights:
-        return weights_for(self._embedder)
 
     def read(self, texts: Sequence[str]) -> list[Compared]:
         """Texts with what is compared of them."""
@@ -146,16 +135,6 @@ class ReplacementModel:
 
     def _for(self, message: Compared) -> Weights:
         return self._features if message.vector is None else self._weights
-
-    def _vectors(self, texts: Sequence[str]) -> list[list[float]] | None:
-        if self._embedder is None or not self._weights.with_vectors or not texts:
-            return None
-        try:
-            return cast("list[list[float]]", self._embedder.embed(texts).tolist())
-        except ModelError as error:
-            # Words decide then. What cannot be compared by meaning is rather kept twice than lost.
-            _log.warning("facts are compared without the embedder: %s", type(error).__name__)
-            return None
 
 
 def change_row(message: Compared) -> list[float]:

@@ -63,6 +63,8 @@ def to_text(value: datetime) -> str:
 def from_text(text: str) -> datetime:
     """The inverse of `to_text`; any ISO 8601 time with an offset is read."""
     value = datetime.fromisoformat(text)
+    if value.tzinfo is UTC:
+        return value
     if value.tzinfo is None:
         raise ValueError(f"time {text!r} has no offset")
     return value.astimezone(UTC)

@@ -34,17 +34,28 @@ class Folding:
     terms: Sequence[bytes]
     """The term ids of each candidate's text."""
     _kept: list[tuple[MemoryEntry, int]] = field(default_factory=list)
+    _without_key: int = 0
+    _messages: int = 0
+    """How many of those that are kept have no key, and how many are messages."""
     _empty: frozenset[int] | None = None
 
     def better(self, entry: MemoryEntry, place: int) -> str | None:
         """The id of the better hit that says the same; `None` when there is none, and the entry is kept."""
-        for other, other_place in self._kept:
+        for other, other_place in self._kept if self._may_be_same(entry) else ():
             same = _is_made_of(entry, other) or self._same(entry, place, other, other_place)
             # Folding never hides a word of the question.
             if same and set(self.matched(place)) <= set(self.matched(other_place)):
                 return other.id
         self._kept.append((entry, place))
+        self._without_key += entry.key is None
+        self._messages += entry.memory_type == MESSAGE_TYPE
         return None
+
+    def _may_be_same(self, entry: MemoryEntry) -> bool:
+        """Whether it has to be compared at all: not if all have keys, and either all are messages or none is."""
+        if entry.key is None or self._without_key:
+            return True
+        return self._messages != (len(self._kept) if entry.memory_type == MESSAGE_TYPE else 0)
 
     def _same(self, entry: MemoryEntry, place: int, other: MemoryEntry, other_place: int) -> bool:
         """Whether two texts have the same words, but for words that say nothing. "Not" says something.

@@ -18,7 +18,7 @@ from jiyi.errors import IndexDamagedError, IndexingError, IndexUnavailableError,
 from jiyi.exhaustion import resource_limit
 from jiyi.model import clock
 from jiyi.model.entry import IndexCoverage, MemoryEntry
-from jiyi.ports import ALONE, AdaptsQuestions, EmbedsEntries, JudgesQuestions
+from jiyi.ports import ALONE, AdaptsQuestions, EmbedsEntries
 from jiyi.recall.context import add_context
 from jiyi.recall.corrections import mark_corrected
 from jiyi.recall.freshness import Freshness, not_answered
@@ -371,9 +371,11 @@ class RecallEngine:
 
     def _how_personal(self, request: Request, vector: Vectors | None) -> float:
         """What the embedder says of the question, by the vector that is compared; 0 of what does not ask."""
-        if vector is None or not isinstance(self.embedder, JudgesQuestions) or not self._asked_as_question(request):
+        # Not by `JudgesQuestions`: comparing an object with a protocol takes longer than the judgement.
+        judge = getattr(self.embedder, "how_personal", None)
+        if vector is None or judge is None or not self._asked_as_question(request):
             return 0.0
-        return self.embedder.how_personal(vector)
+        return float(judge(vector))
 
     def _propose_by_text(
         self, request: Request, now: datetime, head: LogPosition, scanned: Event | None, wording: Future[str]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from jiyi.errors import IndexDamagedError, IndexingError, ModelError
 from jiyi.model.entry import IndexCoverage
-from jiyi.ports import EmbedsEntries, OverlaidText, StatesMode
+from jiyi.ports import EmbedsEntries, OverlaidText
 
 if TYPE_CHECKING:
     from jiyi.indexing import Drainer
@@ -33,23 +33,22 @@ class Freshness:
 
     def text(self, index: TextIndex, scopes: Sequence[str], head: LogPosition) -> tuple[IndexCoverage, TextSource]:
         """The coverage of the text index, and what to ask: the index, or the index with what it lacks."""
-        batch = self._pending(index, scopes, head) if isinstance(index, OverlaidText) else None
-        if batch is None or not isinstance(index, OverlaidText):
-            return self.catch_up(index, scopes, head), index
-        return IndexCoverage(index.name, answered=True, note=_mode(index)), index.overlaid(batch)
+        if self.overlaid and isinstance(index, OverlaidText):
+            batch = self._pending(index, scopes, head)
+            if batch is not None:
+                return IndexCoverage(index.name, answered=True, note=_mode(index)), index.overlaid(batch)
+        return self.catch_up(index, scopes, head), index
 
     def vectors(
         self, index: VectorIndex, scopes: Sequence[str], head: LogPosition
     ) -> tuple[IndexCoverage, IndexBatch | None]:
         """The coverage of the vector index, and what has to be compared beside it."""
-        batch = self._pending(index, scopes, head) if isinstance(index, EmbedsEntries) else None
+        batch = self._pending(index, scopes, head) if self.overlaid and isinstance(index, EmbedsEntries) else None
         if batch is None:
             return self.catch_up(index, scopes, head), None
         return IndexCoverage(index.name, answered=True, note=_mode(index)), batch
 
     def _pending(self, index: DerivedIndex, scopes: Sequence[str], head: LogPosition) -> IndexBatch | None:
-        if not self.overlaid:
-            return None
         batch = self.drainer.pending(index, scopes, head=head, most=self.overlaid)
         if batch is None or sum(len(entry.content) for entry in batch.upserts) > _MAX_CHARACTERS:
             return None
@@ -69,7 +68,8 @@ class Freshness:
 
 
 def _mode(index: DerivedIndex) -> str:
-    return index.mode if isinstance(index, StatesMode) else ""
+    # Not by `StatesMode`: comparing an object with a protocol takes longer than asking a small index.
+    return str(getattr(index, "mode", ""))
 
 
 def not_answered(coverage: IndexCoverage, error: Exception) -> IndexCoverage:

@@ -80,8 +80,8 @@ def chat(
         conversation = Conversation(session, memory, session_id, token_limit, one_shot=message is not None)
         if message is not None:
             for line in message:
-                await conversation.hear(line)
-            await conversation.learn()
+                await conversation.handle(line)
+            await conversation.extract_facts()
             return
         await conversation.welcome()
         folder = memory.settings.path
@@ -89,11 +89,11 @@ def chat(
         try:
             while True:
                 typed = await asyncio.to_thread(editor.read)
-                if typed is None or not await conversation.hear(typed):
+                if typed is None or not await conversation.handle(typed):
                     break
         finally:
             editor.close()
-        await conversation.leave()
+        await conversation.close()
 
     # In a conversation the worker keeps facts while the user types; a single message does not wait for it.
     session.run(talk, **({} if message is not None else {"background_jobs": True}))
@@ -149,8 +149,8 @@ class Conversation:
         for turn in await self._agent.unfinished():
             await self._say({}, [text(f"broken off, without an answer: {visible(turn.text)}", "bad")])
 
-    async def hear(self, line: str) -> bool:
-        """Answer a line; `False` when the talk is over. In a conversation an error of one line does not end it."""
+    async def handle(self, line: str) -> bool:
+        """Answer a line; `False` at the end of the conversation. On a terminal an error of one line does not end it."""
         said = line.strip()
         if said in {"/quit", "/exit"}:
             return False
@@ -173,13 +173,13 @@ class Conversation:
             self._output.error(type(error).__name__, str(error))
         return True
 
-    async def learn(self) -> None:
+    async def extract_facts(self) -> None:
         """Keep the facts of a single message at once, where that asks no model."""
         if not self._agent.answers:
             await self._memory.run_jobs()
 
-    async def leave(self) -> None:
-        """The end: what is worth keeping is searched for. A model that fails does not keep anybody here."""
+    async def close(self) -> None:
+        """End the session: what is worth keeping is searched for. A model that fails does not delay the exit."""
         try:
             await self._agent.close()
         except ModelError as error:

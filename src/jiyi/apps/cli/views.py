@@ -133,7 +133,7 @@ def explained(found: Sequence[MemoryEntry], zone: tzinfo, *, full: bool) -> list
 
 
 def versions(found: Sequence[EntryVersion], zone: tzinfo) -> list[Block]:
-    """The life of an entry, oldest first."""
+    """The versions of an entry, oldest first."""
     columns = (
         Column("version", "number"),
         Column("what"),
@@ -244,10 +244,10 @@ def upkeep(report: Mapping[str, Any]) -> list[Block]:
     blocks += [text(f"  {visible(scope)}: {count:,}") for scope, count in forgotten.items()]
     if not report["dry_run"]:
         blocks.append(text(f"{report['jobs_run']:,} jobs done, {report['tags_removed']:,} unused tags removed"))
-    mended = ", ".join(report["indexes_mended"])
-    if mended:
+    differing = ", ".join(report["indexes_mended"])
+    if differing:
         blocks.append(
-            text(f"indexes that {'differ from' if report['dry_run'] else 'differed from'} the records: {mended}")
+            text(f"indexes that {'differ from' if report['dry_run'] else 'differed from'} the records: {differing}")
         )
     dead = report["dead_jobs"]
     blocks.append(text(f"dead jobs: {len(dead) or 'none'}", "bad" if dead else "dim"))

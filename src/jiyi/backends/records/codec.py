@@ -39,6 +39,11 @@ def _source_of(text: str) -> Source:
 
 
 @lru_cache(maxsize=1_000)
+def _category_of(text: str) -> MemoryCategory:
+    return MemoryCategory(text)
+
+
+@lru_cache(maxsize=1_000)
 def _source_text(source: Source) -> str:
     return to_json(source.to_dict())
 
@@ -63,7 +68,7 @@ COLUMNS = (
     Column("key", TEXT, nullable=True),
     Column("content", TEXT, versioned=True),
     Column("reasoning", TEXT, versioned=True),
-    Column("category", TEXT, to_db=str, from_db=MemoryCategory, versioned=True),
+    Column("category", TEXT, to_db=str, from_db=_category_of, versioned=True),
     Column("memory_type", TEXT, versioned=True),
     Column("domain", TEXT, nullable=True, versioned=True),
     Column("importance_score", REAL, versioned=True),

@@ -1,6 +1,6 @@
 """BM25 by the numbers of the visible scopes, from packed texts or from the weights of terms that an engine adds up.
 
-It is the formula of the scorer without its additions, so what is proposed is what the scorer will like. The BM25 of an
+It is the formula of the scorer without its additions, so what is proposed is what the scorer ranks high. The BM25 of an
 engine is not used: it counts the texts of all scopes, and so tells whether a word occurs in foreign or deleted ones.
 """
 
@@ -75,10 +75,10 @@ def term_weights(terms: Sequence[str], df: Sequence[int], entries: int) -> dict[
     return dict(zip(terms, found.tolist(), strict=True))
 
 
-def by_length(weight_sums: Sequence[float], lengths: Sequence[int], mean_length: float) -> list[float]:
+def by_length(weight_sums: Sequence[float], lengths: Sequence[int] | Lengths, mean_length: float) -> Floats:
     """The BM25 of texts that have each of their terms once, from the sums of the weights of these terms."""
     norm = _norm(np.asarray(lengths, dtype=np.float64), mean_length)
-    found: list[float] = (np.asarray(weight_sums, dtype=np.float64) * (K1 + 1.0) / (1.0 + norm)).tolist()
+    found: Floats = np.asarray(weight_sums, dtype=np.float64) * (K1 + 1.0) / (1.0 + norm)
     return found
 
 

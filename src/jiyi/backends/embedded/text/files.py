@@ -30,7 +30,9 @@ BUDGET: Final = 64 << 20
 longest ago. A smaller index is therefore read whole."""
 
 _MOMENT = 0.003
-"""Seconds."""
+"""Seconds that a look at the files counts for whoever begins to use the index."""
+_USE = 0.1
+"""Seconds that it counts for the searches that follow."""
 
 Segment: TypeAlias = dict[str, Any]
 _Stat: TypeAlias = tuple[int, int, int, int]
@@ -113,15 +115,16 @@ class SegmentFiles:
         if total > self._budget:
             self._save(names)
 
-    def check_unchanged(self, *, at_once: bool = False) -> None:
+    def check_unchanged(self, *, at_once: bool = False, in_use: bool = False) -> None:
         """Check the files that have changed since the last check: new ones, and any that were written to.
 
-        A recall asks several times. Unless it is to be looked `at_once`, a look at the same commit counts for a moment.
+        A recall asks several times. Unless it is to be looked `at_once`, a look at the same commit counts for a moment,
+        and for as long as the recall may take if the caller has looked when it began (`in_use`).
         """
         with self._guard:
             names = self._names()
             now = time.monotonic()
-            if not at_once and self._looked_at is names and now - self._looked < _MOMENT:
+            if not at_once and self._looked_at is names and now - self._looked < (_USE if in_use else _MOMENT):
                 return
             stats, sound = self._stats(names), self._sound
             self._verify([name for name, stat in zip(names, stats, strict=True) if sound.get(name, _NEVER)[0] != stat])

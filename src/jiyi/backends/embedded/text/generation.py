@@ -56,12 +56,12 @@ class Generation:
         """Whether this generation is in the folder, and the folder still has the same files."""
         return self.folder == folder and self._terms_file == file_identity(self._terms_path)
 
-    def searcher(self) -> tantivy.Searcher:
+    def searcher(self, *, in_use: bool = False) -> tantivy.Searcher:
         """A view of the last commit. Each commit replaces `meta.json`, and only then the index is reloaded.
 
         Before it is used, the files are checked as far as they have changed: see `files`.
         """
-        self.files.check_unchanged()
+        self.files.check_unchanged(in_use=in_use)
         version = file_version(self._meta_path)
         if version is None or version != self._loaded:
             self.index.reload()

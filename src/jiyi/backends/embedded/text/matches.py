@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from math import ceil
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 import tantivy
@@ -22,6 +22,11 @@ from jiyi.backends.embedded.text.documents import ID_HASH, LENGTHS, RECENCY, id_
 from jiyi.backends.embedded.text.queries import build_query
 from jiyi.backends.shared.bm25 import WIDE, by_length
 from jiyi.model.filters import Filters
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Numbers: TypeAlias = NDArray[np.int64]
 
 _IDS_IN_QUERY: Final = 100
 """More ids than these are compared with the matches: as terms of the query they take 5 µs each."""
@@ -132,23 +137,26 @@ def _ordered(
     if not hits:
         return []
     addresses = [address for _, address in hits]
-    lengths, recency = (_numbers(searcher, name, addresses) for name in (length_field, RECENCY))
-    scores = by_length([score for score, _ in hits], lengths, mean_length)
+    scores = by_length([score for score, _ in hits], _numbers(searcher, length_field, addresses), mean_length)
+    wanted = limit if among is None else len(hits)
+    if wanted < len(hits):
+        # No more is read of those that are behind: most of the matches.
+        best = np.flatnonzero(scores >= np.partition(scores, len(hits) - wanted)[len(hits) - wanted])
+        addresses, scores = [addresses[place] for place in best.tolist()], scores[best]
+    recency = _numbers(searcher, RECENCY, addresses)
+    order = np.lexsort((-recency, -scores))
     found: list[tuple[float, int, str]] = []
-    last = -1
-    for place in np.lexsort((-np.asarray(recency), -np.asarray(scores))).tolist():
-        if len(found) >= limit and not _equal(scores, recency, place, last):
+    last: tuple[float, int] | None = None
+    for place, *rank in zip(order.tolist(), scores[order].tolist(), recency[order].tolist(), strict=True):
+        if len(found) >= limit and last != tuple(rank):
             break
         entry_id = stored_text(searcher.doc(addresses[place]), "id")
         if among is None or entry_id in among:
-            found.append((-scores[place], -recency[place], entry_id))
-            last = place
+            found.append((-rank[0], -rank[1], entry_id))
+            last = (rank[0], rank[1])
     return [entry_id for _, _, entry_id in sorted(found)][:limit]
 
 
-def _numbers(searcher: Searcher, name: str, addresses: list[DocAddress]) -> list[int]:
-    return [int(value or 0) for value in searcher.fast_field_values(name, addresses)]
-
-
-def _equal(scores: Sequence[float], recency: Sequence[int], one: int, other: int) -> bool:
-    return scores[one] == scores[other] and recency[one] == recency[other]
+def _numbers(searcher: Searcher, name: str, addresses: list[DocAddress]) -> Numbers:
+    values = searcher.fast_field_values(name, addresses)
+    return np.asarray([value or 0 for value in values], dtype=np.int64)

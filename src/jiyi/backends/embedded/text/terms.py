@@ -18,6 +18,7 @@ from types import MappingProxyType
 from typing import Any, TypeVar
 
 from jiyi.backends.embedded.text.pending import NOTHING_PENDING, PendingTerms, values_of
+from jiyi.backends.embedded.text.term_counts import CHUNK, KeptCounts, padded, placeholders
 from jiyi.backends.embedded.text.term_statistics import read_conversations, update_statistics
 from jiyi.backends.embedded.text.terms_check import row_checksum, wrong_sums
 from jiyi.backends.shared.derived_file import open_derived
@@ -95,10 +96,7 @@ _COLUMNS = (
 _INSERT = f"INSERT INTO entry_terms ({_COLUMNS}, checksum) VALUES ({','.join('?' * 16)})"
 _SELECT = f"SELECT {_COLUMNS} FROM entry_terms"
 _BY_THREAD = itemgetter(0, 1)
-_LIST_LENGTHS = (8, 16, 32, 48, 64, 96, 128, 256, 500)
 _NO_CHANGES: Mapping[tuple[str, int, int], int] = MappingProxyType({})
-_CHUNK = 500
-"""How many values one statement takes."""
 
 
 class TermStore:
@@ -108,6 +106,7 @@ class TermStore:
         self._path = path
         # One connection to read and one to write, so that a reader does not wait for a batch.
         self._reader = _connect(path, create=create)
+        self._counts = KeptCounts(self._reader)
         self._wal_index = WalIndex(path)
         self._writer: sqlite3.Connection | None = None
 
@@ -158,11 +157,8 @@ class TermStore:
     def _statistics(
         self, scopes: Sequence[str], words: Sequence[str], bigrams: Sequence[str], change: StatisticsChange
     ) -> TermStatistics:
-        totals = self._reader.execute(
-            "SELECT scope, entries, shortness, bigram_shortness, conversations, conversation_shortness "
-            f"FROM scope_totals WHERE scope IN ({_placeholders(scopes)})",
-            scopes,
-        ).fetchall()
+        self._counts.refresh()
+        totals = self._counts.totals(scopes)
         totals += [(scope, *change.scopes[scope], 0, 0) for scope in scopes if scope in change.scopes]
         totals += [(scope, 0, 0, 0, *change.conversations[scope]) for scope in scopes if scope in change.conversations]
         entries, shortness, bigram_shortness, conversations, conversation_shortness = (
@@ -187,13 +183,12 @@ class TermStore:
         self, scopes: Sequence[str], field: int, terms: Sequence[str]
     ) -> tuple[int, float, tuple[int, ...]]:
         """How many texts these scopes have, their mean length, and in how many of them each term of a field stands."""
-        column = "shortness" if field == WORDS else "bigram_shortness"
-        totals = self._reader.execute(
-            f"SELECT scope, entries, {column} FROM scope_totals WHERE scope IN ({_placeholders(scopes)})", scopes
-        ).fetchall()
+        self._counts.refresh()
+        column = 2 if field == WORDS else 3
+        totals = self._counts.totals(scopes)
         entries = sum(total[1] for total in totals)
         df = self._df([total[0] for total in totals if total[1]], field, terms)
-        return entries, mean_length(entries, sum(total[2] for total in totals)), df
+        return entries, mean_length(entries, sum(total[column] for total in totals)), df
 
     def _df(
         self,
@@ -204,15 +199,12 @@ class TermStore:
     ) -> tuple[int, ...]:
         ids = [term_id(term) for term in terms]
         found = dict.fromkeys(ids, 0)
-        wanted = list(found)
-        for start in range(0, len(wanted), _CHUNK):
-            chunk = _padded(wanted[start : start + _CHUNK])
-            sql = f"SELECT term, df FROM term_df WHERE scope = ? AND field = ? AND term IN ({_placeholders(chunk)})"
-            for scope in scopes:
-                for term, df in self._reader.execute(sql, (scope, field, *chunk)):
-                    found[term] += df
+        for scope in scopes if ids else ():
+            counts = self._counts.frequencies(scope, field, found)
+            for term in found:
+                found[term] += counts[term]
         for scope in scopes if changes else ():
-            for term in wanted:
+            for term in found:
                 found[term] += changes.get((scope, field, term), 0)
         return tuple(found[term] for term in ids)
 
@@ -318,7 +310,7 @@ class TermStore:
             counts = dict(
                 self._reader.execute(
                     "SELECT term, tf FROM conversation_terms WHERE scope = ? AND thread = ? "
-                    f"AND term IN ({_placeholders(ids)})",
+                    f"AND term IN ({placeholders(ids)})",
                     (scope, thread, *ids),
                 ).fetchall()
             )
@@ -373,29 +365,19 @@ def _connect(path: Path, *, create: bool = False) -> sqlite3.Connection:
 def _alone(connection: sqlite3.Connection, scope: str, ids: Sequence[str]) -> list[tuple[Any, ...]]:
     """The entries of this scope, among these, that have no thread with others."""
     found: list[tuple[Any, ...]] = []
-    for start in range(0, len(ids), _CHUNK):
-        threads = _padded([ALONE + entry_id for entry_id in ids[start : start + _CHUNK]])
-        sql = f"{_SELECT} WHERE scope = ? AND thread IN ({_placeholders(threads)})"
+    for start in range(0, len(ids), CHUNK):
+        threads = padded([ALONE + entry_id for entry_id in ids[start : start + CHUNK]])
+        sql = f"{_SELECT} WHERE scope = ? AND thread IN ({placeholders(threads)})"
         found += connection.execute(sql, (scope, *threads)).fetchall()
     return found
 
 
 def _by_ids(connection: sqlite3.Connection, ids: Sequence[str]) -> list[tuple[Any, ...]]:
     found: list[tuple[Any, ...]] = []
-    for start in range(0, len(ids), _CHUNK):
-        chunk = ids[start : start + _CHUNK]
-        found += connection.execute(f"{_SELECT} WHERE entry_id IN ({_placeholders(chunk)})", chunk).fetchall()
+    for start in range(0, len(ids), CHUNK):
+        chunk = padded(list(ids[start : start + CHUNK]))
+        found += connection.execute(f"{_SELECT} WHERE entry_id IN ({placeholders(chunk)})", chunk).fetchall()
     return found
-
-
-def _padded(values: list[R]) -> list[R]:
-    """Repeat the last value up to one of a few lengths, so that nearly every statement is in the statement cache."""
-    wanted = next((size for size in _LIST_LENGTHS if size >= len(values)), len(values))
-    return values + values[-1:] * (wanted - len(values))
-
-
-def _placeholders(values: Sequence[object]) -> str:
-    return ",".join("?" * len(values))
 
 
 def _values(row: Features) -> tuple[Any, ...]:

@@ -54,7 +54,7 @@ class PgSearchProposer:
         if not rows:
             return []
         mean_length = numbers.mean_length if by_words else numbers.mean_bigram_length
-        scores = by_length([row[0] for row in rows], [row[3] for row in rows], mean_length)
+        scores = by_length([row[0] for row in rows], [row[3] for row in rows], mean_length).tolist()
         order = sorted(range(len(rows)), key=lambda place: (-scores[place], -rows[place][1], rows[place][2]))
         return [rows[place][2] for place in order[:limit]]
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
-from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -24,35 +22,10 @@ from langgraph.store.memory import InMemoryStore
 from jiyi.errors import InvalidInputError
 from jiyi.integrations.langgraph import JiyiStore
 from jiyi.integrations.langgraph.filters import conditions, matches
-from jiyi.model import clock
 from jiyi.ports import Embedder
 from jiyi.sync import AgentMemory
 from tests.conftest import OpenMemory
 from tests.support import examples
-
-
-@pytest.fixture
-def ours(memory: AgentMemory) -> JiyiStore:
-    return JiyiStore(memory)
-
-
-@pytest.fixture(params=["langgraph", "jiyi"])
-def store(request: pytest.FixtureRequest) -> BaseStore:
-    """LangGraph's own store first: what holds for ours must hold for it, or it would be our invention."""
-    return InMemoryStore() if request.param == "langgraph" else JiyiStore(request.getfixturevalue("memory"))
-
-
-@pytest.fixture
-def later(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
-    """Moves the clock on by minutes."""
-    real, passed = clock.utc_now, [timedelta()]
-    monkeypatch.setattr(clock, "utc_now", lambda: real() + passed[0])
-
-    def move(minutes: float) -> None:
-        passed[0] += timedelta(minutes=minutes)
-
-    return move
-
 
 # --- what both do ---------------------------------------------------------------------------------------------------
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import itertools
 from collections.abc import Callable
-from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -24,34 +23,10 @@ from langgraph.store.base import (
     PutOp,
     SearchOp,
 )
-from langgraph.store.memory import InMemoryStore
 
 from jiyi.errors import InvalidInputError
 from jiyi.integrations.langgraph import JiyiStore
-from jiyi.model import clock
 from jiyi.sync import AgentMemory
-
-
-@pytest.fixture
-def ours(memory: AgentMemory) -> JiyiStore:
-    return JiyiStore(memory)
-
-
-@pytest.fixture(params=["langgraph", "jiyi"])
-def store(request: pytest.FixtureRequest) -> BaseStore:
-    return InMemoryStore() if request.param == "langgraph" else JiyiStore(request.getfixturevalue("memory"))
-
-
-@pytest.fixture
-def later(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
-    """Moves the clock on by minutes."""
-    real, passed = clock.utc_now, [timedelta()]
-    monkeypatch.setattr(clock, "utc_now", lambda: real() + passed[0])
-
-    def move(minutes: float) -> None:
-        passed[0] += timedelta(minutes=minutes)
-
-    return move
 
 
 def put_all(store: BaseStore, *spaces: tuple[str, ...]) -> None:

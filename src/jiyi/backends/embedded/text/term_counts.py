@@ -1,0 +1,75 @@
+"""`KeptCounts`: numbers of a term store that were read before, as long as nobody has written to its file.
+
+One question asks for the same numbers several times: for the scorer, and for each field that is searched.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Sequence
+from typing import Any, Final, TypeVar
+
+T = TypeVar("T")
+
+CHUNK: Final = 500
+"""How many values one statement takes."""
+_MAX_KEPT: Final = 50_000
+"""How many frequencies are kept."""
+_LIST_LENGTHS: Final = (8, 16, 32, 48, 64, 96, 128, 256, CHUNK)
+
+
+class KeptCounts:
+    """The totals of scopes and the document frequencies of terms, read by one connection that never writes."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+        self._version = -1
+        self._totals: dict[str, tuple[Any, ...] | None] = {}
+        self._frequencies: dict[tuple[str, int], dict[int, int]] = {}
+        self._kept = 0
+
+    def refresh(self) -> None:
+        """To be called before a use: forget what was read if another connection has written since."""
+        version = self._connection.execute("PRAGMA data_version").fetchone()[0]
+        if version != self._version or self._kept > _MAX_KEPT:
+            self._totals, self._frequencies, self._kept = {}, {}, 0
+            self._version = version
+
+    def totals(self, scopes: Sequence[str]) -> list[tuple[Any, ...]]:
+        """The rows of these scopes: name, entries, shortness of words and bigrams, conversations, their shortness."""
+        missing = [scope for scope in scopes if scope not in self._totals]
+        if missing:
+            rows = self._connection.execute(
+                "SELECT scope, entries, shortness, bigram_shortness, conversations, conversation_shortness "
+                f"FROM scope_totals WHERE scope IN ({placeholders(missing)})",
+                missing,
+            ).fetchall()
+            self._totals |= dict.fromkeys(missing)
+            self._totals |= {row[0]: row for row in rows}
+            self._kept += len(missing)
+        found = (self._totals[scope] for scope in dict.fromkeys(scopes))
+        return [row for row in found if row is not None]
+
+    def frequencies(self, scope: str, field: int, terms: Iterable[int]) -> dict[int, int]:
+        """In how many texts of the scope each of these terms stands; it may have other terms as well."""
+        known = self._frequencies.setdefault((scope, field), {})
+        missing = [term for term in terms if term not in known]
+        for start in range(0, len(missing), CHUNK):
+            chunk = padded(missing[start : start + CHUNK])
+            sql = f"SELECT term, df FROM term_df WHERE scope = ? AND field = ? AND term IN ({placeholders(chunk)})"
+            rows = self._connection.execute(sql, (scope, field, *chunk)).fetchall()
+            known |= dict.fromkeys(chunk, 0)
+            known |= rows
+        self._kept += len(missing)
+        return known
+
+
+def padded(values: list[T]) -> list[T]:
+    """Repeat the last value up to one of a few lengths, so that nearly every statement is in the statement cache."""
+    wanted = next((size for size in _LIST_LENGTHS if size >= len(values)), len(values))
+    return values + values[-1:] * (wanted - len(values))
+
+
+def placeholders(values: Sequence[object]) -> str:
+    """As many parameters as there are values."""
+    return ",".join("?" * len(values))
