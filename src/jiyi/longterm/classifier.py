@@ -17,7 +17,7 @@ from jiyi.text.cues import find_statements
 from jiyi.text.evidence import has_date
 from jiyi.text.mentions import mention_features
 from jiyi.text.normalize import fold
-from jiyi.text.statement_features import features_of, topic_features
+from jiyi.text.statement_features import asking_features, asks, features_of, topic_features
 from jiyi.text.subjects import is_person
 from jiyi.text.topics import topics_of
 
@@ -27,6 +27,7 @@ _FEATURE: Final = 1.0
 _TOPIC: Final = 0.6
 _VECTOR: Final = 3.0
 _MESSAGE_VECTOR: Final = 1.5
+_ASKED_VECTOR: Final = 2.0
 _PLAIN_LIFE: Final = frozenset({"allergy", "health", "medication", "home", "pet", "household", "diet"})
 
 
@@ -56,11 +57,18 @@ class StatementClassifier(TrainedJudge):
 
 def worth_row(text: str, vector: Sequence[float] | None) -> list[float]:
     """The features by which a text is judged, weighted."""
+    of_text = features_of(text)
+    mentioned = [_TOPIC * value for value in mention_features(text, text)]
+    # In a question the same words mean something else: it may ask for just that.
+    asked = float(asks(fold(text)))
     return [
-        *(_FEATURE * value for value in features_of(text)),
+        *(_FEATURE * value for value in of_text),
         *(_TOPIC * value for value in topic_features(text)),
-        *(_TOPIC * value for value in mention_features(text, text)),
+        *mentioned,
+        *asking_features(text),
+        *(asked * value for value in (*of_text, *mentioned)),
         *(_VECTOR * value for value in vector or ()),
+        *(_ASKED_VECTOR * asked * value for value in vector or ()),
     ]
 
 
