@@ -34,6 +34,7 @@ _DAY = 86_400_000_000
 _DAYS_TO_1970 = 719_163
 _MICROSECOND = timedelta(microseconds=1)
 _STEPS = (-1, 1, -2, 2)
+_ITSELF = 2.0
 # Few texts say little about what an unrelated one looks like: count this many with similarity 0 beside them.
 _PRIOR_TEXTS = 3
 
@@ -110,7 +111,9 @@ def gather(search: Search, proposals: Sequence[str], statistics: TermStatistics,
             alone=(~threads.conversation & ~threads.timed)[scored],
             spoken=threads.conversation[scored],
             outer=_outer(question.words),
-            related=_related(question.words, [rows[place] for place in candidates], text),
+            related=_related(
+                question.words if vectors is not None else (), [rows[place] for place in candidates], text
+            ),
             personal=vectors.personal if vectors is not None else 0.0,
             day=_days(times, threads, search.offset)[scored],
         ),
@@ -272,22 +275,28 @@ def _related(words: Sequence[str], rows: Sequence[TermRow], text: TextSource) ->
     """Rows × words: how much the best word says that a row has instead of one of the question's; 0 beside the word."""
     found = np.zeros((len(rows), len(words)))
     others = [related_words(word) for word in words]
-    wanted = list(dict.fromkeys([*words, *(other for each in others for other in each)]))
-    if not rows or len(wanted) == len(set(words)):
+    if not rows or not any(others):
         return found
-    number = {term: place for place, term in enumerate(wanted)}
-    ids = np.asarray(text.term_ids(wanted), dtype=np.uint32)
-    order = np.argsort(ids)
-    terms = np.frombuffer(b"".join(row.words for row in rows), dtype="<u4")
+    columns = np.repeat(np.arange(len(words)), [1 + len(each) for each in others])
+    terms = [term for word, each in zip(words, others, strict=True) for term in (word, *each)]
+    # The word itself says more than any other: where it stands, the others are not counted.
+    says = np.asarray([weight for each in others for weight in (_ITSELF, *each.values())])
+    ids = np.asarray(text.term_ids(terms), dtype=np.uint32)
+    order = np.argsort(ids, kind="stable")
+    ids, columns, says = ids[order], columns[order], says[order]
+    present = np.frombuffer(b"".join(row.words for row in rows), dtype="<u4")
     row_of = np.repeat(np.arange(len(rows)), [len(row.word_counts) for row in rows])
-    at = np.minimum(np.searchsorted(ids[order], terms), len(order) - 1)
-    match = ids[order][at] == terms
-    has = np.zeros((len(rows), len(wanted)), dtype=np.bool_)
-    has[row_of[match], order[at[match]]] = True
-    for column, (word, each) in enumerate(zip(words, others, strict=True)):
-        if each:
-            says = has[:, [number[other] for other in each]] * np.asarray(list(each.values()))
-            found[:, column] = np.where(has[:, number[word]], 0.0, says.max(axis=1))
+    # Most terms of the texts are none of these: half of the bits tell that without a search.
+    may_be = np.zeros(1 << 16, dtype=np.bool_)
+    may_be[ids & 0xFFFF] = True
+    candidates = np.flatnonzero(may_be[present & 0xFFFF])
+    present, row_of = present[candidates], row_of[candidates]
+    first, last = np.searchsorted(ids, present, side="left"), np.searchsorted(ids, present, side="right")
+    times = last - first
+    # One line for each pair of a term in a row and a word that it stands for.
+    pair = np.repeat(first, times) + np.arange(times.sum()) - np.repeat(np.cumsum(times) - times, times)
+    np.maximum.at(found, (np.repeat(row_of, times), columns[pair]), says[pair])
+    found[found >= _ITSELF] = 0.0
     return found
 
 

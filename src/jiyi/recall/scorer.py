@@ -150,8 +150,7 @@ def score(candidates: Candidates, weights: ScoringWeights, *, keyword: bool = Tr
         dense_weight = np.where(candidates.alone, weights.alone_dense, weights.dense)
         dense = dense_weight * _standing_out(candidates, smoothed, weights.spread)
         # Other words say what similarities say. Where meaning was not asked, the words themselves are wanted.
-        meant = candidates.cosine is not None
-        related_part = np.where(candidates.alone, weights.alone_related, weights.related) * related * meant
+        related_part = np.where(candidates.alone, weights.alone_related, weights.related) * related
     else:
         factor, dense, related_part = np.zeros(count), smoothed, np.zeros(count)
     parts = {name: part * factor for name, part in lexical_parts.items()}
@@ -264,8 +263,10 @@ def _whole(entries: int, field: FieldCounts, counted: NDArray[np.bool_] | float)
 
 
 def _related(candidates: Candidates) -> Floats:
-    whole = float(candidates.words.specificity.sum())
-    return candidates.related @ candidates.words.specificity / whole if whole > 0 else np.zeros(len(candidates.scored))
+    telling = candidates.words.specificity
+    if candidates.cosine is None or not telling.any():
+        return np.zeros(len(candidates.scored))
+    return candidates.related @ telling / float(telling.sum())
 
 
 def _relevance(
