@@ -26,9 +26,35 @@ def test_a_conversation_goes_on_where_it_stood(jiyi: CommandLine) -> None:
 def test_without_a_model_memory_answers_and_says_so_and_is_not_kept_as_said(jiyi: CommandLine) -> None:
     jiyi("store", "allergy", "我对青霉素过敏")
     told = jiyi("chat", "-m", "过敏")
-    assert told.lines == ["[no model] kept. Memory says:", "  · 我对青霉素过敏"]
+    assert told.lines == ["[没有模型] 已保存。记忆里有：", "  · 我对青霉素过敏"]
     assert jiyi("chat", "-m", "/history").lines == ["user: 过敏"]
     assert jiyi("chat", "-m", "zzz").lines == ["[no model] kept."]
+
+
+def test_without_a_model_a_question_is_answered_with_what_was_said_right_before(jiyi: CommandLine) -> None:
+    for typed, known, unknown in (
+        (
+            "I am allergic to walnuts.\nWhat am I allergic to?\nWho won the cup?\n",
+            "walnuts",
+            "knows nothing about that.",
+        ),
+        ("我对芒果过敏。\n我对什么过敏？\n世界杯谁赢了？\n", "芒果", "记忆里没有相关内容。"),
+    ):
+        lines = jiyi("chat", "--session", known, typed=typed).lines
+        answers = [line for line in lines if line.startswith("  · ")]
+        assert [known in line for line in answers] == [True]
+        assert lines[-2].endswith(unknown)
+        assert lines[-1].endswith("facts kept: 1]" if known == "walnuts" else "facts kept: 2]")
+    several = jiyi(
+        "chat", "--session", "s", "--scope", "b", "-m", "My cat is called Mimi.", "-m", "What is my cat called?"
+    )
+    assert "Mimi" in several.lines[-1]
+
+
+def test_without_a_model_what_was_corrected_names_its_correction(jiyi: CommandLine) -> None:
+    jiyi("chat", "--session", "a", "-m", "我的新手机号是13900001234。", "-m", "打错了，是13900001243。")
+    told = jiyi("chat", "--session", "b", "-m", "我的新手机号是多少？").out
+    assert "· 我的新手机号是13900001234。 → 后来已更正：打错了，是13900001243。" in told
 
 
 def test_every_command_works_on_an_empty_conversation(jiyi: CommandLine) -> None:
@@ -186,7 +212,7 @@ def test_the_last_prompt_is_explained(jiyi: CommandLine) -> None:
 def test_a_conversation_shows_how_much_is_used_and_kept(jiyi: CommandLine) -> None:
     told = jiyi("chat", typed="我对青霉素过敏，请记住\n/quit\n").out
     assert "tokens" in told
-    assert "facts kept]" in told
+    assert "facts kept: 1]" in told
 
 
 def test_the_model_has_the_memories_and_the_tools(jiyi: CommandLine) -> None:
