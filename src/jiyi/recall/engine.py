@@ -119,6 +119,8 @@ class RecallEngine:
         if expired_crowd(request, answer, self.store, self.settings):
             filters = replace(request.filters, beyond_expired=True)
             answer = self._answer_safely(replace(request, filters=filters))
+        if not answer.corrected:
+            return answer
         return replace(answer, hits=mark_corrected(answer.hits, self.store, self.analyzer))
 
     def _answer_safely(self, request: Request) -> Answer:
@@ -231,7 +233,7 @@ class RecallEngine:
             filtered = FilteredScan(scan, self.store, request.filters, self._how_personal(request, asked))
         text = self._ask_text(text)
         text = replace(text, search=text.search.with_vectors(filtered))
-        return self._finish(text, vector_coverage, now), vector
+        return replace(self._finish(text, vector_coverage, now), corrected=reading.corrected), vector
 
     def _finish(self, text: _TextAnswer, vector_coverage: list[IndexCoverage], now: datetime) -> Answer:
         """Candidates from the answers of all sources, in order."""
