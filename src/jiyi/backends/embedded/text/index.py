@@ -44,6 +44,8 @@ R = TypeVar("R")
 _log = logging.getLogger("jiyi.index")
 
 SCHEMA_VERSION = 4
+_USE = 0.1
+"""Seconds for which the reads of a recall take the generation that was opened when it began."""
 _MAX_RECENT = 512
 """How many analysed entries are kept."""
 
@@ -69,6 +71,8 @@ class TantivyIndex:
         self._broken: Path | None = None
         """A generation that turned out to be damaged; it is not opened again."""
         self._damage = ""
+        self._looked = -inf
+        """When it was last looked whether the opened generation is the current one."""
         self._recent: dict[tuple[str, int], Analysed] = {}
         """What overlays have analysed: several recalls may come before the commit, and then the commit."""
 
@@ -79,7 +83,7 @@ class TantivyIndex:
         if self._open() is None:
             return None
         try:
-            state = self._read(self._state)
+            state = self._read(self._state, in_use=True)
         except IndexDamagedError:
             return None
         # Another process may have added a user word: load it before taking the index for one of other rules.
@@ -213,7 +217,7 @@ class TantivyIndex:
                 entries=entries,
             )
 
-        return self._read(search)
+        return self._read(search, in_use=True)
 
     def statistics(
         self, scopes: Sequence[str], words: Sequence[str], bigrams: Sequence[str], pending: PendingTerms | None = None
@@ -260,7 +264,7 @@ class TantivyIndex:
         opened = self._open()
         if opened is None:
             return
-        counted = self._read_terms(lambda terms: dict(terms.contents()))
+        counted = self._read_terms(lambda terms: dict(terms.contents()), in_use=False)
         with guarded("read"):
             searcher = opened.searcher()
             everything = searcher.search(Query.all_query(), max(1, searcher.num_docs), count=False).hits
@@ -279,7 +283,7 @@ class TantivyIndex:
             return ["there is no text index; run: jiyi rebuild"]
         problems = generation_problems(folder)
         try:
-            return problems + self._read_terms(TermStore.check)
+            return problems + self._read_terms(TermStore.check, in_use=False)
         except IndexDamagedError as error:
             return [*problems, str(error)]
 
@@ -307,10 +311,11 @@ class TantivyIndex:
 
     # --- opening --------------------------------------------------------------------------------------------------
 
-    def _read(self, read: Callable[[Generation], R]) -> R:
+    def _read(self, read: Callable[[Generation], R], *, in_use: bool = False) -> R:
         """Read from the current generation, or from the next one if another process swaps it meanwhile."""
         while True:
-            opened = self._open()
+            opened = self._in_use() if in_use else None
+            opened, in_use = opened or self._open(), False
             if opened is None:
                 raise IndexDamagedError(self._damage or "there is no text index")
             try:
@@ -321,16 +326,25 @@ class TantivyIndex:
                     self._mark_broken(opened.folder, error)
                     raise
 
-    def _read_terms(self, read: Callable[[TermStore], R]) -> R:
+    def _read_terms(self, read: Callable[[TermStore], R], *, in_use: bool = True) -> R:
         def read_locked(generation: Generation) -> R:
             with self._reading_terms:
                 return read(generation.terms)
 
-        return self._read(read_locked)
+        return self._read(read_locked, in_use=in_use)
+
+    def _in_use(self) -> Generation | None:
+        """The generation whose log position was asked a moment ago: one recall reads several times.
+
+        If another process has swapped it since, it can still be read.
+        """
+        opened = self._opened
+        return opened if time.monotonic() - self._looked < _USE else None
 
     def _open(self) -> Generation | None:
         """The current generation, reopened when another process has swapped it; `None` when it has to be rebuilt."""
         with self._opening:
+            self._looked = time.monotonic()
             while True:
                 folder = self._generations.current()
                 if folder is None or folder == self._broken:
@@ -363,7 +377,7 @@ class TantivyIndex:
     def _mark_broken(self, folder: Path, error: IndexDamagedError) -> None:
         """Do not open this generation again: it is rebuilt."""
         _log.warning("the text index is damaged and will be rebuilt from the records: %s", error)
-        self._broken, self._damage = folder, str(error)
+        self._broken, self._damage, self._looked = folder, str(error), -inf
 
 
 def _version(entry: MemoryEntry) -> tuple[str, int]:
