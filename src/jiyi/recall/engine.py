@@ -180,20 +180,25 @@ class RecallEngine:
             return self._finish(self._ask_text(text), vector_coverage, now)
         # What is embedded depends on the words of the texts, so these are counted first.
         wording = self._wording(text)
-        known = vector if wording == request.query else None
+        vector = vector if wording == request.query else None
         scanned = Event()
-        proposing = self._in_parallel(text, scanned) if self._is_large(text) else None
+        proposing = None if self.settings.parallel_from else self._in_parallel(text, scanned)
         try:
             with on_error(lambda: None if proposing is None else wait((proposing,))):
-                vectors = self._propose_by_vector(request, wording, head, vector_coverage, known)
+                if vector is None and self.embedder is not None:
+                    vector = self._embedded(self.embedder, request, wording)
+                if proposing is None and self._is_large(text):
+                    # Not before: embedding is many small steps, and another thread of this process would delay each.
+                    proposing = self._in_parallel(text, scanned)
+                vectors = self._propose_by_vector(request, vector, head, vector_coverage)
         finally:
             scanned.set()
         text = self._ask_text(text) if proposing is None else proposing.result()
         return self._finish(replace(text, search=text.search.with_vectors(vectors)), vector_coverage, now)
 
     def _is_large(self, text: _TextAnswer) -> bool:
-        """Whether the text proposers are worth another thread: comparing vectors is to take longer than starting it."""
-        return text.statistics is None or text.statistics.entries >= self.settings.parallel_from
+        """Whether comparing the vectors takes longer than what another thread costs."""
+        return text.statistics is not None and text.statistics.entries >= self.settings.parallel_from
 
     def _recall_at_once(
         self, reader: ScopeReader, request: Request, now: datetime
@@ -306,7 +311,7 @@ class RecallEngine:
     def _in_parallel(self, text: _TextAnswer, scanned: Event) -> Future[_TextAnswer]:
         """With the proposals of the text source, asked in another thread; in this one if the system gives no further.
 
-        Embedding and comparing takes longer than they do, so as a rule they are there when this thread needs them.
+        Comparing takes longer than they do, so as a rule they are there when this thread needs them.
         """
         try:
             return self.helpers.submit(self._read_ahead, text, scanned)
@@ -318,18 +323,11 @@ class RecallEngine:
         return answer
 
     def _propose_by_vector(
-        self,
-        request: Request,
-        wording: str,
-        head: LogPosition,
-        coverage: list[IndexCoverage],
-        known: Vectors | ModelError | None,
+        self, request: Request, vector: Vectors | ModelError | None, head: LogPosition, coverage: list[IndexCoverage]
     ) -> FilteredScan | None:
-        """The similarities, with the most similar entries read already; `known` is the vector of the wording if any."""
-        if self.vectors is None or self.embedder is None:
+        """The similarities to the question's vector, with the most similar entries read already."""
+        if self.vectors is None or vector is None:
             return None
-        # First, while the text proposers run: it takes longest and needs nothing else.
-        vector = self._embedded(self.embedder, request, wording) if known is None else known
         index = self.vectors
         part, missing = self._freshness.vectors(index, request.filters.scopes, head)
         coverage.append(part)

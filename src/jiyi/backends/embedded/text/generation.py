@@ -74,6 +74,11 @@ class Generation:
         self._searcher = searcher = self.index.searcher()
         return searcher
 
+    def reload(self) -> None:
+        """Show the commit that was just made."""
+        self.index.reload()
+        self._searcher = None
+
     @property
     def _index_folder(self) -> Path:
         """Where tantivy's files are."""

@@ -134,7 +134,7 @@ class TantivyIndex:
                 raise IndexDamagedError("the text index is missing or made by other rules")
             with self._writing, _damaged_if_removed(opened.folder), guarded("write"):
                 self._write(opened.writer, opened.terms, batch)
-                opened.index.reload()
+                opened.reload()
 
     def beside_removed(self, removed: Sequence[str], most: int) -> list[str]:
         """Ids of the entries that have to be written again: see `SharesFiles`.
@@ -157,6 +157,7 @@ class TantivyIndex:
                 with _damaged_if_removed(folder), guarded("rebuild"):
                     self._fill(folder, store, head, progress)
                     self._generations.publish(folder)
+                    self._looked = -inf
             except BaseException:
                 shutil.rmtree(folder, ignore_errors=True)
                 raise
