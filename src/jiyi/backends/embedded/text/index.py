@@ -38,7 +38,7 @@ from jiyi.ports import START, IndexBatch, LogPosition, Progress, RecordStore, Te
 from jiyi.text import Analyzer, Vocabulary
 
 if TYPE_CHECKING:
-    from jiyi.backends.embedded.text.overlay import TextOverlay
+    from jiyi.backends.embedded.text.overlay import InUse, TextOverlay
 
 R = TypeVar("R")
 _log = logging.getLogger("jiyi.index")
@@ -157,7 +157,6 @@ class TantivyIndex:
                 with _damaged_if_removed(folder), guarded("rebuild"):
                     self._fill(folder, store, head, progress)
                     self._generations.publish(folder)
-                    self._looked = -inf
             except BaseException:
                 shutil.rmtree(folder, ignore_errors=True)
                 raise
@@ -189,9 +188,19 @@ class TantivyIndex:
     # --- reading --------------------------------------------------------------------------------------------------
 
     def propose(
-        self, field: str, terms: Sequence[str], filters: Filters, *, limit: int, labels: bool = False
+        self,
+        field: str,
+        terms: Sequence[str],
+        filters: Filters,
+        *,
+        limit: int,
+        labels: bool = False,
+        in_use: bool = False,
     ) -> list[str]:
-        """Ids of the best matches, filters applied inside the index."""
+        """Ids of the best matches, filters applied inside the index.
+
+        Here and below, `in_use` is for whoever has just asked for the log position: see `InUse`.
+        """
         # numpy is loaded with it, which commands that only write do not need.
         from jiyi.backends.embedded.text.matches import best_matches
         from jiyi.backends.shared.bm25 import term_weights
@@ -200,13 +209,14 @@ class TantivyIndex:
             return []
         unique = list(dict.fromkeys(terms))
         kind = WORDS if field == "words" else BIGRAMS
-        entries, mean_length, df = self._read_terms(lambda terms: terms.frequencies(filters.scopes, kind, unique))
+        entries, mean_length, df = self._read_terms(
+            lambda terms: terms.frequencies(filters.scopes, kind, unique), in_use=in_use
+        )
         weights = term_weights(unique, df, entries)
 
         def search(generation: Generation) -> list[str]:
             return best_matches(
-                # Whoever searches has asked for the log position before.
-                generation.searcher(in_use=True),
+                generation.searcher(in_use=in_use),
                 generation.index.schema,
                 field,
                 weights,
@@ -218,26 +228,51 @@ class TantivyIndex:
                 entries=entries,
             )
 
-        return self._read(search, in_use=True)
+        return self._read(search, in_use=in_use)
 
     def statistics(
-        self, scopes: Sequence[str], words: Sequence[str], bigrams: Sequence[str], pending: PendingTerms | None = None
+        self,
+        scopes: Sequence[str],
+        words: Sequence[str],
+        bigrams: Sequence[str],
+        pending: PendingTerms | None = None,
+        *,
+        in_use: bool = False,
     ) -> TermStatistics:
         """Numbers of these scopes together, with `pending` as if it were in the index."""
-        return self._read_terms(lambda terms: terms.statistics(scopes, words, bigrams, pending))
+        return self._read_terms(lambda terms: terms.statistics(scopes, words, bigrams, pending), in_use=in_use)
 
     def windows(
-        self, ids: Sequence[str], *, reach: int, scopes: Sequence[str] = (), pending: PendingTerms | None = None
+        self,
+        ids: Sequence[str],
+        *,
+        reach: int,
+        scopes: Sequence[str] = (),
+        pending: PendingTerms | None = None,
+        in_use: bool = False,
     ) -> list[TermRow]:
         """Texts by id with up to `reach` others before and after each in its conversation, in order."""
-        return self._read_terms(lambda terms: terms.windows(ids, reach=reach, scopes=scopes, pending=pending))
+        return self._read_terms(
+            lambda terms: terms.windows(ids, reach=reach, scopes=scopes, pending=pending), in_use=in_use
+        )
 
     def conversations(
-        self, threads: Iterable[tuple[str, str]], words: Sequence[str], pending: PendingTerms | None = None
+        self,
+        threads: Iterable[tuple[str, str]],
+        words: Sequence[str],
+        pending: PendingTerms | None = None,
+        *,
+        in_use: bool = False,
     ) -> dict[tuple[str, str], tuple[int, tuple[int, ...]]]:
         """For each (scope, conversation) its length and how often each word occurs in it."""
         pairs = list(threads)
-        return self._read_terms(lambda terms: terms.conversations(pairs, words, pending))
+        return self._read_terms(lambda terms: terms.conversations(pairs, words, pending), in_use=in_use)
+
+    def for_recall(self) -> InUse:
+        """The index for one recall, which has just asked for the log position."""
+        from jiyi.backends.embedded.text.overlay import InUse
+
+        return InUse(self)
 
     def overlaid(self, batch: IndexBatch) -> TextOverlay:
         """The index as if it had taken in this batch. Nothing is written."""
@@ -265,7 +300,7 @@ class TantivyIndex:
         opened = self._open()
         if opened is None:
             return
-        counted = self._read_terms(lambda terms: dict(terms.contents()), in_use=False)
+        counted = self._read_terms(lambda terms: dict(terms.contents()))
         with guarded("read"):
             searcher = opened.searcher()
             everything = searcher.search(Query.all_query(), max(1, searcher.num_docs), count=False).hits
@@ -284,7 +319,7 @@ class TantivyIndex:
             return ["there is no text index; run: jiyi rebuild"]
         problems = generation_problems(folder)
         try:
-            return problems + self._read_terms(TermStore.check, in_use=False)
+            return problems + self._read_terms(TermStore.check)
         except IndexDamagedError as error:
             return [*problems, str(error)]
 
@@ -327,7 +362,7 @@ class TantivyIndex:
                     self._mark_broken(opened.folder, error)
                     raise
 
-    def _read_terms(self, read: Callable[[TermStore], R], *, in_use: bool = True) -> R:
+    def _read_terms(self, read: Callable[[TermStore], R], *, in_use: bool = False) -> R:
         def read_locked(generation: Generation) -> R:
             with self._reading_terms:
                 return read(generation.terms)

@@ -148,7 +148,6 @@ class TermStore:
 
     def sequence(self) -> int:
         """The last change of the change log that was applied."""
-        self._counts.refresh()
         return int(self._reader.execute("SELECT max(sequence) FROM log_position").fetchone()[0] or 0)
 
     def statistics(
@@ -186,10 +185,8 @@ class TermStore:
     def frequencies(
         self, scopes: Sequence[str], field: int, terms: Sequence[str]
     ) -> tuple[int, float, tuple[int, ...]]:
-        """How many texts these scopes have, their mean length, and in how many of them each term of a field stands.
-
-        As of the last call of `sequence` or `statistics`, or later.
-        """
+        """How many texts these scopes have, their mean length, and in how many of them each term of a field stands."""
+        self._counts.refresh()
         column = 2 if field == WORDS else 3
         totals = self._counts.totals(scopes)
         entries = sum(total[1] for total in totals)
