@@ -23,7 +23,7 @@ from typing import Any
 from unittest.mock import patch
 
 from bench.judgement_script import ScriptedJudge
-from bench.judgement_sets import LANGUAGES, WRITERS, holds, load
+from bench.judgement_sets import LANGUAGES, WRITERS, domains_of, holds, load
 from bench.support import Report, console, parser, progress, work_directory
 from jiyi.errors import JiyiError
 from jiyi.model.entry import MemoryEntry
@@ -108,7 +108,7 @@ class Judge:
             found = [entry for entry in kept if holds(fact["must"], entry.content)]
             counts.facts.setdefault(item["kind"], []).append(bool(found))
             if found:
-                counts.domains.append(any(entry.domain == fact["domain"] for entry in found))
+                counts.domains.append(any(entry.domain in domains_of(fact) for entry in found))
             else:
                 missed.append(fact["must"])
         wrong = [entry.content for entry in kept] if not wanted else []
@@ -116,7 +116,7 @@ class Judge:
             (fact["must"], fact["domain"], [e.domain for e in kept if holds(fact["must"], e.content)])
             for fact in wanted
             if any(holds(fact["must"], e.content) for e in kept)
-            and not any(holds(fact["must"], e.content) and e.domain == fact["domain"] for e in kept)
+            and not any(holds(fact["must"], e.content) and e.domain in domains_of(fact) for e in kept)
         ]
         if "rounds" in self._show and (missed or wrong):
             console.print(f"{item['id']}: {item['user']!r}", highlight=False, markup=False)
@@ -167,14 +167,12 @@ class Judge:
 
 def measure_across(place: Path, name: str, options: argparse.Namespace, language: str) -> Counts:
     """Run the sets of one language, those of each writer with weights that are trained on the others."""
-    from bench.make_weights import Vectors, texts_of, train
+    from bench.make_weights import left_out_weights
     from jiyi.longterm import trained
-    from jiyi.providers.bundled import BundledEmbedder
 
     counts = Counts()
-    vectors = Vectors(BundledEmbedder())
     for writer in options.writers.split(","):
-        weights = train([other for other in WRITERS if other != writer], vectors, texts_of(writer))
+        weights = left_out_weights(writer)
         with patch.object(trained, "stored_weights", lambda found=weights: found):
             measure(place / writer, name, options, language, None, counts, [writer])
     return counts

@@ -10,6 +10,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from bench.judgement_sets import domains_of
 from jiyi.prompts.longterm import SCORE_SCHEMA
 from jiyi.testing.models import ModelCall, ScriptedModel
 from jiyi.text import fold, sentences
@@ -33,7 +34,7 @@ class ScriptedJudge(ScriptedModel):
         user, known = data["user"], [each["memory"] for each in data["known"]]
         wanted = self._item.get("keep")
         texts = _statements(user) if wanted is None else [_stating(user, fact["must"]) for fact in wanted]
-        domains = [fact["domain"] for fact in wanted or ()]
+        domains = [domains_of(fact)[0] for fact in wanted or ()]
         memories = [
             {
                 "importance_score": 0.9,

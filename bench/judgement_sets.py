@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 from jiyi.text import fold
 
 SETS = Path(__file__).parent / "sets" / "judgement"
-WRITERS = ("a", "b", "c", "d")
+WRITERS = ("a", "b", "c", "d", "e", "eq")
 LANGUAGES = ("zh", "en")
-TRAINING = "t"
-"""The set that was written to learn from: it is never measured with."""
+TRAINING = ("t", "t2")
+"""The sets that were written to learn from: they are never measured with."""
 _DOMAINS = {
     "p": "user_preferences",
     "w": "professional_and_academic",
@@ -39,8 +40,8 @@ def load(what: str, split: str, writers: Sequence[str], language: str) -> list[d
 def statements() -> list[tuple[str, str]]:
     """(domain, "+" for an unknown one, or "-" for what is not worth keeping; text) of everything to learn from."""
     lines = (SETS / "statements.tsv").read_text("utf-8").splitlines()
-    for language in LANGUAGES:
-        lines += (SETS / TRAINING / f"statements.{language}.tsv").read_text("utf-8").splitlines()
+    for folder, language in product(TRAINING, LANGUAGES):
+        lines += (SETS / folder / f"statements.{language}.tsv").read_text("utf-8").splitlines()
     rows = [line.split("\t", 1) for line in lines if line and not line.startswith("#")]
     return [(_DOMAINS.get(row[0], row[0]), row[1]) for row in rows]
 
@@ -48,9 +49,15 @@ def statements() -> list[tuple[str, str]]:
 def changes() -> list[str]:
     """Lines of what was known, and what is said next: see the head of changes.txt for their form."""
     lines = (SETS / "changes.txt").read_text("utf-8").splitlines()
-    for language in LANGUAGES:
-        lines += (SETS / TRAINING / f"changes.{language}.txt").read_text("utf-8").splitlines()
+    for folder, language in product(TRAINING, LANGUAGES):
+        lines += (SETS / folder / f"changes.{language}.txt").read_text("utf-8").splitlines()
     return [line for line in lines if line and not line.startswith("#")]
+
+
+def domains_of(fact: Mapping[str, Any]) -> list[str]:
+    """The domains that are right for a labelled fact, the best first."""
+    named = fact["domain"]
+    return [named] if isinstance(named, str) else list(named)
 
 
 def holds(must: Sequence[str | Sequence[str]], text: str) -> bool:

@@ -12,10 +12,10 @@ import os
 import threading
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping
 from contextlib import suppress
-from typing import Any, NoReturn, Self, TypeVar
+from typing import Any, Self, TypeVar
 
 from jiyi.errors import InvalidInputError, MemoryClosedError
-from jiyi.execution import CLOSED, inherited
+from jiyi.execution import CLOSED, OpenHandle, inherited
 from jiyi.exhaustion import resource_limit, thread_limit
 
 R = TypeVar("R")
@@ -78,7 +78,7 @@ class Portal:
         await self._loop.shutdown_default_executor()
 
 
-class Blocking:
+class Blocking(OpenHandle):
     """Base of the blocking classes: an asynchronous object, and the portal to its event loop."""
 
     def __init__(self, target: Any, portal: Portal) -> None:
@@ -87,18 +87,6 @@ class Blocking:
 
     def __repr__(self) -> str:
         return f"<blocking {self._target!r}>"
-
-    def __copy__(self) -> Self:
-        """An open memory is one thing: what copies an object that uses it gets the same."""
-        return self
-
-    def __deepcopy__(self, memo: object) -> Self:
-        """The same object, see `__copy__`."""
-        return self
-
-    def __reduce__(self) -> NoReturn:
-        """An open memory has files and threads: another process opens its own."""
-        raise TypeError(f"{self!r} is open and cannot be pickled; open it in the other process by its path")
 
 
 class BlockingMemory(Blocking):

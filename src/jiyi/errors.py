@@ -19,7 +19,7 @@ JiyiError
 │   ├── StoreDamagedError                   the database file cannot be read as a jiyi store
 │   └── HistoryUnreadableError              rows of a conversation cannot be decoded
 ├── IndexingError                           a derived index failed; the records are safe
-│   ├── IndexDamagedError                   the index's files are broken; a rebuild mends it
+│   ├── IndexDamagedError                   the index's files are broken; a rebuild repairs it
 │   └── IndexUnavailableError               its server or its files cannot be reached now; retrying can help
 ├── NotesError                              a note file or the workspace could not be read or written
 │   └── NoteConflictError                   a file was changed by somebody else meanwhile; nothing was overwritten
@@ -189,7 +189,7 @@ class IndexingError(JiyiError):
 
 
 class IndexDamagedError(IndexingError):
-    """An index's files are broken. A rebuild from the records mends it."""
+    """An index's files are broken. A rebuild from the records repairs it."""
 
 
 class IndexUnavailableError(IndexingError):

@@ -13,7 +13,7 @@ import threading
 from collections.abc import Callable, Coroutine, Sequence
 from contextvars import copy_context
 from queue import SimpleQueue
-from typing import Any, Generic, ParamSpec, Protocol, TypeAlias, TypeVar
+from typing import Any, Generic, NoReturn, ParamSpec, Protocol, Self, TypeAlias, TypeVar
 
 from jiyi.errors import MemoryClosedError
 from jiyi.exhaustion import resource_limit, thread_limit
@@ -55,6 +55,22 @@ class Lazy(Generic[R]):
                     self._made = self._make()
                     self._make = None
         return self._made
+
+
+class OpenHandle:
+    """Base of objects with open files and threads: a copy is the same object, and another process opens its own."""
+
+    def __copy__(self) -> Self:
+        """The same object, so that what uses an open memory can be copied."""
+        return self
+
+    def __deepcopy__(self, memo: object) -> Self:
+        """The same object, see `__copy__`."""
+        return self
+
+    def __reduce__(self) -> NoReturn:
+        """Refuse to be pickled."""
+        raise TypeError(f"{self!r} is open and cannot be pickled; open it in the other process by its path")
 
 
 class Workers:

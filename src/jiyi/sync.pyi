@@ -354,7 +354,7 @@ class Memory(Protocol):
         """The regular maintenance, for cron: what has expired, due background jobs, forgetting, unused tags, dead jobs.
 
         `None` as scope means every scope, for administration only: then unused tags and old jobs are removed, and the
-        indexes are compared with the records and mended as well. A dry run changes nothing and reports how much would
+        indexes are compared with the records and repaired as well. A dry run changes nothing and reports how much would
         be forgotten, and which indexes differ.
         """
 
@@ -914,7 +914,7 @@ class Longterm:
         """
 
     def pin(self, user_id: str, memory: Any, pinned: bool = True) -> bool:
-        """Keep a memory from being forgotten, corrected or summarised (or let go of it); `False` if there is none."""
+        """Keep a memory from being forgotten, corrected or summarised (or unpin it); `False` if there is none."""
 
     def conflicts(self, user_id: str, *, limit: int = 100) -> list[Conflict]:
         """Pairs of current facts that may contradict each other, the newest first."""
@@ -935,7 +935,7 @@ class Longterm:
         importance_threshold: float = 4.0,
         cooldown_hours: float = 1.0,
     ) -> MemoryEntry | None:
-        """Reflect on the facts that no reflection speaks for yet, if they matter enough; `None` if not."""
+        """Reflect on the facts that no reflection covers yet, if they matter enough; `None` if not."""
 
     def explain(self, user_id: str, memory: Any) -> dict[str, Any] | None:
         """Where a memory came from and how it stands: the messages behind it, corrections, reflection, retention.

@@ -119,12 +119,12 @@ class _Lines:
             if len(line) > MAX_LINE_BYTES:
                 while line and not line.endswith(b"\n"):
                     line = file.readline(MAX_LINE_BYTES)
-                raise ImportFormatError(f"the line has more than {MAX_LINE_BYTES:,} bytes")  # noqa: TRY301
+                raise ImportFormatError(f"the line has more than {MAX_LINE_BYTES:,} bytes")  # noqa: TRY301 - as other faults of a line
             row = _read(line)
             if not begun:
                 _check_header(row)
             elif self._scope is not None and row.get("scope") != self._scope:
-                raise ImportFormatError(  # noqa: TRY301
+                raise ImportFormatError(  # noqa: TRY301 - as other faults of a line
                     f"the row belongs to scope {row.get('scope')!a}; only rows of {self._scope!a} may be imported here"
                 )
         except ImportFormatError as error:

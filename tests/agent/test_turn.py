@@ -14,6 +14,7 @@ from jiyi.model.message import Message
 from jiyi.sync import AgentMemory
 from jiyi.text.token_count import ESTIMATE, count_message, estimate_tokens
 from jiyi.tools import Tool
+from tests.support import present
 
 OpenMemory = Callable[..., AgentMemory]
 
@@ -103,6 +104,20 @@ def test_a_passage_of_an_earlier_conversation_is_recalled_once(memory: AgentMemo
     turn.finish("The launch code of the rocket is 4711")
     again = memory.agent("s").begin("Say the launch code of the rocket again")
     assert "\n".join(message.text for message in again.messages).count("The launch code of the rocket is 4711") == 1
+
+
+def test_a_chinese_question_gets_passages_with_chinese_labels(memory: AgentMemory) -> None:
+    memory.chat("before").put({"role": "user", "content": "火箭的发射密码是4711"})
+    assert (
+        "· 用户，会话 before] 火箭的发射密码是4711"
+        in memory.agent("s").begin("火箭的发射密码是多少？").messages[0].text
+    )
+
+
+def test_a_reply_that_only_agrees_is_no_passage(memory: AgentMemory) -> None:
+    memory.agent("before").begin("What is the launch code of the rocket?").finish("OK, thanks!")
+    turn = memory.agent("s").begin("What is the launch code of the rocket?")
+    assert "OK, thanks!" not in turn.messages[0].text
 
 
 def test_recalled_text_cannot_leave_its_fence(memory: AgentMemory) -> None:
@@ -245,11 +260,11 @@ def test_memories_that_the_reply_is_based_on_are_strengthened_and_others_are_not
     assert {shown.id for shown in turn.memories} >= {used.id}
     done = turn.finish("Anna lives in Hamburg, near the harbour.")
     assert done.used == (used.id,)
-    assert memory.get("used").access_count == 1
-    assert memory.get("other").access_count == 0
+    assert present(memory.get("used")).access_count == 1
+    assert present(memory.get("other")).access_count == 0
     named = memory.agent("s").begin("And what did she study?").finish("Chemistry.", used=[other])
     assert named.used == (other.id,)
-    assert memory.get("other").strength > 1
+    assert present(memory.get("other")).strength > 1
 
 
 # --- who --------------------------------------------------------------------------------------------------------------

@@ -146,8 +146,12 @@ def test_list_shows_a_page_and_says_of_how_many(jiyi: CommandLine) -> None:
     assert [line.split()[0] for line in page.out.splitlines()[1:-1]] == ["k3", "k2"]
 
 
-def test_an_empty_list_is_no_failure(jiyi: CommandLine) -> None:
-    assert (jiyi("list").code, jiyi("list").out) == (0, "no memories here\n")
+def test_an_empty_list_is_no_failure_and_says_where_was_looked(jiyi: CommandLine) -> None:
+    empty = jiyi("list")
+    assert (empty.code, empty.out) == (0, f"no memories of scope main in {jiyi.home}\n")
+    jiyi("store", "k", "content")
+    assert "that meet these conditions" in jiyi("list", "--category", "daily").out
+    assert "there are 1 in all, so --offset is too large" in jiyi("list", "--offset", "5").out
 
 
 # --- upkeep ------------------------------------------------------------------------------------------------------

@@ -25,7 +25,7 @@ def test_the_story_comes_true_in_both_languages(jiyi: CommandLine) -> None:
         assert dict(scenario.MEMORIES)[key].split()[0] in told.out
     for said in ("早报", "SIGKILL", "search_index/", "alice", "什么也没丢", "nothing is lost"):
         assert said in told.out
-    program = f"{sys.executable} -m jiyi.apps.cli"
+    program = f"{sys.executable} -m jiyi"
     assert told.out.splitlines()[-3:] == [f"  {program} {arguments}" for arguments in demo.NEXT_ARGUMENTS]
     assert not jiyi.home.exists()
 

@@ -55,3 +55,14 @@ def test_an_entry_that_is_gone_is_not_among_the_most_similar(count: int) -> None
     similarities = scan.of([ids[0], ids[-1], "unknown"])
     assert similarities[0] == pytest.approx(0.1)
     assert np.isnan(similarities[1:]).all()
+
+
+@pytest.mark.parametrize(("rows", "dimension"), [(1, 256), (128, 256), (129, 256), (300, 256), (300, 3), (3, 40_000)])
+def test_similarities_are_those_of_one_product_whatever_the_number_of_rows(rows: int, dimension: int) -> None:
+    chance = np.random.default_rng(rows)
+    vectors = chance.normal(size=(rows, dimension)).astype(np.float32)
+    query = chance.normal(size=dimension).astype(np.float32)
+    matrix = ScopeMatrix(dimension)
+    matrix.load([f"e{n}" for n in range(rows)], [0] * rows, [1] * rows, vectors, 1)
+    expected = vectors.astype(np.float64) @ query.astype(np.float64)
+    np.testing.assert_allclose(matrix.similarities(query), expected, atol=1e-3)

@@ -93,6 +93,17 @@ def test_what_a_person_changes_in_memory_md_is_by_hand_and_what_stands_beside_it
     }
 
 
+def test_the_beginning_of_an_item_is_found_also_when_it_has_several_lines(desk: Desk) -> None:
+    entry = desk.notes.memory_append("# Tea\n\nGreen: 2 min\nΟΔΟΣ", at=NOW)
+    desk.notes.promote(entry.id, section="Food")
+    written = desk.read("MEMORY.md")
+    assert set(lines_of(desk, "MEMORY.md").values()) == {"promotion"}
+    desk.write("MEMORY.md", written.rstrip("\n") + "\n  Black: 4 min\n\n- another\n")
+    found = lines_of(desk, "MEMORY.md")
+    assert (found["  Green: 2 min"], found["  ΟΔΟΣ"]) == ("promotion", "promotion")
+    assert (found["  Black: 4 min"], found["- another"]) == ("hand", "hand")
+
+
 def test_the_text_of_a_new_workspace_is_nobodys(desk: Desk) -> None:
     desk.notes.init_workspace(language="zh")
     assert set(lines_of(desk, "MEMORY.md").values()) == {"template"}

@@ -191,7 +191,7 @@ def test_every_table_of_a_scope_is_fenced_and_check_says_when_one_is_not(postgre
     database = PostgresDatabase(postgres_url)
     assert database.check() == []
     run(postgres_url, "ALTER TABLE jobs NO FORCE ROW LEVEL SECURITY")
-    assert database.check() == ["table jobs is not fenced by row-level security; enable and force it again"]
+    assert database.check() == ["table jobs has no row-level security; enable and force it again"]
     database.close()
 
 

@@ -127,6 +127,24 @@ def test_every_body_and_answer_has_a_schema_and_an_example_that_fits_it(descript
     assert seen > 80
 
 
+def schemas_in(value: Any) -> Iterator[dict[str, Any]]:
+    """Every part of the description that says what a value looks like."""
+    if isinstance(value, dict):
+        if "type" in value:
+            yield value
+        value = list(value.values())
+    for each in value if isinstance(value, list) else ():
+        yield from schemas_in(each)
+
+
+def test_bounds_of_numbers_are_written_in_the_words_of_json_schema(description: dict[str, Any]) -> None:
+    """A generated client, and whoever reads the description, has to know them."""
+    found = [schema for schema in schemas_in(description) if {"ge", "le", "gt", "lt", "strict"} & set(schema)]
+    assert found == []
+    question = description["components"]["schemas"]["Question"]["properties"]["limit"]
+    assert (question["type"], question["minimum"], question["maximum"]) == ("integer", 1, 1000)
+
+
 def test_every_operation_has_a_stable_id_a_description_and_its_errors(description: dict[str, Any]) -> None:
     ids = [operation["operationId"] for _, _, operation in operations(description)]
     assert len(ids) == len(set(ids)) >= 65

@@ -19,7 +19,10 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
 from jiyi import AgentMemory
+from jiyi.config import load_settings
 from jiyi.errors import InvalidScopeError
+from jiyi.server.keys import Keys
+from jiyi.wiring.keys import open_key_store
 from tests.apps.command_line import CommandLine
 
 MODES = ["auto", "legacy"]
@@ -38,13 +41,13 @@ def serving(data: Path | str, *options: str) -> Iterator[tuple[str, subprocess.P
             process.kill()
 
 
-def token_for(data: Path, scope: str, *options: str) -> str:
-    command = [sys.executable, "-m", "jiyi.apps.cli", "keys", "add", "test", "--data", str(data), "--scope", scope]
-    done = subprocess.run(
-        [*command, *options, "--json"], capture_output=True, text=True, check=True, env=dict(os.environ)
-    )
-    token: str = json.loads(done.stdout)["token"]
-    return token
+def token_for(data: Path, scope: str, rights: str = "read,write") -> str:
+    """A new key of the store, made without a process of its own."""
+    keys = Keys(open_key_store(load_settings(data)))
+    try:
+        return keys.add("test", scope, rights)[1]
+    finally:
+        keys.close()
 
 
 @pytest.mark.parametrize("mode", MODES)

@@ -250,7 +250,9 @@ def test_messages_windows_rounds_and_notes_go_through_their_rooms(tmp_path: Path
             "/v1/longterm/recall", json={"query": "Where does my sister live?"}, headers=headers
         )
         assert "Oslo" in facts.text
-        assert (await it.client.get("/v1/notes/files/MEMORY.md", headers=headers)).json()["code"] == "no_notes"
+        for part in ("files", "attribution"):
+            refused = await it.client.get(f"/v1/notes/{part}/MEMORY.md", headers=headers)
+            assert refused.json()["code"] == "no_notes"
         assert (await it.client.get("/v1/conversations", headers=headers)).json()["conversations"]
 
     run(tmp_path, scenario)

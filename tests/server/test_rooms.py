@@ -152,8 +152,14 @@ def test_notes_are_listed_searched_written_and_edited_by_proposals(tmp_path: Pat
         proposal = await it.post("/v1/notes/proposals", {"days": 7}, status=201)
         assert [each["id"] for each in (await it.get("/v1/notes/proposals"))["proposals"]] == [proposal["id"]]
         url = f"/v1/notes/proposals/{proposal['id']}"
+        shown = await it.client.get(url)
+        assert shown.json() == proposal
+        stale = await it.client.post(f"{url}/accept", json={}, headers={"If-Match": '"0"'})
+        assert (stale.status_code, stale.json()["code"]) == (412, "changed_meanwhile")
         assert (await it.post(f"{url}/accept", {"items": [99]}, status=400))["code"] == "InvalidInputError"
-        assert "dentist" in (await it.post(f"{url}/accept", {"items": [1]}))["added"][0]
+        match = {"If-Match": shown.headers["etag"]}
+        done = await it.client.post(f"{url}/accept", json={"items": [1]}, headers=match)
+        assert "dentist" in done.json()["added"][0]
         assert (await it.post(f"{url}/reject", {}, status=404))["code"] == "no_proposal"
         assert "dentist" in (await it.get("/v1/notes/files/MEMORY.md"))["text"]
         lines = (await it.get("/v1/notes/attribution/MEMORY.md"))["lines"]

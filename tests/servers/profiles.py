@@ -57,6 +57,7 @@ ROOMS = (
     "tests/longterm/test_rounds.py",
     "tests/longterm/test_simple_mode.py",
     "tests/notes/test_append.py",
+    "tests/notes/test_attribution.py",
     "tests/notes/test_bad_input.py",
     "tests/notes/test_candidates.py",
     "tests/notes/test_context.py",
@@ -72,6 +73,7 @@ ROOMS = (
     "tests/recall/test_user_dictionary.py",
     "tests/runtime/test_design.py",
     "tests/runtime/test_feedback_laws.py",
+    "tests/runtime/test_promises.py",
     "tests/runtime/test_ranking.py",
     "tests/runtime/test_rules.py",
 )

@@ -162,7 +162,7 @@ class Agent:
                 async for event in events:
                     yield event
         finally:
-            # A turn that failed is under way no more, also while somebody holds on to it.
+            # A turn that failed is no longer under way, even if the caller keeps a reference to it.
             self._sessions.live_turns.pop(turn.id, None)
 
     def _model(self) -> ChatModel:

@@ -41,5 +41,5 @@ async def stream_from_thread(run: Run, make: Callable[[], Iterator[T]]) -> Async
         await task
     finally:
         stopped.set()
-        # Its error, if there is one, was raised above or is nobody's any more.
+        # Its error, if there is one, was raised above, or no reader is left to get it.
         task.add_done_callback(lambda done: done.cancelled() or done.exception())

@@ -192,7 +192,7 @@ class Chat:
         done: Compaction = await self._run_slowly(self._service.compact, "explicit")
         return done
 
-    async def overflowed(self, error: BaseException | None = None) -> Compaction:  # noqa: ARG002
+    async def overflowed(self, error: BaseException | None = None) -> Compaction:  # noqa: ARG002 - for callers that hand it over
         """Report that the model has refused the window as too long, whatever our count was: half of it is compacted."""
         done: Compaction = await self._run_slowly(self._service.compact, "overflow")
         return done

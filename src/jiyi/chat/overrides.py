@@ -62,7 +62,7 @@ class CallerSummarizer(RuleSummarizer):
         self._summarizer = summarizer
 
     @property
-    def made_by(self) -> str:  # type: ignore[override]
+    def made_by(self) -> str:  # type: ignore[override] # a class attribute there
         """What the caller calls it."""
         return str(getattr(self._summarizer, "name", "caller"))
 

@@ -86,7 +86,7 @@ class MemoryClient:
         self,
         key: str | None = None,
         *,
-        id: str | None = None,  # noqa: A002
+        id: str | None = None,  # noqa: A002 - the name of the attribute
         scope: str | None = None,
     ) -> MemoryEntry | None:
         """The entry with this key or this id."""
@@ -116,7 +116,7 @@ class MemoryClient:
         self,
         key: str | None = None,
         *,
-        id: str | None = None,  # noqa: A002
+        id: str | None = None,  # noqa: A002 - the name of the attribute
         scope: str | None = None,
         erase: bool = False,
         if_version: int | None = None,
@@ -141,7 +141,7 @@ class MemoryClient:
         self,
         key: str | None = None,
         *,
-        id: str | None = None,  # noqa: A002
+        id: str | None = None,  # noqa: A002 - the name of the attribute
         scope: str | None = None,
     ) -> Sequence[EntryVersion]:
         """All versions of an entry, oldest first."""

@@ -202,7 +202,7 @@ class ClientLongterm:
         return [entry_of(each) for each in done["entries"]]
 
     async def pin(self, user_id: str, memory: Any, pinned: bool = True) -> bool:  # noqa: FBT001, FBT002
-        """Keep a memory from being forgotten, or let go of it; `False` if there is none."""
+        """Pin or unpin a memory: a pinned one is not forgotten; `False` if there is none."""
         await self._connection.own(user_id)
         path = f"/v1/longterm/facts/{part(names_of(memory)[0])}/pin"
         done = await self._connection.call("PUT", path, body={"pinned": pinned}, again=True, missing=True)
@@ -240,7 +240,7 @@ class ClientLongterm:
         importance_threshold: float = 4.0,
         cooldown_hours: float = 1.0,
     ) -> MemoryEntry | None:
-        """Reflect on the facts that no reflection speaks for yet, if they matter enough."""
+        """Reflect on the facts that no reflection covers yet, if they matter enough."""
         await self._connection.own(user_id)
         asked = {
             "conversation_id": conversation_id,

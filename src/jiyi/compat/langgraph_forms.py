@@ -56,7 +56,7 @@ def stored_item(
 
 
 def _readable_json(value: object) -> str:
-    """JSON that people can read, and that can be searched; escaped where it has halves of characters."""
+    """JSON that people can read, and that can be searched; escaped where it has lone surrogates."""
     text = json.dumps(value, ensure_ascii=False)
     return text if storable(text) == text else json.dumps(value)
 

@@ -15,7 +15,6 @@ from datetime import datetime
 from types import TracebackType
 from typing import Any, Final, Self
 
-from jiyi.compat.copies import SharesMemory
 from jiyi.compat.mem0_filters import Mem0Filter
 from jiyi.compat.mem0_forms import (
     IDS,
@@ -26,6 +25,7 @@ from jiyi.compat.mem0_forms import (
     memory_of,
     scope_of,
 )
+from jiyi.compat.memory_owner import ClosesOwnMemory, SharesMemory
 from jiyi.errors import InvalidInputError
 from jiyi.model.entry import MemoryEntry
 from jiyi.sync import AgentMemory
@@ -36,7 +36,7 @@ _SESSION: Final = "mem0"
 """The conversation of messages without a run."""
 
 
-class Memory(SharesMemory):
+class Memory(SharesMemory, ClosesOwnMemory):
     """mem0's methods: `add search get_all get update delete delete_all history reset close`.
 
     Without arguments it opens the memory in the default directory; give it a path, or a `jiyi.sync.AgentMemory` that is
@@ -246,19 +246,6 @@ class Memory(SharesMemory):
             if versions:
                 return history_of(memory_id, versions)
         return []
-
-    def close(self) -> None:
-        """Close the memory if it was opened here."""
-        if self._owned:
-            self._memory.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     # --- where things are ---------------------------------------------------------------------------------------------
 

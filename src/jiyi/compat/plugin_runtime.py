@@ -1,7 +1,7 @@
 """The call forms of chat bot plugins (AstrBot and its like) on the runtime room.
 
 A plugin of such a host calls `recall(memory_type, query, limit)` and `chained_recall(entities=…)`; the runtime room has
-`recall(query, limit, memory_types=…)`. This is the bridge, with nothing of its own.
+`recall(query, limit, memory_types=…)`. This is an adapter without logic of its own.
 """
 
 from __future__ import annotations

@@ -212,7 +212,7 @@ def persistence(value: Any) -> Persistence | None:
         except ValueError:
             raise ValueError("a mapping is needed: enabled, backend, connection_string") from None
     if not isinstance(value, Mapping):
-        raise ValueError("a mapping is needed: enabled, backend, connection_string")  # noqa: TRY004
+        raise ValueError("a mapping is needed: enabled, backend, connection_string")  # noqa: TRY004 - what parsers raise
     found: dict[str, Any] = {}
     for key, part in value.items():
         if key not in _PERSISTENCE:

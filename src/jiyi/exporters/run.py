@@ -12,6 +12,7 @@ from datetime import UTC
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
+from jiyi.cleanup import on_error
 from jiyi.compat import langgraph_forms, mem0_forms
 from jiyi.errors import InvalidInputError
 from jiyi.exporters.markdown import conversation_text, entry_text, file_name
@@ -97,15 +98,12 @@ def _replacing(place: Path) -> Iterator[TextIO]:
     """A file beside the target that takes its place when it is complete."""
     place.parent.mkdir(parents=True, exist_ok=True)
     handle, temporary = tempfile.mkstemp(dir=place.parent, prefix=f".{place.name}.")
-    try:
+    with on_error(lambda: Path(temporary).unlink(missing_ok=True)):
         with os.fdopen(handle, "w", encoding="utf-8") as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
         Path(temporary).replace(place)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
 
 
 def _write_row(file: TextIO, entry: MemoryEntry, report: ExportReport, *, is_mem0: bool) -> None:

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from jiyi.errors import ImportFormatError
 from jiyi.importers.json_stream import objects_of_array
-from jiyi.importers.records import ImportedConversation, LeftOut, Stream, clean, digest, time_of
+from jiyi.importers.records import ImportedConversation, LeftOut, Stream, clean, digest, imported_message, time_of
 from jiyi.importers.sources import Source, base
 
 EXPECTED: Final = (
@@ -45,14 +45,7 @@ def _conversation(found: dict[str, Any], place: str) -> Stream:
             yield LeftOut(reason)
             continue
         when = time_of(message.get("create_time")) or began
-        said: dict[str, Any] = {
-            "role": message["author"]["role"],
-            "content": clean(text),
-            "id": str(message.get("id") or node_id),
-        }
-        if when is not None:
-            said["created_at"] = when.isoformat()
-        messages.append(said)
+        messages.append(imported_message(message["author"]["role"], text, str(message.get("id") or node_id), when))
     if not messages:
         yield LeftOut("a conversation without messages")
         return

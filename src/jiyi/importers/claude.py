@@ -15,6 +15,7 @@ from jiyi.importers.records import (
     clean,
     digest,
     entries_of_text,
+    imported_message,
     origin,
     time_of,
 )
@@ -63,15 +64,8 @@ def _conversation(found: dict[str, Any], place: str) -> Stream:
         if role is None or not text:
             yield LeftOut("a message without text" if role else "a message of neither the user nor Claude")
             continue
-        said: dict[str, Any] = {
-            "role": role,
-            "content": text,
-            "id": str(message.get("uuid") or digest(str(index), text)),
-        }
         when = time_of(message.get("created_at")) or time_of(found.get("created_at"))
-        if when is not None:
-            said["created_at"] = when.isoformat()
-        messages.append(said)
+        messages.append(imported_message(role, text, str(message.get("uuid") or digest(str(index), text)), when))
     if not messages:
         yield LeftOut("a conversation without messages")
         return

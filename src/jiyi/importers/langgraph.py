@@ -48,17 +48,8 @@ def _table(source: Source) -> Iterator[dict[str, Any]]:
 
 
 def _lines(source: Source) -> Iterator[dict[str, Any]]:
-    with source.text(source.path.name) as stream:
-        for number, line in enumerate(stream, 1):
-            if not line.strip():
-                continue
-            try:
-                row = json.loads(line)
-            except (ValueError, RecursionError) as error:
-                raise ImportFormatError(
-                    f"{source.path.name}, line {number} is not JSON: {error}; expected is {EXPECTED}"
-                ) from None
-            yield row if isinstance(row, dict) else {}
+    for _, row in source.json_lines(EXPECTED):
+        yield row if isinstance(row, dict) else {}
 
 
 def _item(row: Mapping[str, Any], place: str) -> ImportedEntry:

@@ -116,8 +116,14 @@ def time_of(value: object) -> datetime | None:
 
 
 def clean(text: str) -> str:
-    """A text without what cannot be stored: NUL, and halves of characters."""
+    """A text without what cannot be stored: NUL, and lone surrogates."""
     return text.replace("\x00", "").encode("utf-8", "replace").decode("utf-8")
+
+
+def imported_message(role: str, content: str, message_id: str, when: datetime | None) -> dict[str, Any]:
+    """A message of an imported conversation, with the time at which it was said if that is known."""
+    message = {"role": role, "content": clean(content), "id": message_id}
+    return message if when is None else {**message, "created_at": when.isoformat()}
 
 
 def pieces(text: str, most: int = MAX_TEXT) -> Iterator[str]:

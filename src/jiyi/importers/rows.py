@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
@@ -16,6 +15,7 @@ from jiyi.importers.records import (
     clean,
     digest,
     entries_of_text,
+    imported_message,
     origin,
     time_of,
 )
@@ -125,8 +125,7 @@ def _message(
 ) -> dict[str, Any]:
     when = time_of(_number(_value(row, names, "occurred_at")))
     own = _value(row, names, "key") or digest(conversation, role, content, str(when))
-    said = {"role": {"human": "user", "ai": "assistant"}.get(role, role), "content": clean(content), "id": own}
-    return said if when is None else {**said, "created_at": when.isoformat()}
+    return imported_message({"human": "user", "ai": "assistant"}.get(role, role), content, own, when)
 
 
 def _number(value: str | None) -> str | float | None:
@@ -139,19 +138,10 @@ def _number(value: str | None) -> str | float | None:
 
 def _json_rows(source: Source) -> Iterator[dict[str, Any]]:
     _check_file(source, JSONL)
-    with source.text(source.path.name) as stream:
-        for number, line in enumerate(stream, 1):
-            if not line.strip():
-                continue
-            try:
-                row = json.loads(line)
-            except (ValueError, RecursionError) as error:
-                raise ImportFormatError(
-                    f"{source.path.name}, line {number} is not JSON: {error}; expected is {JSONL}"
-                ) from None
-            if not isinstance(row, dict):
-                raise ImportFormatError(f"{source.path.name}, line {number} is no object; expected is {JSONL}")
-            yield row
+    for number, row in source.json_lines(JSONL):
+        if not isinstance(row, dict):
+            raise ImportFormatError(f"{source.path.name}, line {number} is no object; expected is {JSONL}")
+        yield row
 
 
 def _csv_rows(source: Source, given: Mapping[str, str]) -> Iterator[dict[str, Any]]:

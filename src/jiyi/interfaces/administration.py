@@ -36,7 +36,7 @@ class AdministrationInterface(Protocol):
         """The regular maintenance, for cron: what has expired, due background jobs, forgetting, unused tags, dead jobs.
 
         `None` as scope means every scope, for administration only: then unused tags and old jobs are removed, and the
-        indexes are compared with the records and mended as well. A dry run changes nothing and reports how much would
+        indexes are compared with the records and repaired as well. A dry run changes nothing and reports how much would
         be forgotten, and which indexes differ.
         """
 

@@ -157,7 +157,7 @@ class LongtermInterface(Protocol):
         """
 
     async def pin(self, user_id: str, memory: Any, pinned: bool = True) -> bool:
-        """Keep a memory from being forgotten, corrected or summarised (or let go of it); `False` if there is none."""
+        """Keep a memory from being forgotten, corrected or summarised (or unpin it); `False` if there is none."""
 
     async def conflicts(self, user_id: str, *, limit: int = 100) -> list[Conflict]:
         """Pairs of current facts that may contradict each other, the newest first."""
@@ -178,7 +178,7 @@ class LongtermInterface(Protocol):
         importance_threshold: float = 4.0,
         cooldown_hours: float = 1.0,
     ) -> MemoryEntry | None:
-        """Reflect on the facts that no reflection speaks for yet, if they matter enough; `None` if not."""
+        """Reflect on the facts that no reflection covers yet, if they matter enough; `None` if not."""
 
     async def explain(self, user_id: str, memory: Any) -> dict[str, Any] | None:
         """Where a memory came from and how it stands: the messages behind it, corrections, reflection, retention.

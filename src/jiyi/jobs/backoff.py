@@ -17,17 +17,17 @@ class Backoff:
     factor: float = 3.0
     most: float = 600.0
     attempts: int = 6
-    """After so many it is dead."""
-    longest_wish: float = 3600.0
-    """A server that asks to wait longer than this is not waited for that long."""
+    """After so many attempts the job is dead."""
+    max_retry_after: float = 3600.0
+    """Seconds: the longest wait that a server may ask for."""
     draw: Callable[[], float] = random.random
 
     def pause(self, attempt: int, error: BaseException) -> float:
         """Seconds before the attempt after this one; never less than the server asked for."""
         grown = min(self.most, self.first * self.factor ** max(0, attempt - 1))
-        wish = error.retry_after if isinstance(error, ModelUnavailableError) else None
+        requested = error.retry_after if isinstance(error, ModelUnavailableError) else None
         jittered = grown * (0.5 + 0.5 * self.draw())
-        return jittered if wish is None else max(jittered, min(wish, self.longest_wish))
+        return jittered if requested is None else max(jittered, min(requested, self.max_retry_after))
 
 
 def may_succeed_later(error: BaseException) -> bool:

@@ -71,7 +71,7 @@ class JobRunner:
             return True
         if job.kind not in self._handlers and self.learn is not None:
             self.learn()
-        handler = self._handlers.get(job.kind, _nobody)
+        handler = self._handlers.get(job.kind, _unknown_kind)
         try:
             if not handler(job):
                 self._store.finish(job, now=self.now())
@@ -114,8 +114,8 @@ class JobRunner:
         return done
 
 
-def _nobody(job: Job) -> bool:
-    raise JobFailedError(f"nobody here knows how to do {job.kind!r}; a newer jiyi may have queued it")
+def _unknown_kind(job: Job) -> bool:
+    raise JobFailedError(f"there is no handler for jobs of the kind {job.kind!r}; a newer jiyi may have queued it")
 
 
 class JobWorker(BackgroundThread):
@@ -133,17 +133,23 @@ class JobWorker(BackgroundThread):
         while not self._stop.is_set():
             self._wake.wait(self._pause())
             self._wake.clear()
-            while not self._stop.is_set():
-                try:
-                    if not self._runner.run_one():
-                        if self.when_idle is not None:
-                            self.when_idle()
-                        break
-                    self.last_error = None
-                except StorageError as error:
-                    self.last_error = f"{type(error).__name__}: {error}"
-                    _log.warning("background work waits: %s", self.last_error)
-                    self._stop.wait(_AFTER_TROUBLE_SECONDS)
+            while not self._stop.is_set() and self._run_one():
+                pass
+
+    def _run_one(self) -> bool:
+        """Run one job, or wait for a store that fails; `False` when no job is due any more."""
+        try:
+            if self._runner.run_one():
+                self.last_error = None
+                return True
+            if self.when_idle is not None:
+                self.when_idle()
+        except StorageError as error:
+            self.last_error = f"{type(error).__name__}: {error}"
+            _log.warning("background work waits: %s", self.last_error)
+            self._stop.wait(_AFTER_TROUBLE_SECONDS)
+            return True
+        return False
 
     def _pause(self) -> float:
         try:

@@ -271,7 +271,7 @@ class Longterm:
         return restored
 
     async def pin(self, user_id: str, memory: Any, pinned: bool = True) -> bool:  # noqa: FBT001, FBT002
-        """Keep a memory from being forgotten, corrected or summarised (or let go of it); `False` if there is none."""
+        """Keep a memory from being forgotten, corrected or summarised (or unpin it); `False` if there is none."""
         done = await self._write(self._service.pin, check_scope(user_id), _names([memory])[0], pinned=bool(pinned))
         self._written()
         return done
@@ -307,7 +307,7 @@ class Longterm:
         importance_threshold: float = THRESHOLD,
         cooldown_hours: float = COOLDOWN_HOURS,
     ) -> MemoryEntry | None:
-        """Reflect on the facts that no reflection speaks for yet, if they matter enough; `None` if not."""
+        """Reflect on the facts that no reflection covers yet, if they matter enough; `None` if not."""
         scope = check_scope(user_id)
         session = None
         if conversation_id is not None:

@@ -8,24 +8,18 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from functools import cached_property
-from typing import TYPE_CHECKING, Final, cast
+from typing import Final, cast
 
-from jiyi.errors import ModelError
-from jiyi.longterm.trained import weights_for
+from jiyi.longterm.trained import TrainedJudge
 from jiyi.text.claims import ClaimText
 from jiyi.text.cue_rules import Domain
 from jiyi.text.cues import find_statements
 from jiyi.text.evidence import has_date
 from jiyi.text.mentions import mention_features
 from jiyi.text.normalize import fold
-from jiyi.text.statement_features import features_of, topic_features
+from jiyi.text.statement_features import asking_features, asks, features_of, topic_features
 from jiyi.text.subjects import is_person
 from jiyi.text.topics import topics_of
-
-if TYPE_CHECKING:
-    from jiyi.longterm.trained import Weights
-    from jiyi.ports import Embedder
 
 _log = logging.getLogger("jiyi.longterm")
 # How much each part of a row weighs before training: features are 0 or 1, vectors have length 1.
@@ -33,23 +27,12 @@ _FEATURE: Final = 1.0
 _TOPIC: Final = 0.6
 _VECTOR: Final = 3.0
 _MESSAGE_VECTOR: Final = 1.5
+_ASKED_VECTOR: Final = 2.0
 _PLAIN_LIFE: Final = frozenset({"allergy", "health", "medication", "home", "pet", "household", "diet"})
 
 
-class StatementClassifier:
-    """Judges texts with one embedder, or with none."""
-
-    def __init__(self, embedder: Embedder | None = None) -> None:
-        self._embedder = embedder
-
-    @cached_property
-    def _features(self) -> Weights:
-        # Read when a text is judged, on a thread: making the room must not read the disk.
-        return weights_for(None)
-
-    @cached_property
-    def _weights(self) -> Weights:
-        return weights_for(self._embedder)
+class StatementClassifier(TrainedJudge):
+    """Judges what is worth keeping and the domain of it, with one embedder or none."""
 
     def worth(self, texts: Sequence[str]) -> list[float]:
         """How much each text is like what is worth keeping, from -1 to 1; from `WORTH_KEEPING` on it is kept."""
@@ -71,25 +54,21 @@ class StatementClassifier:
             found.append(cast("Domain", max(lines, key=lambda name, row=row: lines[name].value(row))))  # type: ignore[misc]
         return found
 
-    def _vectors(self, texts: Sequence[str]) -> list[list[float]] | None:
-        """The vectors, if they are of any use."""
-        if self._embedder is None or not self._weights.with_vectors or not texts:
-            return None
-        try:
-            return cast("list[list[float]]", self._embedder.embed(texts).tolist())
-        except ModelError as error:
-            # A fact must not be lost because it cannot be embedded just now.
-            _log.warning("statements are judged without the embedder: %s", type(error).__name__)
-            return None
-
 
 def worth_row(text: str, vector: Sequence[float] | None) -> list[float]:
     """The features by which a text is judged, weighted."""
+    of_text = features_of(text)
+    mentioned = [_TOPIC * value for value in mention_features(text, text)]
+    # In a question the same words mean something else: it may ask for just that.
+    asked = float(asks(fold(text)))
     return [
-        *(_FEATURE * value for value in features_of(text)),
+        *(_FEATURE * value for value in of_text),
         *(_TOPIC * value for value in topic_features(text)),
-        *(_TOPIC * value for value in mention_features(text, text)),
+        *mentioned,
+        *asking_features(text),
+        *(asked * value for value in (*of_text, *mentioned)),
         *(_VECTOR * value for value in vector or ()),
+        *(_ASKED_VECTOR * asked * value for value in vector or ()),
     ]
 
 

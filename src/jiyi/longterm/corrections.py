@@ -13,8 +13,8 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from jiyi.longterm.duplicates import Gist, gist
-from jiyi.longterm.replacement import Compared, mentions, only_describes
+from jiyi.longterm.duplicates import Gist
+from jiyi.longterm.replacement import WEAK_TOPICS, Compared, mentions, only_describes
 from jiyi.model.entry import MemoryEntry
 from jiyi.text.change_words import (
     adds,
@@ -30,7 +30,7 @@ from jiyi.text.change_words import (
     without_unchanged,
 )
 from jiyi.text.claims import only_asks, stated_part
-from jiyi.text.day_and_time import other_value, units_in
+from jiyi.text.day_and_time import other_value
 from jiyi.text.normalize import fold
 from jiyi.text.subjects import (
     PRONOUN,
@@ -46,7 +46,6 @@ from jiyi.text.topics import TOPICS, topics_of
 
 if TYPE_CHECKING:
     from jiyi.longterm.replacement import ReplacementModel
-    from jiyi.text import Analyzer
 
 REPLACES: Final = "replaces"
 CONFLICTS: Final = "conflicts"
@@ -55,12 +54,11 @@ CERTAIN: Final = 0.5
 """From this probability on a message replaces the claim that it fits best."""
 SAID: Final = 0.33
 """The same for a message that says plainly that something has changed; both chosen by cross-validation over writers."""
-_PLAIN_CHANGE: Final = 0.5
 POSSIBLE: Final = 0.12
 """From this probability on both stay and are linked."""
 _BEYOND_DOUBT: Final = 0.9
 """From this probability on a message replaces more than the one claim that it fits best."""
-_PROPOSED: Final = 0.3
+_PROPOSED: Final = 0.35
 """What a model proposes is one more reason: this is enough then."""
 _NO_CHANGE: Final = 0.05
 _GOES_ALONG: Final = {True: 0.3, False: 0.5}
@@ -79,7 +77,10 @@ _ABOUT_USER: Final = re.compile(
 )
 _ROLES: Final = frozenset({"boss", "teacher", "landlord", "roommate", "childminder", "assistant", "doctor"})
 _MANY: Final = frozenset(topic.name for topic in TOPICS if not topic.single) - {"appointment", "plan", "answer style"}
-_PIECES: Final = re.compile(r"[，,；;、]\s*|\s+(?:and|&)\s+|(?<=[\u3400-\u9fff])和(?=[\u3400-\u9fff])|[:：]\s*")
+_PIECES: Final = re.compile(
+    r"[，,；;、]\s*|\s+(?:and|&|plus|\+|-|but)\s+(?!(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b)|(?<=[\u3400-\u9fff])(?:和|还有|而且|并且)(?=[\u3400-\u9fff])|[:：]\s*"
+    r"|\s*[—–]+\s*|(?<=[\u3400-\u9fff])\s+(?=[\u3400-\u9fff])"
+)
 _WEDDING: Final = re.compile(r"婚礼|领证|蜜月|婚纱|\bhoneymoon\b|\b(?:my|our|the) wedding\b|^(?:about me: )?wedding")
 _HEADING: Final = re.compile(r"[:：]\s*$")
 _ONLY_SUBJECT: Final = re.compile(r"^(?:我们?|家里|and|my|our|i|i'm|we)\b\s*")
@@ -119,7 +120,7 @@ def judge(message: str, olds: Sequence[Known], model: ReplacementModel) -> list[
         return over
     if ends_love(folded) and (partners := [old for old in olds if _of_partners(old)]):
         return [Finding(old, REPLACES, 1.0, reason="they have parted") for old in partners]
-    new = model.read([message])[0]
+    new = model.read_message(message)
     if not olds or model.change(new) < _NO_CHANGE:
         return []
     texts = model.read([old.entry.content for old in olds])
@@ -129,14 +130,14 @@ def judge(message: str, olds: Sequence[Known], model: ReplacementModel) -> list[
     ]
     values = model.replaces(new, texts, same)
     if is_exception(folded) and not is_mistake(folded):
-        # An exception replaces nothing, whatever else speaks for it.
+        # An exception replaces nothing, however probable a replacement is by the other features.
         values = [min(value, SAID - 0.01) for value in values]
     elif not is_mistake(folded):
         values = [
             min(value, SAID - 0.01) if _leaves_alone(new, text) else value
             for value, text in zip(values, texts, strict=True)
         ]
-    said = is_mistake(folded) or is_strong_change(folded) or ends(folded) or model.change(new) >= _PLAIN_CHANGE
+    said = is_mistake(folded) or is_strong_change(folded) or ends(folded) or changes(folded)
     enough = SAID if said else CERTAIN
     ordered = sorted(range(len(olds)), key=lambda place: (-values[place], place))
     findings: list[Finding] = []
@@ -151,7 +152,7 @@ def judge(message: str, olds: Sequence[Known], model: ReplacementModel) -> list[
 
 
 def _leaves_alone(new: Compared, old: Compared) -> bool:
-    """Whether a message cannot replace an older fact, whatever else speaks for it."""
+    """Whether a rule keeps a message from replacing an older fact, whatever the model says."""
     if is_bygone(old.folded) and not is_bygone(new.folded):
         return True
     if not _only_adds(new.folded):
@@ -159,7 +160,8 @@ def _leaves_alone(new: Compared, old: Compared) -> bool:
     # Of what people have several of, one more replaces none; and nothing is replaced by something on another topic.
     shared = new.topics.keys() & old.topics.keys()
     figures = bool(new.gist.numbers and old.gist.numbers)
-    other_topic = bool(old.topics) and not shared and not figures
+    # That both name the same person or a plan says nothing about what is said of them.
+    other_topic = bool(old.topics.keys() - WEAK_TOPICS) and not shared - WEAK_TOPICS and not figures
     return other_topic or "pet" in shared or (bool(old.topics) and old.topics.keys() <= _MANY)
 
 
@@ -179,7 +181,7 @@ def supports(message: str, old: Known, model: ReplacementModel) -> Finding | Non
         or (adds(folded) and not is_strong_change(folded) and not is_mistake(folded))
     ):
         return None
-    new, other = model.read([message, old.entry.content])
+    new, (other,) = model.read_message(message), model.read([old.entry.content])
     if not same_subject(new, other, _subject(old), newest=False):
         return None
     (value,) = model.replaces(new, [other], [True])
@@ -194,10 +196,11 @@ def _residue(new: Compared, old: Known, model: ReplacementModel) -> str:
     pieces = pieces_of(old.entry.content)
     if len(pieces) < 2:
         return other_value(new.text, old.entry.content)
-    parts = model.read(pieces)
-    new = model.read([without_unchanged(new.text)])[0]
+    message, bare = anonymous(without_unchanged(new.text), pieces)
+    parts = model.read(bare)
+    new = model.read_message(message)
     ending = ends(new.folded)
-    gone = _replaced_piece(new.gist, pieces, model.pieces(new, parts), model.analyzer)
+    gone = _replaced_piece(pieces, model.pieces(new, parts))
     along = model.along(new, parts, gone)
     going = {place for place, value in enumerate(along) if value >= _GOES_ALONG[ending]}
     if ending and gone + 1 < len(pieces) and only_describes(parts[gone + 1], parts[gone]):
@@ -209,25 +212,28 @@ def _residue(new: Compared, old: Known, model: ReplacementModel) -> str:
     return _without(pieces, going)
 
 
-def _replaced_piece(new: Gist, pieces: Sequence[str], values: Sequence[float], analyzer: Analyzer) -> int:
-    """The piece whose value is replaced: of a new time the one with a time, of a new figure the one with a figure.
-
-    What both have in common says which fact is meant, and not which of its values has changed.
-    """
-    # A heading ("What I drive:") has no value of its own.
+def _replaced_piece(pieces: Sequence[str], values: Sequence[float]) -> int:
+    """The piece that a message replaces: the one with the highest value, and never a heading ("What I drive:")."""
     first = 1 if _HEADING.search(pieces[0]) else 0
-    best = max(range(first, len(pieces)), key=lambda number: values[number])
-    units = units_in(new.folded)
-    same_unit = [number for number, piece in enumerate(pieces) if units & units_in(fold(piece))]
-    if len(same_unit) == 1:
-        return same_unit[0]
-    gists = [gist(piece, analyzer) for piece in pieces]
-    times, numbers = [each.times for each in gists], [each.numbers for each in gists]
-    for wanted, theirs in ((new.times, times), (new.numbers, numbers)):
-        same = [number for number, values_there in enumerate(theirs) if wanted and values_there]
-        if len(same) == 1 or (same and best in same):
-            return best if best in same else same[0]
-    return best
+    return max(range(first, len(pieces)), key=lambda number: values[number])
+
+
+def anonymous(message: str, pieces: Sequence[str]) -> tuple[str, list[str]]:
+    """A message and the parts of a fact without the names in that fact.
+
+    They say about whom something is said, and draw every likeness to the part in which they happen to stand.
+    """
+    names = names_in("".join(pieces))
+    if not names:
+        return message, list(pieces)
+    latin, han = [name for name in names if name.isascii()], [name for name in names if not name.isascii()]
+    forms = [rf"\b(?:{'|'.join(map(re.escape, latin))})(?:'s)?\b"] if latin else []
+    pattern = re.compile("|".join([*forms, *map(re.escape, han)]), re.IGNORECASE)
+    without = [" ".join(pattern.sub(" ", text).split()) for text in (message, *pieces)]
+    kept = [
+        text if _says_something(fold(text)) else whole for text, whole in zip(without, (message, *pieces), strict=True)
+    ]
+    return kept[0], kept[1:]
 
 
 def _of_partners(old: Known) -> bool:

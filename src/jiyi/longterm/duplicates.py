@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -111,25 +110,9 @@ def is_known(new: Gist, old: Gist, similarity: float | None = None) -> bool:
     return similarity is not None and similarity >= SURE_SIMILARITY and shared >= _SHARED_WORDS
 
 
-def related(new: Gist, old: Gist, similarity: float | None = None) -> bool:
-    """Whether two facts are so much about one thing that one may correct the other."""
-    if not new.terms or not old.terms or new.folded == old.folded:
-        return False
-    shared = len(new.terms & old.terms) / min(len(new.terms), len(old.terms))
-    return shared >= 0.3 or (similarity is not None and similarity >= 0.6)
-
-
 def support(fact: Gist, said: frozenset[str]) -> float:
     """Which share of a fact's words somebody said."""
     return len(fact.terms & said) / len(fact.terms) if fact.terms else 0.0
-
-
-def best_known(new: Gist, olds: Sequence[tuple[Gist, float | None]]) -> int | None:
-    """The place of the first old fact that says the same."""
-    for place, (old, similarity) in enumerate(olds):
-        if is_known(new, old, similarity):
-            return place
-    return None
 
 
 def _bare(text: str) -> str:

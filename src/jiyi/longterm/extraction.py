@@ -18,12 +18,27 @@ from jiyi.model.domain import DOMAINS, SUBSTANTIAL
 from jiyi.ports import ChatModel
 from jiyi.prompts.longterm import LONGEST_FACT, MAX_FACTS, SCORE_ACCEPTED, SCORE_SCHEMA, score_messages
 from jiyi.text import fold, sentences
-from jiyi.text.claims import ClaimText, only_asks, split_claims, stated_in_question
+from jiyi.text.claims import (
+    ClaimText,
+    claim_after_question,
+    only_asks,
+    refers_to_question,
+    split_claims,
+    stated_in_question,
+)
 from jiyi.text.cues import find_statements, gives_orders, strip_code
 from jiyi.text.mentions import quotes_people
 from jiyi.text.non_statements import LEAD_IN
 from jiyi.text.smalltalk import is_small_talk
-from jiyi.text.statement_features import WORTH_KEEPING, asks, is_invented, is_quoted_text, is_role_play, says_in_asking
+from jiyi.text.statement_features import (
+    WORTH_KEEPING,
+    asks,
+    asks_the_memory,
+    is_invented,
+    is_quoted_text,
+    is_role_play,
+    tells_in_asking,
+)
 from jiyi.text.topics import topics_of
 
 _log = logging.getLogger("jiyi.longterm")
@@ -37,8 +52,12 @@ _LONGEST_SENTENCE = 400  # what is longer was pasted, not said
 _WINDOW = 6
 _NOT_PLAINLY_NOTHING = -0.6
 _SURE = 0.45
-# Enough for what somebody of the user's people has said, and for a question that tells something.
-_LIKELY = -0.6
+# Enough for what somebody of the user's people has said.
+_LIKELY = -0.85
+# A question is kept whole from here on: it tells something that cannot be cut out of it.
+_TELLING = -0.2
+# Where words such as "with my blood thinner" stand in it, less is enough.
+_TOLD = -0.6
 # What a question states is kept from here on, whatever the question is worth.
 _STATED = 0.0
 _MIN_WITHOUT_TOPIC = 5
@@ -113,7 +132,7 @@ def _by_rules(said: Round, classifier: StatementClassifier) -> list[Proposal]:
     if gives_orders(text):
         return []
     kept = _kept_sentences(text, classifier)
-    claims = [claim for claim in split_claims("\n".join(kept)) if _says_something(claim)][:_MAX_BY_RULES]
+    claims = [claim for claim in _claims_of(kept) if _says_something(claim)][:_MAX_BY_RULES]
     domains = classifier.domains(claims, text)
     return [
         Proposal(
@@ -123,8 +142,25 @@ def _by_rules(said: Round, classifier: StatementClassifier) -> list[Proposal]:
     ]
 
 
-def _kept_sentences(text: str, classifier: StatementClassifier) -> list[str]:
-    """The sentences that are worth keeping: of a message that is, those that are not plainly something else."""
+def _claims_of(kept: Sequence[tuple[str, str]]) -> list[ClaimText]:
+    """The claims of the kept sentences, each of which comes with the question that it answers or explains, if any."""
+    found: list[ClaimText] = []
+    together: list[str] = []
+    for sentence, question in kept:
+        if question and refers_to_question(sentence):
+            found += split_claims("\n".join(together)) if together else []
+            found.append(claim_after_question(question, sentence))
+            together = []
+        else:
+            together.append(sentence)
+    return found + (split_claims("\n".join(together)) if together else [])
+
+
+def _kept_sentences(text: str, classifier: StatementClassifier) -> list[tuple[str, str]]:
+    """The sentences that are worth keeping: of a message that is, those that are not plainly something else.
+
+    Each comes with the question before it, where that is not kept by itself.
+    """
     parts = [part for part in sentences(strip_code(text)) if not is_small_talk(part) and len(part) <= _LONGEST_SENTENCE]
     if not parts or is_quoted_text(text) or is_role_play(fold(text)):
         return []
@@ -132,21 +168,29 @@ def _kept_sentences(text: str, classifier: StatementClassifier) -> list[str]:
     asked = [_stated(part) for part in parts]
     worth = classifier.worth([*windows, *parts, *(stated for stated in asked if stated)])
     of_stated = iter(worth[len(windows) + len(parts) :])
-    found: list[str] = []
+    found: list[tuple[str, str]] = []
+    question = ""
     for place, part in enumerate(parts):
+        before, question = question, ""
         whole, own = worth[place // _WINDOW], worth[len(windows) + place]
         stated = next(of_stated) if asked[place] else -1.0
         invented = is_invented(fold(part))
-        asking = only_asks(part)
-        if (invented and own < _SURE) or (asking and not says_in_asking(part)):
+        if invented and own < _SURE:
+            continue
+        if only_asks(part):
+            telling = _TOLD if tells_in_asking(part) else _TELLING
+            if own >= telling and not asks_the_memory(part):
+                found.append((part, ""))
+            else:
+                question = part
             continue
         alone = len(parts) == 1
         window = fold(windows[place // _WINDOW])
-        enough = _LIKELY if asking or quotes_people(window) else WORTH_KEEPING
+        enough = _LIKELY if quotes_people(window) else WORTH_KEEPING
         if (whole >= enough and (alone or own >= _NOT_PLAINLY_NOTHING)) or (
             whole < enough and (own >= _SURE or stated >= _STATED) and not is_invented(window)
         ):
-            found.append(part)
+            found.append((part, before))
     return found
 
 
@@ -225,11 +269,13 @@ def _read_one(model: ChatModel, item: Any, known: int) -> Proposal:
     if domain not in DOMAINS:
         # Where the words of the fact name a domain, that is taken; a guess is not.
         told = route_by_rules(text)
-        mended = next((each for each in told if each in SUBSTANTIAL), None) if told != DOMAINS else None
-        if mended is None or not isinstance(domain, str):
+        by_rule = next((each for each in told if each in SUBSTANTIAL), None) if told != DOMAINS else None
+        if by_rule is None or not isinstance(domain, str):
             raise wrong(model, f"domain {shown(domain)}, which is none of the six")
-        _log.warning("%s named the domain %s, which is none of the six: %s is taken", model.name, shown(domain), mended)
-        domain = mended
+        _log.warning(
+            "%s named the domain %s, which is none of the six: %s is taken", model.name, shown(domain), by_rule
+        )
+        domain = by_rule
     corrects = item.get("corrects")
     place = corrects - 1 if isinstance(corrects, int) and not isinstance(corrects, bool) else None
     return Proposal(_fact(text), float(score), domain, place if place is not None and 0 <= place < known else None)

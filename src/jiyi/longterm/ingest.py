@@ -293,7 +293,7 @@ class FactIngestor:
             Amendment(old.id, {"is_active": False, "superseded_by": new.id}, version=old.version, because=new.id)
         ]
         if old.summarized_by is not None:
-            # The reflection repeats what is no longer true: it goes, and its other facts speak for themselves again.
+            # The reflection repeats what is no longer true: it is removed, and no longer stands in for its other facts.
             reflection = self._deps.store.by_ids(old.scope, [old.summarized_by])
             for each in reflection:
                 changes.append(Amendment(each.id, {"is_active": False, "superseded_by": new.id}, because=new.id))

@@ -1,4 +1,4 @@
-"""The regular upkeep, for cron: what is due, what has faded, what nobody uses, and what could not be done."""
+"""The regular maintenance, for cron: due jobs, forgetting, unused tags, and the dead-letter list."""
 
 from __future__ import annotations
 

@@ -11,12 +11,10 @@ import logging
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Final
 
-from jiyi.errors import ModelError
 from jiyi.longterm.duplicates import Gist, gist
-from jiyi.longterm.trained import weights_for
+from jiyi.longterm.trained import TrainedJudge
 from jiyi.text.change_words import (
     adds,
     changes,
@@ -27,6 +25,7 @@ from jiyi.text.change_words import (
     is_strong_change,
     is_temporary,
 )
+from jiyi.text.claims import clauses_of
 from jiyi.text.day_and_time import units_in
 from jiyi.text.normalize import fold
 from jiyi.text.subjects import SUBJECT_WORDS, USER, names_in, starts_with_subject, subject_of
@@ -59,7 +58,6 @@ _TWO_HAN: Final = re.compile(r"[\u3400-\u9fff]{2}")
 _COMMON_HAN: Final = re.compile(
     r"[的了是在我你他她它们这那有和就都也不没一个上下来去到说要会很还又最给把被从对为与以及吗呢吧啊呀年月日天点号今明昨每周时现后前里]"
 )
-_LONG: Final = {True: 80, False: 30}
 _MAX_WORDS: Final = 3
 # A part that only says how often, how long or how much, or what kind.
 _MODIFIER: Final = re.compile(
@@ -69,6 +67,9 @@ _MODIFIER: Final = re.compile(
 )
 _SHORT_PART: Final = {True: 20, False: 6}
 _PAIR: Final = 2
+_FRAGMENT: Final = {True: 8, False: 4}
+_STEM: Final = 5
+_WORD: Final = re.compile(r"[a-z]{4,}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,23 +81,16 @@ class Compared:
     gist: Gist
     topics: dict[str, int]
     vector: Sequence[float] | None = None
+    clauses: tuple[Sequence[float], ...] = ()
+    """The vectors of its clauses, where they are compared one by one."""
 
 
-class ReplacementModel:
+class ReplacementModel(TrainedJudge):
     """Both models, with one embedder or none."""
 
     def __init__(self, analyzer: Analyzer, embedder: Embedder | None) -> None:
+        super().__init__(embedder)
         self.analyzer = analyzer
-        self._embedder = embedder
-
-    @cached_property
-    def _features(self) -> Weights:
-        # Read when a text is judged, on a thread: making the room must not read the disk.
-        return weights_for(None)
-
-    @cached_property
-    def _weights(self) -> Weights:
-        return weights_for(self._embedder)
 
     def read(self, texts: Sequence[str]) -> list[Compared]:
         """Texts with what is compared of them."""
@@ -107,6 +101,12 @@ class ReplacementModel:
             vector = None if vectors is None else vectors[place]
             found.append(Compared(text, folded, gist(text, self.analyzer), topics_of(folded), vector))
         return found
+
+    def read_message(self, text: str) -> Compared:
+        """A message with what is compared of it and of each of its clauses."""
+        clauses = clauses_of(text)
+        found, *parts = self.read([text, *(clauses if len(clauses) > 1 else ())])
+        return replace(found, clauses=tuple(part.vector for part in parts if part.vector is not None))
 
     def change(self, message: Compared) -> float:
         """How likely a message says that something has changed or ended."""
@@ -128,12 +128,8 @@ class ReplacementModel:
     def pieces(self, message: Compared, parts: Sequence[Compared]) -> list[float]:
         """How much each part of an older fact is like the one that a message replaces."""
         message = _comparable(message, parts)
-        others = [likeness(message, part) for part in parts]
         line = self._for(message).piece
-        return [
-            line.value(piece_row(pair_features(message, part, others, place), place, len(parts)))
-            for place, part in enumerate(parts)
-        ]
+        return [line.value(row) for row in piece_rows(message, parts)]
 
     def along(self, message: Compared, parts: Sequence[Compared], replaced: int) -> list[float]:
         """How likely each part of an older fact goes when one of them is replaced."""
@@ -147,16 +143,6 @@ class ReplacementModel:
     def _for(self, message: Compared) -> Weights:
         return self._features if message.vector is None else self._weights
 
-    def _vectors(self, texts: Sequence[str]) -> list[list[float]] | None:
-        if self._embedder is None or not self._weights.with_vectors or not texts:
-            return None
-        try:
-            return cast("list[list[float]]", self._embedder.embed(texts).tolist())
-        except ModelError as error:
-            # Words decide then. What cannot be compared by meaning is rather kept twice than lost.
-            _log.warning("facts are compared without the embedder: %s", type(error).__name__)
-            return None
-
 
 def change_row(message: Compared) -> list[float]:
     """The features by which a change is recognised."""
@@ -165,14 +151,13 @@ def change_row(message: Compared) -> list[float]:
         *(changes(folded), ends(folded), ends_life(folded), ends_love(folded), adds(folded), is_temporary(folded)),
         *(is_mistake(folded), is_strong_change(folded)),
         _QUESTION.search(folded) is not None,
-        min(len(folded) / _LONG[folded.isascii()], 1.5),
         "了" in folded,
         *(pattern.search(folded) is not None for pattern in (_PAST, _PRESENT, _REFERENCE)),
     )
     return [*(float(value) for value in found), *(message.vector or ())]
 
 
-_FEATURES_OF_CHANGE: Final = 14
+_FEATURES_OF_CHANGE: Final = 13
 _CROSSED_WITH: Final = 8
 
 
@@ -181,6 +166,24 @@ def likeness(first: Compared, second: Compared) -> float:
     if first.vector is None or second.vector is None:
         return 0.0
     return sum(a * b for a, b in zip(first.vector, second.vector, strict=True))
+
+
+def closest(message: Compared, old: Compared) -> float:
+    """The similarity of an older fact and that clause of a message which is most like it."""
+    vector = old.vector
+    if message.vector is None or vector is None:
+        return 0.0
+    found = (sum(a * b for a, b in zip(clause, vector, strict=True)) for clause in message.clauses)
+    return max((likeness(message, old), *found))
+
+
+def shared_stems(message: Compared, old: Compared) -> int:
+    """How many words of both begin alike: "translating" and "translator"."""
+    return len(_stems(message.folded) & _stems(old.folded))
+
+
+def _stems(folded: str) -> set[str]:
+    return {word[:_STEM] for word in _WORD.findall(folded) if word not in SUBJECT_WORDS}
 
 
 def pair_features(message: Compared, old: Compared, others: Sequence[float], place: int) -> list[float]:
@@ -212,6 +215,8 @@ def pair_features(message: Compared, old: Compared, others: Sequence[float], pla
         len(others) == 1,
         message.gist.negated != old.gist.negated,
         message.gist.liking != old.gist.liking,
+        closest(message, old),
+        min(shared_stems(message, old), _PAIR) / _PAIR,
     )
     return [float(value) for value in found]
 
@@ -229,9 +234,41 @@ def replacement_row(features: Sequence[float], change: float, of_change: Sequenc
     ]
 
 
-def piece_row(features: Sequence[float], place: int, count: int) -> list[float]:
-    """The features of a part of an older fact."""
-    return [*features, float(place == 0), float(place == count - 1)]
+def piece_rows(message: Compared, parts: Sequence[Compared]) -> list[list[float]]:
+    """The features of the parts of an older fact: what each has in common with a message, and what only it has."""
+    others = [likeness(message, part) for part in parts]
+    near = [closest(message, part) for part in parts]
+    stems = [shared_stems(message, part) for part in parts]
+    shared = [message.topics.keys() & part.topics.keys() for part in parts]
+    values = [
+        (bool(message.gist.numbers), [bool(part.gist.numbers) for part in parts]),
+        (bool(message.gist.times), [bool(part.gist.times) for part in parts]),
+        (_NAME.search(message.text) is not None, [_NAME.search(part.text) is not None for part in parts]),
+        (True, [bool(units_in(part.folded) & units_in(message.folded)) for part in parts]),
+    ]
+    longest = max(len(part.folded) for part in parts)
+    rows = []
+    for place, part in enumerate(parts):
+        own = shared[place] - {name for n, names in enumerate(shared) if n != place for name in names}
+        length = len(part.folded)
+        found = (
+            *(place == 0, place == len(parts) - 1),
+            *(_lead(scores, place) for scores in (others, near)),
+            stems[place] > 0 and _lead(stems, place) > 0,
+            *(bool(own), any(_SINGLE[name] for name in own), bool(own - WEAK_TOPICS)),
+            *(there and having[place] and sum(having) == 1 for there, having in values),
+            *(having[place] and not there for there, having in values[:2]),
+            *(there and any(having) and not having[place] for there, having in values[:2]),
+            *(length / longest, length < _FRAGMENT[part.folded.isascii()]),
+        )
+        pair = pair_features(message, part, others, place)
+        rows.append([*pair, *(float(value) for value in found)])
+    return rows
+
+
+def _lead(scores: Sequence[float], place: int) -> float:
+    """By how much one score is above the highest of the others."""
+    return scores[place] - max(score for number, score in enumerate(scores) if number != place)
 
 
 def along_row(message: Compared, parts: Sequence[Compared], place: int, replaced: int) -> list[float]:

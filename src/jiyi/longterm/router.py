@@ -1,4 +1,4 @@
-"""Which domains a question is about. A router that fails must not become amnesia: then everything is searched."""
+"""Which domains a question is about. When the router fails, all domains are searched."""
 
 from __future__ import annotations
 

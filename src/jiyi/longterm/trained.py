@@ -7,15 +7,20 @@ embedder. Other embedders have other vectors: with them, and with none, the feat
 from __future__ import annotations
 
 import json
+import logging
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self, cast
+
+from jiyi.errors import ModelError
 
 if TYPE_CHECKING:
     from jiyi.ports import Embedder
+
+_log = logging.getLogger("jiyi.longterm")
 
 WEIGHTS: Final = "data/weights.json"
 
@@ -81,6 +86,33 @@ def weights_for(embedder: Embedder | None) -> Weights:
         if (identity.name, identity.dimension) == (known["name"], known["dimension"]):
             return _set(data, "vectors")
     return _set(data, "features")
+
+
+class TrainedJudge:
+    """Base of what judges texts by the shipped weights, with one embedder or none."""
+
+    def __init__(self, embedder: Embedder | None = None) -> None:
+        self._embedder = embedder
+
+    @cached_property
+    def _features(self) -> Weights:
+        # Read when a text is judged, on a thread: making the room must not read the disk.
+        return weights_for(None)
+
+    @cached_property
+    def _weights(self) -> Weights:
+        return weights_for(self._embedder)
+
+    def _vectors(self, texts: Sequence[str]) -> list[list[float]] | None:
+        """The vectors, if there are weights for them and the embedder can be reached."""
+        if self._embedder is None or not self._weights.with_vectors or not texts:
+            return None
+        try:
+            return cast("list[list[float]]", self._embedder.embed(texts).tolist())
+        except ModelError as error:
+            # Features of the text decide then: a fact must not be lost because it cannot be embedded just now.
+            _log.warning("texts are judged without the embedder: %s", type(error).__name__)
+            return None
 
 
 def _set(data: dict[str, Any], name: str) -> Weights:

@@ -61,7 +61,7 @@ class Administration(MemoryBase):
         """The regular maintenance, for cron: what has expired, due background jobs, forgetting, unused tags, dead jobs.
 
         `None` as scope means every scope, for administration only: then unused tags and old jobs are removed, and the
-        indexes are compared with the records and mended as well. A dry run changes nothing and reports how much would
+        indexes are compared with the records and repaired as well. A dry run changes nothing and reports how much would
         be forgotten, and which indexes differ.
         """
         from jiyi.longterm.maintenance import maintain
@@ -72,16 +72,16 @@ class Administration(MemoryBase):
         report = await self._run(maintain, self._lt, scopes, dry_run=bool(dry_run))
         self._written()
         consolidated = await self._make_runtime().consolidate_memories(memory_scope=scope, dry_run=bool(dry_run))
-        mended = await self._mend(dry_run=bool(dry_run)) if scope is None else []
+        repaired = await self._rebuild_differing(dry_run=bool(dry_run)) if scope is None else []
         return {
             **report,
             "expired": expired,
             "sessions": sessions,
             "consolidated": consolidated.to_dict(),
-            "indexes_mended": mended,
+            "indexes_mended": repaired,
         }
 
-    async def _mend(self, *, dry_run: bool) -> list[str]:
+    async def _rebuild_differing(self, *, dry_run: bool) -> list[str]:
         """Rebuild the indexes that differ from the records; their names. What they hold rightly is taken over.
 
         An index of an earlier version does not hold the vectors of summarised facts, for example.
@@ -172,7 +172,7 @@ class Administration(MemoryBase):
                 for change in found:
                     position = change.position
                     yield change
-                if not found and not await self._heard(signal, interval):
+                if not found and not await self._wait_for_change(signal, interval):
                     signal = None
         finally:
             if signal is not None:
@@ -182,7 +182,7 @@ class Administration(MemoryBase):
         self._signals.discard(signal)
         signal.close()
 
-    async def _heard(self, signal: ChangeSignal | None, interval: float) -> bool:
+    async def _wait_for_change(self, signal: ChangeSignal | None, interval: float) -> bool:
         """Wait until there may be something new, at most `interval` seconds; `False` without a signal that works."""
         if signal is None:
             await asyncio.sleep(interval)

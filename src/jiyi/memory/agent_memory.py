@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NoReturn, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from jiyi.errors import InvalidInputError
-from jiyi.execution import on_a_thread
+from jiyi.execution import OpenHandle, on_a_thread
 from jiyi.memory.administration import Administration
 from jiyi.memory.conversations import Conversations
 from jiyi.memory.keyed import KeyedMemory
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from jiyi.tools.toolbox import Handler
 
 
-class AgentMemory(KeyedMemory, Listing, Conversations, Administration):
+class AgentMemory(KeyedMemory, Listing, Conversations, Administration, OpenHandle):
     """A memory in one data directory. One instance may be shared by any number of tasks and threads.
 
     Get one with `await create_memory(path)` or `async with AgentMemory.open(path) as memory`. Methods take `scope`;
@@ -224,18 +224,6 @@ class AgentMemory(KeyedMemory, Listing, Conversations, Administration):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self.close()
-
-    def __copy__(self) -> Self:
-        """An open memory is one thing: what copies an object that uses it gets the same."""
-        return self
-
-    def __deepcopy__(self, memo: object) -> Self:
-        """The same memory, see `__copy__`."""
-        return self
-
-    def __reduce__(self) -> NoReturn:
-        """An open memory has files and threads: another process opens its own."""
-        raise TypeError(f"{self!r} is open and cannot be pickled; open it in the other process by its path")
 
     def __repr__(self) -> str:
         state = "closed" if self._calls.closed else "open"

@@ -38,7 +38,7 @@ class MemoryCategory(str):
     CORE: ClassVar[MemoryCategory]
     DAILY: ClassVar[MemoryCategory]
 
-    def __new__(cls, word: str) -> MemoryCategory:  # noqa: PYI034
+    def __new__(cls, word: str) -> MemoryCategory:  # noqa: PYI034 - also for subclasses
         """Check the word; an invalid one is an `InvalidInputError`."""
         if isinstance(word, MemoryCategory):
             return word

@@ -12,8 +12,6 @@ from jiyi.model.message import Message
 SYSTEM_ROLES = ("system", "developer")
 """Roles of prompts: what has one is never summarised away."""
 CANDIDATE_STATES = ("new", "taken", "rejected")
-TRIGGERS = ("limit", "soft", "explicit", "overflow")
-"""What starts a compaction: the limit, the soft threshold, a call of `compact`, a model that refused the window."""
 RULES = "rules"
 """The value of `made_by` when no model was asked."""
 
@@ -26,7 +24,7 @@ class _JsonReady:
     def to_dict(self) -> dict[str, Any]:
         """A JSON-ready mapping."""
         data: dict[str, Any] = {}
-        for f in fields(self):  # type: ignore[arg-type]
+        for f in fields(self):  # type: ignore[arg-type] # subclasses are dataclasses
             value = getattr(self, f.name)
             if isinstance(value, datetime):
                 value = clock.to_text(value)

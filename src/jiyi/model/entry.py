@@ -353,11 +353,11 @@ _READABLE = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class EntryVersion:
-    """One version in the life of an entry: what changed, when, by whom."""
+    """One version of an entry: what changed, when, by whom."""
 
     version: int
     operation: str
-    """`create`, `update`, `forget`, `restore`, `erase` or `import`."""
+    """`create`, `update`, `forget`, `restore`, `archive`, `erase` or `import`."""
     changed_at: datetime
     changed_by: str
     changed: tuple[str, ...]

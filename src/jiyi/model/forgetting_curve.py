@@ -102,11 +102,3 @@ def _check(access_count: object, importance: object) -> None:
 def exempt_kind(attribute: str, kinds: Sequence[str]) -> str:
     """The first of the kinds that an attribute belongs to; empty when it may be forgotten."""
     return next((kind for kind in kinds if attribute in EXEMPT_KINDS.get(kind, ())), "")
-
-
-def check_exempt(kinds: object) -> tuple[str, ...]:
-    """Some of the kinds that can be exempt from forgetting."""
-    given = (kinds,) if isinstance(kinds, str) else tuple(kinds) if isinstance(kinds, list | tuple) else None
-    if given is None or any(kind not in EXEMPT_KINDS for kind in given):
-        raise InvalidInputError(f"exempt {kinds!r} must be some of {', '.join(EXEMPT_KINDS)}")
-    return tuple(dict.fromkeys(given))

@@ -31,7 +31,7 @@ def new_ids(count: int) -> list[str]:
 
 def _reserve(count: int) -> tuple[int, str]:
     """The first of so many times that no other id has, and as many times 16 random digits."""
-    global _last, _random  # noqa: PLW0603
+    global _last, _random  # noqa: PLW0603 - one sequence of ids in a process
     # 48 bits of milliseconds and 12 bits of their fraction: ids of one process are increasing.
     stamp = time.time_ns() * 4096 // 1_000_000
     wanted = _DIGITS * count
@@ -48,7 +48,7 @@ def _reserve(count: int) -> tuple[int, str]:
 
 def _forget_random() -> None:
     """In a forked process: its ids must not have the random digits of its parent's."""
-    global _random  # noqa: PLW0603
+    global _random  # noqa: PLW0603 - one sequence of ids in a process
     _random = ""
 
 

@@ -1,4 +1,4 @@
-"""Namespaces: where an entry is filed inside its scope, such as `("projects", "x")`. They fence nothing off."""
+"""Namespaces: where an entry is filed inside its scope, such as `("projects", "x")`. They do not isolate: scopes do."""
 
 from __future__ import annotations
 

@@ -26,8 +26,8 @@ _THREAD = "note:"
 def note_scope(workspace: str, scope: str, *, shared: bool) -> str:
     """The scope that holds the pieces of one workspace: the private ones, or those a group may see.
 
-    Scopes are the fence that every index and every row stands behind, so a search for a group can not even propose a
-    private note, and a memory without this workspace can not find what it has no files to check against.
+    Every index and every row is isolated by scope. So a search for a group proposes no private note, and a memory
+    without this workspace does not find pieces whose files it cannot check.
     """
     return f"{NOTE_SCOPES}{workspace}{_MARK}{scope}{_MARK}{'shared' if shared else 'private'}"
 

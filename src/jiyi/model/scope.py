@@ -11,7 +11,7 @@ from jiyi.model.logs import escape_controls
 PUBLIC = "public"
 MAX_SCOPE_CHARACTERS = 256
 GROUP_PREFIX = "group:"
-"""What the scope of a group conversation begins with: its memory is its own, and nobody's private one."""
+"""The prefix of the scopes of group conversations: a group shares no memories with a private scope."""
 
 _log = logging.getLogger("jiyi.scope")
 # Here, because every program that opens a memory imports this module.

@@ -38,7 +38,7 @@ class FadingRules:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """How a memory has fared."""
+    """How often a memory was recalled, usefully or not."""
 
     useful: int = 0
     """How often it was found useful."""

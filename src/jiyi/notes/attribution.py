@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from jiyi.notes.service import NotesService
 
 _MAX_LINE: Final = 2**31 - 1
-_MAX_PREFIXES: Final = 200
-"""How many lines of one item are looked at for what was added below a recorded text."""
 
 
 def attribution(
@@ -55,15 +53,11 @@ def _attributed(path: str, text: str, ledger: CurationLedger | None) -> Iterator
 def _long_term_item(placed: PlacedEntry, lines: list[str], ledger: CurationLedger) -> Iterator[LineAttribution]:
     """An item of MEMORY.md. What a person added below a recorded text is by hand, the text is not."""
     first, last = placed.start_line, placed.end_line
-    clean = [without_comment(line.removesuffix("\r")) for line in lines[first - 1 : last]]
-    origin = ledger.origin_of(placed.entry.text)
-    end = last
-    shorter = range(last - 1, first - 1, -1) if last - first < _MAX_PREFIXES else ()
-    for end_line in shorter if origin is None else ():
-        end = end_line
-        origin = ledger.origin_of(item_text(clean[: end - first + 1]))
-        if origin is not None:
-            break
+    origin, end = ledger.origin_of(placed.entry.text), last
+    if origin is None and last > first:
+        head = item_text([without_comment(lines[first - 1].removesuffix("\r"))])
+        origin, count = ledger.origin_of_lines([head, *lines[first:last]])
+        end = first + count - 1
     mark = PROMOTED_MARK.search(lines[first - 1])
     if origin is not None:
         at = clock.from_text(origin.at)

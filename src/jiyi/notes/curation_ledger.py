@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from jiyi.errors import NotesError
 from jiyi.model.identity import text_hash
 from jiyi.notes.longterm_file import comparable
+
+_MAX_ITEM_LINES: Final = 200
+"""Of a longer item the beginning is not looked for: only the whole."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +100,17 @@ class CurationLedger:
     def origin_of(self, item: str) -> ItemOrigin | None:
         """How an item got into MEMORY.md; `None` when nothing is recorded of this text."""
         return self.origins.get(_digest(item))
+
+    def origin_of_lines(self, lines: Sequence[str]) -> tuple[ItemOrigin | None, int]:
+        """How the item that these lines begin with got into MEMORY.md, and how many of them it is; the longest one."""
+        origin, count, plain = None, 0, ""
+        for number, line in enumerate(lines[:_MAX_ITEM_LINES], start=1):
+            # The form for comparing has no ends of lines, so that of several lines is theirs together.
+            plain += comparable(line)
+            found = self.origins.get(text_hash(plain)[:16]) if plain else None
+            if found is not None:
+                origin, count = found, number
+        return origin, count
 
     def is_unwanted(self, item: str) -> bool:
         """Whether a person has rejected or deleted it."""

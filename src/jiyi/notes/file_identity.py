@@ -60,7 +60,7 @@ def content_digest(data: bytes) -> str:
 
 
 def file_identity(descriptor: int) -> str:
-    """The identity of an open file; where the system cannot tell when it was made, the inode must do."""
+    """The identity of an open file; the inode alone where the system does not tell when the file was made."""
     status = os.fstat(descriptor)
     born = _born(descriptor, status)
     return f"{status.st_dev}:{status.st_ino}:{'' if born is None else born}"

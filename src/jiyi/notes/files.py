@@ -15,6 +15,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
+from jiyi.cleanup import on_error
 from jiyi.errors import InvalidInputError, NotesError
 from jiyi.model.note import FileStamp
 from jiyi.notes.file_identity import ContentDigest, file_identity
@@ -70,7 +71,7 @@ class AppendTarget:
         return now if same and now.st_nlink == 1 else None
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         os.close(self.descriptor)
 
 
@@ -129,14 +130,11 @@ class Files:
                 status = os.stat(name, dir_fd=folder, follow_symlinks=False)
                 _refuse_others(path, status.st_mode)
                 descriptor = os.open(name, flags | _FILE_FLAGS, dir_fd=folder)
-                try:
+                with on_error(lambda: os.close(descriptor)):
                     status = os.fstat(descriptor)
                     # A backup is a second name that jiyi gave; its path is never named by a caller.
                     own = path.startswith(f"{BACKUPS}/")
                     _refuse_others(path, status.st_mode, linked=not own and is_linked(folder, name, status))
-                except BaseException:
-                    os.close(descriptor)
-                    raise
             try:
                 yield descriptor
             finally:

@@ -181,7 +181,7 @@ class Journal:
             return list(self._known.values())
 
     def close(self) -> None:
-        """Let go of the own file; it stays for others until nothing in it can be needed."""
+        """Close the journal of this process; the file stays until no other process can need it."""
         for descriptor in self._older:
             os.close(descriptor)
         self._older.clear()

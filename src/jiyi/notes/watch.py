@@ -92,7 +92,7 @@ class Watcher:
 def start(service: NotesService, report: Callable[[ScanReport], None] | None) -> None:
     """Watch the workspace of a notes service; a second watcher takes the place of the first."""
     try:
-        import watchfiles  # noqa: F401
+        import watchfiles  # noqa: F401 - only whether it is installed
     except ImportError:
         raise MissingDependencyError(
             "watching files needs the package watchfiles; install it with: pip install 'jiyi[notes]' "

@@ -80,7 +80,7 @@ class DerivedIndex(Protocol):
         ...
 
     def close(self) -> None:
-        """Let go of files and connections."""
+        """Close files and connections."""
         ...
 
 
@@ -134,11 +134,6 @@ class TermRow(NamedTuple):
     word_counts: bytes
     bigrams: bytes
     bigram_counts: bytes
-
-    @property
-    def in_conversation(self) -> bool:
-        """Whether its thread is a conversation."""
-        return self.thread.startswith(CONVERSATION)
 
 
 class TextSource(Protocol):

@@ -46,5 +46,5 @@ class KeyStore(Protocol):
         ...
 
     def close(self) -> None:
-        """Let go of the connection."""
+        """Close the connection."""
         ...

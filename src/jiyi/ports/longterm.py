@@ -110,7 +110,7 @@ class LongtermStore(Protocol):
         ...
 
     def unsummarized(self, scope: str, *, limit: int) -> list[MemoryEntry]:
-        """The newest facts that no reflection speaks for yet and that are not pinned, newest first."""
+        """The newest facts that no reflection covers yet and that are not pinned, newest first."""
         ...
 
     def last_reflection(self, scope: str) -> datetime | None:

@@ -252,5 +252,5 @@ class RecordStore(EntryStore, TagStore, ChangeLog, HistoryStore, NoteStore, Tran
         ...
 
     def close(self) -> None:
-        """Let go of files and connections."""
+        """Close files and connections."""
         ...

@@ -59,5 +59,5 @@ class Reranker(Protocol):
         ...
 
     def close(self) -> None:
-        """Let go of connections."""
+        """Close the connections."""
         ...

@@ -38,7 +38,7 @@ class Sorter(Protocol):
 
 
 class RuntimeStore(Protocol):
-    """The memories of the runtime: the same records as everybody's, and how each of them has fared."""
+    """The memories of the runtime: ordinary records, with counts of how often each was useful."""
 
     def add(self, entries: Sequence[MemoryEntry], *, actor: str) -> None:
         """Store new memories in one transaction."""

@@ -12,40 +12,25 @@ from collections.abc import Iterable, Sequence
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Final
 
-from jiyi.ports import AdaptsQuestions
+from jiyi.providers.wrapped import EmbedderWrapper
 
 if TYPE_CHECKING:
-    from jiyi.ports import Embedder, ModelIdentity, Vectors
+    from jiyi.ports import Embedder, Vectors
 
 __all__ = ["CachedEmbedder"]
 
 _MAX_BYTES: Final = 4 << 20
 
 
-class CachedEmbedder:
+class CachedEmbedder(EmbedderWrapper):
     """An embedder that embeds a text it has just seen only once. Safe for threads."""
 
     def __init__(self, embedder: Embedder, *, max_bytes: int = _MAX_BYTES) -> None:
         """`max_bytes` is how much memory the vectors may take; the least recently used are dropped first."""
-        self._embedder = embedder
+        super().__init__(embedder)
         self._max_bytes = max_bytes
         self._known: OrderedDict[bytes, Vectors] = OrderedDict()
         self._guard = threading.Lock()
-
-    @property
-    def identity(self) -> ModelIdentity:
-        """The identity of the wrapped embedder."""
-        return self._embedder.identity
-
-    def close(self) -> None:
-        """Close the wrapped embedder, if it can be closed."""
-        close = getattr(self._embedder, "close", None)
-        if callable(close):
-            close()
-
-    def as_question(self, vector: Vectors) -> Vectors:
-        """The vector of a question as the wrapped embedder compares it with texts."""
-        return self._embedder.as_question(vector) if isinstance(self._embedder, AdaptsQuestions) else vector
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         """One unit vector for each text, in order."""

@@ -8,39 +8,21 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from jiyi.errors import ModelReplyError
-from jiyi.ports import AdaptsQuestions
+from jiyi.providers.wrapped import EmbedderWrapper
 
 if TYPE_CHECKING:
-    from jiyi.ports import Embedder, ModelIdentity, Vectors
+    from jiyi.ports import Vectors
 
 __all__ = ["CheckedEmbedder"]
 
 _LENGTH_TOLERANCE = 1e-3
 
 
-class CheckedEmbedder:
+class CheckedEmbedder(EmbedderWrapper):
     """An embedder that checks count, dimension and finiteness of the vectors, and normalizes them.
 
     Raises `ModelReplyError` for vectors that cannot be used.
     """
-
-    def __init__(self, embedder: Embedder) -> None:
-        self._embedder = embedder
-
-    @property
-    def identity(self) -> ModelIdentity:
-        """The identity of the wrapped embedder."""
-        return self._embedder.identity
-
-    def close(self) -> None:
-        """Close the wrapped embedder, if it can be closed."""
-        close = getattr(self._embedder, "close", None)
-        if callable(close):
-            close()
-
-    def as_question(self, vector: Vectors) -> Vectors:
-        """The vector of a question as the wrapped embedder compares it with texts."""
-        return self._embedder.as_question(vector) if isinstance(self._embedder, AdaptsQuestions) else vector
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         """One unit vector for each text, in order."""

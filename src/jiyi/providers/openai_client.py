@@ -214,7 +214,7 @@ class OpenAIClient:
         """A response hook that limits how many bytes of a body can be read."""
         model, limit = self._model, self._max_reply_bytes
 
-        class LimitedStream(http.SyncByteStream):  # type: ignore[misc]
+        class LimitedStream(http.SyncByteStream):  # type: ignore[misc] # imported at run time
             def __init__(self, stream: Any, max_bytes: int, *, strict: bool) -> None:
                 self._stream, self._max_bytes, self._strict = stream, max_bytes, strict
 

@@ -55,7 +55,7 @@ class HttpReranker:
         return _scores(reply, len(documents), self._model)
 
     def close(self) -> None:
-        """Let go of the connections."""
+        """Close the connections."""
         self._client.close()
 
 
@@ -106,7 +106,7 @@ class _LocalReranker:
             return [float(value) for value in self._predict(query, [text[:_MAX_CHARACTERS] for text in texts])]
 
     def close(self) -> None:
-        """Nothing is held open."""
+        """Nothing to close."""
 
     def _load(self, model: str) -> Any:
         raise NotImplementedError

@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from jiyi.text import Analyzer
 
 
-_MOST_ARCHIVED: Final = 10_000
+_MAX_ARCHIVED: Final = 10_000
 """How many archived entries a question about an earlier time looks at, those that expired last."""
 WithArchived: TypeAlias = "Callable[[TextSource, Sequence[MemoryEntry]], TextSource]"
 
@@ -282,7 +282,7 @@ class RecallEngine:
         alive_at = request.filters.alive_at
         if self.with_archived is None or alive_at is None or alive_at >= clock.utc_now():
             return text
-        entries = self.store.archived(request.filters, limit=_MOST_ARCHIVED)
+        entries = self.store.archived(request.filters, limit=_MAX_ARCHIVED)
         return self.with_archived(text, entries) if entries else text
 
     # --- asking the sources ---------------------------------------------------------------------------------------

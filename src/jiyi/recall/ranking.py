@@ -122,7 +122,7 @@ def _in_order(search: Search, found: Gathered, scores: Scores, store: RecordStor
 
     request = search.request
     totals, relevances = rounded(scores.total), rounded(scores.relevance)
-    # A candidate that neither its words nor its meaning speak for is not an answer.
+    # A candidate that matches neither by words nor by meaning is not an answer.
     by_words = (scores.lexical > 0).tolist()
     places = [place for place, total in enumerate(totals) if total > 0 or by_words[place]]
     if request.mode == "semantic" and (cosine := found.candidates.cosine) is not None:

@@ -75,7 +75,7 @@ NO_LIKENESS: Final = 0.22
 
 @dataclass(frozen=True, slots=True)
 class RecallSettings:
-    """Counts of candidates, and patience. Each list is at least twice the limit."""
+    """Counts of candidates, and time limits. Each list is at least twice the limit."""
 
     word_candidates: int = 50
     bigram_candidates: int = 20

@@ -112,7 +112,7 @@ def recall_by_tags(
         return TagHits([], 0)
     answer = store.tagged(tag_ids, filters, limit=limit, each_type=each_type, day_shift=day_shift)
     folded = fold(query)
-    # Against the best of the answer, and not against all tags that matched: those of other scopes are no one's affair.
+    # Against the best of the answer, and not against all tags that matched: other scopes must not be disclosed.
     most = max((hits for _, hits in answer.found), default=1)
     found = []
     for entry, hits in answer.found:

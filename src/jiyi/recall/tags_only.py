@@ -42,4 +42,4 @@ class TagsOnlyRecall:
         raise SimpleModeError.of("comparing meanings is", "leave simple mode")
 
     def close(self) -> None:
-        """There is nothing to let go of."""
+        """Nothing to close."""

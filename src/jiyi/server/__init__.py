@@ -1,1 +1,1 @@
-"""The doors to a memory for other programs: MCP over stdio and HTTP, and REST. Needs the extra `jiyi[server]`."""
+"""A memory for other programs: MCP over stdio and HTTP, REST, and the console. Needs the extra `jiyi[server]`."""

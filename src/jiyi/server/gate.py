@@ -1,4 +1,4 @@
-"""Gate: what every request passes before any door: Host, Origin, size, key, rate. Plain ASGI.
+"""Gate: the checks before every request of MCP, REST or the console: Host, Origin, size, key, rate. Plain ASGI.
 
 A browser that was lured to a foreign page can send requests to a server on this machine. It cannot choose the Host and
 Origin headers, so both are checked. The scope of a request comes from its key, never from an argument.

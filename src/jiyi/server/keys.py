@@ -112,5 +112,5 @@ class Keys:
         return self._store.logged(limit=limit, key_id=key_id)
 
     def close(self) -> None:
-        """Let go of the store."""
+        """Close the key store."""
         self._store.close()

@@ -71,7 +71,7 @@ class Sessions:
         return self._begin(parts[0], hash_of(parts[1]), None), access
 
     def ticket(self, access: Access) -> str:
-        """A word for one login without a key, soon: for the person who has started the server."""
+        """A token for one login without a key, valid for a short time: for the person who has started the server."""
         word = secrets.token_urlsafe(32)
         self._tickets[word] = (access, self._now() + TICKET_SECONDS)
         while len(self._tickets) > _MAX_TICKETS:
@@ -109,7 +109,7 @@ class Sessions:
     async def access_of(self, scope: MutableMapping[str, Any], *, touch: bool = True) -> Access | None:
         """What the login of a request gives access to; `None` without one, or when it is over.
 
-        Without `touch` it does not count as used: an open page is nobody who looks at it.
+        Without `touch` it does not count as used: a page that is only open must not keep a session alive.
         """
         session_id = cookie_of(scope)
         session = self._sessions.get(session_id)

@@ -92,7 +92,7 @@ class _FaultProxy:
             return value
 
         def method(*args: Any, **kwargs: Any) -> Any:
-            return self._faults._call(f"{self._name}.{name}", lambda: value(*args, **kwargs))  # noqa: SLF001
+            return self._faults._call(f"{self._name}.{name}", lambda: value(*args, **kwargs))  # noqa: SLF001 - its own proxy
 
         return method
 

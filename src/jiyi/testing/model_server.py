@@ -100,7 +100,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.request_body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         self._server.handle(self, self.request_body)
 
-    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the name in the base class
         """No log output."""
 
     @property

@@ -14,7 +14,13 @@ from typing import Final
 
 from jiyi.text.normalize import fold
 from jiyi.text.sentences import sentences
-from jiyi.text.statement_features import FIRST_PERSON, OWN_STATEMENT, asks
+from jiyi.text.statement_features import (
+    FIRST_PERSON,
+    OWN_STATEMENT,
+    asks,
+    asks_for_confirmation,
+    tells_in_asking,
+)
 from jiyi.text.subjects import (
     PRONOUN,
     USER,
@@ -27,7 +33,17 @@ from jiyi.text.subjects import (
 )
 from jiyi.text.topics import TOPICS, topics_of
 
-__all__ = ["ClaimText", "only_asks", "split_claims", "stated_in_question", "stated_part", "topic_of"]
+__all__ = [
+    "ClaimText",
+    "claim_after_question",
+    "clauses_of",
+    "only_asks",
+    "refers_to_question",
+    "split_claims",
+    "stated_in_question",
+    "stated_part",
+    "topic_of",
+]
 
 _BREAK: Final = re.compile(
     r"[，；;]\s*|,\s+(?=\S)|\.{3,}|…+|\s+-\s+|(?<=[^\W\d])\s+(?=(?:and|but|plus) (?:i|i'm|im|i've|ive|my|we|she"
@@ -56,6 +72,12 @@ _APPOSITION: Final = re.compile(
     r"^(?:a|an|the|has|was|were|is|in|on|at|from|with|for|to|near|just|only|same|first|one|by|of|no|hence|where"
     r"|band|put|mostly|roughly|every|old|new|two|three)\b"
 )
+# "Rosalind in accounts, who sits opposite me, is deaf"; "Parents' evening, December 3, 4:30 pm".
+_WITHOUT_SUBJECT: Final = re.compile(r"^(?:is|are|was|were|has|had|does|did)\b")
+_ONLY_A_TIME: Final = re.compile(
+    r"^(?:(?:on )?(?:the )?\d|(?:on |every )?(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b"
+    r"|(?:january|february|march|april|may|june|july|august|september|october|november|december) \d)[^,]{0,20},?$"
+)
 _MIN_LIST: Final = 4
 # A part as short as this after somebody was introduced describes them: "a dog, Pip, three years old".
 _SHORT: Final = {True: 14, False: 5}
@@ -68,7 +90,12 @@ _ORDER: Final = {topic.name: place for place, topic in enumerate(TOPICS)}
 _HAN: Final = re.compile(r"[\u3400-\u9fff]")
 _OPENING: Final = re.compile(r"(?:^|[\s(:,])['‘](?=\w)")
 _CLOSING: Final = re.compile(r"(?<=[\w.,!?])['’](?=$|[\s.,!?)])")
+_REFERS_BACK: Final = re.compile(
+    r"^(?:(?:and|but|so|because|cos),? )*(?:he|she|it|they|he's|she's|it's|they're|hes|shes|its|theyre|mine|ours|his"
+    r"|her|their|both|the one|this one|that one|we both)\b|^(?:他|她|它|牠|这(?:个|只|家|台)|那(?:个|只|家|台))"
+)
 _MIN_CLAUSE: Final = 2
+_AROUND: Final = " ,，；;、。.!！?？…-"
 _NAMED_SHORT: Final = 6
 _MIN_OF_PRONOUN: Final = 5
 _PERSON_NAME: Final = re.compile(
@@ -155,6 +182,10 @@ def _of_sentence(sentence: str) -> list[ClaimText]:
     folded = fold(sentence)
     if asks(folded):
         stated = stated_in_question(sentence)
+        asked = [clause for clause in _clauses(sentence) if asks(fold(clause))]
+        if any(map(tells_in_asking, asked)):
+            # "can I claim the train if I'm freelance, I do storyboards": neither clause says it alone.
+            stated = [sentence]
         return [replace(_made(part), from_question=True) for part in stated]
     return [_made(part) for part in _parts(sentence)]
 
@@ -164,6 +195,12 @@ def _clauses(sentence: str) -> list[str]:
     starts = [0, *(match.end() for match in _BREAK.finditer(sentence) if not _in_quotation(sentence, match.start()))]
     pieces = [sentence[a:b] for a, b in zip(starts, [*starts[1:], len(sentence)], strict=True)]
     return [piece for piece in pieces if len(piece.strip(" ,，；;。.")) >= _MIN_CLAUSE]
+
+
+def clauses_of(text: str) -> list[str]:
+    """All clauses of a text, without the signs around them."""
+    found = [clause.strip(_AROUND) for sentence in sentences(text) or [text] for clause in _clauses(sentence)]
+    return [clause for clause in found if clause]
 
 
 def _in_quotation(sentence: str, place: int) -> bool:
@@ -190,7 +227,10 @@ def _parts(sentence: str) -> list[str]:
         bare = _JOINER.sub("", clause).strip()
         named = named_subject(bare)
         who = named or (subject_of(folded) if starts_with_subject(folded) else subject)
-        follows = _APPOSITION.search(folded) is not None and len(clauses) < _MIN_LIST
+        follows = _APPOSITION.search(folded) is not None and (
+            len(clauses) < _MIN_LIST or _WITHOUT_SUBJECT.search(folded) is not None
+        )
+        follows = follows or _ONLY_A_TIME.search(folded) is not None
         begins = (
             bool(groups)
             and bool(own)
@@ -253,6 +293,8 @@ def _with_subject(part: str, lead: str) -> str:
 
 def stated_in_question(sentence: str) -> list[str]:
     """The clauses of a question that state something; the whole sentence where question and fact are one clause."""
+    if asks_for_confirmation(fold(sentence)):
+        return [sentence]
     clauses = _clauses(sentence)
     stated = [clause for clause in clauses if _states(fold(clause.strip(" ,，；;")))]
     if not stated:
@@ -262,6 +304,18 @@ def stated_in_question(sentence: str) -> list[str]:
         # "Mango, my bearded dragon": a name without what is said of it is no statement.
         return [sentence]
     return _parts(joined) if len(stated) > 1 else [joined]
+
+
+def refers_to_question(statement: str) -> bool:
+    """Whether a statement after a question speaks of what was asked: "What suits my son? He's three."."""
+    return _REFERS_BACK.search(fold(statement)) is not None
+
+
+def claim_after_question(question: str, statement: str) -> ClaimText:
+    """A statement with the question before it, without which it says nothing."""
+    made = _made(f"{question} {statement}" if statement.isascii() else f"{question}{statement}")
+    folded = fold(question)
+    return replace(made, subject=named_subject(question) or subject_of(folded), from_question=True, pronoun=False)
 
 
 def only_asks(text: str) -> bool:

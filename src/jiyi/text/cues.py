@@ -38,7 +38,7 @@ class Statement:
 
 _LONGEST_TEXT: Final = 40_000
 _LONGEST_SENTENCE: Final = 400  # what is longer was pasted, not said
-_MOST: Final = 20
+_MAX_STATEMENTS: Final = 20
 _STANDING: Final = frozenset({"instruction", "preference", "health", "decision", "date"})
 # A sentence may hold several of these side by side: 我叫李雷，对花生过敏.
 _APART: Final = frozenset({"health", "identity", "relation", "decision", "preference", "date"})
@@ -69,9 +69,9 @@ def find_statements(text: str, *, speaker: str = "user") -> list[Statement]:
         for statement in _statements(sentence):
             if speaker == "user" or statement.kind == "decision":
                 found.setdefault(fold(statement.content), statement)
-        if len(found) >= _MOST:
+        if len(found) >= _MAX_STATEMENTS:
             break
-    return list(found.values())[:_MOST]
+    return list(found.values())[:_MAX_STATEMENTS]
 
 
 def gives_orders(text: str) -> bool:

@@ -16,19 +16,22 @@ from jiyi.text.topics import TOPICS, topics_of
 __all__ = [
     "FEATURES",
     "WORTH_KEEPING",
+    "asking_features",
     "asks",
+    "asks_for_confirmation",
+    "asks_the_memory",
     "features_of",
     "is_fiction",
     "is_foreign_text",
     "is_invented",
     "is_quoted_text",
     "is_role_play",
-    "says_in_asking",
+    "tells_in_asking",
     "topic_features",
 ]
 
 
-WORTH_KEEPING: Final = -0.25
+WORTH_KEEPING: Final = -0.45
 """From this value of the classifier on a text is worth keeping; chosen by cross-validation over the writers."""
 
 
@@ -55,7 +58,7 @@ QUESTION: Final = _any(
     r"(?:吗|嗎|么|麼|呢|来着|不|没|沒)[\W_]*$",
     r"(?!动不动|时不时)(?P<verb>[\u4e00-\u9fff])不(?P=verb)|应该.{1,12}还是|咩(?!都)"
     r"|哪(?!怕|吒)|(?<![好十有这那])几(?:点|号|岁|时|月|楼|口)(?!了)"
-    r"|多(?:大|久|长|高|重)(?:了|呢|啊|来着)?$|何时|该不该|要不要|记(?:不记)?得.{0,12}[吗么不]"
+    r"|多(?:大|久|长|高|重|远|深|快|宽|厚)(?:了|呢|啊|来着)?$|有多[\u4e00-\u9fff]|何时|该不该|要不要|记(?:不记)?得.{0,12}[吗么不]"
     r"|什么(?!都|也)|什麼|为什么|為什麼|怎么(?!也|都)|怎麼|怎样|如何|咋|多少|啥(?!都)|哪(?:里|个|些|位|儿|种|家"
     r"|部|一)|能不能|是不是|有没有|会不会|算不算|点解|點搬"
     r"|好不好|可不可以|真的假的|有招没|谁",
@@ -69,11 +72,17 @@ QUESTION: Final = _any(
     r"^(?:(?:hey|so|ok|and|please|can you|could you),? )*(?:remind me|tell me|do you (?:know|remember|recall))"
     r" (?:again )?(?:what|when|where|who|which|how|whether|if|of|about|my)\b",
 )
+# "My thesis is on glaciers, right?" asks for a confirmation: nothing is stated.
+_CONFIRM: Final = re.compile(
+    r"(?:,|，)?\s*(?:right|correct|yes|no|yeah|isn'?t (?:it|he|she)|aren'?t (?:they|i|we)|don'?t i|doesn'?t (?:he|she)"
+    r"|wasn'?t it|didn'?t i|对吧|对吗|对不对|是吧|是吗|没错吧|是不是)\s*[?？]+\s*$"
+)
 # Questions about what was said before.
 _OF_THE_MEMORY: Final = _any(
-    r"来着|记不记得|记得.{0,16}[吗么不没]|我(?:刚才|之前|上次|以前).{0,8}(?:说|提|讲|告诉)|(?:说|提|讲)过",
+    r"我.{0,8}(?:还|是不是还).{1,12}[吗么]|(?:对|没错|是)(?:吧|吗|不对)[\W_]*$|来着|记不记得|记得.{0,16}[吗么不没]|我(?:刚才|之前|上次|以前).{0,8}(?:说|提|讲|告诉)|(?:说|提|讲)过",
     r"\b(?:do|did|can|could) you (?:still )?(?:remember|recall|know)\b|\bremind me\b|\bdid i (?:say|tell|mention)\b"
-    r"|\bhave i (?:told|said|mentioned)\b",
+    r"|\bhave i (?:told|said|mentioned)\b|^(?:(?:so|and|wait|hang on),? )*(?:do|does|am|is|are)\b.{1,30}\bstill\b"
+    r"|\b(?:can|could) you (?:check|look up|tell me) (?:what|when|where|who|which|how|whether|if|my)\b",
 )
 # What is asked for is something of the speaker's own: the memory knows it, or nobody does.
 _ASKED_OF_MINE: Final = re.compile(
@@ -155,6 +164,13 @@ FOREIGN_TEXT: Final = _any(
 QUOTED: Final = re.compile(
     r"[“\"][^”\"]{6,}[”\"]|「[^」]{4,}」|『[^』]{4,}』|(?<!\w)'[^']{10,}'(?!\w)|[:：] ?(?:我|i\b|i'm)", re.IGNORECASE
 )
+# "so that you know: I have a pacemaker" announces the speaker's own words.
+_OWN_WORDS: Final = re.compile(
+    r"\b(?:know|tell you|told you|fyi|note|update|news|somewhere|reminder|the record|correction|confession|about me"
+    r"|thing is|truth is|background|context)\b[^:]{0,25}:"
+    r"|(?:告诉|说一下|汇报|补充|更新|备注|坦白|老实说|背景|记一下|提一嘴)[^:：]{0,8}[:：]",
+    re.IGNORECASE,
+)
 _ANNOUNCED: Final = re.compile(r"[:：]\s*\S")
 SARCASM: Final = _any(
     r"呵呵|呵[，,]|对对对|對對對|可太(?:爱|喜欢|会|棒|好)|恨不得|真是太.{1,8}了(?:呢|呀|吧)?|人生巅峰|我谢谢您?"
@@ -206,14 +222,20 @@ def asks(folded: str) -> bool:
     return QUESTION.search(folded) is not None
 
 
-def says_in_asking(text: str) -> bool:
-    """Whether a question tells something in its only clause: "with my blood thinner", 给我家三岁的猫."""
+def asks_for_confirmation(folded: str) -> bool:
+    """Whether a text ends with a question such as ", right?" or 对吧: all of it is asked then."""
+    return _CONFIRM.search(folded) is not None
+
+
+def tells_in_asking(text: str) -> bool:
+    """Whether an asking clause tells something: "with my blood thinner", "if I'm freelance", 给我家三岁的猫."""
+    return _TOLD_IN_ASKING.search(fold(text)) is not None
+
+
+def asks_the_memory(text: str) -> bool:
+    """Whether a question asks for what was said before, or for something of the speaker's own: it tells nothing."""
     folded = fold(text)
-    if _OF_THE_MEMORY.search(folded) or _ASKED_OF_MINE.search(folded):
-        return False
-    return _TOLD_IN_ASKING.search(folded) is not None or (
-        _DETAIL.search(folded) is not None and FIRST_PERSON.search(folded) is not None
-    )
+    return _OF_THE_MEMORY.search(folded) is not None or _ASKED_OF_MINE.search(folded) is not None
 
 
 def is_fiction(folded: str) -> bool:
@@ -249,11 +271,33 @@ def _share(folded: str, zh: int, en: int) -> float:
 _HAN: Final = re.compile(r"[\u4e00-\u9fff]")
 _FIGURES: Final = re.compile(r"\d|[一二两三四五六七八九十]")
 
+_ASKS_FOR: Final = re.compile(
+    r"^(?:(?:and|so|hey|ok|but),? )*(?:what|whats|what's|who|whos|who's|whose|which|when|when's|where|where's)\b"
+    r"|谁|什么|哪|几(?:点|号|岁)|多少|何时"
+)
+_ASKS_WHETHER: Final = re.compile(
+    r"^(?:(?:and|so|hey|ok|but),? )*(?:can|could|should|may|do|does|did|is|are|am|will|would|have|has)\b"
+    r"|(?:吗|么|嗎|不|没)[\W_]*$|(?P<verb>[\u4e00-\u9fff])不(?P=verb)|有没有"
+)
+_ASKS_HOW: Final = re.compile(
+    r"\b(?:how (?:do|can|should|to)|any (?:tips|ideas|recs|advice)|best way|worth)\b|怎么|咋|如何|怎样|推荐|建议"
+)
+_CLAUSES: Final = re.compile(r"[,，;；:：]|\s-\s")
+# How the speaker wants to be answered, from now on.
+_INSTRUCTS: Final = _any(
+    r"(?:以后|往后|从现在起|今后|每次).{0,12}(?:回|答|给我|用|别|写|说)"
+    r"|(?:回答|回复|解释|说话|推荐|举例).{0,10}(?:要|别|用|短|简|一点|不要)|别(?:再|用|给我|跟我|总|老)|不要(?:用|加|给|再)|请?(?:叫|喊|称呼)我|跟我说话|用.{1,8}(?:回|跟我|语气|单位)",
+    r"\b(?:from (?:now|here) on|in future|always|never|every time|whenever|when you)\b.{0,40}\b(?:me|my|you|your"
+    r"|answers?|repl(?:y|ies)|units?|use|give)\b"
+    r"|^(?:please |pls |and |just |kindly )*(?:stop|don'?t|dont|no|never|avoid|skip|drop|keep|call me|answer|reply"
+    r"|talk|speak|explain (?:stuff|things|everything)|use|spell|stick to|write to me|show me)\b"
+    r"|\b(?:make|keep) (?:it|them|your \w+|answers|replies) (?:short|brief|simple|plain|formal|casual|\w+er)\b",
+)
 FEATURES: Final = (
     *("first person", "own statement", "asks", "asks without the first person", "asks and states", "request"),
     *("request without a statement", "fiction", "foreign text", "quotation", "quoted foreign text", "sarcasm"),
     *("passing", "general", "general without the first person", "lasting", "addressed", "figures", "small talk"),
-    *("topics", "no topic", "short", "long"),
+    *("topics", "no topic", "short", "long", "instruction", "instruction without a topic of life"),
 )
 """The names of the features, in their order."""
 
@@ -267,13 +311,35 @@ def features_of(text: str) -> list[float]:
 
     first, own, question, request = has(FIRST_PERSON), has(OWN_STATEMENT), has(QUESTION), has(REQUEST)
     foreign, general = has(FOREIGN_TEXT), has(GENERAL)
-    quoted = QUOTED.search(text) is not None
+    quoted = QUOTED.search(text) is not None and _OWN_WORDS.search(text) is None
     topics = topics_of(folded)
     found = (
         *(first, own, question, question and not first, question and own, request),
         *(request and not own, has(FICTION), foreign, quoted, quoted and foreign, has(SARCASM)),
         *(has(PASSING), general, general and not first, has(LASTING), has(YOU), has(_FIGURES), is_small_talk(text)),
         *(min(len(topics), 3) / 3, not topics, _share(folded, 6, 16) < 1, _share(folded, 60, 150)),
+        *(has(_INSTRUCTS), has(_INSTRUCTS) and (not topics or "answer style" in topics)),
+    )
+    return [float(value) for value in found]
+
+
+ASKING: Final = (
+    *("of the memory", "of the speaker's own", "told in asking", "a figure of the speaker's", "asks for"),
+    *("asks whether", "asks how", "several clauses", "long question"),
+)
+"""The names of the features of a question, in their order."""
+
+
+def asking_features(text: str) -> list[float]:
+    """The features that matter in questions alone, in the order of `ASKING`; all 0 where nothing is asked."""
+    folded = fold(text)
+    if not asks(folded):
+        return [0.0] * len(ASKING)
+    found = (
+        *(pattern.search(folded) is not None for pattern in (_OF_THE_MEMORY, _ASKED_OF_MINE, _TOLD_IN_ASKING)),
+        _DETAIL.search(folded) is not None and FIRST_PERSON.search(folded) is not None,
+        *(pattern.search(folded) is not None for pattern in (_ASKS_FOR, _ASKS_WHETHER, _ASKS_HOW, _CLAUSES)),
+        _share(folded, 40, 100),
     )
     return [float(value) for value in found]
 

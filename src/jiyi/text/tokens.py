@@ -204,7 +204,7 @@ def _truncate(term: str) -> str:
 class _Stemmer(Protocol):
     """The part of `Stemmer.Stemmer` used here; the package has no types."""
 
-    def stemWord(self, word: str, /) -> str: ...  # noqa: N802
+    def stemWord(self, word: str, /) -> str: ...  # noqa: N802 - the name in the package
 
 
 _stemmers = threading.local()  # a Snowball stemmer has state and must not be shared between threads

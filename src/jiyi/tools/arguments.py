@@ -1,4 +1,4 @@
-"""Arguments of a call as models write them: plain slips are mended, everything else is left for the check to refuse."""
+"""Coercion of the arguments that models write: unambiguous slips only. The schema check refuses everything else."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _SEPARATORS: Final = frozenset(",;\n，、；")
 _TRUTH: Final = {"true": True, "false": False}
 
 
-def mended(value: Any, schema: Mapping[str, Any]) -> Any:
+def coerced(value: Any, schema: Mapping[str, Any]) -> Any:
     """The value that is plainly meant: 3 for "3" and 3.0, true for "true", ["tea"] for "tea"; otherwise unchanged."""
     wanted = schema.get("type")
     if wanted in {"integer", "number"}:
@@ -41,7 +41,7 @@ def _list(value: Any, schema: Mapping[str, Any]) -> Any:
     if isinstance(value, str):
         value = _list_of_text(value, items)
     if isinstance(value, list):
-        return [mended(item, items) for item in value if item is not None]
+        return [coerced(item, items) for item in value if item is not None]
     return value
 
 

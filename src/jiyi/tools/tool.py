@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from jiyi.errors import InvalidInputError
 from jiyi.model.json_schema import schema_problem
-from jiyi.tools.arguments import mended
+from jiyi.tools.arguments import coerced
 
 # Keywords that OpenAI's strict mode refuses; the check of the arguments still applies them.
 _NOT_IN_STRICT: Final = frozenset({"default", "minLength", "maxLength"})
@@ -121,7 +121,7 @@ class Tool:
     def check(self, arguments: object) -> dict[str, Any]:
         """Returns the arguments of a call, given as a mapping or as JSON text; raises `InvalidInputError`.
 
-        Plain slips are mended: "3" and 3.0 for 3, a word for a list of one word, `null` for an argument that is left
+        Plain slips are coerced: "3" and 3.0 for 3, a word for a list of one word, `null` for an argument that is left
         out, which models write for optional arguments and strict mode demands. Names are those of the function.
         """
         given = self._read(arguments)
@@ -138,7 +138,7 @@ class Tool:
             raise InvalidInputError(f"{self.name} needs {', '.join(missing)}")
         taken: dict[str, Any] = {}
         for name, value in checked.items():
-            meant = mended(value, self.properties[name])
+            meant = coerced(value, self.properties[name])
             problem = schema_problem(meant, self.properties[name], f"{name} of {self.name}")
             if problem is not None:
                 raise InvalidInputError(problem)

@@ -16,19 +16,19 @@ from jiyi.execution import Lazy
 from jiyi.model.address import IN_MEMORY
 from jiyi.ports import ChatModel, Embedder
 from jiyi.wiring.models import chat_model, embedder_of
-from jiyi.wiring.profiles import administration_store, group_transaction, open_database, record_store
+from jiyi.wiring.profiles import administration_store, chat_store, group_transaction, open_database, record_store
 from jiyi.wiring.recall import tags_only, with_indexes
 from jiyi.wiring.rooms import longterm_deps, notes_service, runtime_deps
 from jiyi.wiring.temporary import TemporaryData
 
 if TYPE_CHECKING:
     from jiyi.components import Components
-    from jiyi.ports import ChatStore, RecordStore
+    from jiyi.ports import RecordStore
     from jiyi.text import Vocabulary
 
 
 _log = logging.getLogger("jiyi.config")
-_told: set[str] = set()
+_logged: set[str] = set()
 """What was logged already: each message once in a process."""
 
 
@@ -55,8 +55,8 @@ def build(
     read = load_settings(path, config=config, **settings)
     if own_embedder is None and own_model is None:
         for message in unused_variables(read):
-            if message not in _told:
-                _told.add(message)
+            if message not in _logged:
+                _logged.add(message)
                 _log.info("%s", message)
     return assemble(read, embedder=own_embedder, model=own_model, now=clock)
 
@@ -76,18 +76,8 @@ def assemble(
     from jiyi.indexing import Drainer
     from jiyi.recall.tags import TagMirror
 
-    own_embedder = embedder is not None
-    if settings.enable_simple_memory:
-        embedder = None
-    else:
-        if embedder is not None:
-            settings = replace(settings, embedder=str(embedder.identity))
-        embedder = embedder_of(settings, embedder)
-    own_model = model
-    if model is not None:
-        settings = replace(settings, llm=model.name)
-    else:
-        model = chat_model(settings, settings.summarizer_model)
+    own_embedder, own_model = embedder is not None, model
+    settings, embedder, model = _with_models(settings, embedder, model)
     with ExitStack() as undo:
         temporary = None
         if settings.path == IN_MEMORY:
@@ -109,12 +99,7 @@ def assemble(
             deps = Lazy(lambda: runtime_deps(settings, database, store, vocabulary))
             recall = with_indexes(settings, database, store, vocabulary, tags, drainer, deps, embedder)
 
-        def make_chats() -> ChatStore:
-            from jiyi.backends.records.chat import SqlChatStore
-
-            return SqlChatStore(database)
-
-        chats = Lazy(make_chats)
+        chats = Lazy(lambda: chat_store(database))
         longterm = Lazy(
             lambda: longterm_deps(
                 settings, database, store, chats(), recall.hybrid, vocabulary, embedder, own_model, now
@@ -151,6 +136,21 @@ def assemble(
         )
         undo.pop_all()
     return components
+
+
+def _with_models(
+    settings: Settings, embedder: Embedder | None, model: ChatModel | None
+) -> tuple[Settings, Embedder | None, ChatModel | None]:
+    """The caller's own models or those of the settings, with settings that name the ones in use."""
+    if settings.enable_simple_memory:
+        embedder = None
+    else:
+        if embedder is not None:
+            settings = replace(settings, embedder=str(embedder.identity))
+        embedder = embedder_of(settings, embedder)
+    if model is None:
+        return settings, embedder, chat_model(settings, settings.summarizer_model)
+    return replace(settings, llm=model.name), embedder, model
 
 
 def _vocabulary(settings: Settings, store: RecordStore) -> Vocabulary:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from jiyi.config import Settings
     from jiyi.group_writer import Transaction
     from jiyi.model.searched_text import SearchedText
-    from jiyi.ports import AdministrationStore, Embedder, RecordStore, ScopeReader, TextIndex, VectorIndex
+    from jiyi.ports import AdministrationStore, ChatStore, Embedder, RecordStore, ScopeReader, TextIndex, VectorIndex
     from jiyi.text import Vocabulary
 
 DATABASE_FILE: Final = "memory.db"
@@ -60,6 +60,13 @@ def record_store(database: Database) -> RecordStore:
     from jiyi.backends.records.store import SqlRecordStore
 
     return SqlRecordStore(database)
+
+
+def chat_store(database: Database) -> ChatStore:
+    """The conversations of the database."""
+    from jiyi.backends.records.chat import SqlChatStore
+
+    return SqlChatStore(database)
 
 
 def administration_store(database: Database) -> AdministrationStore:

@@ -153,7 +153,7 @@ def recall(
             top_k_final=limit,
             domains=domain or None,
             as_of=end_time(as_of, "--as-of", zone) if as_of is not None else None,
-            # Looking is no use: it must not change what is forgotten.
+            # Showing memories is no use of them: it must not change what is forgotten.
             touch=False,
         )
         return found, zone

@@ -21,11 +21,13 @@ MAX_IN_LIST = 400
 MAX_IN_HIT = 2_000
 
 
-def entries(found: Sequence[MemoryEntry], zone: tzinfo, *, total: int, offset: int, full: bool) -> list[Block]:
-    """A page of memories."""
+def entries(
+    found: Sequence[MemoryEntry], zone: tzinfo, *, whose: str, total: int, offset: int, full: bool
+) -> list[Block]:
+    """A page of memories; `whose` says in words where was looked."""
     if not found:
-        where = f"; there are {total:,} in all" if total else ""
-        return [text(f"no memories here{where}", "dim")]
+        behind = f"; there are {total:,} in all, so --offset is too large" if total else ""
+        return [text(f"no memories {whose}{behind}", "dim")]
     origin = _origin_columns(found)
     columns = (
         Column("key"),
@@ -133,7 +135,7 @@ def explained(found: Sequence[MemoryEntry], zone: tzinfo, *, full: bool) -> list
 
 
 def versions(found: Sequence[EntryVersion], zone: tzinfo) -> list[Block]:
-    """The life of an entry, oldest first."""
+    """The versions of an entry, oldest first."""
     columns = (
         Column("version", "number"),
         Column("what"),
@@ -244,10 +246,10 @@ def upkeep(report: Mapping[str, Any]) -> list[Block]:
     blocks += [text(f"  {visible(scope)}: {count:,}") for scope, count in forgotten.items()]
     if not report["dry_run"]:
         blocks.append(text(f"{report['jobs_run']:,} jobs done, {report['tags_removed']:,} unused tags removed"))
-    mended = ", ".join(report["indexes_mended"])
-    if mended:
+    differing = ", ".join(report["indexes_mended"])
+    if differing:
         blocks.append(
-            text(f"indexes that {'differ from' if report['dry_run'] else 'differed from'} the records: {mended}")
+            text(f"indexes that {'differ from' if report['dry_run'] else 'differed from'} the records: {differing}")
         )
     dead = report["dead_jobs"]
     blocks.append(text(f"dead jobs: {len(dead) or 'none'}", "bad" if dead else "dim"))

@@ -20,6 +20,7 @@ from jiyi.backends.records import versions
 from jiyi.backends.records.sql import NO_PARAMS, Dialect, Params, Row
 from jiyi.backends.shared.pool import Pool, PoolTimeoutError
 from jiyi.backends.shared.wal_index import WalIndex
+from jiyi.cleanup import on_error
 from jiyi.errors import StorageError, StoreBusyError, StoreDamagedError
 from jiyi.exhaustion import out_of_descriptors
 from jiyi.file_lock import FileLock
@@ -67,17 +68,14 @@ class SqliteDatabase:
         except OSError as error:
             where = path.parent if path.is_absolute() else f"{path.parent} (from here {path.parent.absolute()})"
             raise StorageError(f"the data directory {where} cannot be made: {error.strerror}") from error
-        try:
+        with on_error(self.close):
             self._refuse_emptied()
             self._prepare()
-        except BaseException:
-            self.close()
-            raise
 
     # --- transactions -----------------------------------------------------------------------------------------------
 
     @contextmanager
-    def read(self, scopes: Sequence[str] | None = None) -> Iterator[SqliteConnection]:  # noqa: ARG002
+    def read(self, scopes: Sequence[str] | None = None) -> Iterator[SqliteConnection]:  # noqa: ARG002 - for PostgreSQL
         """One consistent snapshot; inside a group, with what the group has written."""
         if self._in_group():
             with self._translated():
@@ -94,9 +92,9 @@ class SqliteDatabase:
         self,
         sql: str,
         params: Params = NO_PARAMS,
-        scopes: Sequence[str] | None = None,  # noqa: ARG002
+        scopes: Sequence[str] | None = None,  # noqa: ARG002 - for PostgreSQL
         *,
-        prepare: bool = True,  # noqa: ARG002
+        prepare: bool = True,  # noqa: ARG002 - for PostgreSQL
     ) -> list[Row]:
         """The rows of one statement, which is one snapshot."""
         with self._translated():
@@ -106,7 +104,7 @@ class SqliteDatabase:
                 return connection.rows(sql, params)
 
     @contextmanager
-    def write(self, scopes: Sequence[str] | None = None, *, durable: bool = True) -> Iterator[SqliteConnection]:  # noqa: ARG002
+    def write(self, scopes: Sequence[str] | None = None, *, durable: bool = True) -> Iterator[SqliteConnection]:  # noqa: ARG002 - for PostgreSQL
         """One transaction; durable when the block has ended without an error. There is one at a time.
 
         Inside a group it is a savepoint, durable when the group has ended.
@@ -325,12 +323,9 @@ class SqliteDatabase:
 
     def _connect(self, *more: str) -> SqliteConnection:
         driver = sqlite3.connect(self.path, timeout=self._busy_timeout, isolation_level=None, check_same_thread=False)
-        try:
+        with on_error(driver.close):
             for pragma in (*_PRAGMAS, f"wal_autocheckpoint={_CHECKPOINT_PAGES}", *more):
                 driver.execute(f"PRAGMA {pragma}")
-        except BaseException:
-            driver.close()
-            raise
         return SqliteConnection(driver)
 
     def _close_writer(self) -> None:

@@ -37,7 +37,7 @@ def import_pymilvus() -> tuple[Any, Any]:
 def prepare_lite(file: Path) -> None:
     """Check that Milvus Lite is installed, and create the folder of its file."""
     try:
-        import milvus_lite.server_manager  # noqa: F401
+        import milvus_lite.server_manager  # noqa: F401 - only whether it is installed
     except ImportError:
         raise MissingDependencyError(
             "vectors in a file by Milvus Lite need a package that is not installed; "

@@ -257,7 +257,7 @@ class MilvusConnection:
         """Only the handler below the client returns the timestamp by which other processes can read the change."""
 
         def write(client: Any) -> Any:
-            handler, context = client._get_connection(), client._generate_call_context()  # noqa: SLF001
+            handler, context = client._get_connection(), client._generate_call_context()  # noqa: SLF001 - see above
             return getattr(handler, method)(collection, data, timeout=self._timeout, context=context)
 
         return int(getattr(self._call("write", write), "timestamp", 0) or 0)

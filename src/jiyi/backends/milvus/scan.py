@@ -51,7 +51,7 @@ class MilvusScan:
                 found += part.best(limit, allowed, periods)
         return [entry_id for _, entry_id in _in_order(found)[:limit]]
 
-    def of(self, ids: Sequence[str], *, rough: bool = False) -> Floats:  # noqa: ARG002
+    def of(self, ids: Sequence[str], *, rough: bool = False) -> Floats:  # noqa: ARG002 - always exact
         """The similarity of each id, the same for equal texts; NaN if there is no vector."""
         found = np.full(len(ids), np.nan, dtype=np.float32)
         for scan in self._small:

@@ -30,7 +30,7 @@ from jiyi.backends.postgres.errors import is_lost, storage_error
 from jiyi.backends.postgres.listening import ChangeListener
 from jiyi.backends.postgres.log import LogBuffer
 from jiyi.backends.postgres.pool import Address, ConnectionPool
-from jiyi.backends.postgres.schema import SCOPES, WHOLE_STORE, fence, fenced_tables
+from jiyi.backends.postgres.schema import SCOPES, WHOLE_STORE, add_policies, tables_with_policies
 from jiyi.backends.postgres.wire import BoundStatement, settings, text_array
 from jiyi.backends.records import migrations, versions
 from jiyi.backends.records.sql import NO_PARAMS, Connection, Dialect, Params, Row
@@ -58,7 +58,7 @@ _FACTS: Final = {
     "bytes": "pg_database_size(current_database())",
     "bypasses_row_security": "(SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user)",
 }
-_FENCED: Final = (
+_WITH_POLICIES: Final = (
     "SELECT relname FROM pg_class WHERE relnamespace = current_schema()::regnamespace "
     "AND relrowsecurity AND relforcerowsecurity"
 )
@@ -104,7 +104,7 @@ class PostgresDatabase:
         self._before_log: list[BeforeLog] = []
         self._before_commit: list[BeforeCommit] = []
         self._schema = ""
-        self._fences = {
+        self._settings_of_scopes = {
             prepare: (
                 BoundStatement(settings({**self.limits, WHOLE_STORE: "on"}, generic_plans=prepare)),
                 settings({**self.limits, WHOLE_STORE: "off"}, (SCOPES,), generic_plans=prepare),
@@ -127,12 +127,12 @@ class PostgresDatabase:
     def query(
         self, sql: str, params: Params = NO_PARAMS, scopes: Sequence[str] | None = None, *, prepare: bool = True
     ) -> list[Row]:
-        """The rows of one statement in one round trip: the fence of the scopes and the statement are sent together."""
-        whole, some = self._fences[prepare]
-        fenced = whole if scopes is None else BoundStatement(some, [text_array(scopes)])
+        """The rows of one statement in one round trip: the scopes and the statement are sent together."""
+        whole, some = self._settings_of_scopes[prepare]
+        scoped = whole if scopes is None else BoundStatement(some, [text_array(scopes)])
         bound = bound_statement(sql, params, prepare=prepare)
         with self._translated():
-            connection, answers = self.pool.begin(lambda new: new.wire.execute([fenced, bound]))
+            connection, answers = self.pool.begin(lambda new: new.wire.execute([scoped, bound]))
             self.pool.release(connection)
         return answers[1]
 
@@ -346,7 +346,7 @@ class PostgresDatabase:
         if found < versions.NEWEST:
             # Under the lock of the store: of several processes that find no tables one makes them.
             with self.write() as connection:
-                migrations.migrate(connection, self.where, fence)
+                migrations.migrate(connection, self.where, add_policies)
 
 
 def _send(driver: psycopg.Connection[Any], command: bytes) -> None:
@@ -361,9 +361,9 @@ def _quoted(driver: psycopg.Connection[Any], text: str) -> str:
 
 
 def _missing(connection: Connection) -> list[str]:
-    """Tables without their fence, and indexes that PostgreSQL itself does not trust."""
-    open_tables = sorted(set(fenced_tables()) - set(connection.column(_FENCED)))
+    """Tables without row-level security, and indexes that PostgreSQL itself does not trust."""
+    open_tables = sorted(set(tables_with_policies()) - set(connection.column(_WITH_POLICIES)))
     return [
-        *(f"table {name} is not fenced by row-level security; enable and force it again" for name in open_tables),
+        *(f"table {name} has no row-level security; enable and force it again" for name in open_tables),
         *(f"index {name} is not valid; run REINDEX INDEX {name}" for name in connection.column(_INVALID)),
     ]

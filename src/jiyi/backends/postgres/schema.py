@@ -1,4 +1,4 @@
-"""Row-level security: each table of a scope is fenced by the scopes that a transaction has named."""
+"""Row-level security: the policies of the tables that have a scope. They read the scopes of the transaction."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _OWN: Final = f"{_WHOLE} OR scope = ANY ({_LISTED}::text[])"
 _VISIBLE: Final = f"{_OWN} OR (scope = '{PUBLIC}' AND {_LISTED} IS NOT NULL)"
 
 
-def fenced_tables() -> list[str]:
+def tables_with_policies() -> list[str]:
     """Tables whose rows belong to a scope."""
     return [table.name for table in TABLES if "scope" in table.names]
 
 
-def fence(connection: Connection, table: Table) -> None:
+def add_policies(connection: Connection, table: Table) -> None:
     """Let a transaction see the rows of its scopes and of `public`, and change those of its scopes.
 
     It holds for the owner too, and for every role without BYPASSRLS. A transaction that has named no scopes sees

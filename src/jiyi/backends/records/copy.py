@@ -93,7 +93,7 @@ def copy_store(
         state, resumed = _begin(snapshot, target, names)
         totals = {table.name: _count(snapshot, table) for table in CONTENTS}
         total = sum(totals.values())
-        told = _Told(progress, total)
+        told = _RowProgress(progress, total)
         # Before anything is added: no row may refer to one that an earlier run has not copied.
         outdated = _outdated(snapshot, target, state)
         again = _clear(target, outdated, state) if outdated else ()
@@ -146,7 +146,7 @@ def _begin(snapshot: Connection, target: Database, names: tuple[str, str]) -> tu
     return state, False
 
 
-def _copy_table(snapshot: Connection, target: Database, table: Table, state: _State, told: _Told) -> None:
+def _copy_table(snapshot: Connection, target: Database, table: Table, state: _State, told: _RowProgress) -> None:
     insert = table.insert_of(table.names)
     for page in _pages(snapshot, table, state.done.get(table.name)):
         last = [page[-1][name] for name in table.primary_key]
@@ -204,7 +204,7 @@ def _compare(
     """The digests of all tables of the source, and the names of those that differ in the target."""
     digests: dict[str, str] = {}
     differing = []
-    told = _Told(progress, total)
+    told = _RowProgress(progress, total)
     with target.read() as copy:
         for table in CONTENTS:
             digests[table.name], other = _digests(_pages(snapshot, table), _pages(copy, table), told)
@@ -214,7 +214,7 @@ def _compare(
 
 
 def _digests(
-    here: Iterator[list[dict[str, Any]]], there: Iterator[list[dict[str, Any]]], told: _Told | None = None
+    here: Iterator[list[dict[str, Any]]], there: Iterator[list[dict[str, Any]]], told: _RowProgress | None = None
 ) -> tuple[str, str]:
     """The digests of the rows of both sides."""
     sides = _Digest(), _Digest()
@@ -274,7 +274,7 @@ def _complete(target: Database, state: _State, meta: Mapping[str, str], numbers:
         _write_state(connection, _State(state.source, state.run, finished_at=clock.to_text(clock.utc_now())))
 
 
-class _Told:
+class _RowProgress:
     """Counts rows for the caller's progress."""
 
     def __init__(self, progress: Progress | None, total: int | None) -> None:

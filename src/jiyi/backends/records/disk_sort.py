@@ -18,7 +18,7 @@ class DiskSorter:
 
     def __init__(self) -> None:
         self._file = sqlite3.connect("", isolation_level=None, check_same_thread=False)
-        # Nothing here has to survive anything.
+        # The file is temporary: it need not be durable.
         for pragma in ("journal_mode=OFF", "synchronous=OFF", "cache_size=-16000"):
             self._file.execute(f"PRAGMA {pragma}")
         self._file.execute(

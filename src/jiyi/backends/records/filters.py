@@ -36,10 +36,10 @@ def where(
     """
     rendered = _Rendered()
     # Rows of one scope come in the order of an index.
-    fence = "scope = :scope" if len(filters.scopes) == 1 and not by_id else in_scopes(by_id=by_id)
+    in_scope = "scope = :scope" if len(filters.scopes) == 1 and not by_id else in_scopes(by_id=by_id)
     # As of an earlier time what was archived later is to be seen.
     present = ACTIVE if filters.alive_at is None else f"({ACTIVE} OR ({ARCHIVED_BY_EXPIRY}))"
-    parts = [present, fence, *map(rendered.condition, conditions(filters)), _ALIVE]
+    parts = [present, in_scope, *map(rendered.condition, conditions(filters)), _ALIVE]
     if filters.of_records:
         parts += rendered.of_records(filters, dialect)
     params: dict[str, Any] = {"scope": filters.scopes[0], "scopes": filters.scopes, "alive_at": moment_of(filters)}

@@ -49,7 +49,7 @@ _NEXT_DUE = (
     f"FROM jobs WHERE sequence IN ({_HEADS})"
 )
 _LONGEST_WAIT: Final = timedelta(hours=2)
-"""No retry and no lease is longer: see `Backoff.longest_wish` and the lease of `JobRunner`."""
+"""No retry and no lease is longer: see `Backoff.max_retry_after` and the lease of `JobRunner`."""
 _PURGE = (
     "DELETE FROM jobs WHERE sequence IN (SELECT sequence FROM jobs WHERE state = 'done' AND finished_at < :before "
     "ORDER BY sequence LIMIT :limit)"

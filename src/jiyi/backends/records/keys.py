@@ -14,7 +14,7 @@ _COLUMNS: Final = "id, name, scope, rights, kind, created_at, expires_at, last_u
 _ALL: Final = f"SELECT {_COLUMNS} FROM access_keys ORDER BY created_at, id"
 _ONE: Final = f"SELECT {_COLUMNS}, secret_hash FROM access_keys WHERE id = :id"
 _REVOKE: Final = "UPDATE access_keys SET revoked_at = :at WHERE id = :id AND revoked_at IS NULL"
-_SECRET: Final = "UPDATE access_keys SET secret_hash = :hash WHERE id = :id AND revoked_at IS NULL"  # noqa: S105
+_SECRET: Final = "UPDATE access_keys SET secret_hash = :hash WHERE id = :id AND revoked_at IS NULL"  # noqa: S105 - no secret
 _USED: Final = "UPDATE access_keys SET last_used_at = :at WHERE id = :id"
 _LOGGED: Final = (
     "SELECT at, key_id, scope, action, target, status FROM access_log {}ORDER BY sequence DESC LIMIT :limit"
@@ -97,7 +97,7 @@ class SqlKeyStore:
         return [AccessLine(_time(row[0]), row[1], row[2], row[3], row[4], int(row[5])) for row in rows]
 
     def close(self) -> None:
-        """Let go of the connection."""
+        """Close the connection."""
         self._database.close()
 
 

@@ -67,7 +67,7 @@ class _Engine(ABC):
     def is_constant(self, path: Path, value: bool | None) -> str:  # noqa: FBT001
         """The value is true, false or null."""
 
-    def contains(self, path: tuple[str, ...], value: Any) -> str | None:  # noqa: ARG002
+    def contains(self, path: tuple[str, ...], value: Any) -> str | None:  # noqa: ARG002 - of the protocol
         """A condition that an index can answer and that every equal value meets; `None` if there is none."""
         return None
 

@@ -1,6 +1,6 @@
 """BM25 by the numbers of the visible scopes, from packed texts or from the weights of terms that an engine adds up.
 
-It is the formula of the scorer without its additions, so what is proposed is what the scorer will like. The BM25 of an
+It is the formula of the scorer without its additions, so what is proposed is what the scorer ranks high. The BM25 of an
 engine is not used: it counts the texts of all scopes, and so tells whether a word occurs in foreign or deleted ones.
 """
 

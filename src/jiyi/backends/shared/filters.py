@@ -60,7 +60,7 @@ Condition: TypeAlias = AnyOf | NoneOf | AnyDomain | EveryTag | InPeriods | AnyId
 def conditions(filters: Filters) -> Iterator[Condition]:
     """What an entry of the scopes must meet, as far as an index can tell.
 
-    The scopes themselves are not here: each engine has its own fence. Neither are the conditions of `of_records`: an
+    The scopes themselves are not here: each engine isolates by its own means. Nor are those of `of_records`: an
     index proposes without them, and the records drop what does not meet them, or the records have named the `ids`.
     """
     if filters.ids is not None:

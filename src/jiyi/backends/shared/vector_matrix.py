@@ -16,6 +16,10 @@ Floats = NDArray[np.float32]
 _MAX_EXACT = 20_000
 _MISSING = -1
 _BLOCK = 64
+_MAX_SERIAL = 32_768
+"""How many numbers a product has at most that OpenBLAS computes in one thread, whatever the number of cores."""
+_MAX_BLOCKED = 20_000
+"""Up to so many rows a second thread saves less than a tenth of a recall."""
 _MIN_COMPACTED = 64
 _MIN_LIVE_SHARE = 0.7
 """The matrix is compacted when fewer of its entries are live."""
@@ -82,17 +86,15 @@ class ScopeMatrix:
         """One similarity for each ordinal: half the best chunk, half the mean of the chunks; -inf if deleted."""
         if not self.ids:
             return np.empty(0, dtype=np.float32)
-        products = self._matrix[: self._rows] @ query
+        products = _products(self._matrix[: self._rows], query)
         if self._single:
-            found = products
+            found: NDArray[np.floating] = products
         else:
             ends = np.append(self._starts[1:], self._rows)
             means = np.add.reduceat(products, self._starts) / (ends - self._starts)
             found = 0.5 * np.maximum.reduceat(products, self._starts) + 0.5 * means
-        found = found.astype(np.float32, copy=False)
-        if len(self.ordinals) < len(self.ids):
-            found = np.where(self._live, found, np.float32(-np.inf))
-        return found
+        similar = found.astype(np.float32, copy=False)
+        return np.where(self._live, similar, np.float32(-np.inf)) if len(self.ordinals) < len(self.ids) else similar
 
     def exact(self, query: Floats) -> Callable[[NDArray[np.int64]], Floats]:
         """A function from ordinals to exact similarities of the current rows.
@@ -207,6 +209,19 @@ class MatrixScan:
                 # So many are only averaged, not ranked: the fast similarities are exact enough.
                 found[rows] = similarities[known] if rough or len(known) > _MAX_EXACT else exact(known)
         return found
+
+
+def _products(matrix: Floats, query: Floats) -> Floats:
+    """The product of each row with the query."""
+    if len(matrix) > _MAX_BLOCKED:
+        of_all: Floats = matrix @ query
+        return of_all
+    # BLAS gives a large product to several threads, which then spin for a while: each recall would occupy all cores.
+    # A product of a few rows stays in this thread, and takes hardly longer.
+    size = max(1, _MAX_SERIAL // matrix.shape[1])
+    whole = len(matrix) // size * size
+    blocks = matrix[:whole].reshape(-1, size, matrix.shape[1])
+    return np.concatenate(((blocks @ query).reshape(-1), matrix[whole:] @ query))
 
 
 def _greatest(values: Floats, limit: int) -> NDArray[np.int64]:

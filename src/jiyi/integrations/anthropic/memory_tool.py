@@ -20,7 +20,7 @@ from anthropic.types.beta import (
     BetaMemoryTool20250818ViewCommand,
 )
 
-from jiyi.compat.copies import SharesMemory
+from jiyi.compat.memory_owner import SharesMemory
 from jiyi.errors import InvalidInputError
 from jiyi.integrations.anthropic.files import EntryFiles
 from jiyi.integrations.opened import check_memory

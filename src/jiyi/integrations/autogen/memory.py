@@ -14,7 +14,7 @@ from autogen_core.model_context import ChatCompletionContext
 from autogen_core.models import UserMessage
 from pydantic import BaseModel
 
-from jiyi.compat.copies import SharesMemory
+from jiyi.compat.memory_owner import SharesMemory
 from jiyi.errors import InvalidInputError
 from jiyi.integrations.opened import AnyMemory, check_any_memory, finished, use_memory
 from jiyi.integrations.quoting import quoted

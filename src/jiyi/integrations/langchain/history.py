@@ -42,7 +42,7 @@ class JiyiChatMessageHistory(BaseChatMessageHistory):
         self._chat = check_memory("JiyiChatMessageHistory", memory).chat(session_id, scope=scope)
 
     @property
-    def messages(self) -> list[BaseMessage]:  # type: ignore[override]
+    def messages(self) -> list[BaseMessage]:  # type: ignore[override] # an attribute there
         """Every message since the last `clear`, exactly as it was added."""
         return [_from_stored(message) for message in self._chat.get_all()]
 

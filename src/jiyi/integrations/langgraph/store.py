@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from types import TracebackType
-from typing import Any, Final, Self
+from typing import Any, Final
 from weakref import WeakKeyDictionary
 
 from langgraph.store.base import (
@@ -24,8 +23,8 @@ from langgraph.store.base import (
     validate_op_namespace,
 )
 
-from jiyi.compat.copies import SharesMemory
 from jiyi.compat.langgraph_forms import KIND, entry_key
+from jiyi.compat.memory_owner import ClosesOwnMemory, SharesMemory
 from jiyi.errors import InvalidInputError
 from jiyi.integrations.langgraph import filters
 from jiyi.integrations.langgraph.items import (
@@ -50,7 +49,7 @@ _REFRESH_AFTER: Final = 0.05
 _Conditions = list[tuple[tuple[str, ...], str, Any]]
 
 
-class JiyiStore(SharesMemory, BaseStore):
+class JiyiStore(SharesMemory, ClosesOwnMemory, BaseStore):
     """Items of LangGraph in a jiyi memory: durable, versioned, and searched by words and meaning without a key.
 
     Give it a path, or a `jiyi.sync.AgentMemory` that is open. Items of a scope are seen by that scope only; those of
@@ -81,19 +80,6 @@ class JiyiStore(SharesMemory, BaseStore):
     def memory(self) -> AgentMemory:
         """The memory that holds the items."""
         return self._memory
-
-    def close(self) -> None:
-        """Close the memory if the store has opened it."""
-        if self._owned:
-            self._memory.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     # --- batches ----------------------------------------------------------------------------------------------------
 

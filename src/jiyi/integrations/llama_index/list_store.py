@@ -58,7 +58,7 @@ class ListChatStore:
         self._save = save
         self._messages: list[StoredMessage] = []
 
-    def snapshot(self, scope: str, session_id: str, stop_at: Callable[[StoredMessage], bool]) -> Snapshot:  # noqa: ARG002
+    def snapshot(self, scope: str, session_id: str, stop_at: Callable[[StoredMessage], bool]) -> Snapshot:
         """All messages behind the summary."""
         self._messages = self._stored()
         summary = self._summary(self._valid_state())
@@ -68,21 +68,21 @@ class ListChatStore:
 
     def following(
         self,
-        scope: str,  # noqa: ARG002
-        session_id: str,  # noqa: ARG002
+        scope: str,
+        session_id: str,
         *,
         after: int,
         before: int,
-        stop_at: Callable[[StoredMessage], bool] | None = None,  # noqa: ARG002
+        stop_at: Callable[[StoredMessage], bool] | None = None,
     ) -> tuple[list[StoredMessage], bool]:
         """The messages between two positions."""
         return self._messages[after + 1 : before], True
 
-    def count_between(self, scope: str, session_id: str, *, after: int, before: int) -> int:  # noqa: ARG002
+    def count_between(self, scope: str, session_id: str, *, after: int, before: int) -> int:
         """How many messages stand between two positions, prompts not counted."""
         return sum(not one.is_system for one in self._messages[after + 1 : before])
 
-    def summaries(self, scope: str, session_id: str, epoch: int) -> list[Summary]:  # noqa: ARG002
+    def summaries(self, scope: str, session_id: str, epoch: int) -> list[Summary]:
         """The stretches of which the summary has lines, oldest first, and the summary itself."""
         state = self._valid_state()
         last = self._summary(state)
@@ -90,11 +90,11 @@ class ListChatStore:
             return []
         return [*(_summary(state, first, end, lines) for first, end, lines in state.earlier), last]
 
-    def next_generation(self, scope: str, session_id: str, epoch: int) -> int:  # noqa: ARG002
+    def next_generation(self, scope: str, session_id: str, epoch: int) -> int:
         """The generation that the next summary takes."""
         return self._load().generation + 1
 
-    def add_summary(self, summary: Summary, span: Span, *, trigger: str) -> bool:  # noqa: ARG002
+    def add_summary(self, summary: Summary, span: Span, *, trigger: str) -> bool:
         """Keep the summary, unless the messages under it or the state have changed since they were read."""
         covered = summary.last_position + 1
         now = self._stored()
@@ -123,24 +123,24 @@ class ListChatStore:
         )
         return self._save(before.generation, done)
 
-    def flushed_to(self, scope: str, session_id: str, epoch: Epoch) -> int:  # noqa: ARG002
+    def flushed_to(self, scope: str, session_id: str, epoch: Epoch) -> int:
         """The end: candidates are not searched for."""
         return _ALL
 
     def add_flush(
         self,
-        scope: str,  # noqa: ARG002
-        session_id: str,  # noqa: ARG002
-        span: Span,  # noqa: ARG002
-        candidates: Sequence[Candidate],  # noqa: ARG002
+        scope: str,
+        session_id: str,
+        span: Span,
+        candidates: Sequence[Candidate],
         *,
-        trigger: str,  # noqa: ARG002
-        made_by: str,  # noqa: ARG002
+        trigger: str,
+        made_by: str,
     ) -> bool:
         """Refused: `flushed_to` says that everything was searched."""
         return False
 
-    def add_attempt(self, scope: str, session_id: str, epoch: int, attempt: Attempt) -> None:  # noqa: ARG002
+    def add_attempt(self, scope: str, session_id: str, epoch: int, attempt: Attempt) -> None:
         """Record a failure; without effect when another process has changed the state meanwhile."""
         state = self._valid_state()
         due = attempt.next_attempt_at
@@ -154,7 +154,7 @@ class ListChatStore:
         )
         self._save(state.generation, noted)
 
-    def last_attempt(self, scope: str, session_id: str, epoch: int) -> Attempt | None:  # noqa: ARG002
+    def last_attempt(self, scope: str, session_id: str, epoch: int) -> Attempt | None:
         """The last failure, if there was none but failures since the last summary."""
         state = self._valid_state()
         if state.trouble is None:

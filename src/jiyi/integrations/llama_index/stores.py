@@ -13,6 +13,7 @@ from llama_index.core.storage.chat_store import BaseChatStore
 from llama_index.core.storage.chat_store.loading import RECOGNIZED_CHAT_STORES, load_chat_store
 
 from jiyi.chat.overrides import SummarizeFunction
+from jiyi.compat.memory_owner import ClosesOwnMemory
 from jiyi.errors import ConfigError, InvalidInputError
 from jiyi.integrations.llama_index.messages import to_chat_message, to_message
 from jiyi.integrations.llama_index.window import MemoryWindow
@@ -45,7 +46,7 @@ def refuse_unknown(owner: str, unknown: Collection[str], known: Sequence[str]) -
     raise InvalidInputError(f"{owner} has no argument {name!r}; {hint}")
 
 
-class JiyiChatStore(BaseChatStore):
+class JiyiChatStore(ClosesOwnMemory, BaseChatStore):
     """Conversations in a jiyi memory: durable, recallable, the same that `memory.chat` and the command line show.
 
     Any memory class of LlamaIndex can persist here. Deleting the messages of a key begins a new epoch; what was said
@@ -121,17 +122,6 @@ class JiyiChatStore(BaseChatStore):
     def memory(self) -> AgentMemory:
         """The memory that keeps the conversations."""
         return self._memory
-
-    def close(self) -> None:
-        """Close the memory if the store has opened it."""
-        if self._owned:
-            self._memory.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     # --- BaseChatStore ----------------------------------------------------------------------------------------------
 

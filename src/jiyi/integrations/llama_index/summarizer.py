@@ -34,7 +34,7 @@ class LlamaIndexModel:
         messages: Sequence[Message],
         *,
         max_tokens: int | None = None,  # noqa: ARG002 - not every LLM of LlamaIndex takes it; the prompt says it too
-        schema: Mapping[str, Any] | None = None,  # noqa: ARG002
+        schema: Mapping[str, Any] | None = None,  # noqa: ARG002 - of the protocol
         timeout: float | None = None,  # noqa: ARG002 - the LLM has its own
     ) -> str:
         """The reply of the LLM."""

@@ -1,4 +1,4 @@
-"""Console: the door for browsers. It checks logins, forms and rights, calls the page, and renders errors in words."""
+"""Console: it checks logins, forms and rights, calls the page, and renders errors in words."""
 
 from __future__ import annotations
 

@@ -126,7 +126,7 @@ def _form(
 
 
 async def pin(visit: Visit) -> Response:
-    """Keep a memory from being forgotten, or let go of it."""
+    """Pin or unpin a memory: a pinned one is not forgotten."""
     entry = await _own(visit)
     pinned = visit.form("pinned") == "yes"
     if not await visit.memory.longterm.pin(visit.scope, entry.id, pinned):

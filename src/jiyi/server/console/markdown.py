@@ -38,14 +38,14 @@ def to_html(text: str) -> Markup:
 def _parser() -> MarkdownIt:
     parser = MarkdownIt("commonmark", {"html": False, "linkify": False}, renderer_cls=_Renderer)
     parser.enable(["table", "strikethrough"]).disable(["image", "html_block", "html_inline"])
-    parser.validateLink = lambda url: _LINK.fullmatch(url) is not None  # type: ignore[method-assign]
+    parser.validateLink = lambda url: _LINK.fullmatch(url) is not None  # type: ignore[method-assign] # the documented way
     return parser
 
 
 class _Renderer(RendererHTML):
     """Writes elements and attributes of the lists only."""
 
-    def renderToken(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:  # noqa: N802
+    def renderToken(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:  # noqa: N802 - the name in the base class
         token = tokens[idx]
         if token.tag and token.tag not in ELEMENTS:
             return str(escape(token.content))

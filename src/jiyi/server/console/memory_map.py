@@ -1,4 +1,4 @@
-"""The map: the memories of the scope, drawn by meaning, so that a person can wander."""
+"""The map: the memories of the scope placed by similarity, for browsing."""
 
 from __future__ import annotations
 

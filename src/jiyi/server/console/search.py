@@ -75,7 +75,7 @@ async def _hits(visit: Visit) -> Sequence[MemoryEntry]:
     limit = asked.whole("limit", _LIMITS[0], 1, _LIMITS[-1])
     domains = asked.words("domain") or None
     if asked("mode") == LONGTERM:
-        # Looking is no use: it must not change what is forgotten.
+        # Showing memories is no use of them: it must not change what is forgotten.
         return await memory.longterm.retrieve_relevant_memories(
             visit.scope, asked("q"), top_k_final=limit, domains=domains, touch=False
         )

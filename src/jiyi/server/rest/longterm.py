@@ -124,7 +124,7 @@ async def explain_fact(memory: Memory, access: Reader, entry_id: str) -> Respons
 
 @router.put("/facts/{entry_id}/pin", operation_id="pinFact", **answers(rooms.PinnedAnswer))
 async def pin_fact(memory: Memory, access: Writer, entry_id: str, body: Pinned) -> Response:
-    """Keep a memory from being forgotten, corrected or summarised, or let go of it."""
+    """Keep a memory from being forgotten, corrected or summarised; or unpin it."""
     if not await memory.longterm.pin(access.scope, entry_id, body.pinned):
         raise _missing(entry_id)
     return answer({"pinned": body.pinned})
@@ -162,7 +162,7 @@ async def list_reflections(memory: Memory, access: Reader, *, limit: PageLimit =
 
 @router.post("/reflections", operation_id="reflect", **answers(rooms.ReflectionAnswer))
 async def reflect(memory: Memory, access: Writer, body: Reflecting) -> Response:
-    """Reflect on the facts that no reflection speaks for yet, if they matter enough."""
+    """Reflect on the facts that no reflection covers yet, if they matter enough."""
     made = await memory.longterm.try_generate_reflection(
         access.scope, body.conversation_id, body.importance_threshold, body.cooldown_hours
     )

@@ -10,11 +10,13 @@ from fastapi import APIRouter, Query, Request, Response
 
 from jiyi.memory import AgentMemory
 from jiyi.model import clock
+from jiyi.model.identity import text_hash
+from jiyi.notes.proposals import Proposal
 from jiyi.server.access import Access
 from jiyi.server.problems import ProblemError
 from jiyi.server.rest import room_answers as rooms
 from jiyi.server.rest.answers import answer, answers
-from jiyi.server.rest.dependencies import Memory, Reader, Writer
+from jiyi.server.rest.dependencies import IfMatch, Memory, Reader, Writer
 from jiyi.server.rest.idempotency import REPLAYED, IdempotencyKey, request_id_of
 from jiyi.server.rest.values import Curation, Items, NoteEntry, NoteQuestion
 
@@ -113,28 +115,56 @@ async def list_proposals(memory: Memory, access: Reader) -> Response:
 async def propose(memory: Memory, access: Writer, body: Curation) -> Response:
     """Propose an edit of MEMORY.md from the notes of the last days. Nothing is changed."""
     _check_own(memory, access)
-    return answer((await memory.notes.curate(days=body.days)).to_dict(), 201)
+    return _shown(await memory.notes.curate(days=body.days), 201)
+
+
+@router.get("/proposals/{proposal_id}", operation_id="getProposal", **answers(rooms.ProposalAnswer))
+async def get_proposal(memory: Memory, access: Reader, proposal_id: str) -> Response:
+    """One proposal that waits. Its ETag changes when items of it are settled."""
+    _check_own(memory, access)
+    return _shown(await _known(memory, proposal_id))
 
 
 @router.post("/proposals/{proposal_id}/accept", operation_id="acceptProposal", **answers(rooms.AcceptedAnswer))
-async def accept_proposal(memory: Memory, access: Writer, proposal_id: str, body: Items) -> Response:
+async def accept_proposal(
+    memory: Memory, access: Writer, proposal_id: str, body: Items, if_match: IfMatch = None
+) -> Response:
     """Apply a proposal, or some of its items, after a backup. Refused if MEMORY.md has changed since."""
     _check_own(memory, access)
-    await _known(memory, proposal_id)
+    _check_tag(await _known(memory, proposal_id), if_match)
     return answer((await memory.notes.accept(proposal_id, items=body.items)).to_dict())
 
 
 @router.post("/proposals/{proposal_id}/reject", operation_id="rejectProposal", **answers(rooms.RejectedAnswer))
-async def reject_proposal(memory: Memory, access: Writer, proposal_id: str, body: Items) -> Response:
+async def reject_proposal(
+    memory: Memory, access: Writer, proposal_id: str, body: Items, if_match: IfMatch = None
+) -> Response:
     """Drop a proposal, or some of its items. Their texts are not proposed again."""
     _check_own(memory, access)
-    await _known(memory, proposal_id)
+    _check_tag(await _known(memory, proposal_id), if_match)
     return answer({"rejected": list(await memory.notes.reject(proposal_id, items=body.items))})
 
 
-async def _known(memory: AgentMemory, proposal_id: str) -> None:
-    if proposal_id not in {each.id for each in await memory.notes.proposals()}:
+async def _known(memory: AgentMemory, proposal_id: str) -> Proposal:
+    found = next((each for each in await memory.notes.proposals() if each.id == proposal_id), None)
+    if found is None:
         raise ProblemError(404, "no_proposal", f"no proposal {proposal_id[:80]!a} waits (accepted, rejected, expired?)")
+    return found
+
+
+def _tag(proposal: Proposal) -> str:
+    """Which items are left, and for which MEMORY.md."""
+    numbers = ",".join(str(item.number) for item in proposal.items)
+    return f'"{text_hash(proposal.base, numbers)[:16]}"'
+
+
+def _check_tag(proposal: Proposal, if_match: str | None) -> None:
+    if if_match is not None and if_match.strip() not in {"*", _tag(proposal)}:
+        raise ProblemError(412, "changed_meanwhile", f"items of proposal {proposal.id} were settled meanwhile")
+
+
+def _shown(proposal: Proposal, status: int = 200) -> Response:
+    return answer(proposal.to_dict(), status, {"ETag": _tag(proposal)})
 
 
 def _check(memory: AgentMemory, access: Access) -> None:

@@ -97,7 +97,7 @@ async def import_scope(
                 dry_run=dry_run,
             )
         except ImportFormatError as error:
-            # The name of the file is of no use to the caller, and none of its business.
+            # The path of the temporary file on the server is not disclosed.
             raise ImportFormatError(str(error).replace(f"{file}, ", "")) from None
     return answer({**asdict(counts), "refused": list(counts.refused), "dry_run": dry_run})
 

@@ -42,7 +42,7 @@ class OpenTurns:
         self._turns: OrderedDict[tuple[str, str, str], Turn] = OrderedDict()
 
     def keep(self, turn: Turn) -> None:
-        """Keep a turn at hand; the one used longest ago is let go of."""
+        """Keep a turn at hand; the least recently used one is dropped."""
         self._turns[(*turn.session, turn.id)] = turn
         self._turns.move_to_end((*turn.session, turn.id))
         while len(self._turns) > self._most:

@@ -28,7 +28,7 @@ def _whole(value: object) -> object:
 _WHOLE = BeforeValidator(_whole)
 # Strict: the text "5" is no number, and 1 is not "true"; the schema says so.
 Flag: TypeAlias = Annotated[bool, Field(strict=True)]
-Count: TypeAlias = Annotated[int, _WHOLE, Field(ge=1, le=_LIMITS.max_results, strict=True)]
+Count: TypeAlias = Annotated[int, Field(ge=1, le=_LIMITS.max_results, strict=True), _WHOLE]
 Share: TypeAlias = Annotated[float, Field(ge=0, le=1, strict=True)]
 Ids: TypeAlias = Annotated[list[Name], Field(max_length=_LIMITS.max_results)]
 
@@ -144,7 +144,7 @@ class Question(Body):
     until: Time | None = None
     where: dict[str, Any] | None = None
     namespace: list[Text] | None = None
-    context: Annotated[int, _WHOLE, Field(ge=0, le=50, strict=True)] = 0
+    context: Annotated[int, Field(ge=0, le=50, strict=True), _WHOLE] = 0
     highlights: Flag = False
     min_relevance: Share = 0.0
     duplicates: Flag = False
@@ -169,7 +169,7 @@ class Said(Body):
     text: Text
     name: Text | None = None
     instructions: str | None = None
-    token_limit: Annotated[int, _WHOLE, Field(ge=1_000, le=2_000_000, strict=True)] | None = None
+    token_limit: Annotated[int, Field(ge=1_000, le=2_000_000, strict=True), _WHOLE] | None = None
     tools: list[Text] | None = None
     extract: Flag = True
 
@@ -179,7 +179,7 @@ class Asked(Said):
 
     model_config = example({"text": "What do I drink in the morning?"})
 
-    text: Text | None = None  # type: ignore[assignment]
+    text: Text | None = None  # type: ignore[assignment] # optional here
 
 
 class ToolCalls(Body):
@@ -243,7 +243,7 @@ class FactQuestion(Body):
     beta: Share = 0.2
     gamma: Share = 0.3
     decay_rate: Annotated[float, Field(gt=0, le=1, strict=True)] = 0.99
-    candidates: Annotated[int, _WHOLE, Field(ge=1, le=1_000, strict=True)] = 50
+    candidates: Annotated[int, Field(ge=1, le=1_000, strict=True), _WHOLE] = 50
     domains: list[Text] | None = None
     as_of: Time | None = None
     fused: Flag = False
@@ -256,7 +256,7 @@ class PromptQuestion(Body):
     model_config = example({"query": "Where does my sister live?", "token_budget": 500})
 
     query: Text
-    token_budget: Annotated[int, _WHOLE, Field(ge=1, le=100_000, strict=True)] = 1_000
+    token_budget: Annotated[int, Field(ge=1, le=100_000, strict=True), _WHOLE] = 1_000
     limit: Count = 10
 
 
@@ -350,10 +350,10 @@ class Curation(Body):
 
     model_config = example({"days": 7})
 
-    days: Annotated[int, _WHOLE, Field(ge=1, le=365, strict=True)] = 7
+    days: Annotated[int, Field(ge=1, le=365, strict=True), _WHOLE] = 7
 
 
-_Number: TypeAlias = Annotated[int, _WHOLE, Field(ge=1, le=100_000, strict=True)]
+_Number: TypeAlias = Annotated[int, Field(ge=1, le=100_000, strict=True), _WHOLE]
 
 
 class Items(Body):
@@ -378,7 +378,7 @@ class Judgment(Body):
     judgment: Text
     reasoning: str = ""
     tags: Tags = []
-    strength: Annotated[int, _WHOLE, Field(ge=1, le=1_000, strict=True)] = 1
+    strength: Annotated[int, Field(ge=1, le=1_000, strict=True), _WHOLE] = 1
     is_active: Flag = True
 
 
@@ -390,7 +390,7 @@ class ChangedJudgment(Body):
     judgment: Text | None = None
     reasoning: str | None = None
     tags: Tags | None = None
-    strength: Annotated[int, _WHOLE, Field(ge=1, le=1_000, strict=True)] | None = None
+    strength: Annotated[int, Field(ge=1, le=1_000, strict=True), _WHOLE] | None = None
 
 
 class RuntimeQuestion(Body):

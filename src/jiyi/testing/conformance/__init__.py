@@ -34,22 +34,22 @@ pytest.register_assert_rewrite(
     )
 )
 
-from jiyi.testing.conformance.changes import ChangeLogConformance  # noqa: E402
-from jiyi.testing.conformance.chats import ChatStoreConformance  # noqa: E402
-from jiyi.testing.conformance.conversations import (  # noqa: E402
+from jiyi.testing.conformance.changes import ChangeLogConformance
+from jiyi.testing.conformance.chats import ChatStoreConformance
+from jiyi.testing.conformance.conversations import (
     ConversationConformance,
     TransferConformance,
     UpkeepConformance,
 )
-from jiyi.testing.conformance.jobs import JobStoreConformance  # noqa: E402
-from jiyi.testing.conformance.listing import ListingConformance  # noqa: E402
-from jiyi.testing.conformance.longterm import LongtermStoreConformance  # noqa: E402
-from jiyi.testing.conformance.notes import NoteConformance  # noqa: E402
-from jiyi.testing.conformance.profile import ProfileConformance  # noqa: E402
-from jiyi.testing.conformance.records import EntryConformance  # noqa: E402
-from jiyi.testing.conformance.runtime import MemoryRuntimeConformance  # noqa: E402
-from jiyi.testing.conformance.text import TextIndexConformance  # noqa: E402
-from jiyi.testing.conformance.vectors import VectorIndexConformance  # noqa: E402
+from jiyi.testing.conformance.jobs import JobStoreConformance
+from jiyi.testing.conformance.listing import ListingConformance
+from jiyi.testing.conformance.longterm import LongtermStoreConformance
+from jiyi.testing.conformance.notes import NoteConformance
+from jiyi.testing.conformance.profile import ProfileConformance
+from jiyi.testing.conformance.records import EntryConformance
+from jiyi.testing.conformance.runtime import MemoryRuntimeConformance
+from jiyi.testing.conformance.text import TextIndexConformance
+from jiyi.testing.conformance.vectors import VectorIndexConformance
 
 __all__ = [
     "ChatStoreConformance",

@@ -30,6 +30,7 @@ from jiyi.backends.embedded.text.terms import TermStore
 from jiyi.backends.embedded.text.writer import IndexWriter, guarded
 from jiyi.backends.shared.generations import Generations
 from jiyi.backends.shared.term_rows import BIGRAMS, WORDS, Analysed, analyse, term_id, text_fingerprint
+from jiyi.cleanup import on_error
 from jiyi.errors import IndexDamagedError, IndexingError
 from jiyi.file_lock import FileLock
 from jiyi.model.entry import MemoryEntry
@@ -153,13 +154,13 @@ class TantivyIndex:
         with self.exclusive():
             head = store.head()
             folder = self._generations.create()
-            try:
-                with _damaged_if_removed(folder), guarded("rebuild"):
-                    self._fill(folder, store, head, progress)
-                    self._generations.publish(folder)
-            except BaseException:
-                shutil.rmtree(folder, ignore_errors=True)
-                raise
+            with (
+                on_error(lambda: shutil.rmtree(folder, ignore_errors=True)),
+                _damaged_if_removed(folder),
+                guarded("rebuild"),
+            ):
+                self._fill(folder, store, head, progress)
+                self._generations.publish(folder)
 
     def _fill(self, folder: Path, store: RecordStore, head: LogPosition, progress: Progress | None) -> None:
         new_writer, new_terms = create_generation(folder)

@@ -23,6 +23,7 @@ import tantivy
 
 from jiyi.backends.embedded.text.files import META, Segment, SegmentFiles, read_segments
 from jiyi.backends.shared.derived_file import FILE_ERRORS, index_failure, means_damage
+from jiyi.cleanup import on_error
 from jiyi.errors import IndexDamagedError, IndexingError, StoreBusyError
 from jiyi.exhaustion import resource_limit
 
@@ -124,7 +125,7 @@ class IndexWriter:
 
     def _opened(self, deadline: float) -> tantivy.IndexWriter:
         writer = self._locked(deadline)
-        try:
+        with on_error(lambda: self._close_writer(writer)):
             self._marker.write()
             # A process that was killed during a commit has left files under the names that the repeated commit uses,
             # and tantivy does not overwrite files.
@@ -133,9 +134,6 @@ class IndexWriter:
             # started again, it takes operations with that number for applied, and the first deletion may be lost.
             # So the first deletion is one that matches nothing.
             writer.delete_documents_by_term("id", _NO_ENTRY)
-        except BaseException:
-            self._close_writer(writer)
-            raise
         return writer
 
     def _locked(self, deadline: float) -> tantivy.IndexWriter:

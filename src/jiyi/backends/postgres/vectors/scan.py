@@ -79,7 +79,7 @@ class PostgresScan:
         found.sort(key=lambda pair: (-pair[0], pair[1]))
         return [entry_id for _, entry_id in found[:limit]]
 
-    def of(self, ids: Sequence[str], *, rough: bool = False) -> Floats:  # noqa: ARG002
+    def of(self, ids: Sequence[str], *, rough: bool = False) -> Floats:  # noqa: ARG002 - always exact
         """The similarity of each id, the same for equal texts; NaN if there is no vector."""
         found = np.full(len(ids), np.nan, dtype=np.float32)
         in_large: list[int] = []

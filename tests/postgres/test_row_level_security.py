@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from jiyi.backends.postgres.database import PostgresDatabase
-from jiyi.backends.postgres.schema import fenced_tables
+from jiyi.backends.postgres.schema import tables_with_policies
 from jiyi.backends.records.chat import SqlChatStore
 from jiyi.backends.records.jobs import SqlJobStore
 from jiyi.backends.records.runtime import SqlRuntimeStore
@@ -118,11 +118,11 @@ def test_a_scope_is_compared_exactly_whatever_stands_in_it(database: PostgresDat
         assert scopes_in(connection, "memory_records") == {scope, "public"}
 
 
-def test_every_table_with_a_scope_has_a_fence(database: PostgresDatabase) -> None:
+def test_every_table_with_a_scope_has_row_level_security(database: PostgresDatabase) -> None:
     with database.read() as connection:
         statement = (
             "SELECT c.relname FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid "
             "WHERE a.attname = 'scope' AND c.relkind = 'r' AND c.relnamespace = 'public'::regnamespace "
             "AND c.relrowsecurity AND c.relforcerowsecurity"
         )
-        assert sorted(connection.column(statement)) == sorted(fenced_tables())
+        assert sorted(connection.column(statement)) == sorted(tables_with_policies())
