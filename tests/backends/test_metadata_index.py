@@ -67,7 +67,7 @@ def test_whatever_is_written_changed_and_forgotten_a_condition_finds_what_meets_
         pytest.MonkeyPatch.context() as patch,
         closing(SqlRecordStore(SqliteDatabase(folder / "memory.db", busy_timeout=5))) as store,
     ):
-        patch.setattr(metadata_index, "_MOST_PENDING", most)
+        patch.setattr(metadata_index, "_MAX_PENDING", most)
         expected: dict[str, dict[str, Any]] = {}
         for operation, number, metadata in story:
             key = f"k{number}"

@@ -65,7 +65,7 @@ def parts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Components]:
     ]
     # The index of metadata has the values of most of them, and the last ones are pending.
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(metadata_index, "_MOST_PENDING", 100)
+        patch.setattr(metadata_index, "_MAX_PENDING", 100)
         parts.store.put(drafts[:120], actor="a")
         parts.store.put(drafts[120:], actor="a")
     yield parts
