@@ -231,7 +231,7 @@ class SqliteDatabase:
         return [p for p in problems if p != "ok"] + [f"dangling reference in {table}" for table in tables]
 
     def listen(self) -> None:
-        """SQLite tells nobody of changes."""
+        """SQLite sends no notifications of changes."""
 
     def close(self) -> None:
         """Close every connection; the last one of all processes does a checkpoint."""

@@ -152,7 +152,7 @@ class Database(Protocol):
         ...
 
     def listen(self) -> ChangeSignal | None:
-        """Hears of lines in the change log; `None` where the engine cannot tell of them."""
+        """A signal for new lines of the change log; `None` where the engine sends no notifications."""
         ...
 
     def maintain(self) -> None:
