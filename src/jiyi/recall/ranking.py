@@ -65,7 +65,7 @@ def rank(
     # Only what is returned is made a hit: copying an entry takes longer than weighing it.
     returned = weighed[: request.limit]
     rows = [each.place for each in returned]
-    shown = _shown(scores, rows)
+    shown = _shown(scores, rows, found.candidates.personal)
     similarities = None if scores.similarity is None else rounded(scores.similarity[rows])
     hits = []
     for line, each in enumerate(returned):
@@ -84,7 +84,7 @@ def rank(
     return [_highlighted(hit, analyzer) for hit in hits] if request.highlights else hits
 
 
-def _shown(scores: Scores, places: Sequence[int]) -> list[dict[str, float]]:
+def _shown(scores: Scores, places: Sequence[int], personal: float) -> list[dict[str, float]]:
     """For each of these candidates the parts of its score by name, rounded."""
     import numpy as np
 
@@ -92,7 +92,9 @@ def _shown(scores: Scores, places: Sequence[int]) -> list[dict[str, float]]:
     best: dict[str, float] = {}
     if scores.above_mean is not None:
         columns["above_mean"] = scores.above_mean
+        columns["related_share"] = scores.related
         best["best_above_mean"] = float(scores.above_mean.max(initial=0.0).round(DECIMALS))
+        best["personal"] = round(personal, DECIMALS)
     # In one piece: a dozen small arrays take longer.
     rows = np.round(np.array(list(columns.values()))[:, places], DECIMALS).T.tolist()
     return [dict(zip(columns, row, strict=True)) | best for row in rows]
