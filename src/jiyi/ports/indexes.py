@@ -271,6 +271,8 @@ class Reading:
     """How the text index answers, in words."""
     scan: VectorScan | None
     """`None` where meaning was not asked."""
+    corrected: bool = True
+    """Whether a fact of a conversation may have been corrected in these scopes."""
 
 
 class ScopeReader(Protocol):

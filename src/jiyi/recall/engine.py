@@ -119,6 +119,8 @@ class RecallEngine:
         if expired_crowd(request, answer, self.store, self.settings):
             filters = replace(request.filters, beyond_expired=True)
             answer = self._answer_safely(replace(request, filters=filters))
+        if not answer.corrected:
+            return answer
         return replace(answer, hits=mark_corrected(answer.hits, self.store, self.analyzer))
 
     def _answer_safely(self, request: Request) -> Answer:
@@ -223,13 +225,15 @@ class RecallEngine:
             # Only the counted words say how to word the question, so that the similarities are read once more.
             reworded = self._embedded(self.embedder, request, wording)
             again = None if isinstance(reworded, ModelError) else reader.read(request.filters, reworded, bigrams=False)
-            if again is None or again.scan is None:
+            if again is None or again.scan is None or isinstance(reworded, ModelError):
                 return None, vector
-            scan = again.scan
-        filtered = None if scan is None else FilteredScan(scan, self.store, request.filters)
+            scan, asked = again.scan, reworded
+        filtered = None
+        if scan is not None:
+            filtered = FilteredScan(scan, self.store, request.filters, self._how_personal(request, asked))
         text = self._ask_text(text)
         text = replace(text, search=text.search.with_vectors(filtered))
-        return self._finish(text, vector_coverage, now), vector
+        return replace(self._finish(text, vector_coverage, now), corrected=reading.corrected), vector
 
     def _finish(self, text: _TextAnswer, vector_coverage: list[IndexCoverage], now: datetime) -> Answer:
         """Candidates from the answers of all sources, in order."""
@@ -344,7 +348,7 @@ class RecallEngine:
                 from jiyi.recall.overlay import ScanOverlay
 
                 scan = ScanOverlay(scan, vector, missing, index.embedded(missing.upserts))
-            vectors = FilteredScan(scan, self.store, request.filters)
+            vectors = FilteredScan(scan, self.store, request.filters, self._how_personal(request, vector))
             # Computed here, beside the text proposers, and kept for the proposer that asks for it.
             vectors.best(vector_limit(request, self.settings))
         except IndexDamagedError:
@@ -361,8 +365,19 @@ class RecallEngine:
         except ModelError as error:
             return error
         # Where the similarity itself is the answer, it is the plain one.
-        adapts = self.settings.adapts_questions and not request.by_similarity and asks(request.query)
+        adapts = self._asked_as_question(request)
         return embedder.as_question(vector) if adapts and isinstance(embedder, AdaptsQuestions) else vector
+
+    def _asked_as_question(self, request: Request) -> bool:
+        return self.settings.adapts_questions and not request.by_similarity and asks(request.query)
+
+    def _how_personal(self, request: Request, vector: Vectors | None) -> float:
+        """What the embedder says of the question, by the vector that is compared; 0 of what does not ask."""
+        # Not by `JudgesQuestions`: comparing an object with a protocol takes longer than the judgement.
+        judge = getattr(self.embedder, "how_personal", None)
+        if vector is None or judge is None or not self._asked_as_question(request):
+            return 0.0
+        return float(judge(vector))
 
     def _propose_by_text(
         self, request: Request, now: datetime, head: LogPosition, scanned: Event | None, wording: Future[str]

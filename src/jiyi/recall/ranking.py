@@ -71,6 +71,8 @@ def rank(
     if scores.above_mean is not None:
         shown["above_mean"] = rounded(scores.above_mean[rows])
         shown["best_above_mean"] = [float(scores.above_mean.max(initial=0.0).round(DECIMALS))] * len(rows)
+        shown["related_share"] = rounded(scores.related[rows])
+        shown["personal"] = [round(found.candidates.personal, DECIMALS)] * len(rows)
     similarities = None if scores.similarity is None else rounded(scores.similarity[rows])
     hits = []
     for line, each in enumerate(returned):
