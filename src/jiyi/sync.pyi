@@ -1171,9 +1171,6 @@ class Turn:
     def break_off(self, partial: str, reason: str) -> FinishedTurn:
         """End the turn with what there is of the reply, which may be nothing, marked as broken off for this reason."""
 
-    def compact_window(self) -> None:
-        """The model has found the prompt too long, whatever our count was: move older messages under a summary."""
-
 class Agent:
     """An assistant in one session. Get one with `memory.agent(session)`.
 

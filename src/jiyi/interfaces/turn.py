@@ -81,6 +81,3 @@ class TurnInterface(Protocol):
 
     async def break_off(self, partial: str, reason: str) -> FinishedTurn:
         """End the turn with what there is of the reply, which may be nothing, marked as broken off for this reason."""
-
-    async def compact_window(self) -> None:
-        """The model has found the prompt too long, whatever our count was: move older messages under a summary."""
