@@ -39,9 +39,14 @@ def keys(store: SqlRecordStore, filters: Filters) -> set[str | None]:
     few = store.few_matching(filters, most=1_000)
     assert few is not None
     assert set(store.admitted(list(store.may_match(filters)), filters)) == set(few)
-    estimate = store.estimate(filters, most=1_000)
-    assert estimate is not None
-    assert estimate >= len(few)
+    for _ in range(3):
+        # The second time on, what was read before is used again.
+        estimate = store.estimate(filters, most=1_000)
+        assert estimate is not None
+        assert estimate >= len(few)
+        listed = store.listed_matches(filters, most=1_000)
+        assert listed is not None
+        assert listed >= set(few)
     return {entry.key for entry in store.fetch(few, None).values()}
 
 
@@ -62,7 +67,7 @@ def test_whatever_is_written_changed_and_forgotten_a_condition_finds_what_meets_
         pytest.MonkeyPatch.context() as patch,
         closing(SqlRecordStore(SqliteDatabase(folder / "memory.db", busy_timeout=5))) as store,
     ):
-        patch.setattr(metadata_index, "_MOST_PENDING", most)
+        patch.setattr(metadata_index, "_MAX_PENDING", most)
         expected: dict[str, dict[str, Any]] = {}
         for operation, number, metadata in story:
             key = f"k{number}"
@@ -97,6 +102,28 @@ def test_pending_entries_of_other_scopes_are_not_named(store: SqlRecordStore) ->
     assert keys(store, RED) == {"mine"}
     assert theirs[0].id not in store.may_match(RED)
     assert store.estimate(RED, most=10) == 1
+
+
+def test_more_entries_are_listed_when_they_are_asked_for_again_and_until_their_scope_changes(
+    store: SqlRecordStore,
+) -> None:
+    store.put([draft(f"k{number}", "text", metadata={"color": "red"}) for number in range(5)], actor="a")
+
+    def listed() -> frozenset[str] | None:
+        store.estimate(RED, most=3)
+        return store.listed_matches(RED, most=3)
+
+    assert listed() is None
+    before = listed()
+    assert before is not None
+    assert len(before) == 5
+    store.put([draft("theirs", "text", scope="other", metadata={"color": "red"})], actor="a")
+    assert listed() is before
+    store.put([draft("another", "text", metadata={"color": "red"})], actor="a")
+    assert listed() is None
+    after = listed()
+    assert after is not None
+    assert len(after) == 6
 
 
 def test_a_forgotten_entry_leaves_nothing_that_waits(store: SqlRecordStore, tmp_path: Path) -> None:

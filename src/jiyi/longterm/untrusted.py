@@ -8,7 +8,7 @@ from typing import Final
 from jiyi.model.storable import storable
 from jiyi.text import fold, sentences
 
-LONGEST_LOOKED_AT: Final = 24_000
+MAX_LOOKED_AT: Final = 24_000
 """Characters of one message that are looked at: its beginning and its end. The message itself is kept whole."""
 
 _STEERING: Final = re.compile(
@@ -36,8 +36,8 @@ def readable(text: str) -> str:
 def looked_at(text: str) -> str:
     """The part of a message that is looked at for facts: not all of a very long one, and nothing that steers."""
     clean = readable(text)
-    if len(clean) > LONGEST_LOOKED_AT:
-        half = LONGEST_LOOKED_AT // 2
+    if len(clean) > MAX_LOOKED_AT:
+        half = MAX_LOOKED_AT // 2
         clean = f"{clean[:half]}\n…\n{clean[-half:]}"
     if not _STEERING.search(fold(clean)):
         return clean
