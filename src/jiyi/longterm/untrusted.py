@@ -7,6 +7,7 @@ from typing import Final
 
 from jiyi.model.storable import storable
 from jiyi.text import fold, sentences
+from jiyi.text.off_record import without_off_record
 
 LONGEST_LOOKED_AT: Final = 24_000
 """Characters of one message that are looked at: its beginning and its end. The message itself is kept whole."""
@@ -34,8 +35,11 @@ def readable(text: str) -> str:
 
 
 def looked_at(text: str) -> str:
-    """The part of a message that is looked at for facts: not all of a very long one, and nothing that steers."""
-    clean = readable(text)
+    """The part of a message that is looked at for facts: not all of a very long one, and nothing that steers.
+
+    Nor what somebody asks not to keep.
+    """
+    clean = without_off_record(readable(text))
     if len(clean) > LONGEST_LOOKED_AT:
         half = LONGEST_LOOKED_AT // 2
         clean = f"{clean[:half]}\n…\n{clean[-half:]}"
