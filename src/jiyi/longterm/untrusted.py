@@ -9,7 +9,7 @@ from jiyi.model.storable import storable
 from jiyi.text import fold, sentences
 from jiyi.text.off_record import without_off_record
 
-LONGEST_LOOKED_AT: Final = 24_000
+MAX_LOOKED_AT: Final = 24_000
 """Characters of one message that are looked at: its beginning and its end. The message itself is kept whole."""
 
 _STEERING: Final = re.compile(
@@ -39,10 +39,11 @@ def looked_at(text: str) -> str:
 
     Nor what somebody asks not to keep.
     """
-    clean = without_off_record(readable(text))
-    if len(clean) > LONGEST_LOOKED_AT:
-        half = LONGEST_LOOKED_AT // 2
+    clean = readable(text)
+    if len(clean) > MAX_LOOKED_AT:
+        half = MAX_LOOKED_AT // 2
         clean = f"{clean[:half]}\n…\n{clean[-half:]}"
+    clean = without_off_record(clean)
     if not _STEERING.search(fold(clean)):
         return clean
     return "\n".join(sentence for sentence in sentences(clean) if not is_steering(sentence))
