@@ -55,14 +55,16 @@ OWN_STATEMENT: Final = _any(
 )
 QUESTION: Final = _any(
     r"[?？]",
-    r"(?:吗|嗎|么|麼|呢|来着|不|没|沒)[\W_]*$",
+    r"(?:吗|嗎|么|麼|呢|来着|不|没|沒|对吧|是吧|没错吧)[\W_]*$",
+    # "Was it this or that": 我报的南大还是武大.
+    r"[的是][^，。]{1,12}还是(?!改|换|叫|用|喊|决定|选|想|很|得|要|会|那|老)[^，。了]{1,10}$",
     r"(?!动不动|时不时)(?P<verb>[\u4e00-\u9fff])不(?P=verb)|应该.{1,12}还是|咩(?!都)"
     r"|哪(?!怕|吒)|(?<![好十有这那])几(?:点|号|岁|时|月|楼|口)(?!了)"
     r"|多(?:大|久|长|高|重|远|深|快|宽|厚)(?:了|呢|啊|来着)?$|有多[\u4e00-\u9fff]|何时|该不该|要不要|记(?:不记)?得.{0,12}[吗么不]"
     r"|什么(?!都|也)|什麼|为什么|為什麼|怎么(?!也|都)|怎麼|怎样|如何|咋|多少|啥(?!都)|哪(?:里|个|些|位|儿|种|家"
     r"|部|一)|能不能|是不是|有没有|会不会|算不算|点解|點搬"
     r"|好不好|可不可以|真的假的|有招没|谁",
-    r"^(?:(?:so|and|ok|hey|quick q|but),? )*(?:what|whats|what's|who|whos|whose|which|when|where|why|how|hows|is"
+    r"^(?:(?:so|and|ok|hey|quick q|but|wait|hang on|um|hmm),? )*(?:what|whats|what's|who|whos|whose|which|when|where|why|how|hows|is"
     r"|are|was|were|do|does|did|can|could"
     r"|would|will|should (?:i|we|he|she|they|it|the|my)|has|any|anyone)\b",
     r"\b(?:what'?s|how (?:do|can|should|would|many|much|long|early|old)|which (?:one|of)|can (?:i|you|we)"
@@ -76,6 +78,7 @@ QUESTION: Final = _any(
 _CONFIRM: Final = re.compile(
     r"(?:,|，)?\s*(?:right|correct|yes|no|yeah|isn'?t (?:it|he|she)|aren'?t (?:they|i|we)|don'?t i|doesn'?t (?:he|she)"
     r"|wasn'?t it|didn'?t i|对吧|对吗|对不对|是吧|是吗|没错吧|是不是)\s*[?？]+\s*$"
+    r"|(?:对|是|没错)吧[\W_]*$"
 )
 # Questions about what was said before.
 _OF_THE_MEMORY: Final = _any(
@@ -235,7 +238,12 @@ def tells_in_asking(text: str) -> bool:
 def asks_the_memory(text: str) -> bool:
     """Whether a question asks for what was said before, or for something of the speaker's own: it tells nothing."""
     folded = fold(text)
-    return _OF_THE_MEMORY.search(folded) is not None or _ASKED_OF_MINE.search(folded) is not None
+    of_others = _ASKS_WHETHER.search(folded) is not None and FIRST_PERSON.search(folded) is None
+    return (
+        asks_for_confirmation(folded)
+        or (of_others and _TOLD_IN_ASKING.search(folded) is None)
+        or any(pattern.search(folded) for pattern in (_OF_THE_MEMORY, _ASKED_OF_MINE))
+    )
 
 
 def is_fiction(folded: str) -> bool:
