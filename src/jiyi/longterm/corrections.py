@@ -50,9 +50,9 @@ if TYPE_CHECKING:
 REPLACES: Final = "replaces"
 CONFLICTS: Final = "conflicts"
 
-CERTAIN: Final = 0.5
+CERTAIN: Final = 0.6
 """From this probability on a message replaces the claim that it fits best."""
-SAID: Final = 0.33
+SAID: Final = 0.5
 """The same for a message that says plainly that something has changed; both chosen by cross-validation over writers."""
 POSSIBLE: Final = 0.12
 """From this probability on both stay and are linked."""
@@ -60,6 +60,10 @@ _BEYOND_DOUBT: Final = 0.9
 """From this probability on a message replaces more than the one claim that it fits best."""
 _PROPOSED: Final = 0.35
 """What a model proposes is one more reason: this is enough then."""
+SAME_MEASURE: Final = 0.75
+"""How likely a new figure of the same attribute in the same unit replaces the old one."""
+_MEASURED: Final = frozenset({"weight", "height", "age"})
+_MEASURES: Final = re.compile(r"\b(?:weigh\w*|scales?|tall|years? old)\b|体重|上秤|称[了的]|身高|岁")
 _NO_CHANGE: Final = 0.05
 _GOES_ALONG: Final = {True: 0.3, False: 0.5}
 """From this probability on a part of a fact goes with the replaced part, where something ends and elsewhere."""
@@ -79,6 +83,8 @@ _ROLES: Final = frozenset({"boss", "teacher", "landlord", "roommate", "childmind
 _SINGLE: Final = frozenset(topic.name for topic in TOPICS if topic.single)
 _MANY: Final = frozenset(topic.name for topic in TOPICS if not topic.single) - {"appointment", "plan", "answer style"}
 _WEDDING: Final = re.compile(r"婚礼|领证|蜜月|婚纱|\bhoneymoon\b|\b(?:my|our|the) wedding\b|^(?:about me: )?wedding")
+# "Dr Moss is my GP, has been for years": it says nothing without the part before.
+_CONTINUES: Final = re.compile(r"^(?:(?:has|have|had|been) |since\b)|^(?:一直|已经)[^，]{0,4}(?:年|个月)")
 _HEADING: Final = re.compile(r"[:：]\s*$")
 _ONLY_SUBJECT: Final = re.compile(r"^(?:我们?|家里|and|my|our|i|i'm|we)\b\s*")
 _HAN: Final = re.compile(r"[\u3400-\u9fff]")
@@ -125,7 +131,10 @@ def judge(message: str, olds: Sequence[Known], model: ReplacementModel) -> list[
         same_subject(new, text, _subject(old), newest=place == 0)
         for place, (old, text) in enumerate(zip(olds, texts, strict=True))
     ]
-    values = model.replaces(new, texts, same)
+    values = [
+        max(value, SAME_MEASURE) if agrees and _measured_anew(new, text) else value
+        for value, agrees, text in zip(model.replaces(new, texts, same), same, texts, strict=True)
+    ]
     if is_exception(folded) and not is_mistake(folded):
         # An exception replaces nothing, however probable a replacement is by the other features.
         values = [
@@ -174,6 +183,12 @@ def _same_measure(new: Compared, old: Compared) -> bool:
     return bool(units_in(new.folded) & units_in(old.folded) - {"day", "hour"})
 
 
+def _measured_anew(new: Compared, old: Compared) -> bool:
+    """Whether both say how heavy, tall or old somebody is: the newer figure is the one that holds."""
+    attributes = _MEASURED & new.topics.keys() & old.topics.keys()
+    return bool(attributes) and _same_measure(new, old) and _MEASURES.search(new.folded) is not None
+
+
 def _only_adds(folded: str) -> bool:
     """Whether a message may only add: it says nothing of a change, an end or a mistake."""
     if is_mistake(folded) or is_strong_change(folded) or ends(folded):
@@ -212,7 +227,9 @@ def _residue(new: Compared, old: Known, model: ReplacementModel) -> str:
     gone = _replaced_piece(pieces, model.pieces(new, parts))
     along = model.along(new, parts, gone)
     going = {place for place, value in enumerate(along) if value >= _GOES_ALONG[ending]}
-    if ending and gone + 1 < len(pieces) and only_describes(parts[gone + 1], parts[gone]):
+    if gone + 1 < len(pieces) and (
+        _CONTINUES.search(parts[gone + 1].folded) or (ending and only_describes(parts[gone + 1], parts[gone]))
+    ):
         going.add(gone + 1)
     rest = other_value(new.text, pieces[gone]) if going == {gone} and not ending else ""
     if rest:

@@ -122,7 +122,8 @@ _LASTING: Final = _any(
 _CLAUSE: Final = re.compile(r"[^.!?。！？；;，]+[.!?。！？；;，]*\s*")
 _UNCHANGED: Final = re.compile(
     r"其他|其它|其余|别的都|照旧|照样|不变|没变|依然|仍然|还是老样子"
-    r"|\b(?:still|(?:the )?rest (?:is|of it|stays|stands)|everything else|otherwise the same)\b"
+    r"|\b(?:still|i'?m keeping|we'?re keeping|keeping (?:the|my|it)|same \w+ as before"
+    r"|(?:the )?rest (?:is|of it|stays|stands)|everything else|otherwise the same)\b"
 )
 _ONLY_ONCE: Final = _any(
     r"[就只仅]?(?:这|這|此)一?(?:次|回)(?:而已)?[。！!]*$|只此一次|仅此一次|就(?:这|這)一?次|下(?:周|次)(?:照旧|照常|恢复)",

@@ -188,7 +188,7 @@ def _of_sentence(sentence: str) -> list[ClaimText]:
     if asks(folded):
         stated = stated_in_question(sentence)
         asked = [clause for clause in _clauses(sentence) if asks(fold(clause))]
-        if any(map(tells_in_asking, asked)):
+        if any(map(tells_in_asking, asked)) or (asked and refers_to_question(stated[0])):
             # "can I claim the train if I'm freelance, I do storyboards": neither clause says it alone.
             stated = [sentence]
         return [replace(_made(part), from_question=True) for part in stated]
