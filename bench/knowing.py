@@ -4,7 +4,7 @@
     python -m bench.knowing --held-out               (the questions that no rule was tuned on)
     python -m bench.knowing --held-out --sets FOLDER --out FOLDER
                                                      (other facts.{en,zh}.jsonl and questions.{en,zh}.held_out.jsonl)
-    python -m bench.knowing --fit                    (also fits the calibration and prints its constants)
+    python -m bench.knowing --fit                    (also fits the calibration: constants, and AUC of left-out stores)
 
 The sets in bench/sets/recall were written before any rule was tuned, by people who did not see the rules: 200 facts a
 language, questions that share no content word with their answer, keyword questions, questions about things that are not
@@ -36,6 +36,7 @@ from jiyi.recall.settings import WITH_MEANING, WORDS_ALONE, Calibration
 from jiyi.sync import AgentMemory
 
 SETS = Path(__file__).parent / "sets" / "recall"
+SECOND = SETS / "unseen"
 MODES = ("hybrid", "keyword", "semantic")
 NOW = datetime(2026, 11, 15, 12, tzinfo=UTC)
 LIMIT = 10
@@ -89,9 +90,10 @@ def stores(*, held_out: bool = False, folder: Path = SETS) -> Iterator[Store]:
         memories = {fact["key"]: {"key": fact["key"], "content": fact["content"]} for fact in facts}
         part = "held_out" if held_out else "dev"
         kinds = {"paraphrase": f"questions.{language}.{part}.jsonl"}
+        if (folder / f"offtopic.{language}.jsonl").exists():
+            kinds |= {"off": f"offtopic.{language}.jsonl"}
         if not held_out:
-            kinds |= {"keyword": f"keyword.{language}.jsonl", "off": f"offtopic.{language}.jsonl"}
-            kinds |= {"nonsense": "nonsense.jsonl"}
+            kinds |= {"keyword": f"keyword.{language}.jsonl", "nonsense": "nonsense.jsonl"}
         asked = [
             Asked(
                 line["question"],
@@ -248,7 +250,31 @@ def _distracted(asked: Asked, hits: Sequence[Hit]) -> bool:
     return any(key in order and order.index(key) < min(places, default=len(order)) for key in asked.distractors)
 
 
-def fit(results: dict[str, dict[str, Found]], mode: str, power: float) -> Calibration:
+Results = dict[str, dict[str, Found]]
+
+
+def _features(hits: Sequence[Hit], power: float, *, by_meaning: bool) -> list[list[float]]:
+    """What the logistic curve is made of, for each hit, in the order of `_calibration`."""
+    top = hits[0].parts["score"]
+    rows = []
+    for hit in hits:
+        parts = hit.parts
+        behind = min(0.0, max(-1.0, parts["score"] / top - 1.0)) if top > 1e-9 else 0.0
+        row = [parts["information"] ** power, behind, 1.0]
+        if by_meaning:
+            row += [parts["above_mean"], parts["best_above_mean"], parts["related_share"]]
+            row += [parts["personal"] * (1.0 - parts["information"])]
+        rows.append(row)
+    return rows
+
+
+def _calibration(constants: Sequence[float], power: float) -> Calibration:
+    information, behind, constant, *meant = (round(float(each), 1) for each in constants)
+    similarity, best_similarity, related, personal = meant or (0.0, 0.0, 0.0, 0.0)
+    return Calibration(information, similarity, best_similarity, behind, constant, related, personal, power)
+
+
+def _fitted(results: Results, mode: str, power: float) -> Any:
     """The constants of the logistic curve, by maximum likelihood over the first ten hits; each kind counts the same.
 
     Kinds of questions without answers are part of it: off topic, and with the answers taken out of the store. Words
@@ -260,22 +286,12 @@ def fit(results: dict[str, dict[str, Found]], mode: str, power: float) -> Calibr
         for kind, found in kinds.items():
             if kind == "nonsense" or not (by_meaning or kind in _IN_CHATS):
                 continue
-            answers = [hits for part in (found.hits, found.removed) for _, hits in part[mode] if hits]
+            answers = [hits for part in (found.hits, found.removed) for _, hits in part.get(mode, ()) if hits]
             count = sum(map(len, answers))
             for hits in answers:
-                top = hits[0].parts["score"]
-                for hit in hits:
-                    behind = min(0.0, max(-1.0, hit.parts["score"] / top - 1.0)) if top > 1e-9 else 0.0
-                    rows.append(
-                        [
-                            hit.parts["information"] ** power,
-                            *((hit.parts["above_mean"], hit.parts["best_above_mean"]) if by_meaning else ()),
-                            behind,
-                            1.0,
-                        ]
-                    )
-                    right.append(float(hit.right))
-                    weights.append(1.0 / count)
+                rows += _features(hits, power, by_meaning=by_meaning)
+                right += [float(hit.right) for hit in hits]
+                weights += [1.0 / count] * len(hits)
     x, y, w = np.asarray(rows), np.asarray(right), np.asarray(weights)
     w *= len(w) / w.sum()
     constants = np.zeros(x.shape[1])
@@ -284,9 +300,32 @@ def fit(results: dict[str, dict[str, Found]], mode: str, power: float) -> Calibr
         gradient = x.T @ (w * (y - p)) - 1e-3 * constants
         curvature = (x * (w * p * (1 - p))[:, None]).T @ x + 1e-3 * np.eye(x.shape[1])
         constants += np.linalg.solve(curvature, gradient)
-    fitted = [round(float(each), 1) for each in constants]
-    similarity, best_similarity = fitted[1:3] if by_meaning else (0.0, 0.0)
-    return Calibration(fitted[0], similarity, best_similarity, fitted[-2], fitted[-1], power)
+    return constants
+
+
+def fit(results: Results, mode: str, power: float) -> Calibration:
+    """The constants to ship."""
+    return _calibration(_fitted(results, mode, power), power)
+
+
+def left_out(results: Results, power: float) -> Iterator[str]:
+    """AUC of each store in hybrid mode by constants that were fitted to the other stores, as a table."""
+    yield from ("| answerable | against | as shipped | store left out of the fit |", "|---|---|---|---|")
+    sums = []
+    for store, kinds in results.items():
+        constants = _fitted({name: other for name, other in results.items() if name != store}, "hybrid", power)
+
+        def first(found: Sequence[tuple[Asked, list[Hit]]], constants: Any = constants) -> list[float]:
+            rows = [_features(hits, power, by_meaning=True)[0] if hits else None for _, hits in found]
+            return [-np.inf if row is None else float(np.dot(row, constants)) for row in rows]
+
+        off = {f"{name} questions": found.hits for name, found in kinds.items() if not found.removed}
+        for kind, found in kinds.items():
+            for other, wrong in ({"the same, answer removed": found.removed} | off).items() if found.removed else ():
+                values = [auc(measured(found.hits["hybrid"]), measured(wrong["hybrid"])) for measured in (best, first)]
+                sums.append(values)
+                yield f"| {store}, {kind} | {other} | {values[0]:.3f} | {values[1]:.3f} |"
+    yield "| mean | | " + " | ".join(f"{sum(column) / len(sums):.3f}" for column in zip(*sums, strict=True)) + " |"
 
 
 def measure(*, held_out: bool = False, folder: Path = SETS) -> dict[str, dict[str, Found]]:
@@ -318,6 +357,14 @@ def main(arguments: list[str] | None = None) -> int:
         *report(results),
     ]
     if options.fit:
+        others = {f"{name}, second set": kinds for name, kinds in measure(held_out=True, folder=SECOND).items()}
+        results |= others
+        lines += [
+            "",
+            "## The calibration, with one store left out of the fit at a time",
+            "",
+            *left_out(results, WITH_MEANING.power),
+        ]
         for mode, shipped in (("hybrid", WITH_MEANING), ("keyword", WORDS_ALONE)):
             found = fit(results, mode, shipped.power)
             console.print(f"{mode}: {found}; {'as shipped' if found == shipped else f'shipped is {shipped}'}")

@@ -33,7 +33,7 @@ from rich.progress import Progress
 from rich.table import Table
 
 from bench.support.question_sets import Asked, Document, Scope, load
-from jiyi.ports import AdaptsQuestions, Embedder, ModelIdentity
+from jiyi.ports import AdaptsQuestions, Embedder, JudgesQuestions, ModelIdentity
 from jiyi.providers.bundled import BundledEmbedder
 from jiyi.sync import AgentMemory
 from jiyi.text import Analyzer, split_chunks
@@ -57,6 +57,9 @@ class RememberingEmbedder:
 
     def as_question(self, vector: Any) -> Any:
         return self._embedder.as_question(vector) if isinstance(self._embedder, AdaptsQuestions) else vector
+
+    def how_personal(self, vector: Any) -> float:
+        return self._embedder.how_personal(vector) if isinstance(self._embedder, JudgesQuestions) else 0.0
 
     def embed(self, texts: Sequence[str]) -> Any:
         missing = list(dict.fromkeys(text for text in texts if text not in self._known))

@@ -6,7 +6,7 @@ import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from hypothesis import settings
 
@@ -21,6 +21,15 @@ QUICK: dict[str, Any] = {
     "llm_retries": 0,
     "time_zone": "UTC",
 }
+
+
+T = TypeVar("T")
+
+
+def present(value: T | None) -> T:
+    """The value, which must be there."""
+    assert value is not None
+    return value
 
 
 def contents_of(memory: AgentMemory, *, scope: str | None = None) -> list[dict[str, Any]]:

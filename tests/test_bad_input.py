@@ -9,6 +9,7 @@ import json
 import logging
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta, timezone
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from jiyi import AgentMemory as AsyncMemory
 from jiyi import MemoryCategory
 from jiyi.errors import InvalidInputError, InvalidScopeError, JiyiError
 from jiyi.sync import AgentMemory
-from tests.support import QUICK, contents_of, keys
+from tests.support import QUICK, contents_of, keys, present
 
 Call = Callable[[AgentMemory, Any], object]
 
@@ -44,7 +45,8 @@ def many(argument: str) -> Call:
 
 def update_content(memory: AgentMemory, value: Any) -> object:
     """To `update`, `None` means "as it is" and is no bad value; it is to `add`."""
-    return memory.add(value) if value is None else memory.update("key", content=value)
+    call: Callable[..., object] = memory.add if value is None else partial(memory.update, "key")
+    return call(content=value)
 
 
 CALLS: dict[str, dict[str, Call]] = {
@@ -722,5 +724,5 @@ def test_a_stored_text_is_kept_letter_for_letter(tmp_path: Path) -> None:
     with AgentMemory.open(tmp_path, **QUICK) as memory:
         memory.store_many({"key": f"{n} {text}"[:512], "content": text, "tags": [text]} for n, text in enumerate(texts))
         for n, text in enumerate(texts):
-            entry = memory.get(f"{n} {text}"[:512])
+            entry = present(memory.get(f"{n} {text}"[:512]))
             assert (entry.content, entry.tags) == (text, (text,))

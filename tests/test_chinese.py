@@ -8,7 +8,7 @@ import pytest
 from jiyi.model import clock
 from jiyi.ports import Embedder
 from jiyi.sync import AgentMemory
-from tests.support import QUICK, keys
+from tests.support import QUICK, keys, present
 
 MEMORIES = {
     "早报": "每天早上八点把早报发到群里",
@@ -160,7 +160,7 @@ def test_words_that_are_nowhere_find_nothing(memory: AgentMemory) -> None:
 
 def test_the_matched_words_are_shown(memory: AgentMemory) -> None:
     hit = memory.recall("审计组", mode="keyword")[0]
-    assert any("审计" in term for term in hit.explanation.matched_terms)
+    assert any("审计" in term for term in present(hit.explanation).matched_terms)
 
 
 def test_a_chinese_key_tag_and_category_are_found_and_filtered(tmp_path_factory: pytest.TempPathFactory) -> None:
@@ -187,15 +187,15 @@ def test_a_word_taught_later_reaches_what_was_stored_before(tmp_path_factory: py
     folder = tmp_path_factory.mktemp("taught")
     with AgentMemory.open(folder, **QUICK) as memory, AgentMemory.open(folder, **QUICK) as another:
         memory.store("product", "我们下周发布云麓智算平台")
-        before = memory.recall("云麓智算", mode="keyword")[0].explanation.matched_terms
+        before = present(memory.recall("云麓智算", mode="keyword")[0].explanation).matched_terms
         assert "云麓智算" not in before
         assert memory.add_word("云麓智算") is True
         assert another.add_word("云麓智算") is False
         for opened in (memory, another):
             (hit,) = opened.recall("云麓智算", mode="keyword")
-            assert hit.explanation.matched_terms == ("云麓智算",)
+            assert present(hit.explanation).matched_terms == ("云麓智算",)
     with AgentMemory.open(folder, **QUICK) as memory:
-        assert memory.recall("云麓智算")[0].explanation.matched_terms == ("云麓智算",)
+        assert present(memory.recall("云麓智算")[0].explanation).matched_terms == ("云麓智算",)
 
 
 def test_a_chinese_question_finds_an_english_memory_by_meaning(

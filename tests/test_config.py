@@ -16,7 +16,7 @@ from jiyi.sync import AgentMemory
 from jiyi.testing.fakes import HashEmbedder
 from jiyi.testing.models import ScriptedModel
 from jiyi.wiring import chat_model
-from tests.support import QUICK
+from tests.support import QUICK, present
 
 OpenMemory = Callable[..., AgentMemory]
 
@@ -45,7 +45,7 @@ def test_the_environment_of_the_process_is_read(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setenv("JIYI_SCOPE", "ada")
     with AgentMemory.open(**QUICK) as memory:
         memory.store("k", "text")
-        assert memory.get("k").scope == "ada"
+        assert present(memory.get("k")).scope == "ada"
         assert memory.settings.path == tmp_path / "home"
     assert (tmp_path / "home/memory.db").is_file()
 

@@ -16,7 +16,7 @@ from jiyi.errors import InvalidInputError, MemoryClosedError
 from jiyi.ports import Embedder
 from jiyi.sync import AgentMemory, NoopMemory
 from jiyi.testing.fakes import HashEmbedder
-from tests.support import QUICK, contents_of, database, keys
+from tests.support import QUICK, contents_of, database, keys, present
 
 OpenMemory = Callable[..., AgentMemory]
 
@@ -51,7 +51,7 @@ def test_storing_a_key_again_replaces_the_text_and_keeps_the_entry(memory: Agent
     second = memory.store("city", "lives in Oslo")
     assert (second.id, second.created_at, second.version) == (first.id, first.created_at, 2)
     assert second.updated_at > first.updated_at
-    assert memory.get("city").content == "lives in Oslo"
+    assert present(memory.get("city")).content == "lives in Oslo"
     assert memory.count() == 1
 
 
@@ -93,7 +93,7 @@ def test_a_repeated_tag_counts_once(memory: AgentMemory) -> None:
 def test_a_category_is_built_in_or_any_word(memory: AgentMemory, word: str) -> None:
     memory.store("key", "text", word)
     memory.store("other", "text", "elsewhere")
-    stored = memory.get("key")
+    stored = present(memory.get("key"))
     assert stored.category == word
     assert stored.category == MemoryCategory(word)
     assert stored.category.is_custom is (word not in {"conversation", "core", "daily"})
@@ -103,7 +103,7 @@ def test_a_category_is_built_in_or_any_word(memory: AgentMemory, word: str) -> N
 
 def test_the_category_is_core_when_none_is_named(memory: AgentMemory) -> None:
     memory.store("key", "text")
-    assert memory.get("key").category == MemoryCategory.CORE
+    assert present(memory.get("key")).category == MemoryCategory.CORE
 
 
 def test_keys_are_exact(memory: AgentMemory) -> None:
@@ -111,7 +111,7 @@ def test_keys_are_exact(memory: AgentMemory) -> None:
     for spelling in spellings:
         memory.store(spelling, f"text of {spelling!a}")
     assert memory.count() == len(spellings)
-    assert [memory.get(spelling).content for spelling in spellings] == [
+    assert [present(memory.get(spelling)).content for spelling in spellings] == [
         f"text of {spelling!a}" for spelling in spellings
     ]
 
@@ -175,8 +175,8 @@ def test_the_history_tells_what_changed_when_and_by_whom(open_memory: OpenMemory
     assert [version.operation for version in (created, updated, forgotten)] == ["create", "update", "forget"]
     assert [version.changed_by for version in (created, updated, forgotten)] == ["ada", "bob", "eve"]
     assert created.changed_at < updated.changed_at < forgotten.changed_at
-    assert (created.entry.content, created.entry.tags) == ("works at a bank", ("work",))
-    assert (updated.entry.content, updated.entry.tags) == ("works at a school", ("work",))
+    assert (present(created.entry).content, present(created.entry).tags) == ("works at a bank", ("work",))
+    assert (present(updated.entry).content, present(updated.entry).tags) == ("works at a school", ("work",))
     assert set(updated.changed) == {"content", "importance_score"}
     assert forgotten.entry is None
 
@@ -240,14 +240,14 @@ def test_a_hit_explains_itself(open_memory: OpenMemory) -> None:
     memory.store("coffee", "gave up coffee last year")
     best = memory.recall("green tea")[0]
     assert best.key == "tea"
-    assert 0.0 < best.relevance_score <= 1.0
+    assert 0.0 < present(best.relevance_score) <= 1.0
     assert best.score_parts
-    assert "tea" in best.explanation.matched_terms
-    assert [(part.index, part.answered, part.behind) for part in best.explanation.coverage] == [
+    assert "tea" in present(best.explanation).matched_terms
+    assert [(part.index, part.answered, part.behind) for part in present(best.explanation).coverage] == [
         ("text", True, 0),
         ("vectors", True, 0),
     ]
-    assert memory.get("tea").relevance_score is None
+    assert present(memory.get("tea")).relevance_score is None
 
 
 def test_hits_come_best_first_and_no_more_than_asked(memory: AgentMemory) -> None:
@@ -255,7 +255,7 @@ def test_hits_come_best_first_and_no_more_than_asked(memory: AgentMemory) -> Non
         memory.store(f"k{number}", f"apples number {number}" + " and pears" * (number % 3))
     hits = memory.recall("apples pears", 12)
     assert len(hits) == 12
-    scores = [hit.relevance_score for hit in hits]
+    scores = [present(hit.relevance_score) for hit in hits]
     assert scores == sorted(scores, reverse=True)
     assert "pears" in hits[0].content
 
@@ -273,7 +273,7 @@ def test_meaning_is_found_without_a_common_word(open_memory: OpenMemory, bundled
 def test_without_an_embedder_recall_says_that_meaning_was_not_asked(memory: AgentMemory) -> None:
     memory.store("tea", "drinks green tea")
     (hit,) = memory.recall("tea")
-    coverage = {part.index: part for part in hit.explanation.coverage}
+    coverage = {part.index: part for part in present(hit.explanation).coverage}
     assert coverage["text"].answered is True
     assert coverage["vectors"].answered is False
     assert "embedder" in coverage["vectors"].note
@@ -359,18 +359,18 @@ def test_everyone_sees_what_is_public_and_nobody_what_is_anothers(memory: AgentM
     assert keys(memory.recall("door code", scope="public")) == ["door"]
     assert keys(memory.recall("door code")) == ["door"]
     assert [memory.count(scope=scope) for scope in ("ada", "bob", "public", "main")] == [2, 2, 1, 1]
-    assert memory.get("door", scope="ada").scope == "public"
+    assert present(memory.get("door", scope="ada")).scope == "public"
     assert memory.get("diary", scope="public") is None
 
 
 def test_an_own_entry_stands_before_the_public_one_of_the_same_key(memory: AgentMemory) -> None:
     memory.store("greeting", "say hello", scope="public")
-    assert memory.get("greeting", scope="ada").content == "say hello"
+    assert present(memory.get("greeting", scope="ada")).content == "say hello"
     memory.store("greeting", "say good morning", scope="ada")
-    assert memory.get("greeting", scope="ada").content == "say good morning"
-    assert memory.get("greeting", scope="bob").content == "say hello"
-    assert [v.entry.content for v in memory.history("greeting", scope="ada")] == ["say good morning"]
-    assert [v.entry.content for v in memory.history("greeting", scope="bob")] == ["say hello"]
+    assert present(memory.get("greeting", scope="ada")).content == "say good morning"
+    assert present(memory.get("greeting", scope="bob")).content == "say hello"
+    assert [present(v.entry).content for v in memory.history("greeting", scope="ada")] == ["say good morning"]
+    assert [present(v.entry).content for v in memory.history("greeting", scope="bob")] == ["say hello"]
 
 
 def test_nobody_forgets_what_is_public_by_accident(memory: AgentMemory) -> None:
@@ -383,9 +383,9 @@ def test_nobody_forgets_what_is_public_by_accident(memory: AgentMemory) -> None:
 def test_the_scope_is_the_one_the_memory_was_opened_with(open_memory: OpenMemory) -> None:
     ada = open_memory(scope="ada")
     ada.store("diary", "ada was here")
-    assert ada.get("diary").scope == "ada"
+    assert present(ada.get("diary")).scope == "ada"
     assert open_memory().get("diary") is None
-    assert open_memory().get("diary", scope="ada").content == "ada was here"
+    assert present(open_memory().get("diary", scope="ada")).content == "ada was here"
 
 
 # --- many at once -------------------------------------------------------------------------------------------------
@@ -415,8 +415,8 @@ def test_a_key_repeated_in_one_call_makes_versions(memory: AgentMemory) -> None:
         ]
     )
     assert [entry.version for entry in stored] == [1, 1, 2, 3, 1]
-    assert [version.entry.content for version in memory.history("a")] == ["one", "two", "three"]
-    assert memory.get("a").content == "three"
+    assert [present(version.entry).content for version in memory.history("a")] == ["one", "two", "three"]
+    assert present(memory.get("a")).content == "three"
 
 
 @pytest.mark.parametrize(
@@ -514,7 +514,7 @@ def test_writers_of_one_key_make_one_entry_with_every_version(memory: AgentMemor
         list(threads.map(lambda number: memory.store("counter", f"value {number}"), range(40)))
     versions = memory.history("counter")
     assert [version.version for version in versions] == list(range(1, 41))
-    assert {version.entry.content for version in versions} == {f"value {number}" for number in range(40)}
+    assert {present(version.entry).content for version in versions} == {f"value {number}" for number in range(40)}
 
 
 def test_one_directory_may_be_opened_several_times(open_memory: OpenMemory) -> None:
@@ -622,4 +622,4 @@ def test_entries_carry_times_in_utc_with_microseconds(memory: AgentMemory) -> No
     after = time.time()
     assert entry.created_at.tzinfo is UTC
     assert before - 0.001 <= entry.created_at.timestamp() <= after + 0.001
-    assert memory.get("k").created_at == entry.created_at
+    assert present(memory.get("k")).created_at == entry.created_at

@@ -13,7 +13,7 @@ from jiyi.backends.records.migrations import Migration
 from jiyi.backends.records.sql import Connection
 from jiyi.errors import StorageError, StoreDamagedError, StoreTooNewError
 from jiyi.sync import AgentMemory
-from tests.support import contents_of, database, first_store, keys
+from tests.support import contents_of, database, first_store, keys, present
 
 OpenMemory = Callable[..., AgentMemory]
 
@@ -105,7 +105,9 @@ def test_a_store_of_a_version_before_becomes_what_a_new_one_is_and_every_room_wo
         assert [entry.content for entry in memory.recall("猫", mode="tags", scope="alice")] == ["我家的猫叫年糕"]
         assert {("home", 1), ("猫", 1)} <= set(memory.runtime.list_tags(memory_scope="alice"))
         assert [version.version for version in memory.history("city")] == [1, 2]
-        assert memory.runtime.recall(memory.runtime.get(memory.runtime.remember("fact", "x y", "", ["zz"])).judgment)
+        assert memory.runtime.recall(
+            present(memory.runtime.get(memory.runtime.remember("fact", "x y", "", ["zz"]))).judgment
+        )
         assert memory.longterm.extract_and_store_memories_for_round("main", "c", "I am allergic to penicillin", "ok")
         assert len(memory.load_conversation_history("s")) == 5
     open_memory("new").close()
@@ -306,5 +308,5 @@ def test_a_public_memory_that_a_private_scope_had_merged_away_comes_back(
         runtime = memory.runtime
         assert [hit.id for hit in runtime.recall("tea", memory_scope="public")] == [public]
         assert [hit.id for hit in runtime.recall("tea", memory_scope="eve")] == [merged.id]
-        assert runtime.get(public, memory_scope="eve").superseded_by == merged.id
+        assert present(runtime.get(public, memory_scope="eve")).superseded_by == merged.id
         assert merged.id not in repr(contents_of(memory, scope="public"))

@@ -7,6 +7,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from contextlib import closing
@@ -194,9 +195,6 @@ def test_a_job_that_met_a_limit_of_the_system_is_never_dead(tmp_path: Path) -> N
 @pytest.mark.skipif(not hasattr(os, "setuid"), reason="needs another user")
 @pytest.mark.parametrize("existing", [True, False])
 def test_a_directory_that_may_only_be_read_is_an_error_with_a_remedy(data: Path, existing: bool) -> None:
-    if not existing:
-        shutil.rmtree(data)
-        data.mkdir()
     program = """
 import os, sys
 from pathlib import Path
@@ -213,11 +211,17 @@ try:
 except Exception as error:
     print(type(error).__name__, error)
 """
-    for folder in data.parents:
-        if folder.stat().st_uid == os.getuid() and folder.stat().st_mode & 0o005 != 0o005:
-            folder.chmod(0o755)
-    ended = _run(program, data)
-    data.chmod(0o755)
+    # Every start of pytest closes the parents of its own temporary folders to other users.
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o755)
+        locked = Path(folder) / "data"
+        if existing:
+            shutil.copytree(data, locked)
+        else:
+            locked.mkdir()
+        ended = _run(program, locked)
+        for each in (locked, *locked.rglob("*")):
+            each.chmod(0o755)
     assert ended.returncode == 0, ended.stderr
     assert ended.stdout.startswith("StorageError ")
     assert "check" in ended.stdout

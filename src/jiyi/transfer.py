@@ -30,7 +30,7 @@ def export_file(store: RecordStore, path: str | os.PathLike[str], scope: str | N
     partial = target.with_name(f"{target.name}.{os.getpid()}.{os.urandom(4).hex()}.partial")
     lines = 0
     try:
-        # Nothing that somebody has prepared under this name is written to, and nobody else can read it meanwhile.
+        # A new file with a random name: not one that another user has prepared, and not readable by others.
         descriptor = os.open(partial, _NEW_FILE, 0o600)
         with os.fdopen(descriptor, "w", encoding="utf-8", newline="\n") as file:
             for row in store.export_rows(scope):

@@ -11,6 +11,7 @@ from jiyi.errors import ConfigError, ContextOverflowError, ModelError, ModelRepl
 from jiyi.testing.model_server import ModelServer
 from jiyi.testing.models import ScriptedModel
 from tests.apps.command_line import CommandLine
+from tests.support import present
 
 pytestmark = pytest.mark.date_sensitive
 
@@ -25,9 +26,35 @@ def test_a_conversation_goes_on_where_it_stood(jiyi: CommandLine) -> None:
 def test_without_a_model_memory_answers_and_says_so_and_is_not_kept_as_said(jiyi: CommandLine) -> None:
     jiyi("store", "allergy", "我对青霉素过敏")
     told = jiyi("chat", "-m", "过敏")
-    assert told.lines == ["[no model] kept. Memory says:", "  · 我对青霉素过敏"]
+    assert told.lines == ["[没有模型] 已保存。记忆里有：", "  · 我对青霉素过敏"]
     assert jiyi("chat", "-m", "/history").lines == ["user: 过敏"]
     assert jiyi("chat", "-m", "zzz").lines == ["[no model] kept."]
+
+
+def test_without_a_model_a_question_is_answered_with_what_was_said_right_before(jiyi: CommandLine) -> None:
+    for typed, known, unknown in (
+        (
+            "I am allergic to walnuts.\nWhat am I allergic to?\nWho won the cup?\n",
+            "walnuts",
+            "knows nothing about that.",
+        ),
+        ("我对芒果过敏。\n我对什么过敏？\n世界杯谁赢了？\n", "芒果", "记忆里没有相关内容。"),
+    ):
+        lines = jiyi("chat", "--session", known, typed=typed).lines
+        answers = [line for line in lines if line.startswith("  · ")]
+        assert [known in line for line in answers] == [True]
+        assert lines[-2].endswith(unknown)
+        assert lines[-1].endswith("facts kept: 1]" if known == "walnuts" else "facts kept: 2]")
+    several = jiyi(
+        "chat", "--session", "s", "--scope", "b", "-m", "My cat is called Mimi.", "-m", "What is my cat called?"
+    )
+    assert "Mimi" in several.lines[-1]
+
+
+def test_without_a_model_what_was_corrected_names_its_correction(jiyi: CommandLine) -> None:
+    jiyi("chat", "--session", "a", "-m", "我的新手机号是13900001234。", "-m", "打错了，是13900001243。")
+    told = jiyi("chat", "--session", "b", "-m", "我的新手机号是多少？").out
+    assert "· 我的新手机号是13900001234。 → 后来已更正：打错了，是13900001243。" in told
 
 
 def test_every_command_works_on_an_empty_conversation(jiyi: CommandLine) -> None:
@@ -110,7 +137,7 @@ def test_a_window_that_the_model_finds_too_long_is_halved_and_asked_again(tmp_pa
         chat = memory.chat("s")
         chat.put_many([{"role": "user", "content": f"{number} " + "word " * 50} for number in range(6)])
         assert chat.reply({"role": "user", "content": "so?"}).content == "the answer"
-        assert chat.status().summary.content == "a short summary"
+        assert present(chat.status().summary).content == "a short summary"
         assert len(chat.get_all()) == 8
 
 
@@ -144,7 +171,7 @@ def test_summaries_and_tokens_can_be_the_callers_own(tmp_path: Path) -> None:
         for number in range(60):
             chat.put({"role": "user", "content": f"{number} " + "word " * 20})
             assert chat.get().tokens <= 200
-        assert chat.status().summary.content == f"summary {len(seen)}"
+        assert present(chat.status().summary).content == f"summary {len(seen)}"
         assert [previous for previous, _ in seen[1:]] == [f"summary {number}" for number in range(1, len(seen))]
         with pytest.raises(ValueError, match="summarizer"):
             memory.chat("s", summarizer="no function")  # type: ignore[arg-type]
@@ -185,7 +212,7 @@ def test_the_last_prompt_is_explained(jiyi: CommandLine) -> None:
 def test_a_conversation_shows_how_much_is_used_and_kept(jiyi: CommandLine) -> None:
     told = jiyi("chat", typed="我对青霉素过敏，请记住\n/quit\n").out
     assert "tokens" in told
-    assert "facts kept]" in told
+    assert "facts kept: 1]" in told
 
 
 def test_the_model_has_the_memories_and_the_tools(jiyi: CommandLine) -> None:

@@ -25,7 +25,7 @@ def test_the_story_comes_true_in_both_languages(jiyi: CommandLine) -> None:
         assert dict(scenario.MEMORIES)[key].split()[0] in told.out
     for said in ("早报", "SIGKILL", "search_index/", "alice", "什么也没丢", "nothing is lost"):
         assert said in told.out
-    program = f"{sys.executable} -m jiyi.apps.cli"
+    program = f"{sys.executable} -m jiyi"
     assert told.out.splitlines()[-3:] == [f"  {program} {arguments}" for arguments in demo.NEXT_ARGUMENTS]
     assert not jiyi.home.exists()
 
@@ -53,7 +53,7 @@ def test_a_story_that_does_not_come_true_is_code_1(jiyi: CommandLine, monkeypatc
 
 def test_a_child_that_never_acknowledges_breaks_the_story(jiyi: CommandLine) -> None:
     with pytest.raises(scenario.DemoFailedError, match="did not acknowledge"):
-        scenario._store_and_die(jiyi.home, "", "an empty key is refused")
+        scenario._store_and_kill(jiyi.home, "", "an empty key is refused")
 
 
 def test_the_next_commands_work(jiyi: CommandLine) -> None:

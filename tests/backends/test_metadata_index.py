@@ -16,6 +16,7 @@ from jiyi.backends.embedded.database import SqliteDatabase
 from jiyi.backends.records import metadata_index, versions
 from jiyi.backends.records.store import SqlRecordStore
 from jiyi.model.filters import Filters, make_filters
+from jiyi.sync import migrate_store
 from jiyi.testing.conformance.examples import draft
 
 PENDING = "memory_metadata_pending"
@@ -39,9 +40,14 @@ def keys(store: SqlRecordStore, filters: Filters) -> set[str | None]:
     few = store.few_matching(filters, most=1_000)
     assert few is not None
     assert set(store.admitted(list(store.may_match(filters)), filters)) == set(few)
-    estimate = store.estimate(filters, most=1_000)
-    assert estimate is not None
-    assert estimate >= len(few)
+    for _ in range(3):
+        # The second time on, what was read before is used again.
+        estimate = store.estimate(filters, most=1_000)
+        assert estimate is not None
+        assert estimate >= len(few)
+        listed = store.listed_matches(filters, most=1_000)
+        assert listed is not None
+        assert listed >= set(few)
     return {entry.key for entry in store.fetch(few, None).values()}
 
 
@@ -62,7 +68,7 @@ def test_whatever_is_written_changed_and_forgotten_a_condition_finds_what_meets_
         pytest.MonkeyPatch.context() as patch,
         closing(SqlRecordStore(SqliteDatabase(folder / "memory.db", busy_timeout=5))) as store,
     ):
-        patch.setattr(metadata_index, "_MOST_PENDING", most)
+        patch.setattr(metadata_index, "_MAX_PENDING", most)
         expected: dict[str, dict[str, Any]] = {}
         for operation, number, metadata in story:
             key = f"k{number}"
@@ -99,6 +105,28 @@ def test_pending_entries_of_other_scopes_are_not_named(store: SqlRecordStore) ->
     assert store.estimate(RED, most=10) == 1
 
 
+def test_more_entries_are_listed_when_they_are_asked_for_again_and_until_their_scope_changes(
+    store: SqlRecordStore,
+) -> None:
+    store.put([draft(f"k{number}", "text", metadata={"color": "red"}) for number in range(5)], actor="a")
+
+    def listed() -> frozenset[str] | None:
+        store.estimate(RED, most=3)
+        return store.listed_matches(RED, most=3)
+
+    assert listed() is None
+    before = listed()
+    assert before is not None
+    assert len(before) == 5
+    store.put([draft("theirs", "text", scope="other", metadata={"color": "red"})], actor="a")
+    assert listed() is before
+    store.put([draft("another", "text", metadata={"color": "red"})], actor="a")
+    assert listed() is None
+    after = listed()
+    assert after is not None
+    assert len(after) == 6
+
+
 def test_a_forgotten_entry_leaves_nothing_that_waits(store: SqlRecordStore, tmp_path: Path) -> None:
     store.put([draft("k", "text", metadata={"color": "red"})], actor="a")
     store.forget("main", "k", actor="a", erase=True)
@@ -122,3 +150,12 @@ def test_a_store_whose_index_was_kept_by_triggers_alone_is_brought_up_to_date(tm
         store.put([draft("new", "text", metadata={"color": "red"})], actor="a")
         store.forget("main", "k0", actor="a")
         assert keys(store, RED) == {"new", *(f"k{number}" for number in range(1, 300))}
+
+
+def test_in_a_copied_store_a_condition_finds_what_was_copied(tmp_path: Path) -> None:
+    with closing(SqlRecordStore(SqliteDatabase(tmp_path / "from" / "memory.db", busy_timeout=5))) as store:
+        store.put([draft(f"k{number}", "text", metadata={"color": "red"}) for number in range(200)], actor="a")
+        store.put([draft("pending", "text", metadata={"color": "red"})], actor="a")
+    migrate_store(tmp_path / "from", tmp_path / "to")
+    with closing(SqlRecordStore(SqliteDatabase(tmp_path / "to" / "memory.db", busy_timeout=5))) as store:
+        assert keys(store, RED) == {"pending", *(f"k{number}" for number in range(200))}

@@ -198,7 +198,7 @@ def test_a_recall_is_two_round_trips(setup: Setup, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(PostgresDatabase, "read", None)
     hits = setup.engine.answer(Request("apple", MAIN))
     assert hits
-    # What the scope thinks of public memories is read where there are some among the hits.
+    # The overlays of the scope on public memories are read where there are some among the hits.
     assert len(trips) == 2 + any(hit.scope == "public" for hit in hits)
 
 

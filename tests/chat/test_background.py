@@ -14,6 +14,7 @@ from jiyi.chat import session_window
 from jiyi.errors import InvalidInputError, ModelTimeoutError
 from jiyi.sync import AgentMemory
 from tests.chat.support import Clock, Model, check_whole, said, use
+from tests.support import present
 
 OpenMemory = Callable[..., AgentMemory]
 LONG = " and the ferry was late again because of the wind" * 20
@@ -38,18 +39,18 @@ def test_an_answer_does_not_wait_for_a_slow_model_and_says_how_far_the_work_is(o
     chat.put_many([said(number, f"turn {number}{LONG}") for number in range(60)])
     window = chat.get(max_wait=0)
     assert window.tokens <= 2_000
-    assert window.pending.messages == window.left_out > 0
-    assert (window.pending.done, window.pending.running) == (0, True)
+    assert present(window.pending).messages == window.left_out > 0
+    assert (present(window.pending).done, present(window.pending).running) == (0, True)
     assert gate.asked.acquire(timeout=60)
     first = chat.get(max_wait=0)
     assert first.pending == window.pending
     gate.let.release()
     assert gate.asked.acquire(timeout=60)  # the first portion is under a summary
-    second = chat.status().backlog
+    second = present(chat.status().backlog)
     assert second.running
     assert second.done > 0
-    assert second.done + second.messages >= first.pending.messages
-    assert second.messages < first.pending.messages
+    assert second.done + second.messages >= present(first.pending).messages
+    assert second.messages < present(first.pending).messages
     for _ in range(50):
         gate.let.release()
     done = chat.get(max_wait=None)
@@ -84,7 +85,7 @@ def test_the_work_goes_on_in_the_foreground_until_the_time_is_up(
     window = chat.get()
     assert passed[0] >= 12
     assert window.compacted
-    assert window.pending.running
+    assert present(window.pending).running
     done = chat.get(max_wait=None)
     assert (done.left_out, done.pending) == (0, None)
 
@@ -95,10 +96,10 @@ def test_a_failure_in_the_background_is_reported_by_the_next_answer(open_memory:
 
     chat = use(open_memory(recall_messages=False), Model(summary=broken), now=Clock()).chat("s", token_limit=2_000)
     chat.put_many([said(number, f"turn {number}{LONG}") for number in range(60)])
-    assert chat.get(max_wait=0).pending.running
+    assert present(chat.get(max_wait=0).pending).running
     window = chat.get(max_wait=None)
-    assert "slow" in window.trouble
-    assert window.pending.messages == window.left_out > 0
+    assert "slow" in present(window.trouble)
+    assert present(window.pending).messages == window.left_out > 0
     assert chat.status().failures == 1
 
 

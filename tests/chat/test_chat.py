@@ -13,7 +13,7 @@ from jiyi.errors import HistoryUnreadableError, InvalidInputError
 from jiyi.model import clock
 from jiyi.sync import AgentMemory
 from tests.chat.support import Model, call, check_whole, found, result, said, use
-from tests.support import database
+from tests.support import database, present
 
 OpenMemory = Callable[..., AgentMemory]
 PROMPT = {"role": "system", "content": "You are a kind assistant."}
@@ -106,7 +106,7 @@ def test_a_system_prompt_is_never_summarised_away_wherever_it_stands(memory: Age
         window = chat.get()
     shown = [message.to_dict() for message in window]
     assert [message for message in shown if message in prompts] == prompts
-    assert all(stored.message.to_dict() not in prompts for stored in chat.expand(window.summary.id))
+    assert all(stored.message.to_dict() not in prompts for stored in chat.expand(present(window.summary).id))
 
 
 def test_the_newest_message_is_shown_even_when_it_alone_exceeds_the_limit(memory: AgentMemory) -> None:
@@ -367,7 +367,7 @@ def test_a_second_compaction_does_not_skip_what_the_first_has_kept(memory: Agent
     chat = memory.chat("s")
     for number in range(12):
         chat.put(said(number))
-    first, second = chat.compact().summary, chat.compact().summary
+    first, second = present(chat.compact().summary), present(chat.compact().summary)
     assert second.first_position == first.last_position + 1
     assert second.previous_id == first.id
 
@@ -383,7 +383,7 @@ def test_an_overflow_of_the_model_compacts_though_our_count_says_that_it_fits(me
     assert done.compacted
     assert len(after) < len(before)
     assert len(chat.candidates(state=None)) == done.candidates
-    assert chat.status().flushed_to == after.summary.last_position
+    assert chat.status().flushed_to == present(after.summary).last_position
     check_whole(chat, after)
 
 
@@ -517,7 +517,7 @@ def test_a_summary_made_for_a_larger_limit_is_made_shorter_for_a_smaller_one(ope
     model.summary = "short"
     small = memory.chat("s", token_limit=250)
     window = small.get()
-    assert window.summary.content == "short"
+    assert present(window.summary).content == "short"
     assert window.tokens <= 250
     check_whole(small, window)
 

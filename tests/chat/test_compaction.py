@@ -21,6 +21,7 @@ from jiyi.errors import (
 from jiyi.sync import AgentMemory
 from jiyi.testing.faults import Faults
 from tests.chat.support import Clock, Model, check_whole, found, said, use
+from tests.support import present
 
 OpenMemory = Callable[..., AgentMemory]
 
@@ -75,7 +76,7 @@ def test_a_summariser_that_fails_for_200_turns_loses_nothing_and_the_limit_is_ke
     status = chat.status()
     assert status.trouble
     assert status.failures > 1
-    assert status.next_attempt_at > now()
+    assert present(status.next_attempt_at) > now()
     assert status.tokens > status.token_limit
     # As soon as the model works again, what had to be left out goes under a summary.
     model.summary = "all is well"
@@ -86,7 +87,7 @@ def test_a_summariser_that_fails_for_200_turns_loses_nothing_and_the_limit_is_ke
             break
         window = chat.get()
     assert (window.left_out, window.trouble) == (0, None)
-    assert window.summary.content == "all is well"
+    assert present(window.summary).content == "all is well"
     assert chat.status().trouble is None
     check_whole(chat, window)
 
@@ -105,7 +106,7 @@ def test_a_failing_model_is_not_asked_again_before_its_time(open_memory: OpenMem
             asked = len(model.asked)
             assert chat.get().trouble == window.trouble
             assert len(model.asked) == asked
-        due = chat.status().next_attempt_at
+        due = present(chat.status().next_attempt_at)
         pauses.append(due - now())
         now.now = due - timedelta(seconds=1)
         assert chat.get().left_out
@@ -169,7 +170,7 @@ def test_a_log_line_about_a_failure_shows_nothing_that_was_said(
     chat = use(open_memory(), Model(summary=raising(error))).chat("walrus", token_limit=200, scope="walrus")
     chat.put_many([said(number, f"walrus {number}") for number in range(60)])
     with caplog.at_level(logging.DEBUG):
-        assert "walrus" in chat.get().trouble
+        assert "walrus" in present(chat.get().trouble)
     assert "RuntimeError" in caplog.text
     assert "walrus" not in caplog.text
 
@@ -292,7 +293,7 @@ def test_the_flush_comes_at_a_threshold_below_the_limit(open_memory: OpenMemory)
         assert model.asked == ["candidates"]
         chat.put(said(chat.status().messages))
     assert model.asked[1:].count("summary") == 1
-    assert flushed <= window.summary.last_position <= chat.status().flushed_to
+    assert flushed <= present(window.summary).last_position <= chat.status().flushed_to
 
 
 def test_candidates_are_durable_before_the_summary_is_asked_for(open_memory: OpenMemory) -> None:
@@ -470,10 +471,10 @@ def test_after_19_compactions_by_rules_each_third_of_the_conversation_is_in_the_
 def test_the_reasoning_of_a_model_is_no_part_of_its_summary(open_memory: OpenMemory, reply: str) -> None:
     chat = use(open_memory(), Model(summary=reply)).chat("s")
     chat.put_many([said(number) for number in range(6)])
-    assert chat.compact().summary.content == "They spoke of boats."
+    assert present(chat.compact().summary).content == "They spoke of boats."
     own = open_memory().chat("t", summarizer=lambda *_: reply)
     own.put_many([said(number) for number in range(6)])
-    assert own.compact().summary.content == "They spoke of boats."
+    assert present(own.compact().summary).content == "They spoke of boats."
 
 
 def test_a_reply_of_reasoning_alone_is_no_summary(open_memory: OpenMemory) -> None:

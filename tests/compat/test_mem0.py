@@ -18,7 +18,7 @@ from jiyi.compat.mem0_filters import Mem0Filter
 from jiyi.errors import InvalidInputError, MemoryClosedError
 from jiyi.model import clock
 from jiyi.sync import AgentMemory
-from tests.support import QUICK, examples
+from tests.support import QUICK, examples, present
 
 # Of mem0ai 2.2.1.
 PARAMETERS = {
@@ -82,7 +82,7 @@ def test_messages_are_kept_as_they_are_without_infer(mem0: Memory) -> None:
         "actor_id": "ann",
         "role": "user",
     }
-    found = mem0.get(first["id"])
+    found = present(mem0.get(first["id"]))
     created = found.pop("created_at")
     assert datetime.fromisoformat(created).tzinfo is not None
     assert found == {
@@ -145,7 +145,7 @@ def test_a_memory_is_changed_and_its_history_tells_how(mem0: Memory) -> None:
         "message": "Memory updated successfully!"
     }
     mem0.update(memory_id, data="lives in Oslo")
-    found = mem0.get(memory_id)
+    found = present(mem0.get(memory_id))
     assert (found["memory"], found["metadata"], found["user_id"]) == ("lives in Oslo", {"a": 1, "b": 2}, "u")
     assert found["updated_at"] is not None
     assert mem0.delete(memory_id) == {"message": "Memory deleted successfully!"}
@@ -166,7 +166,7 @@ def test_a_memory_is_changed_and_its_history_tells_how(mem0: Memory) -> None:
 
 def test_a_new_object_finds_memories_by_id_too(mem0: Memory) -> None:
     memory_id = mem0.add("lives in Rome", user_id="u", infer=False)["results"][0]["id"]
-    assert Memory(mem0.memory).get(memory_id)["memory"] == "lives in Rome"
+    assert present(Memory(mem0.memory).get(memory_id))["memory"] == "lives in Rome"
     assert len(Memory(mem0.memory).history(memory_id)) == 1
 
 
@@ -237,13 +237,13 @@ def test_logic_is_the_logic_of_its_parts(about: dict[str, int], some: list[dict[
 def test_a_memory_expires_after_its_date(mem0: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
     today = clock.utc_now()
     memory_id = mem0.add("tea", user_id="u", expiration_date=today.date().isoformat(), infer=False)["results"][0]["id"]
-    assert mem0.get(memory_id)["expiration_date"] == today.date().isoformat()
+    assert present(mem0.get(memory_id))["expiration_date"] == today.date().isoformat()
     monkeypatch.setattr(clock, "utc_now", lambda: today + timedelta(days=1))
     assert texts(mem0.search("tea", filters={"user_id": "u"})) == []
     assert texts(mem0.get_all(filters={"user_id": "u"})) == []
     kept = mem0.add("milk", user_id="u", expiration_date="2031-01-02", infer=False)["results"][0]["id"]
     mem0.update(kept, expiration_date=None)
-    assert "expiration_date" not in mem0.get(kept)
+    assert "expiration_date" not in present(mem0.get(kept))
     with pytest.raises(ValueError, match="YYYY-MM-DD"):
         mem0.add("x", user_id="u", expiration_date="soon", infer=False)
 

@@ -16,6 +16,7 @@ from jiyi.importers import import_from
 from jiyi.integrations.langgraph import JiyiStore
 from jiyi.sync import AgentMemory
 from tests.conftest import OpenMemory
+from tests.support import present
 
 
 def run(memory: AgentMemory, work: Any, *arguments: Any, **options: Any) -> Any:
@@ -97,8 +98,8 @@ def test_what_langgraph_takes_comes_back_equal(memory: AgentMemory, open_memory:
     run(other, import_from, "langgraph", file)
     moved = JiyiStore(other)
     for namespace, key in ((("users", "ann"), "food"), (("users", "bob"), "large")):
-        assert moved.get(namespace, key).value == store.get(namespace, key).value
-    assert moved.get(("jiyi", "main"), "plain").value == {"text": "no item", "metadata": {}, "tags": ["t"]}
+        assert present(moved.get(namespace, key)).value == present(store.get(namespace, key)).value
+    assert present(moved.get(("jiyi", "main"), "plain")).value == {"text": "no item", "metadata": {}, "tags": ["t"]}
     assert len(other.list(where={"langgraph.ttl": 5.0})) == 1
 
 

@@ -32,7 +32,7 @@ from tests.importers.samples import (
     write_json,
     write_lines,
 )
-from tests.support import contents_of, examples
+from tests.support import contents_of, examples, present
 
 COUNTS = {
     "mem0": (3, 0, 0),
@@ -165,10 +165,10 @@ def test_what_was_forgotten_or_changed_here_stays_so(memory: AgentMemory, tmp_pa
     take_in(memory, "mcp-memory", path)
     first, second, *_ = memory.list(sort="key")
     memory.forget(first.key)
-    memory.update(second.key, content="corrected")
+    memory.update(present(second.key), content="corrected")
     assert counts(take_in(memory, "mcp-memory", path)) == (0, 0, 0)
     assert memory.get(first.key) is None
-    assert memory.get(second.key).content == "corrected"
+    assert present(memory.get(second.key)).content == "corrected"
 
 
 def test_claude_brings_conversations_memories_and_documents(memory: AgentMemory, tmp_path: Path) -> None:
@@ -199,7 +199,7 @@ def test_memories_of_mem0_go_to_their_users_and_are_found_by_its_names(memory: A
     mem0 = Memory(memory)
     (found,) = mem0.get_all(filters={"user_id": "alice"})["results"]
     assert (found["memory"], found["metadata"]["category"], found["role"]) == ("Likes tea", "food", "user")
-    assert mem0.get("u2")["memory"] == "喜欢喝茶"
+    assert present(mem0.get("u2"))["memory"] == "喜欢喝茶"
     assert memory.list(scope="alice")[0].occurred_at == datetime(2026, 2, 3, 4, 5, 6, tzinfo=UTC)
     assert memory.list(scope="agent:cook")[0].expires_at == datetime(2099, 1, 2, tzinfo=UTC)
     assert [version.changed_by for version in memory.history("mem0/u1", scope="alice")]
@@ -247,7 +247,7 @@ def test_items_of_a_langgraph_store_are_items_again(memory: AgentMemory, tmp_pat
 
     take_in(memory, "langgraph", build("langgraph", tmp_path))
     store = JiyiStore(memory)
-    assert store.get(("users", "ann"), "food").value == {"text": "likes tea", "n": 3}
+    assert present(store.get(("users", "ann"), "food")).value == {"text": "likes tea", "n": 3}
     assert store.search(("users",), query="咖啡")[0].namespace == ("users", "bob")
     assert store.search(("users",), filter={"n": {"$gt": 2}})[0].key == "food"
 
@@ -288,7 +288,7 @@ def test_texts_that_are_too_long_and_metadata_that_are_too_large_are_no_reason_t
     report = take_in(memory, "jsonl", write_lines(tmp_path / "x.jsonl", rows))
     assert report.entries == 5
     assert report.left_out == {"metadata that are too large or have odd names": 1}
-    parts = [memory.get(f"jsonl/long#{number}").content for number in range(1, 5)]
+    parts = [present(memory.get(f"jsonl/long#{number}")).content for number in range(1, 5)]
     assert "".join(parts) == rows[0]["text"]
 
 
@@ -388,7 +388,7 @@ def test_long_keys_of_a_langgraph_store_are_found_again(memory: AgentMemory, tmp
         row = {"prefix": "users", "key": key, "value": {"text": "x", "odd": "a\x00b \ud83d"}}
         (tmp_path / "x.jsonl").write_text(json.dumps(row), "utf-8")
         take_in(memory, "langgraph", tmp_path / "x.jsonl")
-        assert store.get(("users",), key).value == row["value"]
+        assert present(store.get(("users",), key)).value == row["value"]
 
 
 def test_links_that_lead_out_of_the_folder_are_not_read(memory: AgentMemory, tmp_path: Path) -> None:

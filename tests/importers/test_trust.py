@@ -11,7 +11,7 @@ from jiyi.importers import FORMATS
 from jiyi.sync import AgentMemory
 from tests.conftest import OpenMemory
 from tests.importers.samples import build, chatgpt_conversation, take_in, write_json
-from tests.support import contents_of
+from tests.support import contents_of, present
 
 
 def allergy(tmp_path: Path) -> Path:
@@ -29,7 +29,7 @@ def test_every_format_marks_what_it_brings(memory: AgentMemory, tmp_path: Path, 
     hits = [hit for text in report.samples for hit in memory.recall(text, scope="ann") if hit.key != "own"]
     assert hits
     assert {entry.source.trust for entry in [*entries, *hits]} == {"import"}
-    assert memory.get("own", scope="ann").source.trust == "user"
+    assert present(memory.get("own", scope="ann")).source.trust == "user"
 
 
 def test_an_imported_message_still_says_who_said_it(memory: AgentMemory, tmp_path: Path) -> None:
@@ -57,16 +57,16 @@ def test_the_mark_goes_through_an_export_and_stays_when_the_conversation_is_edit
 
 def test_an_entry_that_is_corrected_here_is_the_users_own(memory: AgentMemory, tmp_path: Path) -> None:
     take_in(memory, "jsonl", build("jsonl", tmp_path))
-    assert memory.get("jsonl/1").source.trust == "import"
+    assert present(memory.get("jsonl/1")).source.trust == "import"
     memory.store("jsonl/1", "Ann likes coffee")
-    assert memory.get("jsonl/1").source.trust == "user"
+    assert present(memory.get("jsonl/1")).source.trust == "user"
 
 
 def test_facts_of_imported_conversations_are_imported_and_prompts_say_so(memory: AgentMemory, tmp_path: Path) -> None:
     take_in(memory, "chatgpt", allergy(tmp_path), scope="ann", extract=True)
     memory.run_jobs()
     (fact,) = memory.list(scope="ann")
-    assert (fact.content, fact.source.trust, fact.source.claim.said_by) == (
+    assert (fact.content, fact.source.trust, present(fact.source.claim).said_by) == (
         "I am allergic to penicillin.",
         "import",
         "user",
@@ -87,7 +87,7 @@ def test_the_prompt_of_an_assistant_names_imported_passages_as_imported(memory: 
 def test_the_trust_of_many_is_chosen_by_the_caller_and_checked(memory: AgentMemory) -> None:
     (entry,) = memory.store_many([{"key": "k", "content": "found by a tool"}], trust="tool")
     assert (entry.source.kind, entry.source.trust) == ("stored", "tool")
-    assert memory.get("k").source == entry.source
+    assert present(memory.get("k")).source == entry.source
     with pytest.raises(InvalidInputError, match="'admin' is unknown; use one of user, agent, tool, import"):
         memory.store_many([{"key": "k", "content": "x"}], trust="admin")
 

@@ -9,6 +9,7 @@ from jiyi.errors import InvalidInputError
 from jiyi.sync import AgentMemory
 from jiyi.testing.models import ModelCall, ScriptedModel
 from tests.longterm.conftest import OpenMemory
+from tests.support import present
 
 
 def compacted(memory: AgentMemory, session: str, *said: str) -> None:
@@ -31,7 +32,7 @@ def test_what_a_conversation_proposes_is_kept_with_where_it_was_said(room: Agent
     assert sorted(entry.memory_type for entry in stored) == ["fact", "fact"]
     assert {entry.conversation_id for entry in stored} == {"talk"}
     assert all(entry.domain is not None and entry.importance_score >= 0.7 for entry in stored)
-    said = room.longterm.explain("alice", stored[0])["said"]
+    said = present(room.longterm.explain("alice", stored[0]))["said"]
     assert [message["role"] for message in said] == ["user"]
     assert states(room) == [("taken", "longterm")]
     hits = room.longterm.retrieve_relevant_memories("alice", "青霉素")

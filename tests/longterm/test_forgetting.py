@@ -10,6 +10,7 @@ from jiyi.errors import InvalidInputError
 from jiyi.longterm.forgetting import _next_size
 from jiyi.sync import AgentMemory
 from tests.longterm.conftest import FakeClock, OpenMemory
+from tests.support import present
 
 DOMAIN = "user_preferences"
 
@@ -41,14 +42,14 @@ def test_what_has_faded_goes_and_the_rest_stays(room: AgentMemory, clock: FakeCl
     assert goes == [f"k{number}" for number in range(plan.count)]
     assert room.count(scope="alice") == 10
     assert room.longterm.cleanup_forgotten_memories("alice") == plan.count
-    assert sorted(entry.key for entry in room.list(scope="alice")) == [f"k{n}" for n in range(plan.count, 10)]
+    assert sorted(present(entry.key) for entry in room.list(scope="alice")) == [f"k{n}" for n in range(plan.count, 10)]
     assert room.longterm.cleanup_forgotten_memories("alice") == 0
 
 
 def test_a_dry_run_tells_when_each_will_fall(room: AgentMemory, clock: FakeClock) -> None:
     fill(room, clock)
     plan = room.longterm.cleanup_forgotten_memories("alice", dry_run=True)
-    moments = [memory.falls_below_at for memory in plan.memories]
+    moments = [present(memory.falls_below_at) for memory in plan.memories]
     assert len(moments) == 10
     assert moments == sorted(moments)
     clock.time = moments[4]
@@ -63,7 +64,7 @@ def test_recalled_memories_last_longer(room: AgentMemory, clock: FakeClock) -> N
         (hit, *_) = room.longterm.retrieve_relevant_memories("alice", "green tea", top_k_final=1)
         assert hit.key == "used"
         room.longterm.feedback("alice", hit)
-    entry = room.get("used", scope="alice")
+    entry = present(room.get("used", scope="alice"))
     assert entry.access_count == 3
     assert entry.last_accessed_at == clock.time
     clock.advance(days=25)
@@ -100,7 +101,7 @@ def test_pinned_memories_never_go(room: AgentMemory, clock: FakeClock) -> None:
 
 def test_reflections_stay_unless_the_caller_wants_them_to_go(room: AgentMemory, clock: FakeClock) -> None:
     fill(room, clock)
-    reflection = room.longterm.try_generate_reflection("alice")
+    reflection = present(room.longterm.try_generate_reflection("alice"))
     clock.advance(days=1000)
     assert room.longterm.cleanup_forgotten_memories("alice") == 10
     assert [entry.id for entry in room.list(scope="alice")] == [reflection.id]

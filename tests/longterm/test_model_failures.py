@@ -15,6 +15,7 @@ from jiyi.testing.fakes import HashEmbedder
 from jiyi.testing.models import EMBEDDER_FAULTS, MODEL_FAULTS, FailingModel, ModelCall, ScriptedModel
 from tests.longterm.answers import model, task_of
 from tests.longterm.conftest import FakeClock, OpenMemory
+from tests.support import present
 
 Vectors = NDArray[np.float32]
 LASTING = {"context overflow", "401"}
@@ -216,7 +217,7 @@ def test_an_embedder_that_fails_costs_no_memory(open_room: OpenMemory, clock: Fa
         clock.advance(hours=2)
     hits = memory.recall("allergic", scope="alice", memory_types="fact")
     assert [hit.content for hit in hits] == ["I am allergic to nuts"]
-    vectors = next(part for part in hits[0].explanation.coverage if part.index == "vectors")
+    vectors = next(part for part in present(hits[0].explanation).coverage if part.index == "vectors")
     assert not vectors.answered
     assert vectors.note
     embedder.mood = None

@@ -21,6 +21,7 @@ from jiyi.sync import AgentMemory, NoopMemory
 from jiyi.text.token_count import EstimatedTokens
 from tests.longterm.answers import model
 from tests.longterm.conftest import FakeClock, OpenMemory
+from tests.support import present
 
 FACTS = {
     "allergy": ("对青霉素过敏", "user_preferences", 0.95),
@@ -82,11 +83,11 @@ def test_what_is_cited_or_confirmed_counts_as_used(room: AgentMemory, clock: Fak
     room.store("shared", "青霉素", scope="public", domain="lifestyle_and_interests")
     entry = room.get("allergy", scope="alice")
     counted = room.longterm.feedback("alice", [entry, "stack", "nothing", "shared"])
-    assert set(counted) == {room.get(key, scope="alice").id for key in ("allergy", "stack", "shared")}
-    assert room.get("allergy", scope="alice").access_count == 1
+    assert set(counted) == {present(room.get(key, scope="alice")).id for key in ("allergy", "stack", "shared")}
+    assert present(room.get("allergy", scope="alice")).access_count == 1
     # A public memory counts for this user alone.
-    assert room.get("shared", scope="alice").access_count == 1
-    assert room.get("shared", scope="public").access_count == 0
+    assert present(room.get("shared", scope="alice")).access_count == 1
+    assert present(room.get("shared", scope="public")).access_count == 0
 
 
 def test_unrelated_questions_do_not_keep_a_memory(
@@ -94,11 +95,11 @@ def test_unrelated_questions_do_not_keep_a_memory(
 ) -> None:
     memory = open_room(embedder=bundled_embedder)
     memory.store("tea", "drinks green tea", scope="alice", domain="user_preferences")
-    before = memory.get("tea", scope="alice").last_accessed_at
+    before = present(memory.get("tea", scope="alice")).last_accessed_at
     clock.advance(days=1)
     for question in ("who won the cup", "the weather in Lima", "sort a list in Rust"):
         memory.longterm.retrieve_relevant_memories("alice", question)
-    entry = memory.get("tea", scope="alice")
+    entry = present(memory.get("tea", scope="alice"))
     assert (entry.access_count, entry.last_accessed_at) == (0, before)
 
 

@@ -9,6 +9,7 @@ import pytest
 from jiyi.sync import AgentMemory
 from tests.longterm.answers import model
 from tests.longterm.conftest import FakeClock, OpenMemory
+from tests.support import present
 
 THINGS = ["nuts", "milk", "wheat", "soy", "fish", "eggs", "sesame"]
 
@@ -87,7 +88,7 @@ def test_facts_are_reflected_on_once(room: AgentMemory, clock: FakeClock) -> Non
 def test_summarised_facts_are_found_as_before(room: AgentMemory) -> None:
     tell(room, "nuts", "milk")
     facts = room.list(scope="alice", memory_types="fact")
-    reflection = room.longterm.try_generate_reflection("alice", "c", 1.0, 0)
+    reflection = present(room.longterm.try_generate_reflection("alice", "c", 1.0, 0))
     room.drain()
     assert all(report.sound for report in room.verify())
     meaning = room.recall("allergic to nuts", scope="alice", mode="semantic")
@@ -97,10 +98,10 @@ def test_summarised_facts_are_found_as_before(room: AgentMemory) -> None:
     hybrid = room.longterm.retrieve_relevant_memories("alice", "allergic to nuts")
     assert {hit.content for hit in hybrid} == {fact.content for fact in facts}, "and nothing is said twice"
     for fact in facts:
-        assert room.get(fact.key, scope="alice").summarized_by == reflection.id
-        explained = room.longterm.explain("alice", fact.id)
+        assert present(room.get(fact.key, scope="alice")).summarized_by == reflection.id
+        explained = present(room.longterm.explain("alice", fact.id))
         assert explained["summarized_by"][0]["id"] == reflection.id
-    told = room.longterm.explain("alice", reflection)
+    told = present(room.longterm.explain("alice", reflection))
     assert {each["id"] for each in told["facts"]} == {fact.id for fact in facts}
     room.rebuild()
     assert all(report.sound for report in room.verify())
@@ -111,7 +112,7 @@ def test_a_reflection_is_found_in_every_domain_of_its_facts(open_room: OpenMemor
     domains = ["user_preferences", "lifestyle_and_interests", "tasks_and_schedules"]
     for number, domain in enumerate(domains):
         memory.store(f"k{number}", f"fact number {number}", scope="alice", domain=domain, importance=0.9)
-    reflection = memory.longterm.try_generate_reflection("alice", "c", 1.0, 0)
+    reflection = present(memory.longterm.try_generate_reflection("alice", "c", 1.0, 0))
     assert set(reflection.domains) == set(domains)
     for mode in ("hybrid", "keyword", "semantic"):
         for domain in domains:
@@ -126,7 +127,7 @@ def test_a_reflection_is_found_in_every_domain_of_its_facts(open_room: OpenMemor
 @pytest.mark.parametrize("erase", [False, True])
 def test_forgetting_a_fact_takes_the_reflection_with_it(room: AgentMemory, erase: bool) -> None:
     tell(room, "nuts", "milk")
-    reflection = room.longterm.try_generate_reflection("alice", "c", 1.0, 0)
+    reflection = present(room.longterm.try_generate_reflection("alice", "c", 1.0, 0))
     nuts = next(entry for entry in room.list(scope="alice", memory_types="fact") if "nuts" in entry.content)
     assert room.forget(nuts.key, scope="alice", erase=erase)
     (left,) = room.list(scope="alice")
@@ -141,7 +142,7 @@ def test_forgetting_a_fact_takes_the_reflection_with_it(room: AgentMemory, erase
 
 def test_forgetting_a_reflection_lets_its_facts_speak_again(room: AgentMemory) -> None:
     tell(room, "nuts", "milk")
-    reflection = room.longterm.try_generate_reflection("alice", "c", 1.0, 0)
+    reflection = present(room.longterm.try_generate_reflection("alice", "c", 1.0, 0))
     assert room.forget(reflection.key, scope="alice")
     assert {entry.summarized_by for entry in room.list(scope="alice")} == {None}
 
@@ -162,7 +163,7 @@ def test_it_is_kept_across_export_and_import(room: AgentMemory, open_room: OpenM
 def test_with_a_model_the_reflection_says_who_made_it(open_room: OpenMemory) -> None:
     memory = open_room(llm=model(name="thinker"))
     tell(memory, "nuts", "milk")
-    reflection = memory.longterm.try_generate_reflection("alice", "c", 1.0, 0)
+    reflection = present(memory.longterm.try_generate_reflection("alice", "c", 1.0, 0))
     assert reflection.source.kind == "model:thinker"
     assert reflection.conversation_id == "c"
     assert reflection.content.startswith("总结")
@@ -172,7 +173,7 @@ def test_a_reflection_by_a_model_stands_in_where_all_of_its_facts_would_be_shown
     memory = open_room(llm=model())
     for number in range(3):
         memory.store(f"k{number}", f"tea number {number}", scope="alice", domain="user_preferences", importance=0.9)
-    reflection = memory.longterm.try_generate_reflection("alice", "c", 1.0, 0)
+    reflection = present(memory.longterm.try_generate_reflection("alice", "c", 1.0, 0))
     (hit,) = memory.longterm.retrieve_relevant_memories("alice", "tea number", domains=["user_preferences"])
     assert hit.id == reflection.id
     assert {fact.key for fact in hit.context} == {"k0", "k1", "k2"}
@@ -203,5 +204,5 @@ def test_no_question_that_found_a_fact_misses_it_after_a_reflection(room: AgentM
 def test_without_a_model_a_reflection_is_a_profile_of_the_facts_word_for_word(room: AgentMemory) -> None:
     room.store("a", "我对花生过敏", scope="alice", domain="lifestyle_and_interests", importance=0.9)
     room.store("b", "我在银行工作", scope="alice", domain="professional_and_academic", importance=0.9)
-    reflection = room.longterm.try_generate_reflection("alice", "c", 1.0, 0)
+    reflection = present(room.longterm.try_generate_reflection("alice", "c", 1.0, 0))
     assert reflection.content == "生活与兴趣：我对花生过敏\n工作与学习：我在银行工作"

@@ -9,6 +9,7 @@ from jiyi.model.entry import MemoryEntry
 from jiyi.sync import AgentMemory
 from tests.longterm.answers import data_of, fact, model, scored
 from tests.longterm.conftest import FakeClock, OpenMemory
+from tests.support import present
 
 
 def tell(memory: AgentMemory, said: str, reply: str = "好的。", user: str = "alice") -> list[MemoryEntry]:
@@ -42,7 +43,7 @@ def test_the_round_itself_becomes_part_of_the_conversation(room: AgentMemory) ->
 def test_a_fact_names_its_messages_its_maker_and_who_said_it(room: AgentMemory) -> None:
     (entry,) = tell(room, "我对青霉素过敏")
     assert (entry.source.kind, entry.source.trust) == ("rules", "user")
-    explained = room.longterm.explain("alice", entry)
+    explained = present(room.longterm.explain("alice", entry))
     assert [message["content"] for message in explained["said"]] == ["我对青霉素过敏", "好的。"]
     assert (entry.conversation_id, entry.scope) == ("conversation", "alice")
 
@@ -140,9 +141,9 @@ def test_the_same_attribute_of_the_same_subject_is_corrected(
     past = room.longterm.retrieve_relevant_memories("alice", question, as_of=between)
     assert [hit.id for hit in past] == [old.id]
     history = room.history(old.key, scope="alice")
-    assert history[-1].entry.superseded_by == new.id
-    assert history[0].entry.content == first
-    assert room.longterm.explain("alice", old)["superseded_by"][0]["id"] == new.id
+    assert present(history[-1].entry).superseded_by == new.id
+    assert present(history[0].entry).content == first
+    assert present(room.longterm.explain("alice", old))["superseded_by"][0]["id"] == new.id
 
 
 def test_other_subjects_keep_their_attributes(room: AgentMemory) -> None:
@@ -188,10 +189,10 @@ def test_a_fact_that_is_true_again_is_a_new_memory(room: AgentMemory) -> None:
 def test_a_correction_dissolves_the_reflection_that_tells_the_old(room: AgentMemory) -> None:
     tell(room, "我住在北京")
     (kept,) = tell(room, "我对青霉素过敏")
-    reflection = room.longterm.try_generate_reflection("alice", None, 1.0, 0)
+    reflection = present(room.longterm.try_generate_reflection("alice", None, 1.0, 0))
     tell(room, "我搬到上海了")
     assert reflection.id not in [entry.id for entry in room.list(scope="alice")]
-    assert room.get(kept.key, scope="alice").summarized_by is None
+    assert present(room.get(kept.key, scope="alice")).summarized_by is None
 
 
 # --- what must not happen ---------------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ from jiyi.sync import AgentMemory
 from tests.longterm.answers import fact, model
 from tests.longterm.conftest import FakeClock, OpenMemory
 from tests.longterm.test_rounds import DIFFERENT, SAME, tell
+from tests.support import present
 
 
 @pytest.fixture
@@ -43,7 +44,7 @@ def test_the_same_attribute_is_corrected_also_among_many_other_facts(
     simple.store_many(others)
     clock.advance(hours=1)
     (new,) = tell(simple, second)
-    assert simple.longterm.explain("alice", old)["superseded_by"][0]["id"] == new.id
+    assert present(simple.longterm.explain("alice", old))["superseded_by"][0]["id"] == new.id
 
 
 def test_a_fact_of_another_user_is_not_known(simple: AgentMemory) -> None:

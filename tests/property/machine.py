@@ -8,6 +8,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from jiyi.sync import AgentMemory
 from tests.property import invariants
 from tests.property.invariants import KEYS, SCOPES, SESSIONS, Model, Stored
+from tests.support import present
 
 scopes = st.sampled_from(SCOPES)
 keys = st.sampled_from(KEYS)
@@ -41,7 +42,7 @@ class MemoryMachine(RuleBasedStateMachine):
     def store(self, scope: str, key: str, around: list[str], tags: list[str]) -> None:
         token = self.model.new_token()
         stored = Stored(" ".join([*around, token]), tuple(dict.fromkeys(tags)), token)
-        before = self.memory.get(key, scope=scope)
+        before = present(self.memory.get(key, scope=scope))
         entry = self.memory.store(key, stored.content, scope=scope, tags=tags)
         if (scope, key) in self.model.entries:
             assert (entry.id, entry.created_at, entry.version) == (before.id, before.created_at, before.version + 1)

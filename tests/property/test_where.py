@@ -70,7 +70,7 @@ def sqlite(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequ
     folder: Path = tmp_path_factory.mktemp("where")
     store = SqlRecordStore(SqliteDatabase(folder / "memory.db", busy_timeout=5))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(metadata_index, "_MOST_PENDING", 1 if request.param == "indexed" else 10)
+        patch.setattr(metadata_index, "_MAX_PENDING", 1 if request.param == "indexed" else 10)
         yield store
     store.close()
 

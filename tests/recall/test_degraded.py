@@ -14,7 +14,7 @@ from jiyi.model.filters import Filters
 from jiyi.recall import RecallEngine, Request
 from jiyi.sync import AgentMemory
 from jiyi.testing.fakes import HashEmbedder
-from tests.support import keys
+from tests.support import keys, present
 
 OpenMemory = Callable[..., AgentMemory]
 
@@ -43,7 +43,7 @@ def remove(folder: Path, *names: str) -> None:
 
 def coverage(memory: AgentMemory, question: str, **how: Any) -> dict[str, IndexCoverage]:
     """What the best hit says about the indexes."""
-    return {part.index: part for part in memory.recall(question, **how)[0].explanation.coverage}
+    return {part.index: part for part in present(memory.recall(question, **how)[0].explanation).coverage}
 
 
 def test_whole_indexes_are_said_to_have_answered(impatient: AgentMemory) -> None:
@@ -67,7 +67,7 @@ def test_without_the_text_index_meaning_answers(
     }
     shown = {name for name, part in hits[0].score_parts.items() if part}
     assert shown == {"dense", "score", "above_mean", "best_above_mean"}
-    assert hits[0].explanation.matched_terms == ()
+    assert present(hits[0].explanation).matched_terms == ()
     assert keys(impatient.recall(question, 1, mode="semantic")) == [best]
 
 
@@ -82,7 +82,7 @@ def test_without_the_text_index_there_is_no_context_and_the_hit_says_why(
     for hit in (memory.recall("clocks", 1, context=1)[0], memory.recall("person", mode="tags", context=1)[0]):
         assert hit.context == ()
         assert IndexCoverage("text", answered=False, behind=3, note="missing or being rebuilt") in (
-            hit.explanation.coverage
+            present(hit.explanation).coverage
         )
 
 
@@ -134,7 +134,7 @@ def test_a_patient_memory_rebuilds_what_is_missing_and_answers_in_full(open_memo
     before = memory.recall("bees and clocks")
     remove(tmp_path, "text", "vectors")
     assert memory.recall("bees and clocks") == before
-    assert all(part.answered and not part.behind for hit in before for part in hit.explanation.coverage)
+    assert all(part.answered and not part.behind for hit in before for part in present(hit.explanation).coverage)
 
 
 def test_the_meaning_of_a_question_cannot_be_asked_without_an_embedder(memory: AgentMemory) -> None:
@@ -142,7 +142,7 @@ def test_the_meaning_of_a_question_cannot_be_asked_without_an_embedder(memory: A
     with pytest.raises(InvalidInputError, match=r"semantic.*embedder.*keyword"):
         memory.recall("bees", mode="semantic")
     (hit,) = memory.recall("bees")
-    assert hit.explanation.coverage == (
+    assert present(hit.explanation).coverage == (
         IndexCoverage("text", answered=True),
         IndexCoverage("vectors", answered=False, note="no embedder is configured"),
     )
@@ -170,7 +170,7 @@ def test_a_lag_never_shows_what_was_forgotten_or_changed(impatient: AgentMemory)
         hits = impatient.recall("bees behind the house, clocks in the cellar", mode=mode)
         assert "ada" not in keys(hits)
         assert {hit.content for hit in hits if hit.key == "bob"} == {"Bob has sold his clocks"}
-        assert hits[0].explanation.coverage[0].behind == 2
+        assert present(hits[0].explanation).coverage[0].behind == 2
 
 
 def test_one_index_may_be_behind_while_the_other_is_not(impatient: AgentMemory, tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from jiyi.model.relevance import CONFIDENT
 from jiyi.ports import Embedder, ModelIdentity
 from jiyi.sync import AgentMemory
 from jiyi.testing.fakes import HashEmbedder
-from tests.support import keys
+from tests.support import keys, present
 
 OpenMemory = Callable[..., AgentMemory]
 
@@ -78,7 +78,7 @@ def test_a_word_of_the_question_is_enough_however_different_the_meaning(open_mem
     (odd,) = (hit for hit in memory.recall("walrus tusk", 50) if hit.key == "odd")
     assert odd.score_parts["dense"] < 0, "its meaning counts against it"
     assert not odd.confident
-    assert odd.explanation.matched_terms == ("walrus",)
+    assert present(odd.explanation).matched_terms == ("walrus",)
 
 
 @settings(max_examples=20)
@@ -102,7 +102,7 @@ def test_tags_find_what_is_tagged_with_words_of_the_question(shared: AgentMemory
     hits = shared.recall("喝ＴＥＡ还是绿茶？", scope=scope, mode="tags")
     assert keys(hits) == ["both", "tea"]
     assert [hit.relevance_score for hit in hits] == [1.0, 0.5]
-    assert [hit.explanation.matched_terms for hit in hits] == [("Tea", "绿茶"), ("Tea",)]
+    assert [present(hit.explanation).matched_terms for hit in hits] == [("Tea", "绿茶"), ("Tea",)]
     assert [dict(hit.score_parts) for hit in hits] == [{"tags": 1.0}, {"tags": 0.5}]
     assert shared.recall("coffee", scope=scope, mode="tags") == []
 
@@ -138,14 +138,14 @@ def test_relevance_is_between_0_and_1_in_order_and_the_parts_add_up_to_the_score
     shared.store_many({"key": str(number), "scope": scope, **draft} for number, draft in enumerate(drafts))
     for mode in RANKED:
         hits = shared.recall(question + when, scope=scope, mode=mode, now=NOON)
-        scores = [hit.relevance_score for hit in hits]
+        scores = [present(hit.relevance_score) for hit in hits]
         assert scores == sorted(scores, reverse=True)
-        for hit in hits:
-            assert 0 <= hit.relevance_score <= 1
+        for hit, score in zip(hits, scores, strict=True):
+            assert 0 <= score <= 1
             assert not ON_TOP & hit.score_parts.keys()
             rules = {name: part for name, part in hit.score_parts.items() if name not in MEASURED}
             assert sum(rules.values()) == pytest.approx(hit.score_parts["score"], abs=1e-6)
-            assert hit.confident is (hit.relevance_score >= CONFIDENT)
+            assert hit.confident is (score >= CONFIDENT)
             assert (hit.similarity is None) is (mode == "keyword")
 
 
@@ -200,7 +200,7 @@ def test_weights_give_the_formula_of_the_design(
     assert len(hits) == 3
     finals = []
     for hit in hits:
-        hours = {"fresh": 0, "day": 24, "month": 720}[hit.key]
+        hours = {"fresh": 0, "day": 24, "month": 720}[present(hit.key)]
         parts = hit.score_parts
         assert parts["relevance"] == hit.relevance_score == hits[0].relevance_score
         assert parts["decay"] == pytest.approx(decay_rate**hours)
@@ -264,16 +264,16 @@ def test_highlights_point_at_the_matched_words(
     shared.store("k", content, scope=scope)
     (hit,) = shared.recall(question, scope=scope, mode="keyword", highlights=True)
     assert marked(hit) == expected
-    assert terms <= set(hit.explanation.matched_terms)
+    assert terms <= set(present(hit.explanation).matched_terms)
     (plain,) = shared.recall(question, scope=scope, mode="keyword")
-    assert plain.explanation.highlights == ()
-    assert plain.explanation.matched_terms == hit.explanation.matched_terms
+    assert present(plain.explanation).highlights == ()
+    assert present(plain.explanation).matched_terms == present(hit.explanation).matched_terms
 
 
 def test_words_of_the_key_and_the_tags_match_without_being_marked_in_the_text(shared: AgentMemory, scope: str) -> None:
     shared.store("umbrella stand", "in the hall", scope=scope, tags=["Furniture"])
     (hit,) = shared.recall("furniture umbrella", scope=scope, mode="keyword", highlights=True)
-    assert set(hit.explanation.matched_terms) == {"umbrella", "furnitur"}
+    assert set(present(hit.explanation).matched_terms) == {"umbrella", "furnitur"}
     assert marked(hit) == []
 
 
@@ -282,7 +282,7 @@ def test_matched_terms_are_those_of_the_hit_and_not_of_its_neighbours(shared: Ag
     shared.store("0", "the blue kayak", **place, position=0)
     shared.store("1", "the harbour shop", **place, position=1)
     hits = {hit.key: hit for hit in shared.recall("kayak harbour", scope=scope, mode="keyword", highlights=True)}
-    assert hits["0"].explanation.matched_terms == ("kayak",)
+    assert present(hits["0"].explanation).matched_terms == ("kayak",)
     assert marked(hits["1"]) == ["harbour"]
 
 

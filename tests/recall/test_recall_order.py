@@ -23,7 +23,7 @@ from jiyi.sync import AgentMemory
 from jiyi.testing.fakes import HashEmbedder
 from jiyi.text import Analyzer
 from tests.recall.comparing import assert_same_hits
-from tests.support import keys
+from tests.support import keys, present
 
 OpenMemory = Callable[..., AgentMemory]
 Drafts = list[dict[str, Any]]
@@ -167,7 +167,7 @@ def begin_anew(memory: AgentMemory, old: str, new: str) -> None:
     """What one scope holds now, stored in another as if nothing else had ever been there."""
     for entry in memory.list(scope=old, limit=1000):
         place: dict[str, Any] = {"conversation_id": entry.conversation_id, "position": entry.position}
-        memory.store(entry.key, entry.content, scope=new, tags=entry.tags, **place)
+        memory.store(present(entry.key), entry.content, scope=new, tags=entry.tags, **place)
     if messages := memory.load_conversation_history("chat", scope=old):
         memory.save_conversation_history("chat", messages, scope=new)
 

@@ -64,6 +64,8 @@ def candidates(words: FieldCounts, **given_: Any) -> Candidates:
         alone=np.asarray(known["alone"], dtype=np.bool_),
         spoken=np.asarray(known["spoken"], dtype=np.bool_),
         outer=np.ones(words.tf.shape[1], dtype=np.bool_),
+        related=np.asarray(known.get("related", np.zeros((len(scored), words.tf.shape[1]))), dtype=np.float64),
+        personal=known.get("personal", 0.0),
         day=np.asarray(known["day"], dtype=np.int64),
     )
 

@@ -8,7 +8,7 @@ import pytest
 from jiyi.errors import InvalidInputError
 from jiyi.model.entry import MemoryEntry
 from jiyi.sync import AgentMemory
-from tests.support import keys
+from tests.support import keys, present
 
 OpenMemory = Callable[..., AgentMemory]
 
@@ -51,7 +51,7 @@ def test_a_file_of_words_makes_old_memories_findable_by_the_new_word(open_memory
     hits = after.recall("云麓智算", highlights=True)
     assert hits[0].key == "product"
     assert "云麓智算" in matched(hits, "product")
-    start, end = hits[0].explanation.highlights[0]
+    start, end = present(hits[0].explanation).highlights[0]
     assert hits[0].content[start:end] == "云麓智算"
     assert [report.to_dict() for report in after.verify() if not report.sound] == []
 

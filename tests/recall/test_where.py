@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from jiyi.backends.embedded.text import matches
-from jiyi.backends.records import metadata_index
+from jiyi.backends.records import kept_matches, metadata_index
 from jiyi.backends.records.store import SqlRecordStore
 from jiyi.components import Components
 from jiyi.model.filters import make_filters
-from jiyi.recall import Request, engine, search
+from jiyi.recall import Request, narrowing, search
 from jiyi.testing.conformance.examples import draft
 from jiyi.testing.fakes import HashEmbedder
 from jiyi.wiring import build
@@ -34,8 +34,8 @@ WAYS: dict[str, dict[str, int]] = {
     "hashes of ids": {"_IDS_IN_QUERY": 0, "_IDS_HASHED": 1_000},
     "too many matches for hashes": {"_IDS_IN_QUERY": 0, "_IDS_HASHED": 1_000, "_MATCHES_LOOKED_AT": 1},
     "among the matches": {"_IDS_IN_QUERY": 0, "_IDS_HASHED": 0, "WIDE": 5},
-    "an estimate": {"_MANY": -1},
-    "an estimate, a large scope": {"_MANY": -1, "_MANY_TEXTS": 10},
+    "an estimate": {"_MANY": -1, "_MAX_IDS": -1},
+    "an estimate, a large scope": {"_MANY": -1, "_MAX_IDS": -1, "_MANY_TEXTS": 10},
     "ids, a large scope": {"_MANY_TEXTS": 10},
 }
 
@@ -65,7 +65,7 @@ def parts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Components]:
     ]
     # The index of metadata has the values of most of them, and the last ones are pending.
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(metadata_index, "_MOST_PENDING", 100)
+        patch.setattr(metadata_index, "_MAX_PENDING", 100)
         parts.store.put(drafts[:120], actor="a")
         parts.store.put(drafts[120:], actor="a")
     yield parts
@@ -75,7 +75,7 @@ def parts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Components]:
 
 def patch(monkeypatch: pytest.MonkeyPatch, limits: dict[str, int]) -> None:
     for name, value in limits.items():
-        for module in (matches, engine, search):
+        for module in (matches, narrowing, search, kept_matches):
             if hasattr(module, name):
                 monkeypatch.setattr(module, name, value)
 

@@ -14,6 +14,7 @@ from jiyi.errors import InvalidInputError, MissingDependencyError, RuntimeUnavai
 from jiyi.model import clock
 from jiyi.recall.tags import TagMirror
 from jiyi.sync import AgentMemory
+from tests.support import present
 
 OpenMemory = Callable[..., AgentMemory]
 NAMES = {True: "SimpleMemoryRuntime", False: "VectorMemoryRuntime"}
@@ -129,7 +130,7 @@ def test_recall_and_doctor_say_in_simple_mode_that_the_notes_were_not_read(
     memory = open_memory(enable_simple_memory=True, workspace=tmp_path / "notes")
     memory.store("drink", "green tea", tags=["tea"])
     [hit] = memory.recall("tea")
-    assert {part.index: part.answered for part in hit.explanation.coverage} == {
+    assert {part.index: part.answered for part in present(hit.explanation).coverage} == {
         "text": False,
         "vectors": False,
         "notes": False,
@@ -152,7 +153,7 @@ def test_with_the_switch_off_recall_and_feedback_work(open_memory: OpenMemory) -
 def test_with_the_switch_on_remember_writes(open_memory: OpenMemory) -> None:
     with open_memory(enable_simple_memory=True) as memory:
         memory_id = memory.runtime.remember("fact", "tea is green", "seen", ["tea"], strength=2)
-    kept = open_memory(enable_simple_memory=True).runtime.get(memory_id)
+    kept = present(open_memory(enable_simple_memory=True).runtime.get(memory_id))
     assert (kept.judgment, kept.reasoning, kept.tags, kept.strength) == ("tea is green", "seen", ("tea",), 2)
 
 
@@ -295,12 +296,16 @@ def test_keyed_memory_works_in_simple_mode(open_memory: OpenMemory) -> None:
     memory = open_memory(enable_simple_memory=True)
     memory.store("pet", "我家的猫叫年糕", tags=["猫"])
     memory.store("pet", "我家的猫叫汤圆", tags=["猫"])
-    assert memory.get("pet").content == "我家的猫叫汤圆"
+    assert present(memory.get("pet")).content == "我家的猫叫汤圆"
     assert [v.version for v in memory.history("pet")] == [1, 2]
     for mode in ("hybrid", "tags"):
         [hit] = memory.recall("猫叫什么", mode=mode)
-        assert {part.index: part.answered for part in hit.explanation.coverage} == {"text": False, "vectors": False}
-        assert "simple mode" in hit.explanation.coverage[0].note
+        answered = {part.index: part.answered for part in present(hit.explanation).coverage}
+        assert answered == {
+            "text": False,
+            "vectors": False,
+        }
+        assert "simple mode" in present(hit.explanation).coverage[0].note
     assert memory.doctor()["healthy"] is True
     assert memory.verify() == []
     assert memory.forget("pet") is True
@@ -384,9 +389,9 @@ def test_consolidation_leaves_alone_what_is_not_of_the_runtime(memory: AgentMemo
     own = memory.runtime.remember("fact", "tea is green", "", ["tea"])
     report = memory.runtime.consolidate_memories(now=clock.utc_now() + timedelta(days=1_000))
     assert (report.merged, report.faded) == (0, 1)
-    assert memory.get("a").strength == memory.get("b").strength == 1
-    assert memory.runtime.get(own).is_active is False
-    ids = [memory.get("a").id, memory.runtime.remember("fact", "more tea", "", ["tea"])]
+    assert present(memory.get("a")).strength == present(memory.get("b")).strength == 1
+    assert present(memory.runtime.get(own)).is_active is False
+    ids = [present(memory.get("a")).id, memory.runtime.remember("fact", "more tea", "", ["tea"])]
     [(refused, why)] = memory.runtime.feedback(merge_groups=[ids]).refused
     assert list(refused) == ids
     assert "key" in why

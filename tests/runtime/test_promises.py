@@ -12,7 +12,7 @@ from jiyi.model import clock
 from jiyi.recall.tags import stands_in
 from jiyi.runtime.values import RecalledMemories
 from jiyi.sync import AgentMemory
-from tests.support import QUICK
+from tests.support import QUICK, present
 
 Open = Callable[..., AgentMemory]
 
@@ -52,7 +52,7 @@ def test_text_tags_and_strength_can_be_updated_and_the_old_version_stays(open_on
     with open_one(enable_simple_memory=True) as memory:
         runtime = memory.runtime
         memory_id = runtime.remember("fact", "小明爱吃火锅", "", ["火锅"])
-        changed = runtime.update(memory_id, judgment="小明爱吃烤鱼", tags=["烤鱼"], strength=4)
+        changed = present(runtime.update(memory_id, judgment="小明爱吃烤鱼", tags=["烤鱼"], strength=4))
         assert (changed.judgment, changed.tags, changed.strength) == ("小明爱吃烤鱼", ("烤鱼",), 4)
         assert [found.id for found in runtime.recall("去吃烤鱼")] == [memory_id]
         assert runtime.recall("去吃火锅") == []
@@ -66,8 +66,8 @@ def test_a_change_of_another_version_than_is_meant_is_refused(open_one: Open) ->
     with open_one(enable_simple_memory=True) as memory:
         runtime = memory.runtime
         memory_id = runtime.remember("fact", "小明爱吃火锅", "", ["火锅"])
-        first = runtime.get(memory_id)
-        second = runtime.update(memory_id, strength=4, if_version=first.version)
+        first = present(runtime.get(memory_id))
+        second = present(runtime.update(memory_id, strength=4, if_version=first.version))
         assert second.version == first.version + 1
         for change in (
             lambda: runtime.update(memory_id, strength=5, if_version=first.version),
@@ -76,7 +76,7 @@ def test_a_change_of_another_version_than_is_meant_is_refused(open_one: Open) ->
         ):
             with pytest.raises(VersionConflictError, match="changed meanwhile"):
                 change()
-        assert runtime.get(memory_id).strength == 4
+        assert present(runtime.get(memory_id)).strength == 4
         assert runtime.forget(memory_id, if_version=second.version)
 
 

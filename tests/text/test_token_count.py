@@ -21,6 +21,7 @@ from jiyi.text.token_count import (
     cut_to_tokens,
     estimate_tokens,
 )
+from tests.support import present
 
 ROOT = Path(__file__).parents[2]
 
@@ -83,7 +84,7 @@ class Tiktoken:
 @cache
 def real_tokenizers() -> dict[str, TokenCounter]:
     with pytest.MonkeyPatch.context() as patch:
-        package = Path(str(importlib.util.find_spec("llama_index.core").origin)).parent
+        package = Path(str(present(importlib.util.find_spec("llama_index.core")).origin)).parent
         patch.setenv("TIKTOKEN_CACHE_DIR", str(package / "_static" / "tiktoken_cache"))
         return {"o200k": Tiktoken("o200k_base"), "cl100k": Tiktoken("cl100k_base")}
 

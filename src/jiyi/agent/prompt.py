@@ -22,8 +22,9 @@ from jiyi.model.message import Message
 from jiyi.model.relevance import MIN_RELEVANCE
 from jiyi.model.storable import storable
 from jiyi.model.turn import BudgetPart, ShownMemory
-from jiyi.prompts.agent import INSTRUCTIONS, Language, corrected, passages_block
-from jiyi.text import detect_language, fold
+from jiyi.prompts.agent import INSTRUCTIONS, Language, corrected, passages_block, said_in
+from jiyi.text import detect_language, fold, sentences
+from jiyi.text.smalltalk import is_small_talk
 from jiyi.text.token_count import MESSAGE_TOKENS, count_message, cut_to_tokens
 
 if TYPE_CHECKING:
@@ -163,7 +164,7 @@ async def _add_recalled(deps: AgentDeps, shares: Shares, blocks: Blocks, query: 
         if len(lines) == _PASSAGES:
             break
         other = (same.id for same in hit.other_sources)
-        if hit.id in known or known.intersection(other) or said.already(hit.content):
+        if hit.id in known or known.intersection(other) or said.already(hit.content) or _says_nothing(hit):
             continue
         line = _line(deps, hit, language)
         block = passages_block([*lines, line], language)
@@ -177,23 +178,30 @@ async def _add_recalled(deps: AgentDeps, shares: Shares, blocks: Blocks, query: 
         blocks.details["recalled"] = f"{len(lines)} passages"
 
 
+def _says_nothing(hit: MemoryEntry) -> bool:
+    """Whether a message is nothing but "OK" or 好的: it is found for the question before it, and answers nothing."""
+    return hit.memory_type == MESSAGE_TYPE and all(map(is_small_talk, sentences(hit.content)))
+
+
 def _line(deps: AgentDeps, hit: MemoryEntry, language: Language) -> str:
     day = hit.event_time.astimezone(deps.zone).date().isoformat()
     text = " ".join(cut_to_tokens(hit.content, _MAX_PASSAGE, deps.counter).split())
     cut = " […]" if len(text) < len(" ".join(hit.content.split())) else ""
-    line = f"- [{day} · {_source(hit)}] {text}{cut}"
+    line = f"- [{day} · {_source(hit, language)}] {text}{cut}"
     for fact in hit.corrected_by:
         line += corrected(" ".join(cut_to_tokens(fact.content, _MAX_PASSAGE, deps.counter).split()), language)
     return line
 
 
-def _source(hit: MemoryEntry) -> str:
+def _source(hit: MemoryEntry, language: Language = "en") -> str:
     if hit.memory_type == NOTE_TYPE and hit.source.references:
         return hit.source.references[0]
     if hit.memory_type == MESSAGE_TYPE:
         who = "user" if hit.role == "user" else "assistant"
-        who = f"{who}, imported" if hit.source.trust == "import" else who
-        return f"{who}, session {hit.conversation_id}"
+        return said_in(who, hit.conversation_id, language, imported=hit.source.trust == "import")
+    if hit.source.claim is not None and hit.source.trust in {"user", "agent"}:
+        # A fact out of a conversation: its key was made by a program and tells nobody anything.
+        return said_in("user" if hit.source.trust == "user" else "assistant", hit.conversation_id, language)
     return hit.key or hit.memory_type
 
 

@@ -133,17 +133,23 @@ class JobWorker(BackgroundThread):
         while not self._stop.is_set():
             self._wake.wait(self._pause())
             self._wake.clear()
-            while not self._stop.is_set():
-                try:
-                    if not self._runner.run_one():
-                        if self.when_idle is not None:
-                            self.when_idle()
-                        break
-                    self.last_error = None
-                except StorageError as error:
-                    self.last_error = f"{type(error).__name__}: {error}"
-                    _log.warning("background work waits: %s", self.last_error)
-                    self._stop.wait(_AFTER_TROUBLE_SECONDS)
+            while not self._stop.is_set() and self._run_one():
+                pass
+
+    def _run_one(self) -> bool:
+        """Run one job, or wait for a store that fails; `False` when no job is due any more."""
+        try:
+            if self._runner.run_one():
+                self.last_error = None
+                return True
+            if self.when_idle is not None:
+                self.when_idle()
+        except StorageError as error:
+            self.last_error = f"{type(error).__name__}: {error}"
+            _log.warning("background work waits: %s", self.last_error)
+            self._stop.wait(_AFTER_TROUBLE_SECONDS)
+            return True
+        return False
 
     def _pause(self) -> float:
         try:

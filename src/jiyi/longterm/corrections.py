@@ -275,7 +275,7 @@ def residue_without_attribute(text: str, attribute: Callable[[str], object]) -> 
 
 
 def _ended(folded: str, olds: Sequence[Known]) -> list[Finding]:
-    """A death ends what was said about the one who died."""
+    """What was said about somebody who has died has ended."""
     found = []
     for old in olds:
         names = names_in(old.entry.content)

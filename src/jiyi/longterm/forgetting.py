@@ -21,9 +21,9 @@ MAX_LISTED: Final = 1_000
 ACTOR: Final = "forgetting"
 _FIRST_BATCH: Final = 50
 _MAX_IN_BATCH: Final = 300
-# Other writers wait for the write lock: a batch aims at a fifth of the time for which it may be held. Some commits also
-# checkpoint the write-ahead log, which takes several times as long.
-_AIMED_SECONDS: Final = 0.02
+# Other writers wait for the write lock: a batch aims at an eighth of the time for which it may be held. Some commits
+# also checkpoint the write-ahead log, which takes several times as long.
+_AIMED_SECONDS: Final = 0.012
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,7 +46,7 @@ class MemoryBase:
         )
         self._make_notes: Lazy[NotesService] = Lazy(lambda: components.make_notes(self._written))
         self._signals: set[ChangeSignal] = set()
-        """By which watchers hear of changes; closed with the memory at the latest."""
+        """The signals that watchers wait for; closed with the memory at the latest."""
         self._make_longterm: Lazy[Longterm] = Lazy(self._new_longterm)
         self._chat_deps: Lazy[ChatDeps] = Lazy(self._new_chat_deps)
         self._agent_sessions: Lazy[AgentSessions] = Lazy(_new_sessions)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from operator import attrgetter
@@ -245,16 +245,24 @@ class MemoryEntry:
     ) -> MemoryEntry:
         """This entry as an answer to a question."""
         # `replace` looks every field up and calls `__init__`: for ten hits that is a tenth of a small recall.
-        hit = object.__new__(MemoryEntry)
-        put = object.__setattr__
-        for name, value in zip(_NAMES, _values_of(self), strict=True):
-            put(hit, name, value)
-        put(hit, "relevance_score", relevance_score)
-        put(hit, "similarity", similarity)
-        put(hit, "confident", confident)
-        put(hit, "explanation", explanation)
-        put(hit, "other_sources", other_sources)
+        hit = MemoryEntry.of_values(_values_of(self))
+        for name, value in (
+            ("relevance_score", relevance_score),
+            ("similarity", similarity),
+            ("confident", confident),
+            ("explanation", explanation),
+            ("other_sources", other_sources),
+        ):
+            object.__setattr__(hit, name, value)
         return hit
+
+    @staticmethod
+    def of_values(values: Iterable[Any]) -> MemoryEntry:
+        """An entry with these values of its fields, in the order of `FIELDS`. They are not checked."""
+        entry = object.__new__(MemoryEntry)
+        for put, value in zip(_SETTERS, values, strict=True):
+            put(entry, value)
+        return entry
 
     def as_record(self) -> MemoryEntry:
         """This entry without the fields of a hit."""
@@ -328,8 +336,10 @@ class MemoryEntry:
         return cls(**values)
 
 
-_NAMES = tuple(f.name for f in fields(MemoryEntry))
-_values_of = attrgetter(*_NAMES)
+FIELDS = tuple(f.name for f in fields(MemoryEntry))
+_values_of = attrgetter(*FIELDS)
+# Straight into the slots: an entry cannot be changed by assignment.
+_SETTERS = tuple(getattr(MemoryEntry, name).__set__ for name in FIELDS)
 # What `to_dict` goes by: it is called for every hit of every answer, and looking at each value takes time.
 _RECORD_FIELDS = tuple(f.name for f in fields(MemoryEntry) if f.name not in _HIT_FIELDS)
 _RECORD_VALUES = attrgetter(*_RECORD_FIELDS)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Mapping
-from typing import Any, Final
+from functools import lru_cache
+from typing import Any, Final, TypeAlias
 
 from jiyi.errors import InvalidInputError
 
@@ -14,6 +16,12 @@ MAX_BYTES: Final = 16 * 1024
 MAX_LEVELS: Final = 8
 """Objects and lists inside each other; the object itself is the first level."""
 _MAX_WHOLE: Final = 2**63
+_MAX_KNOWN: Final = 64
+_FORBIDDEN: Final = re.compile(r'["\\\x00-\x1f]')
+"""In names: paths of SQLite have no way to write them."""
+Place: TypeAlias = "str | tuple[Place, object]"
+"""Where a value stands: the name of the argument, or a place and a key or number inside it. Put in words for messages
+only."""
 
 _encoder = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
@@ -49,7 +57,7 @@ def metadata_fits(metadata: Mapping[str, Any]) -> bool:
     return len(metadata_text(metadata).encode("utf-8")) <= MAX_BYTES
 
 
-def check_json(value: object, place: str, level: int = 1) -> Any:
+def check_json(value: object, place: Place, level: int = 1) -> Any:
     """A copy of a JSON value: objects, lists, texts, finite numbers, true, false and null."""
     if value is None or isinstance(value, bool):
         return value
@@ -57,51 +65,64 @@ def check_json(value: object, place: str, level: int = 1) -> Any:
         return _check_text(value, place)
     if isinstance(value, int):
         if not -_MAX_WHOLE <= value < _MAX_WHOLE:
-            raise InvalidInputError(f"{place} is a whole number of more than 64 bits; store it as text")
+            raise InvalidInputError(f"{_shown(place)} is a whole number of more than 64 bits; store it as text")
         return int(value)
     if isinstance(value, float):
         if not math.isfinite(value):
-            raise InvalidInputError(f"{place} is {value}, which JSON does not have; leave it out or use null")
+            raise InvalidInputError(f"{_shown(place)} is {value}, which JSON does not have; leave it out or use null")
         return float(value)
-    if not isinstance(value, Mapping | list | tuple):
+    if not isinstance(value, dict | list | tuple | Mapping):
         raise InvalidInputError(
-            f"{place} is a {type(value).__name__}, which JSON does not have: {ascii(value)[:80]}; store it as text"
+            f"{_shown(place)} is a {type(value).__name__}, which JSON does not have: {ascii(value)[:80]}; "
+            "store it as text"
         )
     if level > MAX_LEVELS:
-        raise InvalidInputError(f"{place} is deeper than {MAX_LEVELS} levels; make it flatter")
-    if isinstance(value, Mapping):
-        return {
-            check_name(key, place): check_json(each, f"{place}.{ascii(key)[1:-1]}", level + 1)
-            for key, each in value.items()
-        }
-    return [check_json(each, f"{place}[{index}]", level + 1) for index, each in enumerate(value)]
+        raise InvalidInputError(f"{_shown(place)} is deeper than {MAX_LEVELS} levels; make it flatter")
+    if isinstance(value, dict | Mapping):
+        return {check_name(key, place): check_json(each, (place, key), level + 1) for key, each in value.items()}
+    return [check_json(each, (place, index), level + 1) for index, each in enumerate(value)]
 
 
-def check_name(key: object, place: str) -> str:
+def check_name(key: object, place: Place) -> str:
     """The name of a value inside an object."""
+    # Most entries of a program have the same names.
+    if type(key) is str and len(key) <= _MAX_KNOWN and _is_name(key):
+        return key
     if not isinstance(key, str):
-        raise InvalidInputError(f"{place} has the key {ascii(key)[:80]}, and keys must be text")
+        raise InvalidInputError(f"{_shown(place)} has the key {ascii(key)[:80]}, and keys must be text")
     if not key:
-        raise InvalidInputError(f"{place} has an empty key; name it")
-    text = _check_text(key, f"the key {ascii(key)[:80]} of {place}")
-    # Paths of SQLite have no way to write them.
-    if any(each in '"\\' or each < " " for each in text):
+        raise InvalidInputError(f"{_shown(place)} has an empty key; name it")
+    text = _check_text(key, f"the key {ascii(key)[:80]} of {_shown(place)}")
+    if _FORBIDDEN.search(text):
         raise InvalidInputError(
-            f"the key {ascii(key)[:80]} of {place} contains a quotation mark, a backslash or a control character; "
-            "rename it"
+            f"the key {ascii(key)[:80]} of {_shown(place)} contains a quotation mark, a backslash or a control "
+            "character; rename it"
         )
     return text
 
 
-def _check_text(text: str, place: str) -> str:
+@lru_cache(maxsize=1_024)
+def _is_name(key: str) -> bool:
+    return key.isascii() and bool(key) and _FORBIDDEN.search(key) is None
+
+
+def _shown(place: Place) -> str:
+    """Where a value stands, for a message."""
+    if isinstance(place, str):
+        return place
+    outer, step = place
+    return f"{_shown(outer)}[{step}]" if isinstance(step, int) else f"{_shown(outer)}.{ascii(step)[1:-1]}"
+
+
+def _check_text(text: str, place: Place) -> str:
     if "\x00" in text:
-        raise InvalidInputError(f"{place} contains a NUL character at {text.index(chr(0))}; remove it")
+        raise InvalidInputError(f"{_shown(place)} contains a NUL character at {text.index(chr(0))}; remove it")
     if not text.isascii():
         try:
             text.encode("utf-8")
         except UnicodeEncodeError as error:
             raise InvalidInputError(
-                f"{place} contains the lone surrogate U+{ord(text[error.start]):04X} at {error.start}; "
+                f"{_shown(place)} contains the lone surrogate U+{ord(text[error.start]):04X} at {error.start}; "
                 "decode the text with errors='replace' first"
             ) from None
     return str(text)

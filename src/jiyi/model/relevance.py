@@ -9,7 +9,7 @@ from jiyi.errors import InvalidInputError
 
 CONFIDENT: Final = 0.2
 """Hits from this relevance on are marked `confident`."""
-MIN_RELEVANCE: Final = 0.018
+MIN_RELEVANCE: Final = 0.02
 """What is less relevant goes neither into a prompt nor before a person, unless they ask for it."""
 
 

@@ -1,4 +1,4 @@
-"""How memories of the runtime fade when nobody needs them. Pure.
+"""How memories of the runtime lose strength without use. Pure.
 
 Unused and weak: a memory loses one of its strength for every `idle_days` without use, and for every `ignored_idle_days`
 if it was recalled and never found useful. One that was found useful does not fade, nor does a strong or a pinned one.

@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 
 
 class ChangeSignal(Protocol):
-    """Hears that something was written. It is a hint: what has changed is in the log."""
+    """Notifications that something was written. They are a hint: what has changed is in the log."""
 
     def fileno(self) -> int:
-        """A file that is readable when there is something to hear."""
+        """A descriptor that is readable when a notification has come."""
         ...
 
     def drain(self) -> bool:
-        """Take in what was heard; `False` when nothing can be heard any more."""
+        """Read the notifications; `False` when no more can come."""
         ...
 
     def close(self) -> None:
@@ -44,7 +44,7 @@ class AdministrationStore(Protocol):
         ...
 
     def listen(self) -> ChangeSignal | None:
-        """Hears of changes; `None` where the engine cannot tell of them, and has to be asked."""
+        """A signal for changes; `None` where the engine sends no notifications and has to be polled."""
         ...
 
     def entries_by_id_prefix(self, prefix: str, scopes: Sequence[str], limit: int) -> list[MemoryEntry]:

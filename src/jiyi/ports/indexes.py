@@ -172,6 +172,15 @@ class TextIndex(TextSource, DerivedIndex, Protocol):
 
 
 @runtime_checkable
+class ReadForRecall(Protocol):
+    """A text index that is asked several times by one recall, and need not look at its files each time."""
+
+    def for_recall(self) -> TextSource:
+        """The same index for one recall, which has just asked for the log position."""
+        ...
+
+
+@runtime_checkable
 class OverlaidText(Protocol):
     """A text index that can answer as if it had taken in a few more changes."""
 
@@ -271,6 +280,8 @@ class Reading:
     """How the text index answers, in words."""
     scan: VectorScan | None
     """`None` where meaning was not asked."""
+    corrected: bool = True
+    """Whether a fact of a conversation may have been corrected in these scopes."""
 
 
 class ScopeReader(Protocol):

@@ -51,6 +51,15 @@ class AdaptsQuestions(Protocol):
 
 
 @runtime_checkable
+class JudgesQuestions(Protocol):
+    """An embedder that can tell what kind of question a vector is of."""
+
+    def how_personal(self, vector: Vectors) -> float:
+        """From −1 for general knowledge to 1 for somebody's life, by the vector to compare with texts; 0 is unknown."""
+        ...
+
+
+@runtime_checkable
 class ChatModel(Protocol):
     """A language model. It blocks, and it may be called from several threads; it never retries by itself.
 

@@ -100,6 +100,10 @@ class EntryStore(Protocol):
         """Ids among which are all entries that the filters admit; only where there is an estimate."""
         ...
 
+    def listed_matches(self, filters: Filters, *, most: int) -> frozenset[str] | None:
+        """The same, if they are at most so many, or are asked for again while nothing changes; after `estimate`."""
+        ...
+
     def matching_ids(self, filters: Filters) -> list[str]:
         """Ids of all entries that the filters admit."""
         ...

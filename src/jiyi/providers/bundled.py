@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -51,6 +52,7 @@ class BundledEmbedder:
         self._model: Any = None
         self._projection: Vectors | None = None
         self._question_mean: Vectors | None = None
+        self._question_kind: Vectors | None = None
         self._blas: Any = None
         self._condition = threading.Condition()
         self._busy = False
@@ -119,6 +121,17 @@ class BundledEmbedder:
         asked: Vectors = np.asarray(vector - _QUESTION_SHARE * self._question_mean, dtype=np.float32)
         asked /= max(float(np.linalg.norm(asked)), 1e-9)
         return asked
+
+    def how_personal(self, vector: Vectors) -> float:
+        """From −1 for a question that anybody can look up to 1 for one about somebody's life.
+
+        `bench/make_question_kind.py` makes the numbers.
+        """
+        if self._question_kind is None:
+            self._question_kind = _load("question_kind.npy")
+        if not vector.any():
+            return 0.0
+        return math.tanh(float(vector @ self._question_kind[:-1] + self._question_kind[-1]) / 2)
 
     def _encode(self, texts: list[str]) -> Vectors:
         if self._model is None or self._projection is None:

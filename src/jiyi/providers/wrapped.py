@@ -30,3 +30,8 @@ class EmbedderWrapper:
     def as_question(self, vector: Vectors) -> Vectors:
         """The vector of a question as the wrapped embedder compares it with texts."""
         return self._embedder.as_question(vector) if isinstance(self._embedder, AdaptsQuestions) else vector
+
+    def how_personal(self, vector: Vectors) -> float:
+        """What the wrapped embedder says of a question (`JudgesQuestions`); 0 where it cannot tell."""
+        judge = getattr(self._embedder, "how_personal", None)
+        return 0.0 if judge is None else float(judge(vector))

@@ -7,11 +7,11 @@ what is missing, foreign, forgotten or outside the filters is dropped.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, wait
+from concurrent.futures import Future, wait
 from dataclasses import dataclass, replace
 from datetime import datetime, tzinfo
 from threading import Event
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from jiyi.cleanup import on_error
 from jiyi.errors import IndexDamagedError, IndexingError, IndexUnavailableError, InvalidInputError, ModelError
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from jiyi.text import Analyzer
 
 
-_MOST_ARCHIVED: Final = 10_000
+_MAX_ARCHIVED: Final = 10_000
 """How many archived entries a question about an earlier time looks at, those that expired last."""
 WithArchived: TypeAlias = "Callable[[TextSource, Sequence[MemoryEntry]], TextSource]"
 
@@ -119,6 +119,8 @@ class RecallEngine:
         if expired_crowd(request, answer, self.store, self.settings):
             filters = replace(request.filters, beyond_expired=True)
             answer = self._answer_safely(replace(request, filters=filters))
+        if not answer.corrected:
+            return answer
         return replace(answer, hits=mark_corrected(answer.hits, self.store, self.analyzer))
 
     def _answer_safely(self, request: Request) -> Answer:
@@ -174,27 +176,31 @@ class RecallEngine:
         """Each index is brought up to date and asked; `vector` is the question's, if it was embedded already."""
         head = self.store.head()
         vector_coverage: list[IndexCoverage] = []
-        vectors: FilteredScan | None = None
-        if self._asks_vectors(request, vector_coverage):
-            # The text proposers run in another thread. Embedding and comparing takes longer than they do, so as a rule
-            # their result is there when this thread needs it.
-            scanned = Event()
-            wording: Future[str] = Future()
-            text_answer = self._in_parallel(request, now, head, scanned, wording)
-            try:
-                with on_error(lambda: wait((text_answer,))):
-                    # Known as soon as the words are counted; never, if the text index does not answer.
-                    either: tuple[Future[Any], ...] = (wording, text_answer)
-                    wait(either, return_when=FIRST_COMPLETED)
-                    wanted = wording.result() if wording.done() else request.query
-                    known = vector if wanted == request.query else None
-                    vectors = self._propose_by_vector(request, wanted, head, vector_coverage, known)
-            finally:
-                scanned.set()
-            text = text_answer.result()
-        else:
-            text = self._propose_by_text(request, now, head, None, Future())
+        asks_vectors = self._asks_vectors(request, vector_coverage)
+        text = self._begin_with_text(request, now, head)
+        if not asks_vectors:
+            return self._finish(self._ask_text(text), vector_coverage, now)
+        # What is embedded depends on the words of the texts, so these are counted first.
+        wording = self._wording(text)
+        vector = vector if wording == request.query else None
+        scanned = Event()
+        proposing = None if self.settings.parallel_from else self._in_parallel(text, scanned)
+        try:
+            with on_error(lambda: None if proposing is None else wait((proposing,))):
+                if vector is None and self.embedder is not None:
+                    vector = self._embedded(self.embedder, request, wording)
+                if proposing is None and self._is_large(text):
+                    # Not before: embedding is many small steps, and another thread of this process would delay each.
+                    proposing = self._in_parallel(text, scanned)
+                vectors = self._propose_by_vector(request, vector, head, vector_coverage)
+        finally:
+            scanned.set()
+        text = self._ask_text(text) if proposing is None else proposing.result()
         return self._finish(replace(text, search=text.search.with_vectors(vectors)), vector_coverage, now)
+
+    def _is_large(self, text: _TextAnswer) -> bool:
+        """Whether comparing the vectors takes longer than what another thread costs."""
+        return text.statistics is not None and text.statistics.entries >= self.settings.parallel_from
 
     def _recall_at_once(
         self, reader: ScopeReader, request: Request, now: datetime
@@ -223,13 +229,15 @@ class RecallEngine:
             # Only the counted words say how to word the question, so that the similarities are read once more.
             reworded = self._embedded(self.embedder, request, wording)
             again = None if isinstance(reworded, ModelError) else reader.read(request.filters, reworded, bigrams=False)
-            if again is None or again.scan is None:
+            if again is None or again.scan is None or isinstance(reworded, ModelError):
                 return None, vector
-            scan = again.scan
-        filtered = None if scan is None else FilteredScan(scan, self.store, request.filters)
+            scan, asked = again.scan, reworded
+        filtered = None
+        if scan is not None:
+            filtered = FilteredScan(scan, self.store, request.filters, self._how_personal(request, asked))
         text = self._ask_text(text)
         text = replace(text, search=text.search.with_vectors(filtered))
-        return self._finish(text, vector_coverage, now), vector
+        return replace(self._finish(text, vector_coverage, now), corrected=reading.corrected), vector
 
     def _finish(self, text: _TextAnswer, vector_coverage: list[IndexCoverage], now: datetime) -> Answer:
         """Candidates from the answers of all sources, in order."""
@@ -278,7 +286,7 @@ class RecallEngine:
         alive_at = request.filters.alive_at
         if self.with_archived is None or alive_at is None or alive_at >= clock.utc_now():
             return text
-        entries = self.store.archived(request.filters, limit=_MOST_ARCHIVED)
+        entries = self.store.archived(request.filters, limit=_MAX_ARCHIVED)
         return self.with_archived(text, entries) if entries else text
 
     # --- asking the sources ---------------------------------------------------------------------------------------
@@ -304,32 +312,26 @@ class RecallEngine:
         coverage.append(IndexCoverage("vectors", answered=False, note="no embedder is configured"))
         return False
 
-    def _in_parallel(
-        self, request: Request, now: datetime, head: LogPosition, scanned: Event, wording: Future[str]
-    ) -> Future[_TextAnswer]:
-        """What the text index says, asked in another thread; in this one if the system gives no further thread."""
+    def _in_parallel(self, text: _TextAnswer, scanned: Event) -> Future[_TextAnswer]:
+        """With the proposals of the text source, asked in another thread; in this one if the system gives no further.
+
+        Comparing takes longer than they do, so as a rule they are there when this thread needs them.
+        """
         try:
-            return self.helpers.submit(self._propose_by_text, request, now, head, scanned, wording)
+            return self.helpers.submit(self._read_ahead, text, scanned)
         except RuntimeError as error:
             if resource_limit(error) is None:
                 raise
         answer: Future[_TextAnswer] = Future()
-        answer.set_result(self._propose_by_text(request, now, head, None, wording))
+        answer.set_result(self._ask_text(text))
         return answer
 
     def _propose_by_vector(
-        self,
-        request: Request,
-        wording: str,
-        head: LogPosition,
-        coverage: list[IndexCoverage],
-        known: Vectors | ModelError | None,
+        self, request: Request, vector: Vectors | ModelError | None, head: LogPosition, coverage: list[IndexCoverage]
     ) -> FilteredScan | None:
-        """The similarities, with the most similar entries read already; `known` is the vector of the wording if any."""
-        if self.vectors is None or self.embedder is None:
+        """The similarities to the question's vector, with the most similar entries read already."""
+        if self.vectors is None or vector is None:
             return None
-        # First, while the text proposers run: it takes longest and needs nothing else.
-        vector = self._embedded(self.embedder, request, wording) if known is None else known
         index = self.vectors
         part, missing = self._freshness.vectors(index, request.filters.scopes, head)
         coverage.append(part)
@@ -344,7 +346,7 @@ class RecallEngine:
                 from jiyi.recall.overlay import ScanOverlay
 
                 scan = ScanOverlay(scan, vector, missing, index.embedded(missing.upserts))
-            vectors = FilteredScan(scan, self.store, request.filters)
+            vectors = FilteredScan(scan, self.store, request.filters, self._how_personal(request, vector))
             # Computed here, beside the text proposers, and kept for the proposer that asks for it.
             vectors.best(vector_limit(request, self.settings))
         except IndexDamagedError:
@@ -361,32 +363,41 @@ class RecallEngine:
         except ModelError as error:
             return error
         # Where the similarity itself is the answer, it is the plain one.
-        adapts = self.settings.adapts_questions and not request.by_similarity and asks(request.query)
+        adapts = self._asked_as_question(request)
         return embedder.as_question(vector) if adapts and isinstance(embedder, AdaptsQuestions) else vector
 
-    def _propose_by_text(
-        self, request: Request, now: datetime, head: LogPosition, scanned: Event | None, wording: Future[str]
-    ) -> _TextAnswer:
-        """The question taken apart, with what the text index says to it.
+    def _asked_as_question(self, request: Request) -> bool:
+        return self.settings.adapts_questions and not request.by_similarity and asks(request.query)
 
-        `wording` gets the text to embed as soon as the words are counted.
+    def _how_personal(self, request: Request, vector: Vectors | None) -> float:
+        """What the embedder says of the question, by the vector that is compared; 0 of what does not ask."""
+        # Not by `JudgesQuestions`: comparing an object with a protocol takes longer than the judgement.
+        judge = getattr(self.embedder, "how_personal", None)
+        if vector is None or judge is None or not self._asked_as_question(request):
+            return 0.0
+        return float(judge(vector))
 
-        The term rows of the proposals are read at once, unless the vectors have been `scanned` and the caller would
-        wait. The records are not: most of them are not needed, and reading them slows the vectors down.
-        """
+    def _begin_with_text(self, request: Request, now: datetime, head: LogPosition) -> _TextAnswer:
+        """The question taken apart, with the statistics of its words in the text index."""
         part, text = self._freshness.text(self.text, request.filters.scopes, head)
         found = _TextAnswer(self._begin(request, now), [part])
         if not part.answered:
             return found
-        text = self._as_of(text, request)
-        found = self._count_words(replace(found, search=found.search.with_text(text)))
-        wording.set_result(self._wording(found))
-        found = self._ask_text(found)
-        if not found.proposed or scanned is None or scanned.is_set():
+        return self._count_words(replace(found, search=found.search.with_text(self._as_of(text, request))))
+
+    def _read_ahead(self, text: _TextAnswer, scanned: Event) -> _TextAnswer:
+        """With the proposals of the text source and their term rows, while the vectors are compared.
+
+        Not after the vectors have been `scanned`: the caller would wait. The records are not read: most of them are not
+        needed, and reading them slows the vectors down.
+        """
+        found = self._ask_text(text)
+        source = found.search.sources.text
+        if not found.proposed or source is None or scanned.is_set():
             return found
         from jiyi.recall.gather import REACH
 
-        ahead = text.windows(found.proposed, reach=REACH, scopes=request.filters.scopes)
+        ahead = source.windows(found.proposed, reach=REACH, scopes=found.search.request.filters.scopes)
         # The order of what has neighbours is known only when all proposals are read together.
         return replace(found, ahead=ahead) if all(row.thread.startswith(ALONE) for row in ahead) else found
 

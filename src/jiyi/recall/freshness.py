@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from jiyi.errors import IndexDamagedError, IndexingError, ModelError
 from jiyi.model.entry import IndexCoverage
-from jiyi.ports import EmbedsEntries, OverlaidText
+from jiyi.ports import EmbedsEntries, OverlaidText, ReadForRecall
 
 if TYPE_CHECKING:
     from jiyi.indexing import Drainer
@@ -37,7 +37,8 @@ class Freshness:
             batch = self._pending(index, scopes, head)
             if batch is not None:
                 return IndexCoverage(index.name, answered=True, note=_mode(index)), index.overlaid(batch)
-        return self.catch_up(index, scopes, head), index
+        coverage = self.catch_up(index, scopes, head)
+        return coverage, index.for_recall() if coverage.answered and isinstance(index, ReadForRecall) else index
 
     def vectors(
         self, index: VectorIndex, scopes: Sequence[str], head: LogPosition

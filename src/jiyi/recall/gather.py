@@ -14,6 +14,7 @@ from jiyi.model.filters import Filters
 from jiyi.ports import CONVERSATION, TIMED
 from jiyi.recall.scorer import NOBODY, Candidates, FieldCounts
 from jiyi.text.rarity import specificity
+from jiyi.text.related_words import related_words
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -33,6 +34,7 @@ _DAY = 86_400_000_000
 _DAYS_TO_1970 = 719_163
 _MICROSECOND = timedelta(microseconds=1)
 _STEPS = (-1, 1, -2, 2)
+_ITSELF = 2.0
 # Few texts say little about what an unrelated one looks like: count this many with similarity 0 beside them.
 _PRIOR_TEXTS = 3
 
@@ -109,6 +111,10 @@ def gather(search: Search, proposals: Sequence[str], statistics: TermStatistics,
             alone=(~threads.conversation & ~threads.timed)[scored],
             spoken=threads.conversation[scored],
             outer=_outer(question.words),
+            related=_related(
+                question.words if vectors is not None else (), [rows[place] for place in candidates], text
+            ),
+            personal=vectors.personal if vectors is not None else 0.0,
             day=_days(times, threads, search.offset)[scored],
         ),
         terms=[rows[place].words for place in candidates],
@@ -142,6 +148,8 @@ def gather_without_text(search: Search, ids: Sequence[str]) -> Gathered:
             alone=np.zeros(count, dtype=np.bool_),
             spoken=np.zeros(count, dtype=np.bool_),
             outer=np.zeros(0, dtype=np.bool_),
+            related=np.zeros((count, 0)),
+            personal=vectors.personal,
             day=np.full(count, NOBODY),
         ),
         terms=[],
@@ -261,6 +269,35 @@ def _field(
         mean_length,
         np.asarray(specificities, dtype=np.float64),
     )
+
+
+def _related(words: Sequence[str], rows: Sequence[TermRow], text: TextSource) -> Floats:
+    """Rows × words: how much the best word says that a row has instead of one of the question's; 0 beside the word."""
+    found = np.zeros((len(rows), len(words)))
+    others = [related_words(word) for word in words]
+    if not rows or not any(others):
+        return found
+    columns = np.repeat(np.arange(len(words)), [1 + len(each) for each in others])
+    terms = [term for word, each in zip(words, others, strict=True) for term in (word, *each)]
+    # The word itself says more than any other: where it stands, the others are not counted.
+    says = np.asarray([weight for each in others for weight in (_ITSELF, *each.values())])
+    ids = np.asarray(text.term_ids(terms), dtype=np.uint32)
+    order = np.argsort(ids, kind="stable")
+    ids, columns, says = ids[order], columns[order], says[order]
+    present = np.frombuffer(b"".join(row.words for row in rows), dtype="<u4")
+    row_of = np.repeat(np.arange(len(rows)), [len(row.word_counts) for row in rows])
+    # Most terms of the texts are none of these: half of the bits tell that without a search.
+    may_be = np.zeros(1 << 16, dtype=np.bool_)
+    may_be[ids & 0xFFFF] = True
+    candidates = np.flatnonzero(may_be[present & 0xFFFF])
+    present, row_of = present[candidates], row_of[candidates]
+    first, last = np.searchsorted(ids, present, side="left"), np.searchsorted(ids, present, side="right")
+    times = last - first
+    # One line for each pair of a term in a row and a word that it stands for.
+    pair = np.repeat(first, times) + np.arange(times.sum()) - np.repeat(np.cumsum(times) - times, times)
+    np.maximum.at(found, (np.repeat(row_of, times), columns[pair]), says[pair])
+    found[found >= _ITSELF] = 0.0
+    return found
 
 
 def _conversations(

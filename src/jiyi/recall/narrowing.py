@@ -30,7 +30,7 @@ def narrowed(request: Request, store: RecordStore) -> Request:
         return request
     estimate = store.estimate(filters, most=_COUNTED)
     if estimate is not None:
-        among = store.may_match(filters) if estimate <= _MANY else None
+        among = store.listed_matches(filters, most=_MANY)
         return replace(request, filters=replace(filters, among=among, estimate=estimate))
     ids = store.few_matching(filters, most=_FEW)
     return request if ids is None else replace(request, filters=replace(filters, ids=frozenset(ids)))

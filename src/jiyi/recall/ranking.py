@@ -65,16 +65,11 @@ def rank(
     # Only what is returned is made a hit: copying an entry takes longer than weighing it.
     returned = weighed[: request.limit]
     rows = [each.place for each in returned]
-    shown = {name: rounded(part[rows]) for name, part in scores.parts.items()}
-    shown["score"] = rounded(scores.total[rows])
-    shown["information"] = rounded(scores.information[rows])
-    if scores.above_mean is not None:
-        shown["above_mean"] = rounded(scores.above_mean[rows])
-        shown["best_above_mean"] = [float(scores.above_mean.max(initial=0.0).round(DECIMALS))] * len(rows)
+    shown = _shown(scores, rows, found.candidates.personal)
     similarities = None if scores.similarity is None else rounded(scores.similarity[rows])
     hits = []
     for line, each in enumerate(returned):
-        parts = {name: part[line] for name, part in shown.items()}
+        parts = shown[line]
         matched = _matched(found.candidates, each.place, search.question)
         explanation = Explanation({**parts, **each.parts}, matched, coverage)
         similarity = None if similarities is None or similarities[line] != similarities[line] else similarities[line]
@@ -87,6 +82,22 @@ def rank(
         )
         hits.append(hit)
     return [_highlighted(hit, analyzer) for hit in hits] if request.highlights else hits
+
+
+def _shown(scores: Scores, places: Sequence[int], personal: float) -> list[dict[str, float]]:
+    """For each of these candidates the parts of its score by name, rounded."""
+    import numpy as np
+
+    columns = {**scores.parts, "score": scores.total, "information": scores.information}
+    best: dict[str, float] = {}
+    if scores.above_mean is not None:
+        columns["above_mean"] = scores.above_mean
+        columns["related_share"] = scores.related
+        best["best_above_mean"] = float(scores.above_mean.max(initial=0.0).round(DECIMALS))
+        best["personal"] = round(personal, DECIMALS)
+    # In one piece: a dozen small arrays take longer.
+    rows = np.round(np.array(list(columns.values()))[:, places], DECIMALS).T.tolist()
+    return [dict(zip(columns, row, strict=True)) | best for row in rows]
 
 
 def _is_no_question(search: Search, found: Gathered) -> bool:

@@ -47,6 +47,8 @@ class Answer:
     hits: list[MemoryEntry]
     candidates: int
     """How many entries were compared."""
+    corrected: bool = True
+    """Whether facts of the hits may have been corrected, as far as it is known."""
 
 
 def check_mode(mode: str) -> None:

@@ -10,13 +10,14 @@ For each candidate, over the terms of the question:
     matched    = BM25 of the words with idf·specificity / Σ idf·specificity: the share of the question's information
     confidence = min(1, best matched / 0.3); for who stands alone min(1, best matched)⁵
     dense      = (smoothed cosine − mean) / max(best − mean, 0.2); neighbours have 0.75 of their weight in it
-    alone      = (confidence·lexical/best + 0.5·dense) · (1 − 0.8·share of bare questions);
-                 for who stands alone 0.8·dense
+    related    = Σ specificity · how far the text has a word that stands for the missing one / Σ specificity
+    alone      = (confidence·lexical/best + 0.5·dense + 0.2·related) · (1 − 0.8·share of bare questions);
+                 for who stands alone 0.8·dense + 0.9·related
     score      = alone + 0.35 · (Σ (alone/best)⁸ of the same day) / (Σ (alone/best)⁸ of all)
 
 The order goes by `score`. `relevance` is what a reader can compare between questions: the probability that the
-candidate answers, from `matched`³, the cosine above the mean, the same of the most similar one, and the distance to the
-best score.
+candidate answers, from `matched`², the cosine above the mean, the same of the most similar one, `related`, the distance
+to the best score, and whether the question is about somebody's life or about what anybody can look up.
 
 Who said it next to what, and when, is worth more than the embedder; docs/guides/recall says what each rule is worth.
 """
@@ -87,6 +88,10 @@ class Candidates:
     """Candidate -> whether it stands in a conversation."""
     outer: NDArray[np.bool_]
     """Word of the question -> whether it is not a part of another one (电影 in 电影院)."""
+    related: Floats
+    """Candidates × words of the question: how far the text has another word for it, 0..1; 0 where it has the word."""
+    personal: float
+    """From −1, a question of general knowledge, to 1, one about somebody's life; 0 where that is not known."""
     day: Rows
     """Candidate -> the day on which it happened, for records of no conversation; `NOBODY` for the others."""
 
@@ -113,6 +118,8 @@ class Scores:
     """The cosine, NaN where there is no vector; `None` when meaning was not asked."""
     above_mean: Floats | None
     """The cosine above the mean of the visible texts, 0 where there is no vector."""
+    related: Floats
+    """0..1: the share of the question's words for which the candidate has another word, by how telling they are."""
 
 
 def score(candidates: Candidates, weights: ScoringWeights, *, keyword: bool = True) -> Scores:
@@ -134,6 +141,7 @@ def score(candidates: Candidates, weights: ScoringWeights, *, keyword: bool = Tr
     }
     lexical = np.sum(list(lexical_parts.values()), axis=0)
     information, confidence = _information(candidates, words.telling, pairs.telling, date, weights)
+    related = _related(candidates)
     smoothed = _smoothed(candidates, None if near is None else weights.near_dense * near)
     if keyword:
         # Beside words a similarity counts by how much it stands out; alone it counts as it is.
@@ -141,10 +149,13 @@ def score(candidates: Candidates, weights: ScoringWeights, *, keyword: bool = Tr
         factor = confidence / best if best > 0 else np.zeros(count)
         dense_weight = np.where(candidates.alone, weights.alone_dense, weights.dense)
         dense = dense_weight * _standing_out(candidates, smoothed, weights.spread)
+        # Other words say what similarities say. Where meaning was not asked, the words themselves are wanted.
+        related_part = np.where(candidates.alone, weights.alone_related, weights.related) * related
     else:
-        factor, dense = np.zeros(count), smoothed
+        factor, dense, related_part = np.zeros(count), smoothed, np.zeros(count)
     parts = {name: part * factor for name, part in lexical_parts.items()}
     parts["dense"] = dense if candidates.cosine is not None else np.zeros(count)
+    parts["related"] = related_part
     before = np.sum(list(parts.values()), axis=0)
     # What is already below the usual must not gain by being a question.
     parts["question"] = 0.0 - weights.question * candidates.question_share * np.maximum(before, 0.0)
@@ -155,9 +166,9 @@ def score(candidates: Candidates, weights: ScoringWeights, *, keyword: bool = Tr
     above_mean = None
     if similarity is not None:
         above_mean = np.where(np.isfinite(similarity), similarity - candidates.mean_cosine, 0.0)
-    relevance = _relevance(total, information, above_mean)
+    relevance = _relevance(total, information, above_mean, related, candidates.personal)
     shown = lexical if keyword else np.zeros(count)
-    return Scores(total, relevance, parts, shown, information, similarity, above_mean)
+    return Scores(total, relevance, parts, shown, information, similarity, above_mean, related)
 
 
 def rounded(values: Floats) -> list[float]:
@@ -251,7 +262,16 @@ def _whole(entries: int, field: FieldCounts, counted: NDArray[np.bool_] | float)
     return float((_idf(entries, field.df) * field.specificity * counted).sum())
 
 
-def _relevance(total: Floats, information: Floats, above_mean: Floats | None) -> Floats:
+def _related(candidates: Candidates) -> Floats:
+    telling = candidates.words.specificity
+    if candidates.cosine is None or not telling.any():
+        return np.zeros(len(candidates.scored))
+    return candidates.related @ telling / float(telling.sum())
+
+
+def _relevance(
+    total: Floats, information: Floats, above_mean: Floats | None, related: Floats, personal: float
+) -> Floats:
     """The probability that each candidate answers. Nothing is more relevant than what stands before it."""
     best = float(total.max(initial=0.0))
     behind = np.clip(total / best - 1.0, -1.0, 0.0) if best > 1e-9 else np.zeros_like(total)
@@ -259,6 +279,9 @@ def _relevance(total: Floats, information: Floats, above_mean: Floats | None) ->
     logit = known.constant + known.information * information**known.power + known.behind * behind
     if above_mean is not None:
         logit += known.similarity * above_mean + known.best_similarity * float(above_mean.max(initial=0.0))
+        logit += known.related * related
+        # What has the words of the question answers it, whatever kind of question it is.
+        logit += known.personal * personal * (1.0 - information)
     found = 1.0 / (1.0 + np.exp(-logit))
     values, which = np.unique(np.round(total, DECIMALS), return_inverse=True)
     # Equal scores are equally relevant, whatever order they come in.

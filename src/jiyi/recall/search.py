@@ -32,8 +32,10 @@ _MAX_PERIODS = 200
 class FilteredScan:
     """The similarities of one question to the visible texts, under the filters of one request."""
 
-    def __init__(self, scan: VectorScan, store: RecordStore, filters: Filters) -> None:
+    def __init__(self, scan: VectorScan, store: RecordStore, filters: Filters, personal: float = 0.0) -> None:
         self.scan = scan
+        self.personal = personal
+        """What the embedder says of the question: from −1, general knowledge, to 1, somebody's life."""
         self.allowed: Sequence[str] | None = None
         """The entries that the filters admit, or may admit, where they ask for more than scopes and were listed."""
         self._store = store

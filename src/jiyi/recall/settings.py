@@ -40,7 +40,10 @@ class ScoringWeights:
     """The share of the question's information that has to be matched before words count in full."""
     spread: float = 0.2
     """Similarities that differ by less than this do not tell candidates apart."""
+    related: float = 0.2
+    """For words that stand for those of the question."""
     alone_dense: float = 0.8
+    alone_related: float = 0.9
     alone_information: float = 1.0
     alone_power: float = 5.0
     """For texts without conversation, neighbours or time: they are judged more by meaning, and words count in full only
@@ -60,11 +63,15 @@ class Calibration:
     behind: float
     """For how far its score is behind the best, as a share of it."""
     constant: float
+    related: float = 0.0
+    """For the share of the question's words for which the hit has another word."""
+    personal: float = 0.0
+    """For a question about somebody's life (1) or of general knowledge (−1), as far as its words are missing."""
     power: float = 1.0
     """Beside similarities, a few words of the question say little, and less than their share; alone they say it all."""
 
 
-WITH_MEANING: Final = Calibration(1.9, 6.6, 2.1, 6.1, -5.3, power=3.0)
+WITH_MEANING: Final = Calibration(2.2, 7.0, 1.1, 6.0, -5.3, related=2.9, personal=1.8, power=2.0)
 WORDS_ALONE: Final = Calibration(4.9, 0.0, 0.0, 5.7, -4.4)
 """Where meaning was not asked."""
 NO_WORDS: Final = 0.75
@@ -93,6 +100,9 @@ class RecallSettings:
 
     0 where no background indexer would take them in later.
     """
+    parallel_from: int = 0
+    """In scopes of so many texts or more, the text proposers run in another thread while the vectors are compared; with
+    0 also while the question is embedded."""
     rerank_candidates: int = 30
     """How many of the best hits a reranker reads."""
     weights: ScoringWeights = field(default_factory=ScoringWeights)

@@ -25,7 +25,7 @@ class TagHits:
 
 
 class TagMirror:
-    """Every tag of the store, in memory, ready to be looked for in a text; whoever writes, it is right when asked.
+    """Every tag of the store, in memory, ready to be looked for in a text; up to date at every call, in every process.
 
     It asks the store for what was added each time, which is nothing as a rule, and begins anew after tags were
     collected. A tag of which nothing is left in its folded form is never found.

@@ -158,7 +158,7 @@ def cookie_of(scope: MutableMapping[str, Any]) -> str:
 
 
 def cookies_of(scope: MutableMapping[str, Any]) -> dict[str, str]:
-    """All cookies of a request. Other programs of this machine may have set strange ones, which harm nobody."""
+    """All cookies of a request. Malformed ones, which other programs of this machine may have set, are no error."""
     found: dict[str, str] = {}
     for name, value in scope["headers"]:
         if name == b"cookie":

@@ -17,6 +17,7 @@ from jiyi.text.cue_rules import DOMAIN_WORDS, DOMAINS, RULES, Domain, Kind, Rule
 from jiyi.text.evidence import has_date, weigh
 from jiyi.text.non_statements import HYPOTHETICAL, LEAD_IN, OVERREACHING, PASSING, QUESTION, TASK_FOR_NOW
 from jiyi.text.normalize import fold
+from jiyi.text.off_record import without_off_record
 from jiyi.text.sentences import sentences
 from jiyi.text.smalltalk import is_small_talk
 
@@ -38,7 +39,7 @@ class Statement:
 
 _LONGEST_TEXT: Final = 40_000
 _LONGEST_SENTENCE: Final = 400  # what is longer was pasted, not said
-_MOST: Final = 20
+_MAX_STATEMENTS: Final = 20
 _STANDING: Final = frozenset({"instruction", "preference", "health", "decision", "date"})
 # A sentence may hold several of these side by side: 我叫李雷，对花生过敏.
 _APART: Final = frozenset({"health", "identity", "relation", "decision", "preference", "date"})
@@ -65,13 +66,13 @@ def find_statements(text: str, *, speaker: str = "user") -> list[Statement]:
     if OVERREACHING.search(fold(text)):
         return []
     found: dict[str, Statement] = {}
-    for sentence in sentences(_CODE.sub(" ", text)):
+    for sentence in sentences(without_off_record(_CODE.sub(" ", text))):
         for statement in _statements(sentence):
             if speaker == "user" or statement.kind == "decision":
                 found.setdefault(fold(statement.content), statement)
-        if len(found) >= _MOST:
+        if len(found) >= _MAX_STATEMENTS:
             break
-    return list(found.values())[:_MOST]
+    return list(found.values())[:_MAX_STATEMENTS]
 
 
 def gives_orders(text: str) -> bool:

@@ -23,7 +23,7 @@ STEPS: Final = 12
 MAX_RARITY: Final = 21.0
 _COMMON: Final = 8.0
 _SPREAD: Final = 5.0
-_LEAST: Final = 0.05
+_MIN_SPECIFICITY: Final = 0.05
 _JUDGED: Final = re.compile(r"[a-z]+|[\u4e00-\u9fff]+")
 _MIN_STEM: Final = 5
 
@@ -56,7 +56,7 @@ def rarity(word: str) -> float | None:
 def specificity(word: str) -> float:
     """From 0.05 for everyday words to 1 for telling ones. A word that the table does not have is telling."""
     known = rarity(word)
-    return 1.0 if known is None else min(1.0, max(_LEAST, (known - _COMMON) / _SPREAD))
+    return 1.0 if known is None else min(1.0, max(_MIN_SPECIFICITY, (known - _COMMON) / _SPREAD))
 
 
 def is_known(word: str) -> bool:

@@ -107,6 +107,63 @@ _CANONICAL: Final[dict[str, tuple[str, ...]]] = {
     ),
 }
 _NOT_PEOPLE: Final = frozenset({"dog", "cat", "pet"})
+# What fits everybody whom the words above can mean: 表妹 and 表哥 are both a cousin, and a cousin is not always 表哥.
+_IN_CHINESE: Final = {
+    "wife": "妻子",
+    "husband": "丈夫",
+    "girlfriend": "女朋友",
+    "boyfriend": "男朋友",
+    "partner": "伴侣",
+    "ex": "前任",
+    "mother": "母亲",
+    "father": "父亲",
+    "stepfather": "继父",
+    "stepmother": "继母",
+    "parents": "父母",
+    "elder sister": "姐姐",
+    "younger sister": "妹妹",
+    "sister": "姐妹",
+    "elder brother": "哥哥",
+    "younger brother": "弟弟",
+    "brother": "兄弟",
+    "cousin": "表亲或堂亲",
+    "son": "儿子",
+    "daughter": "女儿",
+    "child": "孩子",
+    "kids": "孩子们",
+    "grandchild": "孙辈",
+    "first child": "第一个孩子",
+    "second child": "第二个孩子",
+    "daughter-in-law": "儿媳",
+    "son-in-law": "女婿",
+    "grandfather": "爷爷或外公",
+    "grandmother": "奶奶或外婆",
+    "father-in-law": "公公或岳父",
+    "mother-in-law": "婆婆或岳母",
+    "brother-in-law": "姐夫、妹夫或舅子",
+    "sister-in-law": "嫂子或弟妹",
+    "uncle": "叔伯或舅舅",
+    "aunt": "姑姑或姨妈",
+    "nephew": "侄子或外甥",
+    "niece": "侄女或外甥女",
+    "friend": "朋友",
+    "roommate": "室友",
+    "senior": "同门",
+    "colleague": "同事",
+    "boss": "上司",
+    "classmate": "同学",
+    "teacher": "老师",
+    "apprentice": "徒弟",
+    "neighbour": "邻居",
+    "landlord": "房东",
+    "childminder": "保姆",
+    "assistant": "助理",
+    "drummer": "乐队成员",
+    "dog": "狗",
+    "cat": "猫",
+    "pet": "宠物",
+}
+_IN_ENGLISH: Final = {"senior": "fellow student", "drummer": "band member", "ex": "ex-partner", "kids": "children"}
 _BY_WORD: Final = {word: subject for subject, words in _CANONICAL.items() for word in words}
 SUBJECT_WORDS: Final = frozenset(_BY_WORD)
 """Words that name a relation: they say whom a statement is about, not what."""
@@ -277,9 +334,10 @@ def mentions_subject(folded: str, subject: str) -> bool:
 
 
 def relation_in(subject: str, language: str) -> str:
-    """A subject in words of a language: a relation by its first word there, a name as it is."""
-    words = _CANONICAL.get(subject, ())
-    return next((word for word in words if word.isascii() == (language == "en")), subject)
+    """A subject in words of a language: a relation by a word for all whom it can mean, a name as it is."""
+    if subject not in _CANONICAL:
+        return subject
+    return _IN_CHINESE[subject] if language == "zh" else _IN_ENGLISH.get(subject, subject)
 
 
 def is_person(subject: str) -> bool:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from jiyi.errors import JiyiError, RuntimeUnavailableError
+from jiyi.model.address import EMBEDDED
 from jiyi.wiring.models import reranker_of
 from jiyi.wiring.profiles import scope_reader, text_index, vector_index
 
@@ -31,6 +32,9 @@ _log = logging.getLogger("jiyi.runtime")
 
 _MAX_OVERLAID = 200
 """So many changes are compared beside an index; taking in more with one commit takes less time than that."""
+
+_PARALLEL_FROM = 20_000
+"""Without a server to wait for, two threads of one process take longer for a small scope than one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +106,7 @@ def with_indexes(
         dated_candidates=settings.dated_candidates,
         freshness_seconds=settings.freshness_seconds,
         overlaid_changes=_MAX_OVERLAID if settings.background_indexing else 0,
+        parallel_from=_PARALLEL_FROM if settings.storage == EMBEDDED and settings.vectors == "auto" else 0,
         rerank_candidates=settings.rerank_candidates,
     )
     helpers = ThreadPoolExecutor(max_workers=8, thread_name_prefix="jiyi-words")

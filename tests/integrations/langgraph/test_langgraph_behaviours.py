@@ -27,6 +27,7 @@ from langgraph.store.base import (
 from jiyi.errors import InvalidInputError
 from jiyi.integrations.langgraph import JiyiStore
 from jiyi.sync import AgentMemory
+from tests.support import present
 
 
 def put_all(store: BaseStore, *spaces: tuple[str, ...]) -> None:
@@ -91,7 +92,7 @@ def test_several_searches_and_listings_fit_into_a_batch(store: BaseStore) -> Non
 def test_what_is_asked_at_the_same_time_is_done_in_the_order_of_asking(store: BaseStore) -> None:
     async def use() -> None:
         await asyncio.gather(*(store.aput(("t",), "k", {"n": number}) for number in range(12)))
-        assert (await store.aget(("t",), "k")).value == {"n": 11}
+        assert present(await store.aget(("t",), "k")).value == {"n": 11}
         names = [f"doc{number}" for number in range(8)]
         await asyncio.gather(
             *(store.aput(("t",), name, {"text": "red apple"}) for name in names),
@@ -123,7 +124,7 @@ def test_methods_that_block_may_be_called_inside_an_event_loop(ours: JiyiStore) 
 
     async def use() -> None:
         ours.put(("a",), "k", {"v": 1})
-        assert ours.get(("a",), "k").value == {"v": 1}
+        assert present(ours.get(("a",), "k")).value == {"v": 1}
 
     asyncio.run(use())
 
@@ -220,7 +221,7 @@ def test_a_batch_with_a_wrong_namespace_does_nothing(ours: JiyiStore, space: Any
         ours.batch([PutOp(("valid",), "key", {}), KINDS[kind](space)])
     with pytest.raises(InvalidNamespaceError):
         asyncio.run(ours.abatch([KINDS[kind](space)]))
-    assert ours.get(("foo", "bar"), "key").value == {"original": True}
+    assert present(ours.get(("foo", "bar"), "key")).value == {"original": True}
     assert ours.get(("valid",), "key") is None
 
 
@@ -246,11 +247,11 @@ def test_the_name_that_is_reserved_first_may_stand_later_and_a_batch_may_use_it(
     store.put(("foo", "langgraph", "foo"), "bar", {"x": 1})
     assert store.search(("foo", "langgraph", "foo"))[0].value == {"x": 1}
     store.batch([PutOp(("langgraph", "foo"), "bar", {"x": 2})])
-    assert store.get(("langgraph", "foo"), "bar").value == {"x": 2}
+    assert present(store.get(("langgraph", "foo"), "bar")).value == {"x": 2}
     assert store.search(("langgraph", "foo"))[0].value == {"x": 2}
     store.delete(("langgraph", "foo"), "bar")
     assert store.get(("langgraph", "foo"), "bar") is None
-    assert store.get(("foo", "langgraph", "foo"), "bar").value == {"x": 1}
+    assert present(store.get(("foo", "langgraph", "foo"), "bar")).value == {"x": 1}
 
 
 # --- filters ----------------------------------------------------------------------------------------------------------
@@ -363,13 +364,13 @@ def test_a_changed_text_scores_lower_for_the_old_words_and_higher_for_the_new(ou
     before = ours.search(("test",), query="Zany Xerxes")
     assert before[0].key == "doc1"
     ours.put(("test",), "doc1", {"text": "new text about dogs"})
-    after = {item.key: item.score for item in ours.search(("test",), query="Zany Xerxes")}
-    assert after.get("doc1", 0.0) < before[0].score
-    new = {item.key: item.score for item in ours.search(("test",), query="new text about dogs")}
+    after = {item.key: present(item.score) for item in ours.search(("test",), query="Zany Xerxes")}
+    assert after.get("doc1", 0.0) < present(before[0].score)
+    new = {item.key: present(item.score) for item in ours.search(("test",), query="new text about dogs")}
     assert new["doc1"] > after.get("doc1", 0.0)
     ours.put(("test",), "doc4", {"text": "new text about dogs"}, index=False)
     assert "doc4" not in {item.key for item in ours.search(("test",), query="new text about dogs", limit=3)}
-    assert ours.get(("test",), "doc4").value == {"text": "new text about dogs"}
+    assert present(ours.get(("test",), "doc4")).value == {"text": "new text about dogs"}
 
 
 def test_filters_and_a_query_are_combined(ours: JiyiStore) -> None:
@@ -463,7 +464,7 @@ def test_a_search_extends_only_what_it_finds(memory: AgentMemory, later: Any) ->
     later(3)
     assert [item.key for item in store.search(("docs",), filter={"id": 1}, refresh_ttl=True)] == ["item1"]
     later(2)
-    assert store.get(("docs",), "item1", refresh_ttl=False).value == {"id": 1}
+    assert present(store.get(("docs",), "item1", refresh_ttl=False)).value == {"id": 1}
     assert store.get(("docs",), "item2", refresh_ttl=False) is None
     later(3)
     assert store.get(("docs",), "item1", refresh_ttl=False) is None

@@ -19,15 +19,33 @@ from jiyi.apps.cli.sanitize import visible
 from jiyi.apps.cli.session import Session
 from jiyi.errors import InvalidInputError, JiyiError, ModelError
 from jiyi.model.relevance import MIN_RELEVANCE
+from jiyi.text import detect_language
+from jiyi.text.questions import question_share
 
 if TYPE_CHECKING:
     from jiyi.agent import Agent, Turn
     from jiyi.chat import Chat
     from jiyi.memory import AgentMemory
     from jiyi.model.message import Message
-    from jiyi.model.turn import ShownMemory
 
 _SHOWN = 20
+_REMINDED = 3
+_EXTRACTION_LOOKS = 100
+_EXTRACTION_PAUSE = 0.02
+_REMINDER = {
+    "en": {
+        "kept": "[no model] kept.",
+        "known": " Memory says:",
+        "nothing": " Memory knows nothing about that.",
+        "corrected": " → corrected later: ",
+    },
+    "zh": {
+        "kept": "[没有模型] 已保存。",
+        "known": "记忆里有：",
+        "nothing": "记忆里没有相关内容。",
+        "corrected": " → 后来已更正：",
+    },
+}
 _STYLES = {"user": "key", "assistant": "good", "system": "dim"}
 _HELP = (
     ("/recall QUESTION", "what memory knows about it, with scores"),
@@ -81,7 +99,6 @@ def chat(
         if message is not None:
             for line in message:
                 await conversation.handle(line)
-            await conversation.extract_facts()
             return
         await conversation.welcome()
         folder = memory.settings.path
@@ -173,11 +190,6 @@ class Conversation:
             self._output.error(type(error).__name__, str(error))
         return True
 
-    async def extract_facts(self) -> None:
-        """Keep the facts of a single message at once, where that asks no model."""
-        if not self._agent.answers:
-            await self._memory.run_jobs()
-
     async def close(self) -> None:
         """End the session: what is worth keeping is searched for. A model that fails does not delay the exit."""
         try:
@@ -210,21 +222,34 @@ class Conversation:
         budget = turn.budget
         kept = await self._memory.count(memory_types="fact")
         used = f"{budget.tokens:,} of {budget.limit - budget.reply:,} tokens"
-        await self._say({}, [text(f"[{used} · {len(turn.memories)} memories shown · {kept} facts kept]", "dim")])
+        await self._say({}, [text(f"[{used} · memories shown: {len(turn.memories)} · facts kept: {kept:,}]", "dim")])
 
     async def _remind(self, said: str) -> None:
         """Without a model: what is already known, which is not kept as something that was said."""
         turn = await self._agent.begin(said)
         self._last = turn
-        await turn.break_off("", "no model")
-        known = list(dict.fromkeys(map(_with_correction, turn.memories)))[:3]
-        rows = [text(f"· {visible(content)}", indent=2) for content in known]
+        finished = await turn.break_off("", "no model")
+        words = _REMINDER[detect_language(said)]
+        known = list(dict.fromkeys(words["corrected"].join((one.content, *one.corrected_by)) for one in turn.memories))
+        nothing = words["nothing"] if question_share(said) >= 0.5 else ""
         await self._say(
-            {"reply": None, "made_by": "rules", "recalled": known},
-            [text("[no model] kept. Memory says:" if known else "[no model] kept.", "dim"), *rows],
+            {"reply": None, "made_by": "rules", "recalled": known[:_REMINDED]},
+            [
+                text(f"{words['kept']}{words['known'] if known else nothing}", "dim"),
+                *(text(f"· {visible(content)}", indent=2) for content in known[:_REMINDED]),
+            ],
         )
+        await self._extract_facts(finished.job_id)
         if not self._output.json:
             await self._status(turn)
+
+    async def _extract_facts(self, job_id: str | None) -> None:
+        """Keep the facts of this line before the next one is answered. Rules need milliseconds for that."""
+        await self._memory.run_jobs()
+        for _ in range(_EXTRACTION_LOOKS):  # the worker may be at it
+            if all(job.id != job_id for job in await self._memory.jobs(states=("queued", "running"))):
+                return
+            await asyncio.sleep(_EXTRACTION_PAUSE)
 
     # --- memory -------------------------------------------------------------------------------------------------------
 
@@ -338,10 +363,6 @@ class Conversation:
         else:
             show(blocks, sys.stdout)
             sys.stdout.flush()
-
-
-def _with_correction(shown: ShownMemory) -> str:
-    return " → corrected later: ".join((shown.content, *shown.corrected_by))
 
 
 def _needed(given: str, usage: str) -> str:

@@ -316,7 +316,11 @@ def list_(
 
     page, total, settings = session.run_without_embedder(action)
     data = {"entries": [entry.to_dict() for entry in page], "total": total, "offset": offset}
-    session.output.result(data, lambda: views.entries(page, settings.zone, total=total, offset=offset, full=full))
+    whose = f"of scope {visible(settings.scope)} in {settings.place}"
+    whose += " that meet these conditions" if category or condition else ""
+    session.output.result(
+        data, lambda: views.entries(page, settings.zone, whose=whose, total=total, offset=offset, full=full)
+    )
     return Code.OK
 
 

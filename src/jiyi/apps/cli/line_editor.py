@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 _PROMPT: Final = "> "
-_MOST_LINES: Final = 1_000
+_MAX_LINES: Final = 1_000
 
 
 class LineEditor:
@@ -39,7 +39,7 @@ class LineEditor:
 
         with suppress(OSError):
             self._history.touch(mode=0o600)
-            readline.set_history_length(_MOST_LINES)
+            readline.set_history_length(_MAX_LINES)
             readline.write_history_file(self._history)
 
     def _prepare(self) -> bool:

@@ -21,11 +21,13 @@ MAX_IN_LIST = 400
 MAX_IN_HIT = 2_000
 
 
-def entries(found: Sequence[MemoryEntry], zone: tzinfo, *, total: int, offset: int, full: bool) -> list[Block]:
-    """A page of memories."""
+def entries(
+    found: Sequence[MemoryEntry], zone: tzinfo, *, whose: str, total: int, offset: int, full: bool
+) -> list[Block]:
+    """A page of memories; `whose` says in words where was looked."""
     if not found:
-        where = f"; there are {total:,} in all" if total else ""
-        return [text(f"no memories here{where}", "dim")]
+        behind = f"; there are {total:,} in all, so --offset is too large" if total else ""
+        return [text(f"no memories {whose}{behind}", "dim")]
     origin = _origin_columns(found)
     columns = (
         Column("key"),

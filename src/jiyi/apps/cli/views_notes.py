@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from jiyi.notes.proposals import Proposal
     from jiyi.notes.workspace_import import Imported
 
-_MOST = 2_000
+_MAX_CHARACTERS = 2_000
 
 
 def made(root: Path, done: Mapping[str, Sequence[str]]) -> list[Block]:
@@ -191,4 +191,4 @@ def imported(done: Imported) -> list[Block]:
 
 def _shortened(content: str) -> str:
     shown = visible(content)
-    return shown if len(shown) <= _MOST else f"{shown[:_MOST]} … ({len(shown):,} characters in all)"
+    return shown if len(shown) <= _MAX_CHARACTERS else f"{shown[:_MAX_CHARACTERS]} … ({len(shown):,} characters in all)"

@@ -52,6 +52,9 @@ class SqliteConnection(Connection):
             return
         text, _ = sqlite_positional(table.insert)
         values, width = sqlite_inserted(table.inserted_times, rows), len(rows[0])
+        if len(rows) == 1:
+            self.driver.execute(text, values)
+            return
         start = 0
         for size in _BLOCKS:
             while len(values) - start >= size * width:

@@ -181,7 +181,7 @@ class PostgresDatabase:
         return f"jiyi_changes_{self.key('changes') & 0xFFFFFFFFFFFFFFFF:x}"
 
     def listen(self) -> ChangeListener:
-        """Hears of changes, on a connection of its own."""
+        """A signal for changes, on a connection of its own."""
         with self._translated():
             connection = self._address.connect(self._connect_timeout)
             with on_error(connection.close):

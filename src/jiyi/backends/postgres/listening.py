@@ -1,4 +1,4 @@
-"""`ChangeListener`: hears by LISTEN when somebody has written to the change log."""
+"""`ChangeListener`: notifications (LISTEN) of new lines of the change log."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ class ChangeListener:
         connection.execute(f"LISTEN {channel}".encode())
 
     def fileno(self) -> int:
-        """The socket, which is readable when there is something to hear."""
+        """The socket, which is readable when a notification has come."""
         return self._connection.fileno()
 
     def drain(self) -> bool:
-        """Take in what was heard; `False` when the connection is lost."""
+        """Read the notifications; `False` when the connection is lost."""
         try:
             for _ in self._connection.notifies(timeout=0):
                 pass
         except psycopg.OperationalError as error:
-            _log.warning("the connection that hears of changes is lost, and the store is asked instead: %s", error)
+            _log.warning("the connection for notifications is lost, and the store is polled instead: %s", error)
             return False
         return True
 

@@ -52,6 +52,12 @@ _VECTOR_STATE = Statement(
     f"WHERE s.generation = '{CURRENT}' AND s.identity = $2",
     (TEXT_ARRAY, TEXT),
 )
+_CORRECTED = Statement(
+    "SELECT EXISTS (SELECT 1 FROM memory_records WHERE scope = ANY ($1) AND superseded_by IS NOT NULL "
+    "AND conversation_id IS NOT NULL)",
+    (TEXT_ARRAY,),
+)
+"""Whether recalled messages have to be compared with corrections at all, which costs a round trip more."""
 _UNUSABLE_INDEX = (*MISSING, psycopg.errors.DataException, *CORRUPTED)
 """Errors of the server if an index, or an extension, is missing, replaced or damaged."""
 
@@ -88,7 +94,7 @@ class PostgresReader:
             return None
         except psycopg.Error as error:
             raise storage_error(self._where, error) from error
-        _, text_state, texts, *of_vectors = answers
+        _, text_state, texts, corrected, *of_vectors = answers
         if len(texts) > self._texts.max_texts or (of_vectors and len(of_vectors[1]) > MAX_AT_ONCE):
             self._large.add(filters.scopes)
             return None
@@ -101,7 +107,7 @@ class PostgresReader:
             if not vector_state or not _is_fresh(LogPosition(*vector_state[0][:2]), vector_state[0]):
                 return None
             scan = self._vectors.scan_of(vector, similarities)
-        return Reading(InMemoryTextIndex(texts), self._text.mode, scan)
+        return Reading(InMemoryTextIndex(texts), self._text.mode, scan, corrected=bool(corrected[0][0]))
 
     def _statements(self, filters: Filters, vector: Floats | None, *, bigrams: bool) -> list[BoundStatement]:
         scopes = text_array(filters.scopes)
@@ -109,6 +115,7 @@ class PostgresReader:
             self._settings,
             BoundStatement(_TEXT_STATE, [scopes]),
             self._texts.statement(filters, bigrams=bigrams),
+            BoundStatement(_CORRECTED, [scopes]),
         ]
         if vector is not None and self._vectors is not None:
             tables, identity = self._vectors.tables(), text_parameter(self._vectors.identity)

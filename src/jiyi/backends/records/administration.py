@@ -129,7 +129,7 @@ class SqlAdministrationStore:
         return list(map(_change_of, rows))
 
     def listen(self) -> ChangeSignal | None:
-        """Hears of changes; `None` where the engine cannot tell of them, and has to be asked."""
+        """A signal for changes; `None` where the engine sends no notifications and has to be polled."""
         return self._database.listen()
 
     def entries_by_id_prefix(self, prefix: str, scopes: Sequence[str], limit: int) -> list[MemoryEntry]:

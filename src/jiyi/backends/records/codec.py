@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from dataclasses import fields
 from functools import lru_cache
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from typing import Any
 
 from jiyi.backends.records.tables import BOOLEAN, INTEGER, REAL, TEXT, TIME, Column
 from jiyi.model import clock
 from jiyi.model.category import MemoryCategory
-from jiyi.model.entry import MemoryEntry, Source
+from jiyi.model.entry import FIELDS, MemoryEntry, Source
 from jiyi.model.metadata import metadata_of, metadata_text
 from jiyi.model.namespace import namespace_of, namespace_text
 
@@ -112,6 +113,10 @@ _READ = tuple(
     for place, column in enumerate(each for each in COLUMNS if not each.derived)
     if (convert := column.from_db or _BY_TYPE.get(column.type)) is not None
 )
+_DEFAULTS = {field.name: field.default for field in fields(MemoryEntry)}
+_OTHER_FIELDS = tuple(name for name in FIELDS if name not in ENTRY_FIELDS)
+_UNREAD = tuple(_DEFAULTS[name] for name in _OTHER_FIELDS)
+_in_order = itemgetter(*((*ENTRY_FIELDS, *_OTHER_FIELDS).index(name) for name in FIELDS))
 _WRITTEN = tuple((place, column.to_db) for place, column in enumerate(COLUMNS) if column.to_db is not None)
 
 
@@ -122,7 +127,7 @@ def entry_of(row: Sequence[Any]) -> MemoryEntry:
         value = values[place]
         if value is not None:
             values[place] = convert(value)
-    return MemoryEntry(**dict(zip(ENTRY_FIELDS, values, strict=True)))
+    return MemoryEntry.of_values(_in_order((*values, *_UNREAD)))
 
 
 def entry_row(entry: MemoryEntry) -> list[Any]:

@@ -93,12 +93,12 @@ def copy_store(
         state, resumed = _begin(snapshot, target, names)
         totals = {table.name: _count(snapshot, table) for table in CONTENTS}
         total = sum(totals.values())
-        told = _RowProgress(progress, total)
+        counted = _RowProgress(progress, total)
         # Before anything is added: no row may refer to one that an earlier run has not copied.
         outdated = _outdated(snapshot, target, state)
         again = _clear(target, outdated, state) if outdated else ()
         for table in CONTENTS:
-            _copy_table(snapshot, target, table, state, told)
+            _copy_table(snapshot, target, table, state, counted)
         digests, differing = _compare(snapshot, target, progress, total)
         if differing:
             raise StorageError(
@@ -146,7 +146,7 @@ def _begin(snapshot: Connection, target: Database, names: tuple[str, str]) -> tu
     return state, False
 
 
-def _copy_table(snapshot: Connection, target: Database, table: Table, state: _State, told: _RowProgress) -> None:
+def _copy_table(snapshot: Connection, target: Database, table: Table, state: _State, counted: _RowProgress) -> None:
     insert = table.insert_of(table.names)
     for page in _pages(snapshot, table, state.done.get(table.name)):
         last = [page[-1][name] for name in table.primary_key]
@@ -156,7 +156,7 @@ def _copy_table(snapshot: Connection, target: Database, table: Table, state: _St
             _write_state(connection, _State(state.source, state.run, {**state.done, table.name: last}))
         # Only now: what was not committed is copied again.
         state.done[table.name] = last
-        told.advance(len(page))
+        counted.advance(len(page))
 
 
 def _pages(connection: Connection, table: Table, after: Sequence[Any] | None = None) -> Iterator[list[dict[str, Any]]]:
@@ -204,17 +204,17 @@ def _compare(
     """The digests of all tables of the source, and the names of those that differ in the target."""
     digests: dict[str, str] = {}
     differing = []
-    told = _RowProgress(progress, total)
+    counted = _RowProgress(progress, total)
     with target.read() as copy:
         for table in CONTENTS:
-            digests[table.name], other = _digests(_pages(snapshot, table), _pages(copy, table), told)
+            digests[table.name], other = _digests(_pages(snapshot, table), _pages(copy, table), counted)
             if other != digests[table.name]:
                 differing.append(table.name)
     return digests, tuple(differing)
 
 
 def _digests(
-    here: Iterator[list[dict[str, Any]]], there: Iterator[list[dict[str, Any]]], told: _RowProgress | None = None
+    here: Iterator[list[dict[str, Any]]], there: Iterator[list[dict[str, Any]]], counted: _RowProgress | None = None
 ) -> tuple[str, str]:
     """The digests of the rows of both sides."""
     sides = _Digest(), _Digest()
@@ -222,8 +222,8 @@ def _digests(
     for pages in zip_longest(here, there):
         for side, page in zip(sides, pages, strict=True):
             side.add(page or ())
-        if told is not None:
-            told.advance(len(pages[0] or ()))
+        if counted is not None:
+            counted.advance(len(pages[0] or ()))
     return sides[0].text, sides[1].text
 
 

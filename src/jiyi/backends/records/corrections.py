@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
 
 from jiyi.backends.records.codec import BY_IDS, SELECT_ENTRY, entry_of
-from jiyi.backends.records.sql import Connection, chunks
+from jiyi.backends.records.sql import Row, chunks
 from jiyi.model import clock
 from jiyi.model.entry import MemoryEntry
 
@@ -19,18 +19,18 @@ _STEPS: Final = 20
 
 
 def corrections(
-    connection: Connection, scopes: Sequence[str], conversation_ids: Sequence[str]
+    query: Callable[[str, Mapping[str, Any]], list[Row]], scopes: Sequence[str], conversation_ids: Sequence[str]
 ) -> list[tuple[MemoryEntry, MemoryEntry]]:
     """Each corrected fact of these conversations with the fact that holds now; none where that one is gone too."""
     parameters = {"scopes": list(scopes), "conversations": list(conversation_ids)}
-    corrected = [entry_of(row) for row in connection.rows(_CORRECTED, parameters)]
+    corrected = [entry_of(row) for row in query(_CORRECTED, parameters)]
     known: dict[str, MemoryEntry] = {}
     wanted = {entry.superseded_by for entry in corrected if entry.superseded_by is not None}
     for _ in range(_STEPS):
         missing = sorted(wanted - known.keys())
         if not missing:
             break
-        found = [entry_of(row) for chunk in chunks(missing) for row in connection.rows(BY_IDS, {"ids": chunk})]
+        found = [entry_of(row) for chunk in chunks(missing) for row in query(BY_IDS, {"ids": chunk})]
         known |= {entry.id: entry for entry in found}
         wanted = {entry.superseded_by for entry in found if not entry.is_active and entry.superseded_by is not None}
     now = clock.utc_now()

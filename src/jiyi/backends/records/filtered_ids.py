@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from jiyi.backends.records.filters import where
+from jiyi.backends.records.kept_matches import KeptMatches
 from jiyi.backends.records.sql import Database
 from jiyi.model.filters import Filters
 
@@ -14,11 +15,31 @@ class FilteredIds:
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self._kept = KeptMatches(database)
+        self._checked: tuple[Filters, dict[str, bool]] | None = None
+        """The ids that one recall has had checked by the same filters: its sources propose many of them twice."""
 
     def admitted(self, ids: Sequence[str], filters: Filters) -> set[str]:
-        """Which of these ids the filters admit."""
+        """Which of these ids the filters admit.
+
+        Filters that tell an estimate are made for one recall. What was checked by the same object before is not checked
+        again: an answer is checked by `fetch` in the end.
+        """
         if filters.among is not None:
             ids = [each for each in ids if each in filters.among]
+        if filters.among is None and filters.estimate is None:
+            return self._admitted(ids, filters)
+        checked = self._checked
+        if checked is None or checked[0] is not filters:
+            self._checked = checked = (filters, {})
+        known = checked[1]
+        missing = [each for each in ids if each not in known]
+        if missing:
+            passed = self._admitted(missing, filters)
+            known.update((each, each in passed) for each in missing)
+        return {each for each in ids if known[each]}
+
+    def _admitted(self, ids: Sequence[str], filters: Filters) -> set[str]:
         if not ids:
             return set()
         condition, params = where(filters, self._database.dialect, by_id=True)
@@ -37,10 +58,7 @@ class FilteredIds:
         """How many entries may meet the conditions on metadata, by an index; `None` if more than `most` or unknown."""
         if not filters.where or self._database.dialect != "sqlite":
             return None
-        from jiyi.backends.records import metadata_index
-
-        with self._database.read(filters.scopes) as connection:
-            return metadata_index.estimate(connection, filters, most=most)
+        return self._kept.estimate(filters, most)
 
     def may_match(self, filters: Filters) -> frozenset[str]:
         """Ids among which are all entries that the filters admit; only where there is an estimate."""
@@ -48,6 +66,10 @@ class FilteredIds:
 
         with self._database.read(filters.scopes) as connection:
             return metadata_index.may_match(connection, filters)
+
+    def listed_matches(self, filters: Filters, *, most: int) -> frozenset[str] | None:
+        """The same, if they are at most so many, or are asked for again while nothing changes; after `estimate`."""
+        return self._kept.ids(filters, most)
 
     def matching_ids(self, filters: Filters) -> list[str]:
         """Ids of all entries that the filters admit."""

@@ -182,7 +182,7 @@ class ImportSchema:
         }
 
     def overlay(self, data: Mapping[str, Any]) -> dict[str, Any]:
-        """What a private scope thinks of a public memory."""
+        """The overlay of a private scope on a public memory."""
         counters = ("strength", "useful", "missed", "access_count")
         _only(data, ("scope", "memory_id", *counters, "last_accessed_at", "superseded_by"))
         if check_scope(data["scope"]) == PUBLIC:

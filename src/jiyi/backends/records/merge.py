@@ -80,7 +80,7 @@ class Merge:
         self._erased: set[str] = set()
         self._sessions: dict[tuple[str, str], _Session] = {}
         self.chat = ChatMerge(connection, schema, update=update)
-        # What the store has never heard of needs no second look, and is written in batches.
+        # Rows of entries and sessions that the store does not know are written in batches, without comparing.
         self._ids = set(connection.column("SELECT DISTINCT entry_id FROM memory_changes"))
         self._keys = set(connection.rows(_TAKEN_KEYS))
         self._erased_messages = set(connection.column(_ERASED_MESSAGES))
@@ -249,7 +249,7 @@ class Merge:
         return ImportCounts()
 
     def overlay(self, data: Mapping[str, Any]) -> ImportCounts:
-        """Take in what a private scope thinks of a public memory; where both stores know it, the greater numbers."""
+        """Take in the overlay of a private scope on a public memory; where both stores know it, the greater numbers."""
         values = self._schema.overlay(data)
         self._write_batch()
         for name in ("memory_id", "superseded_by"):

@@ -24,7 +24,7 @@ from jiyi.model.where import Comparison, is_number
 _TABLE: Final = "memory_metadata"
 _PENDING: Final = "memory_metadata_pending"
 """Ids and scopes of entries whose values are not in the table yet."""
-_MOST_PENDING: Final = 128
+_MAX_PENDING: Final = 128
 _CHARACTERS: Final = 100
 """How much of a text is in the index."""
 _VALUES: Final = (
@@ -90,11 +90,11 @@ def add_entries(connection: Connection, entries: Sequence[tuple[str, str]]) -> N
     """New entries with metadata, as pairs of id and scope; their rows are written."""
     if not entries or connection.dialect != "sqlite":
         return
-    if len(entries) >= _MOST_PENDING:
+    if len(entries) >= _MAX_PENDING:
         connection.execute(_FILL_SOME, {"ids": [entry_id for entry_id, _ in entries]})
         return
     connection.executemany(_ADD_PENDING, [{"id": entry_id, "scope": scope} for entry_id, scope in entries])
-    if connection.scalar(_COUNT_PENDING) >= _MOST_PENDING:
+    if connection.scalar(_COUNT_PENDING) >= _MAX_PENDING:
         connection.execute(_FILL_PENDING)
         connection.execute(_DELETE_PENDING)
 

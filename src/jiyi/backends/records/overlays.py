@@ -1,4 +1,4 @@
-"""What a private scope thinks of public memories: one row for each, which only that scope sees.
+"""Overlays: how a private scope uses public memories, one row for each, which only that scope sees.
 
 A call made for a private scope never changes a public memory. That the scope found it useful, used it, or merged it
 into a memory of its own stands in a row of `memory_overlays`, and is added when the scope reads the memory.
@@ -104,7 +104,7 @@ def scopes_noted(database: Database, scope: str, ids: Sequence[str]) -> list[str
 
 
 def note(connection: Connection, scope: str, memory_id: str, noted: Noted) -> None:
-    """Add to what a private scope thinks of a public memory."""
+    """Add to the overlay of a private scope on a public memory."""
     row = connection.row(_ONE, {"scope": scope, "memory_id": memory_id})
     if row is None:
         values = {name: getattr(noted, name) for name in memory_overlays.names[2:]}

@@ -316,7 +316,7 @@ memory_overlays = Table(
     indexes=(Index("ix_memory_overlays_memory", ("memory_id",)),),
     foreign_keys=(ForeignKey("memory_id", "memory_records", "CASCADE"),),
 )
-"""What a private scope thinks of a public memory; only that scope sees it."""
+"""How a private scope uses a public memory; only that scope sees it."""
 
 runtime_requests = Table(
     "runtime_requests",

@@ -152,7 +152,7 @@ class Database(Protocol):
         ...
 
     def listen(self) -> ChangeSignal | None:
-        """Hears of lines in the change log; `None` where the engine cannot tell of them."""
+        """A signal for new lines of the change log; `None` where the engine sends no notifications."""
         ...
 
     def maintain(self) -> None:
@@ -244,7 +244,10 @@ def sqlite_inserted(times: Sequence[int], rows: Sequence[Sequence[Any]]) -> list
     values = list(chain.from_iterable(rows))
     width = len(rows[0])
     for place in times:
-        values[place::width] = [None if each is None else clock.to_text(each) for each in values[place::width]]
+        for at in range(place, len(values), width):
+            value = values[at]
+            if value is not None:
+                values[at] = clock.to_text(value)
     return values
 
 

@@ -246,8 +246,10 @@ class SqlRecordStore(FilteredIds):
         """Facts made of these conversations that were corrected, each with the active fact that holds now."""
         from jiyi.backends.records.corrections import corrections
 
-        with self._database.read(scopes) as connection:
-            return corrections(connection, scopes, conversation_ids)
+        def query(sql: str, params: Mapping[str, Any]) -> list[Row]:
+            return self._database.query(sql, params, scopes)
+
+        return corrections(query, scopes, conversation_ids)
 
     def scan(self, *, after_id: str = "", limit: int) -> list[MemoryEntry]:
         """All active entries of all scopes in id order."""

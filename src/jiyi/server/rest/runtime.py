@@ -150,7 +150,7 @@ async def _meant(memory: AgentMemory, access: Access, memory_id: str, if_match: 
 
 
 def _shown(found: BaseMemory, access: Access) -> Response:
-    # What a scope thinks of a public memory is not part of its version.
+    # The overlay of a scope on a public memory is not part of its version.
     own = found.memory_scope == access.scope
     return answer(found.to_dict(), headers={"ETag": tag_of(found.version)} if own else None)
 

@@ -21,5 +21,5 @@ def version_meant(version: int, if_match: str | None) -> int | None:
 
 
 def changed_meanwhile(error: VersionConflictError) -> ProblemError:
-    """The answer when somebody else was quicker."""
+    """The answer when the entry was changed meanwhile."""
     return ProblemError(412, "changed_meanwhile", str(error))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from functools import lru_cache
-from math import inf
 from typing import TYPE_CHECKING, Final
 
 from jiyi.errors import InvalidInputError
@@ -60,11 +59,6 @@ class DateSpan:
         moment = _aware(moment)
         return any(start <= moment < end for start, end in self._near(moment, tz))
 
-    def distance_days(self, moment: datetime, tz: tzinfo) -> float:
-        """The distance in days between the moment and the span: 0 inside, infinite if the span never occurs."""
-        moment = _aware(moment)
-        return min((_distance(moment, start, end) for start, end in self._near(moment, tz)), default=inf)
-
     @property
     def length_days(self) -> int:
         """How many days it has; for a yearly span, in the longest of ten years."""
@@ -86,7 +80,7 @@ class DateSpan:
         return replace(self, start_time=None, end_time=None)
 
     def _near(self, moment: datetime, tz: tzinfo) -> list[tuple[datetime, datetime]]:
-        """The occurrences around the moment; the nearest is one of them."""
+        """The occurrences around the moment."""
         near = list(self._moments(range(moment.year - 1, moment.year + 2), tz))
         if self.yearly is None or len(near) == 3:
             return near
@@ -144,10 +138,3 @@ def _instant(day: date, clock: time, tz: tzinfo) -> datetime:
 
 def _instant_after(day: date, clock: time, tz: tzinfo) -> datetime:
     return _END if day >= LATEST else _instant(day + _ONE_DAY, clock, tz)
-
-
-def _distance(moment: datetime, start: datetime, end: datetime) -> float:
-    if moment < start:
-        return (start - moment) / _ONE_DAY
-    # The end is exclusive: the distance is measured from the last moment inside.
-    return max((moment - end + _SMALLEST) / _ONE_DAY, 0.0)

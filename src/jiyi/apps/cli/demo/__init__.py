@@ -34,7 +34,7 @@ def program_as_typed(started_as: str) -> str:
 
     script = Path(started_as)
     if script.stem != "jiyi" or not script.is_file():
-        return f"{shlex.quote(sys.executable)} -m jiyi.apps.cli"
+        return f"{shlex.quote(sys.executable)} -m jiyi"
     on_path = shutil.which("jiyi")
     if on_path is not None and script.samefile(on_path):
         return "jiyi"

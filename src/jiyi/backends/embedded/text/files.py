@@ -14,6 +14,7 @@ import threading
 import time
 import zlib
 from collections.abc import Collection, Iterable
+from math import inf
 from pathlib import Path
 from typing import Any, BinaryIO, Final, TypeAlias
 
@@ -32,7 +33,7 @@ longest ago. A smaller index is therefore read whole."""
 _MOMENT = 0.003
 """Seconds that a look at the files counts for whoever begins to use the index."""
 _USE = 0.1
-"""Seconds that it counts for the searches that follow."""
+"""Seconds that it counts for the searches of whoever has looked."""
 
 Segment: TypeAlias = dict[str, Any]
 _Stat: TypeAlias = tuple[int, int, int, int]
@@ -89,7 +90,7 @@ class SegmentFiles:
         self._readings = 0
         self._listed: tuple[FileVersion, list[str]] | None = None
         self._looked_at: list[str] | None = None
-        self._looked = 0.0
+        self._looked = -inf
 
     # --- checks -------------------------------------------------------------------------------------------------------
 
@@ -115,20 +116,23 @@ class SegmentFiles:
         if total > self._budget:
             self._save(names)
 
-    def check_unchanged(self, *, at_once: bool = False, in_use: bool = False) -> None:
+    def check_unchanged(self, *, at_once: bool = False) -> None:
         """Check the files that have changed since the last check: new ones, and any that were written to.
 
-        A recall asks several times. Unless it is to be looked `at_once`, a look at the same commit counts for a moment,
-        and for as long as the recall may take if the caller has looked when it began (`in_use`).
+        Unless it is to be looked `at_once`, a look at the same commit counts for a moment.
         """
         with self._guard:
             names = self._names()
             now = time.monotonic()
-            if not at_once and self._looked_at is names and now - self._looked < (_USE if in_use else _MOMENT):
+            if not at_once and self._looked_at is names and now - self._looked < _MOMENT:
                 return
             stats, sound = self._stats(names), self._sound
             self._verify([name for name, stat in zip(names, stats, strict=True) if sound.get(name, _NEVER)[0] != stat])
             self._looked_at, self._looked = names, now
+
+    def looked_lately(self) -> bool:
+        """Whether the last look was so short a time ago that it counts for a recall that has begun with it."""
+        return time.monotonic() - self._looked < _USE
 
     def check_segments(self, segments: Iterable[Segment]) -> None:
         """Read all files of these segments, changed or not: they are about to be merged."""

@@ -34,6 +34,8 @@ class Generation:
     _meta_path: str
     _loaded: FileVersion | None = None
     """The commit that searchers show."""
+    _searcher: tantivy.Searcher | None = None
+    """The last one."""
     _state: tuple[FileVersion, IndexState] | None = None
     """The state as of a commit."""
 
@@ -59,14 +61,23 @@ class Generation:
     def searcher(self, *, in_use: bool = False) -> tantivy.Searcher:
         """A view of the last commit. Each commit replaces `meta.json`, and only then the index is reloaded.
 
-        Before it is used, the files are checked as far as they have changed: see `files`.
+        Before it is used, the files are checked as far as they have changed: see `files`. Whoever has just done that is
+        `in_use`, and gets the same view.
         """
-        self.files.check_unchanged(in_use=in_use)
+        if in_use and self._searcher is not None and self.files.looked_lately():
+            return self._searcher
+        self.files.check_unchanged()
         version = file_version(self._meta_path)
         if version is None or version != self._loaded:
             self.index.reload()
             self._loaded = version
-        return self.index.searcher()
+        self._searcher = searcher = self.index.searcher()
+        return searcher
+
+    def reload(self) -> None:
+        """Show the commit that was just made."""
+        self.index.reload()
+        self._searcher = None
 
     @property
     def _index_folder(self) -> Path:

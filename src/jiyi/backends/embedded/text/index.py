@@ -39,12 +39,14 @@ from jiyi.ports import START, IndexBatch, LogPosition, Progress, RecordStore, Te
 from jiyi.text import Analyzer, Vocabulary
 
 if TYPE_CHECKING:
-    from jiyi.backends.embedded.text.overlay import TextOverlay
+    from jiyi.backends.embedded.text.overlay import InUse, TextOverlay
 
 R = TypeVar("R")
 _log = logging.getLogger("jiyi.index")
 
 SCHEMA_VERSION = 4
+_USE = 0.1
+"""Seconds for which the reads of a recall take the generation that was opened when it began."""
 _MAX_RECENT = 512
 """How many analysed entries are kept."""
 
@@ -70,6 +72,8 @@ class TantivyIndex:
         self._broken: Path | None = None
         """A generation that turned out to be damaged; it is not opened again."""
         self._damage = ""
+        self._looked = -inf
+        """When it was last looked whether the opened generation is the current one."""
         self._recent: dict[tuple[str, int], Analysed] = {}
         """What overlays have analysed: several recalls may come before the commit, and then the commit."""
 
@@ -80,7 +84,7 @@ class TantivyIndex:
         if self._open() is None:
             return None
         try:
-            state = self._read(self._state)
+            state = self._read(self._state, in_use=True)
         except IndexDamagedError:
             return None
         # Another process may have added a user word: load it before taking the index for one of other rules.
@@ -131,7 +135,7 @@ class TantivyIndex:
                 raise IndexDamagedError("the text index is missing or made by other rules")
             with self._writing, _damaged_if_removed(opened.folder), guarded("write"):
                 self._write(opened.writer, opened.terms, batch)
-                opened.index.reload()
+                opened.reload()
 
     def beside_removed(self, removed: Sequence[str], most: int) -> list[str]:
         """Ids of the entries that have to be written again: see `SharesFiles`.
@@ -185,9 +189,19 @@ class TantivyIndex:
     # --- reading --------------------------------------------------------------------------------------------------
 
     def propose(
-        self, field: str, terms: Sequence[str], filters: Filters, *, limit: int, labels: bool = False
+        self,
+        field: str,
+        terms: Sequence[str],
+        filters: Filters,
+        *,
+        limit: int,
+        labels: bool = False,
+        in_use: bool = False,
     ) -> list[str]:
-        """Ids of the best matches, filters applied inside the index."""
+        """Ids of the best matches, filters applied inside the index.
+
+        Here and below, `in_use` is for whoever has just asked for the log position: see `InUse`.
+        """
         # numpy is loaded with it, which commands that only write do not need.
         from jiyi.backends.embedded.text.matches import best_matches
         from jiyi.backends.shared.bm25 import term_weights
@@ -196,13 +210,14 @@ class TantivyIndex:
             return []
         unique = list(dict.fromkeys(terms))
         kind = WORDS if field == "words" else BIGRAMS
-        entries, mean_length, df = self._read_terms(lambda terms: terms.frequencies(filters.scopes, kind, unique))
+        entries, mean_length, df = self._read_terms(
+            lambda terms: terms.frequencies(filters.scopes, kind, unique), in_use=in_use
+        )
         weights = term_weights(unique, df, entries)
 
         def search(generation: Generation) -> list[str]:
             return best_matches(
-                # Whoever searches has asked for the log position before.
-                generation.searcher(in_use=True),
+                generation.searcher(in_use=in_use),
                 generation.index.schema,
                 field,
                 weights,
@@ -214,26 +229,51 @@ class TantivyIndex:
                 entries=entries,
             )
 
-        return self._read(search)
+        return self._read(search, in_use=in_use)
 
     def statistics(
-        self, scopes: Sequence[str], words: Sequence[str], bigrams: Sequence[str], pending: PendingTerms | None = None
+        self,
+        scopes: Sequence[str],
+        words: Sequence[str],
+        bigrams: Sequence[str],
+        pending: PendingTerms | None = None,
+        *,
+        in_use: bool = False,
     ) -> TermStatistics:
         """Numbers of these scopes together, with `pending` as if it were in the index."""
-        return self._read_terms(lambda terms: terms.statistics(scopes, words, bigrams, pending))
+        return self._read_terms(lambda terms: terms.statistics(scopes, words, bigrams, pending), in_use=in_use)
 
     def windows(
-        self, ids: Sequence[str], *, reach: int, scopes: Sequence[str] = (), pending: PendingTerms | None = None
+        self,
+        ids: Sequence[str],
+        *,
+        reach: int,
+        scopes: Sequence[str] = (),
+        pending: PendingTerms | None = None,
+        in_use: bool = False,
     ) -> list[TermRow]:
         """Texts by id with up to `reach` others before and after each in its conversation, in order."""
-        return self._read_terms(lambda terms: terms.windows(ids, reach=reach, scopes=scopes, pending=pending))
+        return self._read_terms(
+            lambda terms: terms.windows(ids, reach=reach, scopes=scopes, pending=pending), in_use=in_use
+        )
 
     def conversations(
-        self, threads: Iterable[tuple[str, str]], words: Sequence[str], pending: PendingTerms | None = None
+        self,
+        threads: Iterable[tuple[str, str]],
+        words: Sequence[str],
+        pending: PendingTerms | None = None,
+        *,
+        in_use: bool = False,
     ) -> dict[tuple[str, str], tuple[int, tuple[int, ...]]]:
         """For each (scope, conversation) its length and how often each word occurs in it."""
         pairs = list(threads)
-        return self._read_terms(lambda terms: terms.conversations(pairs, words, pending))
+        return self._read_terms(lambda terms: terms.conversations(pairs, words, pending), in_use=in_use)
+
+    def for_recall(self) -> InUse:
+        """The index for one recall, which has just asked for the log position."""
+        from jiyi.backends.embedded.text.overlay import InUse
+
+        return InUse(self)
 
     def overlaid(self, batch: IndexBatch) -> TextOverlay:
         """The index as if it had taken in this batch. Nothing is written."""
@@ -308,10 +348,11 @@ class TantivyIndex:
 
     # --- opening --------------------------------------------------------------------------------------------------
 
-    def _read(self, read: Callable[[Generation], R]) -> R:
+    def _read(self, read: Callable[[Generation], R], *, in_use: bool = False) -> R:
         """Read from the current generation, or from the next one if another process swaps it meanwhile."""
         while True:
-            opened = self._open()
+            opened = self._in_use() if in_use else None
+            opened, in_use = opened or self._open(), False
             if opened is None:
                 raise IndexDamagedError(self._damage or "there is no text index")
             try:
@@ -322,16 +363,25 @@ class TantivyIndex:
                     self._mark_broken(opened.folder, error)
                     raise
 
-    def _read_terms(self, read: Callable[[TermStore], R]) -> R:
+    def _read_terms(self, read: Callable[[TermStore], R], *, in_use: bool = False) -> R:
         def read_locked(generation: Generation) -> R:
             with self._reading_terms:
                 return read(generation.terms)
 
-        return self._read(read_locked)
+        return self._read(read_locked, in_use=in_use)
+
+    def _in_use(self) -> Generation | None:
+        """The generation whose log position was asked a moment ago: one recall reads several times.
+
+        If another process has swapped it since, it can still be read.
+        """
+        opened = self._opened
+        return opened if time.monotonic() - self._looked < _USE else None
 
     def _open(self) -> Generation | None:
         """The current generation, reopened when another process has swapped it; `None` when it has to be rebuilt."""
         with self._opening:
+            self._looked = time.monotonic()
             while True:
                 folder = self._generations.current()
                 if folder is None or folder == self._broken:
@@ -364,7 +414,7 @@ class TantivyIndex:
     def _mark_broken(self, folder: Path, error: IndexDamagedError) -> None:
         """Do not open this generation again: it is rebuilt."""
         _log.warning("the text index is damaged and will be rebuilt from the records: %s", error)
-        self._broken, self._damage = folder, str(error)
+        self._broken, self._damage, self._looked = folder, str(error), -inf
 
 
 def _version(entry: MemoryEntry) -> tuple[str, int]:

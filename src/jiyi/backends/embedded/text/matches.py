@@ -9,10 +9,11 @@ time and id, never by their place in tantivy's files.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import ceil
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import tantivy
@@ -32,6 +33,8 @@ _IDS_IN_QUERY: Final = 100
 """More ids than these are compared with the matches: as terms of the query they take 5 µs each."""
 _IDS_HASHED: Final = 3_000
 """Of more ids it takes longer to make the hashes than to read the ids of some hundreds of matches."""
+_WORTH_HASHING: Final = 4
+"""The words and the pairs of characters of a second question under the same condition."""
 _MATCHES_LOOKED_AT: Final = 10_000
 _MIN_BETTER: Final = 2
 """So many times the limit have to be better than the last group of equals; otherwise the latest matches are added."""
@@ -96,16 +99,46 @@ def _all_among(searcher: Searcher, query: Query, ids: frozenset[str]) -> list[tu
     hits = _search(searcher, query, 2 * _MATCHES_LOOKED_AT)
     if len(hits) == 2 * _MATCHES_LOOKED_AT:
         return None
-    recency = searcher.fast_field_values(RECENCY, [address for _, address in hits])
-    wanted = _hashes(ids)
-    likely = [hit for hit, number in zip(hits, recency, strict=True) if int(number or 0) & ID_HASH in wanted]
-    return [hit for hit in likely if stored_text(searcher.doc(hit[1]), "id") in ids]
+    likely = _are_among(_numbers(searcher, RECENCY, [address for _, address in hits]), _hashes(ids))
+    return [hit for hit in (hits[place] for place in likely) if stored_text(searcher.doc(hit[1]), "id") in ids]
 
 
 @lru_cache(maxsize=4)
-def _hashes(ids: frozenset[str]) -> frozenset[int]:
-    """Kept, because the words and the pairs of characters of one question are looked for among the same entries."""
-    return frozenset(map(id_hash, ids))
+def _hashes(ids: frozenset[str]) -> Numbers:
+    """In order. Kept, because the words and the pairs of characters of one question are looked for among the same."""
+    return np.sort(np.fromiter(map(id_hash, ids), dtype=np.int64, count=len(ids)))
+
+
+def _are_among(recency: Numbers, hashes: Numbers) -> list[int]:
+    """The places of those that have one of these hashes: they are likely to be among the entries."""
+    own = recency & ID_HASH
+    if not len(hashes):
+        return []
+    found: list[int] = np.flatnonzero(hashes[np.minimum(hashes.searchsorted(own), len(hashes) - 1)] == own).tolist()
+    return found
+
+
+def _hash_array(ids: frozenset[str]) -> Numbers | None:
+    """The hashes of a set that is asked for again, in order; `None` before: making them takes longer than it saves."""
+    seen = _seen.get(ids)
+    if seen is None:
+        _seen[ids] = _Seen()
+        return None
+    seen.times += 1
+    if seen.hashes is None and seen.times >= _WORTH_HASHING:
+        seen.hashes = _hashes(ids)
+    return seen.hashes
+
+
+@dataclass(slots=True)
+class _Seen:
+    """A set of ids among which to look."""
+
+    times: int = 1
+    hashes: Numbers | None = None
+
+
+_seen: WeakKeyDictionary[frozenset[str], _Seen] = WeakKeyDictionary()
 
 
 def _search(searcher: Searcher, query: Query, limit: int) -> list[tuple[Any, DocAddress]]:
@@ -144,6 +177,9 @@ def _ordered(
         best = np.flatnonzero(scores >= np.partition(scores, len(hits) - wanted)[len(hits) - wanted])
         addresses, scores = [addresses[place] for place in best.tolist()], scores[best]
     recency = _numbers(searcher, RECENCY, addresses)
+    if among is not None and (hashes := _hash_array(among)) is not None:
+        likely = _are_among(recency, hashes)
+        addresses, scores, recency = [addresses[place] for place in likely], scores[likely], recency[likely]
     order = np.lexsort((-recency, -scores))
     found: list[tuple[float, int, str]] = []
     last: tuple[float, int] | None = None

@@ -1,8 +1,9 @@
-"""`TextOverlay`: a text index together with a few texts that it has not taken in yet."""
+"""The text index as one recall sees it, and `TextOverlay`: together with a few texts that it has not taken in yet."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,20 @@ if TYPE_CHECKING:
 _FEATURES = COLUMNS[: FILTER_COLUMNS.start]
 
 
+class InUse:
+    """A `TextSource` that reads from an index which has just been asked for its log position.
+
+    One recall reads several times. Whether the files are in place and unchanged is not looked at again each time.
+    """
+
+    def __init__(self, index: TantivyIndex) -> None:
+        self.propose = partial(index.propose, in_use=True)
+        self.statistics = partial(index.statistics, in_use=True)
+        self.windows = partial(index.windows, in_use=True)
+        self.conversations = partial(index.conversations, in_use=True)
+        self.term_ids = index.term_ids
+
+
 class TextOverlay:
     """A `TextSource` that answers as the index will when it has taken the texts in.
 
@@ -28,7 +43,7 @@ class TextOverlay:
 
     def __init__(self, index: TantivyIndex, analysed: Sequence[Analysed], removed: Sequence[str]) -> None:
         features = [features_of(each) for each in analysed]
-        self._index = index
+        self._index = InUse(index)
         self._pending = PendingTerms(features, removed)
         self._texts = InMemoryTextIndex(
             (*(getattr(row, name) for name in _FEATURES), *_filtered(each))
@@ -47,7 +62,7 @@ class TextOverlay:
 
     def statistics(self, scopes: Sequence[str], words: Sequence[str], bigrams: Sequence[str]) -> TermStatistics:
         """Numbers of these scopes together."""
-        return self._index.statistics(scopes, words, bigrams, self._pending)
+        return self._index.statistics(scopes, words, bigrams, pending=self._pending)
 
     def windows(self, ids: Sequence[str], *, reach: int, scopes: Sequence[str] = ()) -> list[TermRow]:
         """Texts by id with up to `reach` others before and after each in its conversation, in order."""
@@ -57,7 +72,7 @@ class TextOverlay:
         self, threads: Iterable[tuple[str, str]], words: Sequence[str]
     ) -> dict[tuple[str, str], tuple[int, tuple[int, ...]]]:
         """For each (scope, conversation) its length and how often each word occurs in it."""
-        return self._index.conversations(threads, words, self._pending)
+        return self._index.conversations(threads, words, pending=self._pending)
 
     def term_ids(self, terms: Sequence[str]) -> list[int]:
         """The numbers under which `windows` shows these terms."""

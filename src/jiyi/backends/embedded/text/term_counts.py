@@ -29,11 +29,15 @@ class KeptCounts:
         self._kept = 0
 
     def refresh(self) -> None:
-        """To be called before a use: forget what was read if another connection has written since."""
+        """Forget what was read if another connection has written since."""
         version = self._connection.execute("PRAGMA data_version").fetchone()[0]
         if version != self._version or self._kept > _MAX_KEPT:
-            self._totals, self._frequencies, self._kept = {}, {}, 0
+            self.clear()
             self._version = version
+
+    def clear(self) -> None:
+        """Forget what was read."""
+        self._totals, self._frequencies, self._kept = {}, {}, 0
 
     def totals(self, scopes: Sequence[str]) -> list[tuple[Any, ...]]:
         """The rows of these scopes: name, entries, shortness of words and bigrams, conversations, their shortness."""

@@ -107,6 +107,8 @@ class TermStore:
         # One connection to read and one to write, so that a reader does not wait for a batch.
         self._reader = _connect(path, create=create)
         self._counts = KeptCounts(self._reader)
+        self._mostly_alone: set[str] = set()
+        """Scopes where the last entries that were looked up had no threads: they are looked up without a probe."""
         self._wal_index = WalIndex(path)
         self._writer: sqlite3.Connection | None = None
 
@@ -140,6 +142,7 @@ class TermStore:
             update_statistics(connection, statistics_change(removed, added))
             connection.execute("INSERT OR REPLACE INTO log_position VALUES (1, ?)", (sequence,))
             connection.execute("COMMIT")
+        self._counts.clear()
 
     # --- reading --------------------------------------------------------------------------------------------------
 
@@ -254,10 +257,13 @@ class TermStore:
         found: list[tuple[Any, ...]] = []
         left = list(ids)
         for scope in scopes:
-            probe = left[:_PROBE]
+            probe = left if scope in self._mostly_alone else left[:_PROBE]
             alone = _alone(self._reader, scope, probe)
             if 2 * len(alone) > len(probe):
-                alone += _alone(self._reader, scope, left[_PROBE:])
+                alone += _alone(self._reader, scope, left[len(probe) :])
+                self._mostly_alone.add(scope)
+            else:
+                self._mostly_alone.discard(scope)
             found += alone
             known = {row[4] for row in alone}
             left = [entry_id for entry_id in left if entry_id not in known]
