@@ -172,7 +172,7 @@ def test_a_mistake_of_the_model_is_a_text_for_it(memory: AgentMemory, asked: Any
 
 def test_what_the_model_can_read_in_the_prompt_is_not_recalled_again(memory: AgentMemory) -> None:
     turn = memory.agent("s").begin("My favourite tea is oolong")
-    assert turn.call({"name": "recall", "arguments": {"query": "favourite tea"}}) == "Nothing is remembered."
+    assert turn.call({"name": "recall", "arguments": {"query": "favourite tea"}}).startswith("Nothing more")
     turn.call({"name": "remember", "arguments": {"content": "My favourite tea is oolong"}})
     assert "oolong" in turn.call({"name": "recall", "arguments": {"query": "favourite tea"}})
 
@@ -274,7 +274,7 @@ def test_each_user_has_a_memory_of_their_own(memory: AgentMemory) -> None:
     memory.agent("s", user="alice").begin("My rocket code is 4711").finish("Noted.")
     turn = memory.agent("s", user="bob").begin("What is the rocket code?")
     assert "4711" not in json.dumps(turn.to_openai())
-    assert turn.call({"name": "recall", "arguments": {"query": "rocket code"}}) == "Nothing is remembered."
+    assert turn.call({"name": "recall", "arguments": {"query": "rocket code"}}).startswith("Nothing more")
 
 
 def test_a_group_has_its_own_memory_and_says_who_speaks(open_memory: OpenMemory, workspace: Path) -> None:

@@ -154,6 +154,31 @@ def test_an_empty_list_is_no_failure_and_says_where_was_looked(jiyi: CommandLine
     assert "there are 1 in all, so --offset is too large" in jiyi("list", "--offset", "5").out
 
 
+@pytest.mark.parametrize(
+    "command", [("doctor",), ("verify",), ("export", "out.jsonl")], ids=["doctor", "verify", "export"]
+)
+def test_a_place_without_a_memory_is_told_apart_from_a_healthy_one(
+    jiyi: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert "note: there was no memory in typo: this one is new and empty" in jiyi(*command, "--data", "typo").err
+    assert "no memory" not in jiyi(*command, "--data", "typo").err
+
+
+def test_a_file_is_no_data_directory(jiyi: CommandLine, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("mine")
+    refused = jiyi("store", "k", "content", "--data", str(tmp_path / "file"))
+    assert (refused.code, refused.err) == (3, f"error: {tmp_path / 'file'} is a file; name a directory for the data\n")
+    assert (tmp_path / "file").read_text() == "mine"
+
+
+@pytest.mark.parametrize("command", ["serve", "console"])
+def test_a_port_that_does_not_exist_is_refused(jiyi: CommandLine, command: str) -> None:
+    refused = jiyi(command, "--port", "70000", "--check")
+    assert refused.code == 2
+    assert "70000 is not in the range 0<=x<=65535" in refused.err
+
+
 # --- upkeep ------------------------------------------------------------------------------------------------------
 
 

@@ -39,6 +39,13 @@ def names(toolbox: sync.Toolbox) -> list[str]:
     return list(toolbox.names)
 
 
+def test_remember_names_its_own_argument_when_a_text_is_too_long(memory: sync.AgentMemory) -> None:
+    told = memory.tools().answer("remember", {"content": "x" * 70_000})
+    assert told.is_error
+    assert told.text.startswith("Error: content has 70,000 bytes and the limit is 65,536")
+    assert memory.tools().answer("recall", {"query": "tea"}).text == "Nothing is remembered about that."
+
+
 # --- shapes -----------------------------------------------------------------------------------------------------------
 
 
@@ -176,7 +183,7 @@ def test_tools_are_called_without_async(open_memory: OpenMemory, tmp_path: Path)
     with pytest.raises(InvalidInputError, match="there is no tool 'memory_erase'; known are memory_search"):
         tools.call("memory_erase", {})
     # What a toolbox of a host without async returns has to be awaited nowhere either.
-    assert tools.select("recall").answer("recall", {"query": "tea"}).text.startswith("1 memories")
+    assert tools.select("recall").answer("recall", {"query": "tea"}).text.startswith("1 memory,")
     assert names(tools.read_only()) == ["memory_search", "memory_get", "recall", "list"]
 
 

@@ -45,6 +45,7 @@ def verify(session: Session) -> Code:
 
     Exit code 4 when they differ; an index that is only behind does not count, the next recall takes that in.
     """
+    session.note_if_new()
     with progress(session.output, "comparing") as advance:
         found = session.run(lambda memory: memory.verify(progress=advance))
     return _reported(session, found, done="records and indexes agree")
@@ -70,6 +71,7 @@ def rebuild(session: Session) -> Code:
 @command("doctor", examples=["jiyi doctor", "jiyi doctor --json"])
 def doctor(session: Session) -> Code:
     """Report versions, sizes, index lag, dead jobs, and what to do. Exit code 3 or 4 when something is wrong."""
+    session.note_if_new()
     facts: dict[str, Any] = session.run(lambda memory: memory.doctor())
     session.output.result(facts, lambda: views.diagnosis(facts))
     if facts["healthy"]:

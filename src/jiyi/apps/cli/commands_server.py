@@ -107,7 +107,9 @@ def serve(
     session: Session,
     *,
     host: Annotated[str, typer.Option("--host", help="The address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option("--port", help="The port to listen on; 0 takes a free one.")] = 7070,
+    port: Annotated[
+        int, typer.Option("--port", min=0, max=65_535, help="The port to listen on; 0 takes a free one.")
+    ] = 7070,
     allow_host: Annotated[
         list[str] | None, typer.Option("--allow-host", metavar="NAME", help="A name of this server; may be repeated.")
     ] = None,
@@ -246,7 +248,9 @@ def _serve_by_workers(session: Session, plan: Serving, told: Callable[[str], Non
 def console(
     session: Session,
     *,
-    port: Annotated[int, typer.Option("--port", help="The port to listen on; 0 takes a free one.")] = 0,
+    port: Annotated[
+        int, typer.Option("--port", min=0, max=65_535, help="The port to listen on; 0 takes a free one.")
+    ] = 0,
     no_browser: Annotated[bool, typer.Option("--no-browser", help="Only print the link.")] = False,
     read_only: Annotated[bool, typer.Option("--read-only", help="Show, and change nothing.")] = False,
     check: Annotated[bool, typer.Option("--check", help="Only check whether it could start.")] = False,

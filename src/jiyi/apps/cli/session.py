@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
+import os
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -44,6 +45,14 @@ class Session:
     def __init__(self, options: Options) -> None:
         self.options = options
         self.output = Output(json=options.json)
+
+    def note_if_new(self) -> None:
+        """Say that the named place has no memory yet. Every command makes one there, also after a slip of the pen."""
+        from jiyi.config import DEFAULT_HOME, HOME_VARIABLE
+
+        place = self.options.data or os.environ.get(HOME_VARIABLE) or DEFAULT_HOME
+        if "://" not in place and not (Path(place).expanduser() / "memory.db").exists():
+            self.output.note(f"there was no memory in {place}: this one is new and empty; --data names another place")
 
     def run(self, action: Callable[[AgentMemory], Awaitable[T]], **settings: Any) -> T:
         """Open the memory, do this with it, close it. The settings go over the user's own."""

@@ -67,6 +67,8 @@ class SqliteDatabase:
             path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             where = path.parent if path.is_absolute() else f"{path.parent} (from here {path.parent.absolute()})"
+            if path.parent.exists():
+                raise StorageError(f"{where} is a file; name a directory for the data") from error
             raise StorageError(f"the data directory {where} cannot be made: {error.strerror}") from error
         with on_error(self.close):
             self._refuse_emptied()
