@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 import jiyi.longterm
 from bench.judgement_sets import LANGUAGES, SPLITS, WRITERS, changes, domains_of, holds, load, statements
 from jiyi.longterm.classifier import domain_row, worth_row
-from jiyi.longterm.corrections import anonymous, pieces_of, same_subject
+from jiyi.longterm.corrections import anonymous, same_subject
 from jiyi.longterm.duplicates import gist
 from jiyi.longterm.replacement import (
     Compared,
@@ -43,7 +43,7 @@ from jiyi.ports import Embedder
 from jiyi.providers.bundled import BundledEmbedder
 from jiyi.text import Analyzer, fold
 from jiyi.text.change_words import is_temporary, without_unchanged
-from jiyi.text.claims import clauses_of, split_claims
+from jiyi.text.claims import clauses_of, pieces_of, split_claims
 from jiyi.text.statement_features import asks
 from jiyi.text.subjects import subject_of
 from jiyi.text.topics import topics_of

@@ -41,7 +41,7 @@ INTERFACES = {
     "Turn": "TurnInterface",
 }
 """The classes of rooms, and the names of their interfaces."""
-NOT_IN_INTERFACE = {"open", "settings", "answer", "make_room", "run_calls", "settle_interrupted"}
+NOT_IN_INTERFACE = {"open", "settings", "answer", "compact_window", "run_calls", "settle_interrupted"}
 """What only AgentMemory has: it is opened, and it has settings; and the steps that `Agent.reply` consists of."""
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef

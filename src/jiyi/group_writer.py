@@ -22,7 +22,7 @@ Transaction: TypeAlias = Callable[[], AbstractContextManager[None]]
 """Begins a transaction that the writes of this thread take part in; committed when the block ends."""
 _GROUP_CALLS: Final = 256
 _GROUP_SECONDS: Final = 0.02
-_ANSWERED_AT_ONCE: Final = 64
+_ANSWERED_AT_ONCE: Final = 32
 _ALONE: Final = object()
 """In the place of an item: the write shares its call with no other."""
 

@@ -53,7 +53,7 @@ def test_a_story_that_does_not_come_true_is_code_1(jiyi: CommandLine, monkeypatc
 
 def test_a_child_that_never_acknowledges_breaks_the_story(jiyi: CommandLine) -> None:
     with pytest.raises(scenario.DemoFailedError, match="did not acknowledge"):
-        scenario._store_and_die(jiyi.home, "", "an empty key is refused")
+        scenario._store_and_kill(jiyi.home, "", "an empty key is refused")
 
 
 def test_the_next_commands_work(jiyi: CommandLine) -> None:

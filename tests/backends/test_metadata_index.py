@@ -16,6 +16,7 @@ from jiyi.backends.embedded.database import SqliteDatabase
 from jiyi.backends.records import metadata_index, versions
 from jiyi.backends.records.store import SqlRecordStore
 from jiyi.model.filters import Filters, make_filters
+from jiyi.sync import migrate_store
 from jiyi.testing.conformance.examples import draft
 
 PENDING = "memory_metadata_pending"
@@ -149,3 +150,12 @@ def test_a_store_whose_index_was_kept_by_triggers_alone_is_brought_up_to_date(tm
         store.put([draft("new", "text", metadata={"color": "red"})], actor="a")
         store.forget("main", "k0", actor="a")
         assert keys(store, RED) == {"new", *(f"k{number}" for number in range(1, 300))}
+
+
+def test_in_a_copied_store_a_condition_finds_what_was_copied(tmp_path: Path) -> None:
+    with closing(SqlRecordStore(SqliteDatabase(tmp_path / "from" / "memory.db", busy_timeout=5))) as store:
+        store.put([draft(f"k{number}", "text", metadata={"color": "red"}) for number in range(200)], actor="a")
+        store.put([draft("pending", "text", metadata={"color": "red"})], actor="a")
+    migrate_store(tmp_path / "from", tmp_path / "to")
+    with closing(SqlRecordStore(SqliteDatabase(tmp_path / "to" / "memory.db", busy_timeout=5))) as store:
+        assert keys(store, RED) == {"pending", *(f"k{number}" for number in range(200))}

@@ -194,7 +194,7 @@ ROOM_STATEMENTS = {
         "ix_memory_records_summarized (scope=? AND summarized_by=?)",
     ),
     "the next scope": (longterm._NEXT_SCOPE, "(scope>?)"),
-    "a job that waits already": (jobs._QUEUED_TWIN, "ix_jobs_dedupe (dedupe_key=?)"),
+    "a job that waits already": (jobs._QUEUED_DUPLICATE, "ix_jobs_dedupe (dedupe_key=?)"),
     "pieces of a note": (notes._PIECES, "ix_memory_records_conversation (scope=? AND conversation_id=?)"),
     "entries by scope and key": (writes._BY_PAIRS, "(scope=? AND key=?)"),
 }

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from jiyi.ports import Embedder
 from jiyi.sync import AgentMemory
 from jiyi.text.claims import split_claims
 from tests.longterm.answers import fact, model
@@ -75,6 +76,72 @@ def test_a_correction_replaces_one_claim_of_a_message_and_leaves_the_others(
 def test_another_attribute_another_person_an_addition_or_an_exception_replaces_nothing(
     room: AgentMemory, first: str, second: str
 ) -> None:
+    say(room, first)
+    before = known(room)
+    say(room, second)
+    assert set(before) <= set(known(room))
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "stays", "goes"),
+    [
+        (
+            "My aunt Petra is from Bergen, she's a baker",
+            "Petra gave up baking in May, she drives a tram now",
+            [("bergen",), ("tram",)],
+            [("she's a baker",)],
+        ),
+        (
+            "I use a Fairphone, my laptop is a Dell and I type on a Ducky keyboard",
+            "The laptop died, I replaced it with a Lenovo",
+            [("fairphone",), ("ducky",), ("lenovo",)],
+            [("dell",)],
+        ),
+        (
+            "我用的是索尼相机，镜头是适马的，三脚架是百诺的",
+            "镜头换成腾龙的了",
+            [("索尼",), ("百诺",), ("腾龙",)],
+            [("适马",)],
+        ),
+        ("I weigh 91 kilos", "On the scales this morning: 84 kilos", [("84",)], [("91",)]),
+        (
+            "Dr Moss is my dentist, has been for years",
+            "Dr Moss retired, Dr Akande is my dentist now",
+            [("akande",)],
+            [("moss is my dentist",), ("has been for years",)],
+        ),
+    ],
+)
+def test_by_meaning_the_part_is_found_that_a_correction_replaces(
+    open_room: OpenMemory,
+    bundled_embedder: Embedder,
+    first: str,
+    second: str,
+    stays: list[tuple[str, ...]],
+    goes: list[tuple[str, ...]],
+) -> None:
+    room = open_room(embedder=bundled_embedder)
+    say(room, first, second)
+    for parts in stays:
+        assert says(known(room), *parts), (parts, known(room))
+    for parts in goes:
+        assert not says(known(room), *parts), (parts, known(room))
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("My husband drives for a dairy", "He's left handed, my husband, so scissors are a nuisance"),
+        ("Our freezer is a Miele from 2015", "The freezer engineer comes on the 9th of March"),
+        ("I have a parrot called Kiko", "The children have been given stick insects as well"),
+        ("我在出版社做校对", "我晚上在合唱团唱男低音"),
+        ("My sister Ulla is a vet", "Ulla's terrified of thunder"),
+    ],
+)
+def test_by_meaning_too_another_attribute_or_one_more_replaces_nothing(
+    open_room: OpenMemory, bundled_embedder: Embedder, first: str, second: str
+) -> None:
+    room = open_room(embedder=bundled_embedder)
     say(room, first)
     before = known(room)
     say(room, second)
@@ -253,6 +320,11 @@ QUESTIONS = (
     "你记得我对什么过敏吗？",
     "我该不该换工作？",
     "我的猫叫什么？",
+    "So my flight is on Tuesday, right?",
+    "Do I still work at the mill?",
+    "wait is Bram still my boss",
+    "我报的是周三的班，对吧",
+    "我对虾过敏还是对蟹过敏",
 )
 
 
@@ -283,6 +355,51 @@ def test_questions_replace_nothing(room: AgentMemory, said: list[Statement], ask
 def test_of_a_question_the_part_that_states_something_is_kept(room: AgentMemory, message: str, fact: str) -> None:
     say(room, message)
     assert known(room) == [fact]
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "What picture books suit my nephew? He's four and loves cranes",
+        "can I deduct the train if I'm a freelancer, I do stage lighting",
+        "送外婆什么花好？她今年八十八了",
+    ],
+)
+def test_a_statement_that_speaks_of_what_was_asked_is_kept_with_the_question(
+    open_room: OpenMemory, bundled_embedder: Embedder, message: str
+) -> None:
+    room = open_room(embedder=bundled_embedder)
+    say(room, message)
+    assert known(room) == [message]
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Please stop opening every reply with a compliment.",
+        "Just so you know: I have a pacemaker.",
+        "以后回答别超过三句话",
+    ],
+)
+def test_wishes_for_answers_and_announced_facts_are_kept(
+    open_room: OpenMemory, bundled_embedder: Embedder, message: str
+) -> None:
+    room = open_room(embedder=bundled_embedder)
+    say(room, message)
+    assert len(known(room)) == 1
+
+
+@pytest.mark.parametrize(
+    ("message", "claims"),
+    [
+        ("Rasmus in payroll, who sits by the door, is deaf, so we write to him", ["Rasmus in payroll", "is deaf"]),
+        ("Parents' evening, November 9, 5:15 pm, hall B", ["Parents' evening", "November 9"]),
+    ],
+)
+def test_a_clause_without_a_subject_and_a_bare_time_stay_with_what_they_belong_to(
+    message: str, claims: list[str]
+) -> None:
+    assert says([claim.text for claim in split_claims(message)], *claims)
 
 
 def test_a_model_that_corrects_by_a_question_replaces_nothing(open_room: OpenMemory) -> None:

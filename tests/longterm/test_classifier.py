@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bench.extraction import load as load_rounds
-from bench.judgement_sets import statements
+from bench.judgement_sets import domains_of, statements
 from jiyi.errors import ModelError
 from jiyi.longterm.classifier import StatementClassifier, domain_row, worth_row
 from jiyi.longterm.extraction import Round, propose
@@ -120,6 +120,12 @@ def test_the_statements_that_it_is_trained_on_are_of_both_sorts_and_none_of_the_
     assert set(labels) == {*SUBSTANTIAL, "-", "+"}
     assert len(texts) == len(set(texts)) >= 300
     assert not set(texts) & {row["user"] for row in load_rounds() if row["split"] == "held_out"}
+
+
+def test_a_labelled_fact_may_have_several_domains_that_are_right() -> None:
+    several = {"must": ["tea"], "domain": ["user_preferences", "lifestyle_and_interests"]}
+    assert domains_of(several) == ["user_preferences", "lifestyle_and_interests"]
+    assert domains_of({"must": ["tea"], "domain": "user_preferences"}) == ["user_preferences"]
 
 
 def test_the_weights_that_are_shipped_fit_the_features() -> None:

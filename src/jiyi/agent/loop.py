@@ -17,7 +17,7 @@ from jiyi.model.turn import TurnEvent
 from jiyi.ports.models import ChatModel, ToolCall, ToolModel
 
 _FIRST_PAUSE: Final = 0.5
-_LONGEST_PAUSE: Final = 30.0
+_MAX_PAUSE: Final = 30.0
 _GOES_ON: Final = "what was said is stored and the turn is open: reply() without a text goes on with it"
 
 
@@ -82,13 +82,13 @@ async def _ask(
             if begun or has_overflowed:
                 raise
             has_overflowed = True
-            await turn.make_room()
+            await turn.compact_window()
         except ModelError as error:
             if begun or not error.retryable or attempt >= deps.retries:
                 raise
             wanted = getattr(error, "retry_after", None) or _FIRST_PAUSE * 2**attempt
             attempt += 1
-            await asyncio.sleep(min(wanted, _LONGEST_PAUSE))
+            await asyncio.sleep(min(wanted, _MAX_PAUSE))
         else:
             return
 

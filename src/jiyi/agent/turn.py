@@ -267,7 +267,7 @@ class Turn:
         self._window = await self._deps.chat.get()
         self._prompt = self._compose()
 
-    async def make_room(self) -> None:
+    async def compact_window(self) -> None:
         """The model has found the prompt too long, whatever our count was: move older messages under a summary."""
         try:
             await self._deps.chat.overflowed()

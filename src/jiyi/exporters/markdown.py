@@ -12,15 +12,15 @@ if TYPE_CHECKING:
     from jiyi.model.entry import MemoryEntry
 
 _UNSAFE: Final = re.compile(r"[^\w.@+-]+")
-_LONGEST: Final = 80
+_MAX_NAME: Final = 80
 
 
 def file_name(name: str) -> str:
     """A name for a file: readable, and never the same for two names."""
     plain = _UNSAFE.sub("_", name).strip("._") or "_"
-    if plain == name and len(plain) <= _LONGEST:
+    if plain == name and len(plain) <= _MAX_NAME:
         return plain
-    return f"{plain[:_LONGEST]}-{hashlib.sha256(name.encode('utf-8', 'surrogatepass')).hexdigest()[:8]}"
+    return f"{plain[:_MAX_NAME]}-{hashlib.sha256(name.encode('utf-8', 'surrogatepass')).hexdigest()[:8]}"
 
 
 def entry_text(entry: MemoryEntry) -> str:

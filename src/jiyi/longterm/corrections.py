@@ -29,8 +29,8 @@ from jiyi.text.change_words import (
     is_temporary,
     without_unchanged,
 )
-from jiyi.text.claims import only_asks, stated_part
-from jiyi.text.day_and_time import other_value
+from jiyi.text.claims import only_asks, pieces_of, stated_part
+from jiyi.text.day_and_time import other_value, units_in
 from jiyi.text.normalize import fold
 from jiyi.text.subjects import (
     PRONOUN,
@@ -50,9 +50,9 @@ if TYPE_CHECKING:
 REPLACES: Final = "replaces"
 CONFLICTS: Final = "conflicts"
 
-CERTAIN: Final = 0.5
+CERTAIN: Final = 0.6
 """From this probability on a message replaces the claim that it fits best."""
-SAID: Final = 0.33
+SAID: Final = 0.5
 """The same for a message that says plainly that something has changed; both chosen by cross-validation over writers."""
 POSSIBLE: Final = 0.12
 """From this probability on both stay and are linked."""
@@ -60,6 +60,10 @@ _BEYOND_DOUBT: Final = 0.9
 """From this probability on a message replaces more than the one claim that it fits best."""
 _PROPOSED: Final = 0.35
 """What a model proposes is one more reason: this is enough then."""
+SAME_MEASURE: Final = 0.75
+"""How likely a new figure of the same attribute in the same unit replaces the old one."""
+_MEASURED: Final = frozenset({"weight", "height", "age"})
+_MEASURES: Final = re.compile(r"\b(?:weigh\w*|scales?|tall|years? old)\b|体重|上秤|称[了的]|身高|岁")
 _NO_CHANGE: Final = 0.05
 _GOES_ALONG: Final = {True: 0.3, False: 0.5}
 """From this probability on a part of a fact goes with the replaced part, where something ends and elsewhere."""
@@ -76,12 +80,11 @@ _ABOUT_USER: Final = re.compile(
     r"说|通知|告诉|来电|我(?!的?(?:妈|爸|姐|哥|弟|妹|老|家))|\b(?:said|says|told|rang|wrote|me|us|i|i'm|we)\b"
 )
 _ROLES: Final = frozenset({"boss", "teacher", "landlord", "roommate", "childminder", "assistant", "doctor"})
+_SINGLE: Final = frozenset(topic.name for topic in TOPICS if topic.single)
 _MANY: Final = frozenset(topic.name for topic in TOPICS if not topic.single) - {"appointment", "plan", "answer style"}
-_PIECES: Final = re.compile(
-    r"[，,；;、]\s*|\s+(?:and|&|plus|\+|-|but)\s+(?!(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b)|(?<=[\u3400-\u9fff])(?:和|还有|而且|并且)(?=[\u3400-\u9fff])|[:：]\s*"
-    r"|\s*[—–]+\s*|(?<=[\u3400-\u9fff])\s+(?=[\u3400-\u9fff])"
-)
 _WEDDING: Final = re.compile(r"婚礼|领证|蜜月|婚纱|\bhoneymoon\b|\b(?:my|our|the) wedding\b|^(?:about me: )?wedding")
+# "Dr Moss is my GP, has been for years": it says nothing without the part before.
+_CONTINUES: Final = re.compile(r"^(?:(?:has|have|had|been) |since\b)|^(?:一直|已经)[^，]{0,4}(?:年|个月)")
 _HEADING: Final = re.compile(r"[:：]\s*$")
 _ONLY_SUBJECT: Final = re.compile(r"^(?:我们?|家里|and|my|our|i|i'm|we)\b\s*")
 _HAN: Final = re.compile(r"[\u3400-\u9fff]")
@@ -128,14 +131,19 @@ def judge(message: str, olds: Sequence[Known], model: ReplacementModel) -> list[
         same_subject(new, text, _subject(old), newest=place == 0)
         for place, (old, text) in enumerate(zip(olds, texts, strict=True))
     ]
-    values = model.replaces(new, texts, same)
+    values = [
+        max(value, SAME_MEASURE) if agrees and _measured_anew(new, text) else value
+        for value, agrees, text in zip(model.replaces(new, texts, same), same, texts, strict=True)
+    ]
     if is_exception(folded) and not is_mistake(folded):
         # An exception replaces nothing, however probable a replacement is by the other features.
-        values = [min(value, SAID - 0.01) for value in values]
+        values = [
+            value if _same_measure(new, text) and _SINGLE & new.topics.keys() & text.topics.keys() else _unsure(value)
+            for value, text in zip(values, texts, strict=True)
+        ]
     elif not is_mistake(folded):
         values = [
-            min(value, SAID - 0.01) if _leaves_alone(new, text) else value
-            for value, text in zip(values, texts, strict=True)
+            _unsure(value) if _leaves_alone(new, text) else value for value, text in zip(values, texts, strict=True)
         ]
     said = is_mistake(folded) or is_strong_change(folded) or ends(folded) or changes(folded)
     enough = SAID if said else CERTAIN
@@ -151,6 +159,11 @@ def judge(message: str, olds: Sequence[Known], model: ReplacementModel) -> list[
     return findings
 
 
+def _unsure(value: float) -> float:
+    """Not enough to replace anything."""
+    return min(value, SAID - 0.01)
+
+
 def _leaves_alone(new: Compared, old: Compared) -> bool:
     """Whether a rule keeps a message from replacing an older fact, whatever the model says."""
     if is_bygone(old.folded) and not is_bygone(new.folded):
@@ -159,10 +172,21 @@ def _leaves_alone(new: Compared, old: Compared) -> bool:
         return False
     # Of what people have several of, one more replaces none; and nothing is replaced by something on another topic.
     shared = new.topics.keys() & old.topics.keys()
-    figures = bool(new.gist.numbers and old.gist.numbers)
+    figures = _same_measure(new, old)
     # That both name the same person or a plan says nothing about what is said of them.
     other_topic = bool(old.topics.keys() - WEAK_TOPICS) and not shared - WEAK_TOPICS and not figures
     return other_topic or "pet" in shared or (bool(old.topics) and old.topics.keys() <= _MANY)
+
+
+def _same_measure(new: Compared, old: Compared) -> bool:
+    """Whether both give a figure in the same unit: kilos, dollars, years."""
+    return bool(units_in(new.folded) & units_in(old.folded) - {"day", "hour"})
+
+
+def _measured_anew(new: Compared, old: Compared) -> bool:
+    """Whether both say how heavy, tall or old somebody is: the newer figure is the one that holds."""
+    attributes = _MEASURED & new.topics.keys() & old.topics.keys()
+    return bool(attributes) and _same_measure(new, old) and _MEASURES.search(new.folded) is not None
 
 
 def _only_adds(folded: str) -> bool:
@@ -203,7 +227,9 @@ def _residue(new: Compared, old: Known, model: ReplacementModel) -> str:
     gone = _replaced_piece(pieces, model.pieces(new, parts))
     along = model.along(new, parts, gone)
     going = {place for place, value in enumerate(along) if value >= _GOES_ALONG[ending]}
-    if ending and gone + 1 < len(pieces) and only_describes(parts[gone + 1], parts[gone]):
+    if gone + 1 < len(pieces) and (
+        _CONTINUES.search(parts[gone + 1].folded) or (ending and only_describes(parts[gone + 1], parts[gone]))
+    ):
         going.add(gone + 1)
     rest = other_value(new.text, pieces[gone]) if going == {gone} and not ending else ""
     if rest:
@@ -314,13 +340,6 @@ def _subjects(folded: str) -> tuple[set[str], str]:
             # 老师说…, "the surgery rang to say", 把我接来了: it may be about the user as well.
             found.add(USER)
     return found or {"", USER}, "，".join(bare)
-
-
-def pieces_of(text: str) -> list[str]:
-    """The parts of a fact that can be replaced by themselves."""
-    ends_at = [match.end() for match in _PIECES.finditer(text)]
-    parts = [text[a:b] for a, b in zip([0, *ends_at], [*ends_at, len(text)], strict=True) if text[a:b].strip()]
-    return parts or [text]
 
 
 def _without(pieces: Sequence[str], gone: AbstractSet[int]) -> str:

@@ -38,6 +38,7 @@ from jiyi.text.statement_features import (
     is_quoted_text,
     is_role_play,
     tells_in_asking,
+    without_announcement,
 )
 from jiyi.text.topics import topics_of
 
@@ -59,7 +60,7 @@ _TELLING = -0.2
 # Where words such as "with my blood thinner" stand in it, less is enough.
 _TOLD = -0.6
 # What a question states is kept from here on, whatever the question is worth.
-_STATED = 0.0
+_STATED = -0.15
 _MIN_WITHOUT_TOPIC = 5
 _IMPORTANCE: Final = {
     "allergy": 0.95,
@@ -148,6 +149,7 @@ def _claims_of(kept: Sequence[tuple[str, str]]) -> list[ClaimText]:
     together: list[str] = []
     for sentence, question in kept:
         if question and refers_to_question(sentence):
+            together = [each for each in together if each != question]
             found += split_claims("\n".join(together)) if together else []
             found.append(claim_after_question(question, sentence))
             together = []
@@ -159,14 +161,15 @@ def _claims_of(kept: Sequence[tuple[str, str]]) -> list[ClaimText]:
 def _kept_sentences(text: str, classifier: StatementClassifier) -> list[tuple[str, str]]:
     """The sentences that are worth keeping: of a message that is, those that are not plainly something else.
 
-    Each comes with the question before it, where that is not kept by itself.
+    Each comes with the question before it, if there is one.
     """
     parts = [part for part in sentences(strip_code(text)) if not is_small_talk(part) and len(part) <= _LONGEST_SENTENCE]
     if not parts or is_quoted_text(text) or is_role_play(fold(text)):
         return []
     windows = ["".join(_joined(parts[start : start + _WINDOW])) for start in range(0, len(parts), _WINDOW)]
     asked = [_stated(part) for part in parts]
-    worth = classifier.worth([*windows, *parts, *(stated for stated in asked if stated)])
+    judged = [*windows, *parts, *(stated for stated in asked if stated)]
+    worth = classifier.worth([without_announcement(text) for text in judged])
     of_stated = iter(worth[len(windows) + len(parts) :])
     found: list[tuple[str, str]] = []
     question = ""
@@ -181,8 +184,7 @@ def _kept_sentences(text: str, classifier: StatementClassifier) -> list[tuple[st
             telling = _TOLD if tells_in_asking(part) else _TELLING
             if own >= telling and not asks_the_memory(part):
                 found.append((part, ""))
-            else:
-                question = part
+            question = part
             continue
         alone = len(parts) == 1
         window = fold(windows[place // _WINDOW])

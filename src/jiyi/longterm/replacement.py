@@ -25,7 +25,7 @@ from jiyi.text.change_words import (
     is_strong_change,
     is_temporary,
 )
-from jiyi.text.claims import clauses_of
+from jiyi.text.claims import clauses_of, pieces_of
 from jiyi.text.day_and_time import units_in
 from jiyi.text.normalize import fold
 from jiyi.text.subjects import SUBJECT_WORDS, USER, names_in, starts_with_subject, subject_of
@@ -186,6 +186,14 @@ def _stems(folded: str) -> set[str]:
     return {word[:_STEM] for word in _WORD.findall(folded) if word not in SUBJECT_WORDS}
 
 
+def _best_share(words: set[str], old: Compared) -> float:
+    """How much of one part of an older fact consists of shared words, for the part with most of them."""
+    if not words:
+        return 0.0
+    parts = [fold(part) for part in pieces_of(old.text)]
+    return max(min(sum(len(word) for word in words if word in part) / len(part), 1.0) for part in parts)
+
+
 def pair_features(message: Compared, old: Compared, others: Sequence[float], place: int) -> list[float]:
     """What a message and one of the older facts have in common; `others` is the likeness of all older facts."""
     shared = [name for name in message.topics if name in old.topics]
@@ -217,6 +225,7 @@ def pair_features(message: Compared, old: Compared, others: Sequence[float], pla
         message.gist.liking != old.gist.liking,
         closest(message, old),
         min(shared_stems(message, old), _PAIR) / _PAIR,
+        _best_share(words, old),
     )
     return [float(value) for value in found]
 

@@ -16,7 +16,7 @@ from jiyi.ports import ChatModel
 from jiyi.prompts.longterm import ROUTE_SCHEMA, route_messages
 
 _log = logging.getLogger("jiyi.longterm")
-_LONGEST_QUERY = 4_000
+_MAX_QUERY = 4_000
 _REPLY_TOKENS = 200
 
 
@@ -51,7 +51,7 @@ def route(model: ChatModel | None, query: str) -> Route:
     try:
         domains = ask_json(
             model,
-            route_messages(readable(query)[:_LONGEST_QUERY]),
+            route_messages(readable(query)[:_MAX_QUERY]),
             ROUTE_SCHEMA,
             lambda reply: _read(model, reply),
             max_tokens=_REPLY_TOKENS,

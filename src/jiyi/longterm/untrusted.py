@@ -7,8 +7,9 @@ from typing import Final
 
 from jiyi.model.storable import storable
 from jiyi.text import fold, sentences
+from jiyi.text.off_record import without_off_record
 
-LONGEST_LOOKED_AT: Final = 24_000
+MAX_LOOKED_AT: Final = 24_000
 """Characters of one message that are looked at: its beginning and its end. The message itself is kept whole."""
 
 _STEERING: Final = re.compile(
@@ -34,11 +35,15 @@ def readable(text: str) -> str:
 
 
 def looked_at(text: str) -> str:
-    """The part of a message that is looked at for facts: not all of a very long one, and nothing that steers."""
+    """The part of a message that is looked at for facts: not all of a very long one, and nothing that steers.
+
+    Nor what somebody asks not to keep.
+    """
     clean = readable(text)
-    if len(clean) > LONGEST_LOOKED_AT:
-        half = LONGEST_LOOKED_AT // 2
+    if len(clean) > MAX_LOOKED_AT:
+        half = MAX_LOOKED_AT // 2
         clean = f"{clean[:half]}\n…\n{clean[-half:]}"
+    clean = without_off_record(clean)
     if not _STEERING.search(fold(clean)):
         return clean
     return "\n".join(sentence for sentence in sentences(clean) if not is_steering(sentence))

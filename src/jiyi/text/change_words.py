@@ -40,7 +40,7 @@ _CHANGES: Final = _any(
     r"|从.{1,6}(?:涨|降|变|减|加)到|涨到|降到|减到|瘦到|长到|加到|缩到|换人|易主|取代|代替|替换|升级|转正|毕业了"
     r"|改口|上个月.{0,4}搬|又搬|定下来|最后(?:选|定|去|还是)|终于(?:换|搬|定|买|入)|往后|安家|接来"
     r"|别的(?:都)?不(?:动|变)|其他(?:都)?不变|其余照旧|照旧|如今|今年(?:换|改|带|升)|得.{1,6}办了|办了"
-    r"|拿到.{0,8}(?:证|绿卡)",
+    r"|拿到.{0,8}(?:证|绿卡)|外派|派(?:到|去|往)|毕业(?:啦|了)|打上|升上|放宽|收紧|新入|换回|重新(?:选|定|看|租|买)",
     r"\b(?:now|nowadays|these days|instead|moved|moving to|relocat\w*|switch\w*|swap\w*|chang(?:e|ed|ing)"
     r"|replac\w*|renamed|rebrand\w*|from (?:now|here) on|as of|from (?:monday|tuesday|next|today|this)"
     r"|going forward|wrong (?:age|number|name|date)|gave you the wrong|i meant|correction|scrap that"
@@ -53,10 +53,11 @@ _CHANGES: Final = _any(
     r"|left (?:the|my)|quit|instead of|for good|deleted|moved out|bailed|cancelled on|over to|in future"
     r"|new hours|everything else (?:stands|stays|is the same)|the rest (?:stays|stands)|same \w+ as before"
     r"|otherwise the same|from the (?:first|start|1st|new year|\d+(?:st|nd|rd|th))|given me|taken me off"
-    r"|handed back|the next one|lost (?:its|my|our))\b",
+    r"|handed back|the next one|lost (?:its|my|our)|posted to|reassigned|redeployed|turned (?:\d+|\w+ty)|graduated"
+    r"|upped|raised (?:it|to|the)|doubled|halved|lowered|took (?:up|on) .{1,20} instead)\b",
 )
 _ENDS: Final = _any(
-    r"戒了|戒掉|弃了|弃坑|告别|掰了|退赛|退费|推掉|断掉|说再见|停药|不让再|放弃了?"
+    r"辞掉|结束了|收起来|清给|戒了|戒掉|弃了|弃坑|告别|掰了|退赛|退费|推掉|断掉|说再见|停药|不让再|放弃了?"
     r"|不(?:学|拉|去|练|吃|喝|用|打|做|干|玩|养|考|订|续|跑|写|弹|跳|教|碰|戴|追|抽|看|信|报|办"
     r"|租|想)了|再也不|退(?:了|掉|订|出|社|役|会|群)|走了|没救回来|去世|过世|死了|病死|没了|分手|分了|离婚"
     r"|取消了?|卸任|关(?:店|门|了|张)|不在了|送(?:人|走)了|卖了|卖掉|辞了|停了|停掉|丢了|解散|散了|黄了|泡汤"
@@ -121,7 +122,8 @@ _LASTING: Final = _any(
 _CLAUSE: Final = re.compile(r"[^.!?。！？；;，]+[.!?。！？；;，]*\s*")
 _UNCHANGED: Final = re.compile(
     r"其他|其它|其余|别的都|照旧|照样|不变|没变|依然|仍然|还是老样子"
-    r"|\b(?:still|(?:the )?rest (?:is|of it|stays|stands)|everything else|otherwise the same)\b"
+    r"|\b(?:still|i'?m keeping|we'?re keeping|keeping (?:the|my|it)|same \w+ as before"
+    r"|(?:the )?rest (?:is|of it|stays|stands)|everything else|otherwise the same)\b"
 )
 _ONLY_ONCE: Final = _any(
     r"[就只仅]?(?:这|這|此)一?(?:次|回)(?:而已)?[。！!]*$|只此一次|仅此一次|就(?:这|這)一?次|下(?:周|次)(?:照旧|照常|恢复)",

@@ -38,6 +38,7 @@ __all__ = [
     "claim_after_question",
     "clauses_of",
     "only_asks",
+    "pieces_of",
     "refers_to_question",
     "split_claims",
     "stated_in_question",
@@ -93,6 +94,10 @@ _CLOSING: Final = re.compile(r"(?<=[\w.,!?])['’](?=$|[\s.,!?)])")
 _REFERS_BACK: Final = re.compile(
     r"^(?:(?:and|but|so|because|cos),? )*(?:he|she|it|they|he's|she's|it's|they're|hes|shes|its|theyre|mine|ours|his"
     r"|her|their|both|the one|this one|that one|we both)\b|^(?:他|她|它|牠|这(?:个|只|家|台)|那(?:个|只|家|台))"
+)
+_PIECES: Final = re.compile(
+    r"[，,；;、]\s*|\s+(?:and|&|plus|\+|-|but)\s+(?!(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b)|(?<=[\u3400-\u9fff])(?:和|还有|而且|并且)(?=[\u3400-\u9fff])|[:：]\s*"
+    r"|\s*[—–]+\s*|(?<=[\u3400-\u9fff])\s+(?=[\u3400-\u9fff])"
 )
 _MIN_CLAUSE: Final = 2
 _AROUND: Final = " ,，；;、。.!！?？…-"
@@ -183,7 +188,7 @@ def _of_sentence(sentence: str) -> list[ClaimText]:
     if asks(folded):
         stated = stated_in_question(sentence)
         asked = [clause for clause in _clauses(sentence) if asks(fold(clause))]
-        if any(map(tells_in_asking, asked)):
+        if any(map(tells_in_asking, asked)) or (asked and refers_to_question(stated[0])):
             # "can I claim the train if I'm freelance, I do storyboards": neither clause says it alone.
             stated = [sentence]
         return [replace(_made(part), from_question=True) for part in stated]
@@ -304,6 +309,13 @@ def stated_in_question(sentence: str) -> list[str]:
         # "Mango, my bearded dragon": a name without what is said of it is no statement.
         return [sentence]
     return _parts(joined) if len(stated) > 1 else [joined]
+
+
+def pieces_of(text: str) -> list[str]:
+    """The parts of a fact that can be replaced by themselves."""
+    ends_at = [match.end() for match in _PIECES.finditer(text)]
+    parts = [text[a:b] for a, b in zip([0, *ends_at], [*ends_at, len(text)], strict=True) if text[a:b].strip()]
+    return parts or [text]
 
 
 def refers_to_question(statement: str) -> bool:

@@ -17,6 +17,7 @@ from jiyi.text.cue_rules import DOMAIN_WORDS, DOMAINS, RULES, Domain, Kind, Rule
 from jiyi.text.evidence import has_date, weigh
 from jiyi.text.non_statements import HYPOTHETICAL, LEAD_IN, OVERREACHING, PASSING, QUESTION, TASK_FOR_NOW
 from jiyi.text.normalize import fold
+from jiyi.text.off_record import without_off_record
 from jiyi.text.sentences import sentences
 from jiyi.text.smalltalk import is_small_talk
 
@@ -65,7 +66,7 @@ def find_statements(text: str, *, speaker: str = "user") -> list[Statement]:
     if OVERREACHING.search(fold(text)):
         return []
     found: dict[str, Statement] = {}
-    for sentence in sentences(_CODE.sub(" ", text)):
+    for sentence in sentences(without_off_record(_CODE.sub(" ", text))):
         for statement in _statements(sentence):
             if speaker == "user" or statement.kind == "decision":
                 found.setdefault(fold(statement.content), statement)

@@ -54,7 +54,7 @@ _PHRASES: Final = (
 # Atomic, so that a long row of 哈 is not read in every possible way.
 _ONLY: Final = re.compile(rf"(?>(?:{'|'.join(_PHRASES)})(?![a-z])[\W_]*)++")
 _WORDLESS: Final = re.compile(r"[\W_]*")
-_LONGEST: Final = 80
+_MAX_CHARACTERS: Final = 80
 
 
 def is_small_talk(sentence: str) -> bool:
@@ -62,4 +62,4 @@ def is_small_talk(sentence: str) -> bool:
     folded = fold(sentence).strip()
     start = _WORDLESS.match(folded)
     bare = folded[start.end() :] if start else folded
-    return not bare or (len(bare) <= _LONGEST and _ONLY.fullmatch(bare) is not None)
+    return not bare or (len(bare) <= _MAX_CHARACTERS and _ONLY.fullmatch(bare) is not None)

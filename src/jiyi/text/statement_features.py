@@ -28,6 +28,7 @@ __all__ = [
     "is_role_play",
     "tells_in_asking",
     "topic_features",
+    "without_announcement",
 ]
 
 
@@ -46,6 +47,7 @@ FIRST_PERSON: Final = _any(
 OWN_STATEMENT: Final = _any(
     r"我(?:是|有|在|叫|姓|住|做|干|对|不|没|从来|从小|每|平时|一直|今年|最近|刚|正在|打算|想|要|会|喜|讨|怕|爱"
     r"|用|吃|喝|念|学|读|养|得|患|尿|血|乳|爸"
+    r"|开|骑|戴|玩|练|教|卖|租|买|怀|腰|胃|鼻|牙|心脏|膝"
     r"|妈|老|姐|哥|弟|妹|儿|女|公|婆|奶|爷|家|的|们|同|那|跟|和|喺|識|未|屋|識|仲|坐|早|都|上|下|只|最|女|男|媽|爸)",
     r"\b(?:i'm|im|i am|i've|ive|i have|i had|i got|i keep|i work|i live|i use|i play|i do|i don'?t|i dont"
     r"|i can'?t|i cant|i never|i always|i only"
@@ -55,14 +57,17 @@ OWN_STATEMENT: Final = _any(
 )
 QUESTION: Final = _any(
     r"[?？]",
-    r"(?:吗|嗎|么|麼|呢|来着|不|没|沒)[\W_]*$",
+    r"(?:吗|嗎|么|麼|呢|来着|不|没|沒|对吧|是吧|没错吧)[\W_]*$",
+    # A choice: 我报的南大还是武大.
+    r"对[^，。]{1,8}还是对|[的是][^，。]{1,12}还是(?!改|换|叫|用|喊|决定|选|想|很|得|要|会|那|老)[^，。了]{1,10}$",
     r"(?!动不动|时不时)(?P<verb>[\u4e00-\u9fff])不(?P=verb)|应该.{1,12}还是|咩(?!都)"
     r"|哪(?!怕|吒)|(?<![好十有这那])几(?:点|号|岁|时|月|楼|口)(?!了)"
     r"|多(?:大|久|长|高|重|远|深|快|宽|厚)(?:了|呢|啊|来着)?$|有多[\u4e00-\u9fff]|何时|该不该|要不要|记(?:不记)?得.{0,12}[吗么不]"
     r"|什么(?!都|也)|什麼|为什么|為什麼|怎么(?!也|都)|怎麼|怎样|如何|咋|多少|啥(?!都)|哪(?:里|个|些|位|儿|种|家"
     r"|部|一)|能不能|是不是|有没有|会不会|算不算|点解|點搬"
     r"|好不好|可不可以|真的假的|有招没|谁",
-    r"^(?:(?:so|and|ok|hey|quick q|but),? )*(?:what|whats|what's|who|whos|whose|which|when|where|why|how|hows|is"
+    r"^(?:(?:so|and|ok|hey|quick q|but|wait|hang on|um|hmm),? )*(?:what|whats|what's|who|whos|whose|which|when|where"
+    r"|why|how|hows|is"
     r"|are|was|were|do|does|did|can|could"
     r"|would|will|should (?:i|we|he|she|they|it|the|my)|has|any|anyone)\b",
     r"\b(?:what'?s|how (?:do|can|should|would|many|much|long|early|old)|which (?:one|of)|can (?:i|you|we)"
@@ -76,6 +81,7 @@ QUESTION: Final = _any(
 _CONFIRM: Final = re.compile(
     r"(?:,|，)?\s*(?:right|correct|yes|no|yeah|isn'?t (?:it|he|she)|aren'?t (?:they|i|we)|don'?t i|doesn'?t (?:he|she)"
     r"|wasn'?t it|didn'?t i|对吧|对吗|对不对|是吧|是吗|没错吧|是不是)\s*[?？]+\s*$"
+    r"|(?:对|是|没错)吧[\W_]*$"
 )
 # Questions about what was said before.
 _OF_THE_MEMORY: Final = _any(
@@ -235,7 +241,18 @@ def tells_in_asking(text: str) -> bool:
 def asks_the_memory(text: str) -> bool:
     """Whether a question asks for what was said before, or for something of the speaker's own: it tells nothing."""
     folded = fold(text)
-    return _OF_THE_MEMORY.search(folded) is not None or _ASKED_OF_MINE.search(folded) is not None
+    of_others = _ASKS_WHETHER.search(folded) is not None and FIRST_PERSON.search(folded) is None
+    return (
+        asks_for_confirmation(folded)
+        or (of_others and _TOLD_IN_ASKING.search(folded) is None)
+        or any(pattern.search(folded) for pattern in (_OF_THE_MEMORY, _ASKED_OF_MINE))
+    )
+
+
+def without_announcement(text: str) -> str:
+    """What follows on "just so you know:" or 补充一下：, where a text begins so."""
+    found = _OWN_WORDS.search(text)
+    return text if found is None else text[found.end() :].strip() or text
 
 
 def is_fiction(folded: str) -> bool:

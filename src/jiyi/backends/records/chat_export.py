@@ -30,7 +30,7 @@ TABLES: dict[str, Table] = {
 
 _IN_EPOCH = "scope = :scope AND session_id = :session_id AND epoch = :epoch"
 _KNOWN = "SELECT 1 FROM conversation_history WHERE scope = :scope AND session_id = :session_id LIMIT 1"
-_MAKE_ROOM = (
+_MARK_REPLACED = (
     *(
         f"UPDATE {table.name} SET replaced_at = :now "
         "WHERE scope = :scope AND session_id = :session_id AND replaced_at IS NULL"
@@ -85,7 +85,7 @@ class ChatMerge:
         """Write the rows of this session; `keep_theirs` when its state in the file is the one that is kept."""
         waiting = self._waiting.pop((scope, session_id), [])
         if keep_theirs and not new_here:
-            self._make_room(scope, session_id)
+            self._mark_replaced(scope, session_id)
         for table, values, same in waiting:
             if table is flush_candidates:
                 self._candidate(values)
@@ -104,10 +104,10 @@ class ChatMerge:
                 continue
             self.settle(scope, session_id, keep_theirs=False, new_here=True)
 
-    def _make_room(self, scope: str, session_id: str) -> None:
+    def _mark_replaced(self, scope: str, session_id: str) -> None:
         """Mark as replaced what was derived from messages that the import has replaced."""
         session = {"scope": scope, "session_id": session_id, "now": clock.utc_now()}
-        for statement in _MAKE_ROOM:
+        for statement in _MARK_REPLACED:
             self._connection.execute(statement, session)
 
     def _overlaps(self, table: Table, values: Mapping[str, Any]) -> bool:

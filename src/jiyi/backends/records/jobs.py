@@ -20,13 +20,13 @@ _FIELDS: Final = (
     *("lease_until", "lease_by", "reason", "created_at", "finished_at"),
 )
 _SELECT = f"SELECT {', '.join(_FIELDS)} FROM jobs"
-_QUEUED_TWIN = "SELECT id FROM jobs WHERE dedupe_key = :dedupe_key AND scope = :scope AND state = 'queued'"
+_QUEUED_DUPLICATE = "SELECT id FROM jobs WHERE dedupe_key = :dedupe_key AND scope = :scope AND state = 'queued'"
 # A worker that has lost the lease meanwhile changes nothing.
 _HELD = "id = :id AND state = 'running' AND attempt = :attempt AND lease_by = :lease_by"
 _FINISH = f"UPDATE jobs SET state = 'done', finished_at = :now, lease_until = NULL, reason = '' WHERE {_HELD}"
 _POSTPONE = f"UPDATE jobs SET state = 'queued', not_before = :until, reason = :reason, lease_by = NULL WHERE {_HELD}"
 # As if it had not been tried: the machine had no resources for it.
-_FORGIVEN = _POSTPONE.replace("SET state", "SET attempt = attempt - 1, state", 1)
+_POSTPONE_UNCOUNTED = _POSTPONE.replace("SET state", "SET attempt = attempt - 1, state", 1)
 _DEAD_LETTER = f"UPDATE jobs SET state = 'dead', finished_at = :now, reason = :reason WHERE {_HELD}"
 _CLAIM = (
     "UPDATE jobs SET state = 'running', attempt = attempt + 1, lease_by = :worker, lease_until = :lease_until "
@@ -48,7 +48,7 @@ _NEXT_DUE = (
     "SELECT min(CASE WHEN state = 'queued' THEN not_before ELSE lease_until END) "
     f"FROM jobs WHERE sequence IN ({_HEADS})"
 )
-_LONGEST_WAIT: Final = timedelta(hours=2)
+_MAX_WAIT: Final = timedelta(hours=2)
 """No retry and no lease is longer: see `Backoff.max_retry_after` and the lease of `JobRunner`."""
 _PURGE = (
     "DELETE FROM jobs WHERE sequence IN (SELECT sequence FROM jobs WHERE state = 'done' AND finished_at < :before "
@@ -59,8 +59,8 @@ _PURGE = (
 def insert_job(connection: Connection, draft: JobDraft, now: datetime) -> bool:
     """Add a job inside the caller's transaction; `False` when one with its dedupe key waits already."""
     if draft.dedupe_key is not None:
-        twin = {"dedupe_key": draft.dedupe_key, "scope": draft.scope}
-        if connection.row(_QUEUED_TWIN, twin) is not None:
+        duplicate = {"dedupe_key": draft.dedupe_key, "scope": draft.scope}
+        if connection.row(_QUEUED_DUPLICATE, duplicate) is not None:
             return False
     leased = draft.lease_by is not None
     connection.execute(
@@ -115,7 +115,7 @@ class SqlJobStore:
         out means that its holder has died. A job that would wait longer than any is put off was written by a clock that
         was ahead: it is due.
         """
-        sql, params = _of_scopes(_DUE, {"now": now, "horizon": now + _LONGEST_WAIT}, scopes)
+        sql, params = _of_scopes(_DUE, {"now": now, "horizon": now + _MAX_WAIT}, scopes)
         while True:
             with self._database.read() as connection:
                 row = connection.row(f"{sql} ORDER BY sequence LIMIT 1", params)
@@ -136,7 +136,7 @@ class SqlJobStore:
         """Give it back, to be tried again later. Unless it `counts`, as if it had not been tried."""
         with self._database.write((job.scope,)) as connection:
             params = {**_held(job), "until": until, "reason": storable(reason)}
-            return connection.execute(_POSTPONE if counts else _FORGIVEN, params).rowcount == 1
+            return connection.execute(_POSTPONE if counts else _POSTPONE_UNCOUNTED, params).rowcount == 1
 
     def dead_letter(self, job: Job, *, now: datetime, reason: str) -> bool:
         """Put it on the dead-letter list."""

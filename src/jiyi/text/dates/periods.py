@@ -328,17 +328,17 @@ def with_weekend(days: Days) -> Days:
 
 # --- days and months ----------------------------------------------------------------------------------------
 
-_LONGEST: Final = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
+_MONTH_LENGTHS: Final = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
 
 def any_day(month: int, day: int) -> When | None:
     """A month and day of any year, if there is such a day."""
-    return When(Yearly(month_day, (month, day)), "day") if 1 <= day <= _LONGEST[month - 1] else None
+    return When(Yearly(month_day, (month, day)), "day") if 1 <= day <= _MONTH_LENGTHS[month - 1] else None
 
 
 def any_days(month: int, first: int, last: int) -> When | None:
     """Some days of a month of any year, if there are such days."""
-    if not 1 <= first < last <= _LONGEST[month - 1]:
+    if not 1 <= first < last <= _MONTH_LENGTHS[month - 1]:
         return None
     return When(Yearly(day_range, ((month, first), (month, last))), "days")
 

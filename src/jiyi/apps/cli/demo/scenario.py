@@ -188,7 +188,7 @@ async def _correct(memory: AgentMemory) -> Chapter:
 async def _crash(memory: AgentMemory, path: Path) -> Chapter:
     chapter = Chapter("崩溃", "Crash")
     key, content = UNSAVED
-    entry_id, ended = await asyncio.to_thread(_store_and_die, path, key, content)
+    entry_id, ended = await asyncio.to_thread(_store_and_kill, path, key, content)
     lag = min(index["behind"] for index in (await memory.doctor())["indexes"])
     kept = await memory.get(key)
     best = await _best(memory, UNSAVED_QUESTION)
@@ -266,7 +266,7 @@ async def _best(memory: AgentMemory, question: str) -> MemoryEntry:
     return hits[0]
 
 
-def _store_and_die(path: Path, key: str, content: str) -> tuple[str, str]:
+def _store_and_kill(path: Path, key: str, content: str) -> tuple[str, str]:
     """Let a child process store and kill it after its acknowledgement; returns the entry's id and how it ended."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("JIYI_")}
     command = [sys.executable, "-m", "jiyi.apps.cli.demo.killed_process", str(path), key, content]

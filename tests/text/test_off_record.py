@@ -1,0 +1,47 @@
+"""What somebody asks not to keep is not kept."""
+
+import pytest
+
+from jiyi.sync import AgentMemory
+from jiyi.text.off_record import without_off_record
+
+
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [
+        ("家里wifi密码是doubao4ever，这个不要记。", ""),
+        ("我住在苏州。我的密码是1234。别记下来！", "我住在苏州。"),
+        ("这件事不要保存：我在面试。我喜欢绿茶。", "我喜欢绿茶。"),
+        ('Did I tell you the wifi password is "biscuit4ever"? Don\'t store that please.', ""),
+        ("I live in Leeds. My PIN is 4711, but please don't remember that.", "I live in Leeds."),
+        ("Do not save this: I am looking for a job. I like tea.", "I like tea."),
+    ],
+)
+def test_the_sentence_that_is_not_to_be_kept_goes_and_the_others_stay(said: str, kept: str) -> None:
+    assert without_off_record(said) == kept
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "I don't remember that, but my sister Amara lives in Toronto.",
+        "Please don't forget it: the meeting is at three.",
+        "不要忘记我对花生过敏。",
+        "我的电话别记错了，是13900001243。",
+        "我不用记账软件，用本子。",
+        "I don't keep it in the garage, the car is outside.",
+        "We never store that kind of wine in the kitchen.",
+        "不要存钱了，我想去旅行。",
+    ],
+)
+def test_what_only_sounds_like_such_a_request_stays(said: str) -> None:
+    assert without_off_record(said) == said
+
+
+def test_no_fact_is_made_of_it_and_no_candidate(memory: AgentMemory) -> None:
+    for said in ("我的银行卡密码是998877，这个不要记。", "My bank PIN is 998877. Please don't store that."):
+        memory.agent("s").begin(said).finish("OK")
+    memory.run_jobs()
+    memory.chat("s").flush()
+    assert [fact.content for fact in memory.list(memory_types="fact") if "998877" in fact.content] == []
+    assert [one.content for one in memory.candidates() if "998877" in one.content] == []
