@@ -252,7 +252,7 @@ class KeyedMemory(MemoryBase):
         )
         changes |= cleared_fields(clear, changes)
         if not changes:
-            raise InvalidInputError("nothing to change: give content, tags, metadata or another field, or name it in clear")
+            raise InvalidInputError("nothing to change: give content, tags or another field, or name one in clear")
         own = self._scope(scope)
         updated = await self._write(
             self._store.update, own, named, changes, actor=self._settings.actor, if_version=check_version(if_version)
