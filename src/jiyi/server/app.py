@@ -122,9 +122,7 @@ def _handle_errors(app: FastAPI) -> None:
 
     @app.exception_handler(RequestValidationError)
     async def wrong(_request: Request, error: RequestValidationError) -> Response:
-        found = [
-            {"at": ".".join(map(str, each["loc"])), "message": _message_of(each)} for each in error.errors()[:20]
-        ]
+        found = [{"at": ".".join(map(str, each["loc"])), "message": _message_of(each)} for each in error.errors()[:20]]
         detail = "; ".join(f"{each['at']}: {each['message']}" for each in found)
         return Response(problem(422, "wrong_form", detail, errors=found), 422, media_type=MEDIA_TYPE)
 
