@@ -319,9 +319,10 @@ def left_out(results: Results, power: float) -> Iterator[str]:
             rows = [_features(hits, power, by_meaning=True)[0] if hits else None for _, hits in found]
             return [-np.inf if row is None else float(np.dot(row, constants)) for row in rows]
 
-        off = {f"{name} questions": found.hits for name, found in kinds.items() if not found.removed}
+        off = {f"{name} questions": found.hits for name, found in kinds.items() if not found.removed.get("hybrid")}
         for kind, found in kinds.items():
-            for other, wrong in ({"the same, answer removed": found.removed} | off).items() if found.removed else ():
+            against = {"the same, answer removed": found.removed} | off if found.removed.get("hybrid") else {}
+            for other, wrong in against.items():
                 values = [auc(measured(found.hits["hybrid"]), measured(wrong["hybrid"])) for measured in (best, first)]
                 sums.append(values)
                 yield f"| {store}, {kind} | {other} | {values[0]:.3f} | {values[1]:.3f} |"

@@ -85,6 +85,13 @@ def test_an_update_replaces_the_tags(memory: AgentMemory) -> None:
     assert memory.recall("dog", tags=["pets"]) == []
 
 
+def test_an_update_that_names_nothing_is_refused_and_makes_no_version(memory: AgentMemory) -> None:
+    memory.store("dog", "the dog is called Rex")
+    with pytest.raises(InvalidInputError, match="nothing to change"):
+        memory.update("dog")
+    assert len(memory.history("dog")) == 1
+
+
 def test_a_repeated_tag_counts_once(memory: AgentMemory) -> None:
     assert memory.store("k", "text", tags=["a", "b", "a"]).tags == ("a", "b")
 

@@ -180,8 +180,8 @@ class Memory(Protocol):
         """Change an entry of the scope, found by its key or else by its id: what is given is replaced, the rest stays.
 
         It gets a new version; the one before stays in `history`. `clear` names what is to be empty afterwards, such as
-        `["expires_at", "tags"]`. Raises `InvalidInputError` when the scope has no such entry, and
-        `VersionConflictError` when it has another version than `if_version`.
+        `["expires_at", "tags"]`. Raises `InvalidInputError` when nothing is to be changed or the scope has no such
+        entry, and `VersionConflictError` when it has another version than `if_version`.
         """
 
     def forget(

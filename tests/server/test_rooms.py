@@ -86,6 +86,20 @@ def test_numbers_flags_and_times_are_taken_as_the_schema_says(tmp_path: Path) ->
     run(tmp_path, scenario)
 
 
+def test_a_refused_request_says_what_was_wrong_and_how_to_send_it(tmp_path: Path) -> None:
+    async def scenario(it: Served) -> None:
+        number = await it.post("/v1/recall", {"query": "tea", "limit": "five"}, status=422)
+        assert number["detail"].endswith("not 'five'")
+        bare = await it.client.post("/v1/recall", content=b'{"query": "tea"}')
+        assert bare.status_code == 422
+        assert "Content-Type: application/json" in bare.json()["detail"]
+        other = await it.client.post("/v1/recall", json={"query": "tea"}, headers={"Host": "memory.example"})
+        assert other.status_code == 421
+        assert "--allow-host" in other.json()["detail"]
+
+    run(tmp_path, scenario)
+
+
 def test_a_request_that_was_refused_can_be_sent_again_with_its_key(tmp_path: Path) -> None:
     async def scenario(it: Served) -> None:
         assert (await it.post("/v1/entries", {"content": " "}, key="k", status=400))["code"] == "InvalidInputError"

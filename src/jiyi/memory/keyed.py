@@ -231,8 +231,8 @@ class KeyedMemory(MemoryBase):
         """Change an entry of the scope, found by its key or else by its id: what is given is replaced, the rest stays.
 
         It gets a new version; the one before stays in `history`. `clear` names what is to be empty afterwards, such as
-        `["expires_at", "tags"]`. Raises `InvalidInputError` when the scope has no such entry, and
-        `VersionConflictError` when it has another version than `if_version`.
+        `["expires_at", "tags"]`. Raises `InvalidInputError` when nothing is to be changed or the scope has no such
+        entry, and `VersionConflictError` when it has another version than `if_version`.
         """
         named = self._limits.check_session_id(key_or_id, "key_or_id")
         changes = checked_fields(
@@ -251,6 +251,8 @@ class KeyedMemory(MemoryBase):
             expires_at=expires_at,
         )
         changes |= cleared_fields(clear, changes)
+        if not changes:
+            raise InvalidInputError("nothing to change: give content, tags or another field, or name one in clear")
         own = self._scope(scope)
         updated = await self._write(
             self._store.update, own, named, changes, actor=self._settings.actor, if_version=check_version(if_version)

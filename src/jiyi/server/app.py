@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from jiyi.server.keys import Keys
 
 _MAX_MESSAGE = 300
+_MAX_VALUE = 60
 
 
 def build_app(
@@ -121,10 +122,7 @@ def _handle_errors(app: FastAPI) -> None:
 
     @app.exception_handler(RequestValidationError)
     async def wrong(_request: Request, error: RequestValidationError) -> Response:
-        found = [
-            {"at": ".".join(map(str, each["loc"])), "message": str(each["msg"])[:_MAX_MESSAGE]}
-            for each in error.errors()[:20]
-        ]
+        found = [{"at": ".".join(map(str, each["loc"])), "message": _message_of(each)} for each in error.errors()[:20]]
         detail = "; ".join(f"{each['at']}: {each['message']}" for each in found)
         return Response(problem(422, "wrong_form", detail, errors=found), 422, media_type=MEDIA_TYPE)
 
@@ -136,6 +134,16 @@ def _handle_errors(app: FastAPI) -> None:
             headers["Allow"] = ", ".join(_methods_at(app, request.url.path))
         code = {404: "no_route", 405: "wrong_method"}.get(error.status_code, "http_error")
         return Response(problem(error.status_code, code, str(error.detail)), error.status_code, headers, MEDIA_TYPE)
+
+
+def _message_of(error: Mapping[str, Any]) -> str:
+    """What is wrong with a part of a request, with the value if it is a short one."""
+    message, value = str(error["msg"])[:_MAX_MESSAGE], error.get("input")
+    if tuple(error["loc"]) == ("body",) and isinstance(value, str | bytes):
+        return f"{message}; send JSON with the header Content-Type: application/json"
+    if isinstance(value, str | int | float) and len(shown := ascii(value)) <= _MAX_VALUE:
+        return f"{message}, not {shown}"
+    return message
 
 
 def _methods_at(app: FastAPI, path: str) -> list[str]:

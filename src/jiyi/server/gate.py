@@ -124,7 +124,8 @@ class Gate:
     def _check_host(self, headers: dict[bytes, bytes]) -> None:
         host = headers.get(b"host", b"").decode("latin-1")
         if _name_of(f"//{host}") not in self._rules.hosts:
-            raise ProblemError(421, "unknown_host", f"this server does not answer for the host {host[:80]!a}")
+            detail = f"this server does not answer for the host {host[:80]!a}: name it with --allow-host NAME"
+            raise ProblemError(421, "unknown_host", detail)
         origin = headers.get(b"origin")
         if origin is not None and _name_of(origin.decode("latin-1")) not in self._rules.hosts:
             raise ProblemError(403, "foreign_origin", "requests from pages of another origin are not answered")

@@ -11,7 +11,7 @@ from jiyi.text.sentences import sentences
 __all__ = ["without_off_record"]
 
 # Folded. At the beginning of a clause: "I don't remember that" is no request.
-_CLAUSE_EN: Final = r"(?:^|[,.;:!?()\-–—\"'] ?|\b(?:but|so|and|please|pls) )(?:please |pls |just |but |so |and )*"
+_CLAUSE_EN: Final = r"(?:^|[,.;:!?()\-–—\"'] ?|\b(?:but|so|and|please|pls) )(?:please |pls |just |but |so |and ){0,3}"
 _REQUEST: Final = re.compile(
     rf"{_CLAUSE_EN}(?:(?:don'?t|do not|never) (?:store|save|remember|record|memori[sz]e|keep|note|write down|log) "
     r"(?:(?:any|all) of )?(?:this|that|it|these|those)(?: (?:one|down|anywhere|please|pls|ok(?:ay)?|for me))*"

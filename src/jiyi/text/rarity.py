@@ -53,6 +53,7 @@ def rarity(word: str) -> float | None:
     return steps[place] / STEPS if place < len(hashes) and hashes[place] == wanted else None
 
 
+@lru_cache(maxsize=1 << 15)
 def specificity(word: str) -> float:
     """From 0.05 for everyday words to 1 for telling ones. A word that the table does not have is telling."""
     known = rarity(word)

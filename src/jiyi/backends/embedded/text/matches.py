@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from math import ceil
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from weakref import WeakKeyDictionary
 
@@ -36,6 +35,7 @@ _IDS_HASHED: Final = 3_000
 _WORTH_HASHING: Final = 4
 """The words and the pairs of characters of a second question under the same condition."""
 _MATCHES_LOOKED_AT: Final = 10_000
+_LOOK_AHEAD: Final = 4
 _MIN_BETTER: Final = 2
 """So many times the limit have to be better than the last group of equals; otherwise the latest matches are added."""
 
@@ -69,10 +69,11 @@ def best_matches(
         hits, _ = _best(searcher, schema, query, wide, limit)
         return _ordered(searcher, hits, LENGTHS[field], mean_length, limit)
     query = build_query(schema, field, weights, filters, labels=labels)
-    share = min(1.0, (len(filters.among) + 1) / (entries + 1))
-    looked_at = max(WIDE, ceil(2 * _MIN_BETTER * limit / share))
+    # As many as where the matches are checked one by one: the answer must not depend on what is known of the condition.
+    asked = max(_LOOK_AHEAD * limit, 3 * limit * entries // (2 * len(filters.among) + 2))
+    looked_at = max(WIDE, 2 * _MIN_BETTER * asked)
     while True:
-        hits, are_all = _best(searcher, schema, query, looked_at, ceil(limit / share))
+        hits, are_all = _best(searcher, schema, query, looked_at, asked)
         found = _ordered(searcher, hits, LENGTHS[field], mean_length, limit, filters.among)
         if len(found) >= limit or are_all:
             return found
