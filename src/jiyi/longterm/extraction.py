@@ -124,7 +124,16 @@ def propose(
     if not (said.user or said.assistant):
         return []
     found = _by_model(model, said, known) if model is not None else _by_rules(said, classifier or StatementClassifier())
-    return [proposal for proposal in found if proposal.worth_keeping and not is_steering(proposal.text)]
+    return [
+        proposal
+        for proposal in found
+        if proposal.worth_keeping and not is_steering(proposal.text) and not _asks_memory(proposal.text)
+    ]
+
+
+def _asks_memory(text: str) -> bool:
+    """What is asked is not said, whoever proposes it as a fact."""
+    return only_asks(text) and asks_the_memory(text)
 
 
 def _by_rules(said: Round, classifier: StatementClassifier) -> list[Proposal]:
