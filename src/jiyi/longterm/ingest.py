@@ -214,6 +214,8 @@ class FactIngestor:
         facts = [fact for fact in self._deps.store.facts(work.scope, limit=_NEWEST_COMPARED) if fact.id not in own]
         found = {fact.id for fact in facts}
         facts += [fact for fact in self._similar(work.scope, work.said.user, _CANDIDATES) if fact.id not in found]
+        # Only facts of this room are replaced: a message that would end anything else is not kept for that.
+        facts = [fact for fact in facts if _may_be_replaced(fact, work.scope)]
         if not facts:
             return
         olds = [Known(fact, gist(fact.content, analyzer)) for fact in facts]
@@ -260,9 +262,7 @@ class FactIngestor:
         old = finding.known.entry
         replaceable = (
             not only_asks(entry.content)
-            and old.scope == entry.scope
-            and old.memory_type == "fact"
-            and old.domain is not None
+            and _may_be_replaced(old, entry.scope)
             and old.event_time <= entry.event_time
             and old.id != entry.id
             and old.id not in decision.replaced
@@ -400,6 +400,10 @@ def _repeats(new: Gist, old: Gist, asked: frozenset[str]) -> bool:
         and support(new, old.terms) >= _REPEATED
         and support(new, old.terms | asked) >= _NOTHING_NEW
     )
+
+
+def _may_be_replaced(entry: MemoryEntry, scope: str) -> bool:
+    return entry.scope == scope and entry.memory_type == "fact" and entry.domain is not None
 
 
 def _said_by_user(source: Source) -> bool:
