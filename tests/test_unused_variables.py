@@ -31,7 +31,7 @@ def test_opening_logs_it_once_and_doctor_says_it(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setenv("QWEN_API_KEY", "secret")
-    monkeypatch.setattr("jiyi.wiring.assembly._told", set())
+    monkeypatch.setattr("jiyi.wiring.assembly._logged", set())
     with caplog.at_level(logging.INFO, "jiyi.config"):
         for _ in range(2):
             with AgentMemory.open(":memory:", **QUICK) as memory:
