@@ -13,7 +13,8 @@ __all__ = ["is_small_talk"]
 _PHRASES: Final = (
     # Longer ones first: a phrase is not read again as a shorter one.
     r"don'?t tell anyone|keep it (?:between us|to yourself)",
-    r"no (?:problem|worries|way)(?: at all)?|well done|good (?:idea|point|job|to know)|never ?mind|sure thing|of course",
+    r"no (?:problem|worries|way)(?: at all)?",
+    r"well done|good (?:idea|point|job|to know)|never ?mind|sure thing|of course",
     r"sounds (?:good|great|fun|like a plan)|makes sense|you'?re welcome|don'?t mention it|glad (?:i could|to) help",
     r"that'?s (?:great|good|nice|awesome|cool|amazing|true|right|all|it|fine|funny|hilarious|sweet)|all right",
     r"got it|gotcha|i see|anytime|my pleasure|(?:just )?look at (?:her|him|it|this|that|them)",
