@@ -402,6 +402,17 @@ def test_a_clause_without_a_subject_and_a_bare_time_stay_with_what_they_belong_t
     assert says([claim.text for claim in split_claims(message)], *claims)
 
 
+@pytest.mark.parametrize(
+    "message", ["hello there", "that's funny", "辛苦了", "太好了", "Don't tell anyone, haha.", "你别告诉别人哈"]
+)
+def test_small_talk_is_neither_kept_nor_compared_with_what_is_known(room: AgentMemory, message: str) -> None:
+    say(room, "My sister is called Ann.")
+    before = known(room)
+    say(room, message)
+    assert known(room) == before
+    assert room.longterm.conflicts("alice") == []
+
+
 def test_a_model_that_corrects_by_a_question_replaces_nothing(open_room: OpenMemory) -> None:
     facts = iter([[fact("I live in Oslo")], [fact("Where do I live now?", corrects=1)]])
     room = open_room(llm=model(lambda _: next(facts)))

@@ -32,6 +32,8 @@ from jiyi.text.change_words import (
 from jiyi.text.claims import only_asks, pieces_of, stated_part
 from jiyi.text.day_and_time import other_value, units_in
 from jiyi.text.normalize import fold
+from jiyi.text.sentences import sentences
+from jiyi.text.smalltalk import is_small_talk
 from jiyi.text.subjects import (
     PRONOUN,
     SUBJECT_WORDS,
@@ -116,7 +118,7 @@ def judge(message: str, olds: Sequence[Known], model: ReplacementModel) -> list[
     """What a message of the user replaces among the older facts, the newest first, or may contradict."""
     # What is asked is not said: "Where do I live now?" replaces nothing.
     message = stated_part(message)
-    if not message:
+    if not message or all(map(is_small_talk, sentences(message))):
         return []
     folded = fold(message)
     if ends_life(folded) and (over := _ended(folded, olds)):

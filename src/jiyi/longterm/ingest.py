@@ -223,7 +223,10 @@ class FactIngestor:
         for finding in judge(said, olds, self._replacement):
             if finding.known.entry.id in decision.replaced:
                 continue
-            entry = self._nearest(decision.entries, finding) or self._stating_the_change(work, decision, finding)
+            entry = self._nearest(decision.entries, finding)
+            if entry is None and finding.verdict == REPLACES:
+                # Of what only might contradict a fact, and is not worth keeping, nothing is kept.
+                entry = self._stating_the_change(work, decision, finding)
             if entry is not None:
                 self._apply(decision, finding, entry)
 

@@ -12,10 +12,13 @@ __all__ = ["is_small_talk"]
 # Folded. A sentence made of nothing but these, in any number, says nothing.
 _PHRASES: Final = (
     # Longer ones first: a phrase is not read again as a shorter one.
-    r"no (?:problem|worries|way)|well done|good (?:idea|point|job|to know)|never ?mind|sure thing|of course",
+    r"don'?t tell anyone|keep it (?:between us|to yourself)",
+    r"no (?:problem|worries|way)(?: at all)?",
+    r"well done|good (?:idea|point|job|to know)|never ?mind|sure thing|of course",
     r"sounds (?:good|great|fun|like a plan)|makes sense|you'?re welcome|don'?t mention it|glad (?:i could|to) help",
-    r"that'?s (?:great|good|nice|awesome|cool|amazing|true|right|all|it|fine)|all right",
+    r"that'?s (?:great|good|nice|awesome|cool|amazing|true|right|all|it|fine|funny|hilarious|sweet)|all right",
     r"got it|gotcha|i see|anytime|my pleasure|(?:just )?look at (?:her|him|it|this|that|them)",
+    r"(?:你)?(?:可)?(?:别|不要)(?:告诉|跟)(?:别人|人)(?:说)?[哈啊哦呀]*",
     r"你?看看?(?:她|他|它|这个?|那个?)",
     # greetings
     (
