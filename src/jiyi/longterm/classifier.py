@@ -15,7 +15,7 @@ from jiyi.text.claims import ClaimText
 from jiyi.text.cue_rules import Domain
 from jiyi.text.cues import find_statements
 from jiyi.text.evidence import has_date
-from jiyi.text.mentions import mention_features
+from jiyi.text.mentions import mention_features, quotes_people
 from jiyi.text.normalize import fold
 from jiyi.text.statement_features import asking_features, asks, features_of, topic_features
 from jiyi.text.subjects import is_person
@@ -28,6 +28,8 @@ _TOPIC: Final = 0.6
 _VECTOR: Final = 3.0
 _MESSAGE_VECTOR: Final = 1.5
 _ASKED_VECTOR: Final = 2.0
+# Without vectors the judgement is less certain: a plain statement has to be clearer by so much to be kept.
+_WITHOUT_VECTORS: Final = 0.45
 _PLAIN_LIFE: Final = frozenset({"allergy", "health", "medication", "home", "pet", "household", "diet"})
 
 
@@ -37,11 +39,11 @@ class StatementClassifier(TrainedJudge):
     def worth(self, texts: Sequence[str]) -> list[float]:
         """How much each text is like what is worth keeping, from -1 to 1; from `WORTH_KEEPING` on it is kept."""
         vectors = self._vectors(texts)
-        line = (self._features if vectors is None else self._weights).worth
-        return [
-            2 * line.probability(worth_row(text, vectors[place] if vectors is not None else None)) - 1
-            for place, text in enumerate(texts)
-        ]
+        if vectors is None:
+            line = self._features.worth
+            return [2 * line.probability(worth_row(text, None)) - 1 - _margin(fold(text)) for text in texts]
+        line = self._weights.worth
+        return [2 * line.probability(worth_row(text, vectors[place])) - 1 for place, text in enumerate(texts)]
 
     def domains(self, claims: Sequence[ClaimText], message: str = "") -> list[Domain]:
         """The domain of each claim; the message that they come from tells what they are about."""
@@ -53,6 +55,11 @@ class StatementClassifier(TrainedJudge):
             row = domain_row(claim, message or claim.text, None if vectors is None else vectors[place], whole)
             found.append(cast("Domain", max(lines, key=lambda name, row=row: lines[name].value(row))))  # type: ignore[misc]
         return found
+
+
+def _margin(folded: str) -> float:
+    """Questions and quotations have thresholds of their own."""
+    return 0.0 if asks(folded) or quotes_people(folded) else _WITHOUT_VECTORS
 
 
 def worth_row(text: str, vector: Sequence[float] | None) -> list[float]:
