@@ -42,9 +42,10 @@ class MemoryMachine(RuleBasedStateMachine):
     def store(self, scope: str, key: str, around: list[str], tags: list[str]) -> None:
         token = self.model.new_token()
         stored = Stored(" ".join([*around, token]), tuple(dict.fromkeys(tags)), token)
-        before = present(self.memory.get(key, scope=scope))
+        found = self.memory.get(key, scope=scope)
         entry = self.memory.store(key, stored.content, scope=scope, tags=tags)
         if (scope, key) in self.model.entries:
+            before = present(found)
             assert (entry.id, entry.created_at, entry.version) == (before.id, before.created_at, before.version + 1)
         else:
             assert entry.version == 1
