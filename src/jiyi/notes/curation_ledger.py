@@ -66,7 +66,7 @@ class CurationLedger:
     def save(self) -> None:
         """Write the ledger, whole or not at all."""
         data: dict[str, Any] = {name: sorted(getattr(self, name)) for name in ("present", "unwanted", "promoted")}
-        data["origins"] = {digest: _told(each) for digest, each in self.origins.items()}
+        data["origins"] = {digest: _without_empty(each) for digest, each in self.origins.items()}
         temporary = self.path.with_suffix(f".{os.getpid()}.tmp")
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -117,7 +117,7 @@ class CurationLedger:
         return _digest(item) in self.unwanted
 
 
-def _told(origin: ItemOrigin) -> dict[str, str]:
+def _without_empty(origin: ItemOrigin) -> dict[str, str]:
     return {name: value for name, value in asdict(origin).items() if value}
 
 

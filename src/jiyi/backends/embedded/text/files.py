@@ -32,7 +32,7 @@ longest ago. A smaller index is therefore read whole."""
 
 _MOMENT = 0.003
 """Seconds that a look at the files counts for whoever begins to use the index."""
-_USE = 0.1
+_REUSE_SECONDS = 0.1
 """Seconds that it counts for the searches of whoever has looked."""
 
 Segment: TypeAlias = dict[str, Any]
@@ -130,9 +130,9 @@ class SegmentFiles:
             self._verify([name for name, stat in zip(names, stats, strict=True) if sound.get(name, _NEVER)[0] != stat])
             self._looked_at, self._looked = names, now
 
-    def looked_lately(self) -> bool:
+    def checked_recently(self) -> bool:
         """Whether the last look was so short a time ago that it counts for a recall that has begun with it."""
-        return time.monotonic() - self._looked < _USE
+        return time.monotonic() - self._looked < _REUSE_SECONDS
 
     def check_segments(self, segments: Iterable[Segment]) -> None:
         """Read all files of these segments, changed or not: they are about to be merged."""

@@ -58,13 +58,13 @@ class Generation:
         """Whether this generation is in the folder, and the folder still has the same files."""
         return self.folder == folder and self._terms_file == file_identity(self._terms_path)
 
-    def searcher(self, *, in_use: bool = False) -> tantivy.Searcher:
+    def searcher(self, *, skip_check: bool = False) -> tantivy.Searcher:
         """A view of the last commit. Each commit replaces `meta.json`, and only then the index is reloaded.
 
-        Before it is used, the files are checked as far as they have changed: see `files`. Whoever has just done that is
-        `in_use`, and gets the same view.
+        Before it is used, the files are checked as far as they have changed: see `files`. With `skip_check` it is the
+        last one, if they were checked a moment ago.
         """
-        if in_use and self._searcher is not None and self.files.looked_lately():
+        if skip_check and self._searcher is not None and self.files.checked_recently():
             return self._searcher
         self.files.check_unchanged()
         version = file_version(self._meta_path)

@@ -39,13 +39,13 @@ from jiyi.ports import START, IndexBatch, LogPosition, Progress, RecordStore, Te
 from jiyi.text import Analyzer, Vocabulary
 
 if TYPE_CHECKING:
-    from jiyi.backends.embedded.text.overlay import InUse, TextOverlay
+    from jiyi.backends.embedded.text.overlay import RecallTextView, TextOverlay
 
 R = TypeVar("R")
 _log = logging.getLogger("jiyi.index")
 
 SCHEMA_VERSION = 4
-_USE = 0.1
+_REUSE_SECONDS = 0.1
 """Seconds for which the reads of a recall take the generation that was opened when it began."""
 _MAX_RECENT = 512
 """How many analysed entries are kept."""
@@ -84,7 +84,7 @@ class TantivyIndex:
         if self._open() is None:
             return None
         try:
-            state = self._read(self._state, in_use=True)
+            state = self._read(self._state, skip_check=True)
         except IndexDamagedError:
             return None
         # Another process may have added a user word: load it before taking the index for one of other rules.
@@ -196,11 +196,11 @@ class TantivyIndex:
         *,
         limit: int,
         labels: bool = False,
-        in_use: bool = False,
+        skip_check: bool = False,
     ) -> list[str]:
         """Ids of the best matches, filters applied inside the index.
 
-        Here and below, `in_use` is for whoever has just asked for the log position: see `InUse`.
+        Here and below, `skip_check` is for a caller that has just asked for the log position: see `RecallTextView`.
         """
         # numpy is loaded with it, which commands that only write do not need.
         from jiyi.backends.embedded.text.matches import best_matches
@@ -211,13 +211,13 @@ class TantivyIndex:
         unique = list(dict.fromkeys(terms))
         kind = WORDS if field == "words" else BIGRAMS
         entries, mean_length, df = self._read_terms(
-            lambda terms: terms.frequencies(filters.scopes, kind, unique), in_use=in_use
+            lambda terms: terms.frequencies(filters.scopes, kind, unique), skip_check=skip_check
         )
         weights = term_weights(unique, df, entries)
 
         def search(generation: Generation) -> list[str]:
             return best_matches(
-                generation.searcher(in_use=in_use),
+                generation.searcher(skip_check=skip_check),
                 generation.index.schema,
                 field,
                 weights,
@@ -229,7 +229,7 @@ class TantivyIndex:
                 entries=entries,
             )
 
-        return self._read(search, in_use=in_use)
+        return self._read(search, skip_check=skip_check)
 
     def statistics(
         self,
@@ -238,10 +238,10 @@ class TantivyIndex:
         bigrams: Sequence[str],
         pending: PendingTerms | None = None,
         *,
-        in_use: bool = False,
+        skip_check: bool = False,
     ) -> TermStatistics:
         """Numbers of these scopes together, with `pending` as if it were in the index."""
-        return self._read_terms(lambda terms: terms.statistics(scopes, words, bigrams, pending), in_use=in_use)
+        return self._read_terms(lambda terms: terms.statistics(scopes, words, bigrams, pending), skip_check=skip_check)
 
     def windows(
         self,
@@ -250,11 +250,11 @@ class TantivyIndex:
         reach: int,
         scopes: Sequence[str] = (),
         pending: PendingTerms | None = None,
-        in_use: bool = False,
+        skip_check: bool = False,
     ) -> list[TermRow]:
         """Texts by id with up to `reach` others before and after each in its conversation, in order."""
         return self._read_terms(
-            lambda terms: terms.windows(ids, reach=reach, scopes=scopes, pending=pending), in_use=in_use
+            lambda terms: terms.windows(ids, reach=reach, scopes=scopes, pending=pending), skip_check=skip_check
         )
 
     def conversations(
@@ -263,17 +263,17 @@ class TantivyIndex:
         words: Sequence[str],
         pending: PendingTerms | None = None,
         *,
-        in_use: bool = False,
+        skip_check: bool = False,
     ) -> dict[tuple[str, str], tuple[int, tuple[int, ...]]]:
         """For each (scope, conversation) its length and how often each word occurs in it."""
         pairs = list(threads)
-        return self._read_terms(lambda terms: terms.conversations(pairs, words, pending), in_use=in_use)
+        return self._read_terms(lambda terms: terms.conversations(pairs, words, pending), skip_check=skip_check)
 
-    def for_recall(self) -> InUse:
+    def for_recall(self) -> RecallTextView:
         """The index for one recall, which has just asked for the log position."""
-        from jiyi.backends.embedded.text.overlay import InUse
+        from jiyi.backends.embedded.text.overlay import RecallTextView
 
-        return InUse(self)
+        return RecallTextView(self)
 
     def overlaid(self, batch: IndexBatch) -> TextOverlay:
         """The index as if it had taken in this batch. Nothing is written."""
@@ -348,11 +348,11 @@ class TantivyIndex:
 
     # --- opening --------------------------------------------------------------------------------------------------
 
-    def _read(self, read: Callable[[Generation], R], *, in_use: bool = False) -> R:
+    def _read(self, read: Callable[[Generation], R], *, skip_check: bool = False) -> R:
         """Read from the current generation, or from the next one if another process swaps it meanwhile."""
         while True:
-            opened = self._in_use() if in_use else None
-            opened, in_use = opened or self._open(), False
+            opened = self._recently_checked() if skip_check else None
+            opened, skip_check = opened or self._open(), False
             if opened is None:
                 raise IndexDamagedError(self._damage or "there is no text index")
             try:
@@ -363,20 +363,20 @@ class TantivyIndex:
                     self._mark_broken(opened.folder, error)
                     raise
 
-    def _read_terms(self, read: Callable[[TermStore], R], *, in_use: bool = False) -> R:
+    def _read_terms(self, read: Callable[[TermStore], R], *, skip_check: bool = False) -> R:
         def read_locked(generation: Generation) -> R:
             with self._reading_terms:
                 return read(generation.terms)
 
-        return self._read(read_locked, in_use=in_use)
+        return self._read(read_locked, skip_check=skip_check)
 
-    def _in_use(self) -> Generation | None:
+    def _recently_checked(self) -> Generation | None:
         """The generation whose log position was asked a moment ago: one recall reads several times.
 
         If another process has swapped it since, it can still be read.
         """
         opened = self._opened
-        return opened if time.monotonic() - self._looked < _USE else None
+        return opened if time.monotonic() - self._looked < _REUSE_SECONDS else None
 
     def _open(self) -> Generation | None:
         """The current generation, reopened when another process has swapped it; `None` when it has to be rebuilt."""

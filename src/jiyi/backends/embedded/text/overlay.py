@@ -19,17 +19,17 @@ if TYPE_CHECKING:
 _FEATURES = COLUMNS[: FILTER_COLUMNS.start]
 
 
-class InUse:
+class RecallTextView:
     """A `TextSource` that reads from an index which has just been asked for its log position.
 
     One recall reads several times. Whether the files are in place and unchanged is not looked at again each time.
     """
 
     def __init__(self, index: TantivyIndex) -> None:
-        self.propose = partial(index.propose, in_use=True)
-        self.statistics = partial(index.statistics, in_use=True)
-        self.windows = partial(index.windows, in_use=True)
-        self.conversations = partial(index.conversations, in_use=True)
+        self.propose = partial(index.propose, skip_check=True)
+        self.statistics = partial(index.statistics, skip_check=True)
+        self.windows = partial(index.windows, skip_check=True)
+        self.conversations = partial(index.conversations, skip_check=True)
         self.term_ids = index.term_ids
 
 
@@ -43,7 +43,7 @@ class TextOverlay:
 
     def __init__(self, index: TantivyIndex, analysed: Sequence[Analysed], removed: Sequence[str]) -> None:
         features = [features_of(each) for each in analysed]
-        self._index = InUse(index)
+        self._index = RecallTextView(index)
         self._pending = PendingTerms(features, removed)
         self._texts = InMemoryTextIndex(
             (*(getattr(row, name) for name in _FEATURES), *_filtered(each))
