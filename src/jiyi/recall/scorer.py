@@ -283,11 +283,12 @@ def _relevance(
         # What has the words of the question answers it, whatever kind of question it is.
         logit += known.personal * personal * (1.0 - information)
     found = 1.0 / (1.0 + np.exp(-logit))
-    values, which = np.unique(np.round(total, DECIMALS), return_inverse=True)
-    # Equal scores are equally relevant, whatever order they come in.
-    least = np.ones(len(values))
-    np.minimum.at(least, which, found)
-    return np.asarray(np.minimum.accumulate(least[::-1])[::-1][which])
+    # Equal scores are equally relevant, whatever order they come in: each gets the least of its group.
+    ascending = np.argsort(compared := total.round(DECIMALS))
+    ordered = compared[ascending]
+    least = np.minimum.accumulate(found[ascending][::-1])[::-1]
+    found[ascending] = least[ordered.searchsorted(ordered)]
+    return found
 
 
 def _conversation(candidates: Candidates, weights: ScoringWeights) -> Floats:
