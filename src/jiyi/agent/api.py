@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from jiyi.ports import ChatModel
 
 _TAIL: Final = 200
-"""How many of the newest messages are looked at for turns without a reply."""
+"""How many of the newest messages are looked at for turns without a reply, and for a request that was made before."""
 _ABANDONED_AFTER: Final = timedelta(minutes=10)
 
 
@@ -71,8 +71,8 @@ class Agent:
     ) -> Turn:
         """Store what the user said, and put the prompt for the answer together.
 
-        `name` says who speaks, in a group. With the same `request_id` again nothing is stored twice: the turn goes on
-        where it stood, and `turn.reply` is set if it was answered.
+        `name` says who speaks, in a group. With the same `request_id` again, while it is among the newest 200 messages,
+        nothing is stored twice: the turn goes on where it stood, and `turn.reply` is set if it was answered.
         """
         said = _user_message(message, name)
         wanted = None if request_id is None else _request(request_id)
@@ -216,11 +216,9 @@ class Agent:
         return tail
 
     async def _tail(self) -> list[TurnProgress]:
-        deps, left = self._deps, iter(range(_TAIL))
-        snapshot = await deps.run(
-            deps.facts.chats.snapshot, self.scope, self.session_id, lambda _: next(left, None) is None
-        )
-        return turns_in(snapshot.recent)
+        """The newest turns. A turn is also known when a part of it is under a summary."""
+        deps = self._deps
+        return turns_in(await deps.run(deps.facts.chats.newest, self.scope, self.session_id, _TAIL))
 
     async def _close_abandoned(self, tail: list[TurnProgress]) -> None:
         """Mark old turns without a reply as broken off; what the user said is looked through for facts all the same."""

@@ -13,7 +13,7 @@ For each candidate, over the terms of the question:
     related    = Σ specificity · how far the text has a word that stands for the missing one / Σ specificity
     alone      = (confidence·lexical/best + 0.5·dense + 0.2·related) · (1 − 0.8·share of bare questions);
                  for who stands alone 0.8·dense + 0.9·related
-    score      = alone + 0.35 · (Σ (alone/best)⁸ of the same day) / (Σ (alone/best)⁸ of all)
+    score      = alone + 0.7 · (Σ (alone/best)⁸ · exp(−days between / 3)) / (Σ (alone/best)⁸ of all)
 
 The order goes by `score`. `relevance` is what a reader can compare between questions: the probability that the
 candidate answers, from `matched`², the cosine above the mean, the same of the most similar one, `related`, the distance
@@ -46,6 +46,7 @@ PARTS: Final = (
     *("dense", "related", "question", "company"),
 )
 """The parts of a score, in the order in which they are shown."""
+_LEAST_SHARE = 1e-3
 
 
 @dataclass(frozen=True, slots=True)
@@ -359,11 +360,19 @@ def _standing_out(candidates: Candidates, smoothed: Floats, least: float) -> Flo
 
 
 def _company(candidates: Candidates, alone: Floats, weights: ScoringWeights) -> Floats | None:
-    """Several good candidates of one day: that is the day. Which share of all that is good does each one's day have?"""
+    """Several good candidates of a few days: that is when it was. The share of all that is good around each one's day.
+
+    What is told of one event is spread over the days around it, so that other days count less and less by distance.
+    `None` where nothing good has a day.
+    """
     best = float(alone.max(initial=0.0))
-    if best <= 0 or not (candidates.day >= 0).any():
+    dated = candidates.day >= 0
+    if best <= 0 or not dated.any():
         return None
     good = np.maximum(alone / best, 0.0) ** weights.company_power
     days, which = np.unique(candidates.day, return_inverse=True)
     shares = np.bincount(which, weights=good, minlength=len(days)) / good.sum()
-    return np.where(candidates.day >= 0, shares[which], 0.0)
+    speaking = np.flatnonzero((shares >= _LEAST_SHARE) & (days >= 0))
+    distance = np.abs(days[:, None] - days[speaking])
+    around = np.exp(-distance / weights.company_days) @ shares[speaking]
+    return np.where(dated, around[which], 0.0)
