@@ -67,7 +67,7 @@ def test_a_request_whose_session_was_forgotten_is_a_new_one(memory: AgentMemory)
 
 
 def test_a_reply_that_is_finished_twice_at_the_same_time_is_stored_once(tmp_path: Path) -> None:
-    async def run() -> tuple[list[Any], list[str]]:
+    async def run() -> tuple[tuple[Any, ...], list[str]]:
         async with AsyncMemory.open(tmp_path, **QUICK) as memory:
             turn = await memory.agent("s").begin("hello")
             done = await asyncio.gather(turn.finish("hi"), turn.finish("hi"), return_exceptions=True)
