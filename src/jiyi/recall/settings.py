@@ -31,9 +31,11 @@ class ScoringWeights:
     near_dense: float = 0.75
     """How much of their weight neighbours have in the similarity."""
     question: float = 0.8
-    company: float = 0.35
+    company: float = 0.7
     company_power: float = 8.0
     """Only candidates near the best speak for their day."""
+    company_days: float = 3.0
+    """How far a candidate speaks for the days around its own: to 1/e at this distance."""
     question_length: int = 25
     """A longer text is not a bare question."""
     information: float = 0.3
