@@ -145,7 +145,7 @@ def test_what_is_listed_for_one_question_holds_for_others_with_the_same_conditio
         store.estimate(of_core, most=10)
         store.listed_matches(of_core, most=10)
     store.estimate(RED, most=10)
-    assert store.listed_matches(RED, most=10) == {entry.id for entry in entries}
+    assert set(store.listed_matches(RED, most=10) or ()) == {entry.id for entry in entries}
 
 
 def test_a_forgotten_entry_leaves_nothing_that_waits(store: SqlRecordStore, tmp_path: Path) -> None:
