@@ -11,7 +11,7 @@ import numpy as np
 
 from jiyi.model import clock
 from jiyi.model.filters import Filters
-from jiyi.ports import CONVERSATION, TIMED
+from jiyi.ports import ALONE, CONVERSATION, TIMED
 from jiyi.recall.scorer import NOBODY, Candidates, FieldCounts
 from jiyi.text.rarity import specificity
 from jiyi.text.related_words import related_words
@@ -190,6 +190,9 @@ class _Threads:
 
     @classmethod
     def of(cls, rows: Sequence[TermRow]) -> _Threads:
+        if all(row.thread.startswith(ALONE) for row in rows):
+            no = np.zeros(len(rows), dtype=np.bool_)
+            return cls(np.arange(len(rows)), no, no, apart=True)
         names: dict[tuple[str, str], int] = {}
         number = np.asarray([names.setdefault((row.scope, row.thread), len(names)) for row in rows], dtype=np.int64)
         conversation = np.asarray([thread.startswith(CONVERSATION) for _, thread in names], dtype=np.bool_)

@@ -144,7 +144,8 @@ def _in_order(search: Search, found: Gathered, scores: Scores, store: RecordStor
         weighing = totals = rounded(np.where(compared, scores.similarity, scores.information).clip(0.0, 1.0))
     if request.min_relevance > 0:
         places = [place for place in places if relevances[place] >= request.min_relevance]
-    places.sort(key=lambda place: (-totals[place], -found.times[place], found.ids[place]))
+    ranks = [(-total, -time, each) for total, time, each in zip(totals, found.times, found.ids, strict=True)]
+    places.sort(key=ranks.__getitem__)
     most = max(request.limit, request.candidates if request.weights is not None else 0)
     folding = None
     if not request.duplicates and search.sources.text is not None and found.terms:
@@ -157,7 +158,7 @@ def _in_order(search: Search, found: Gathered, scores: Scores, store: RecordStor
     folded: dict[str, list[MemoryEntry]] = {}
     # The records may drop what an index still holds: go on down the order until there is enough.
     size = most + _lookahead(found, places, most, folding)
-    for chunk in _chunks(places, size, lambda place: (totals[place], found.times[place])):
+    for chunk in _chunks(places, size, lambda place: ranks[place][:2]):
         entries = store.fetch([found.ids[place] for place in chunk], request.filters)
         known = [
             _Weighed(entries[found.ids[place]], place, relevances[place], totals[place], weighing[place])

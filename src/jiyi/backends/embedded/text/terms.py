@@ -217,8 +217,19 @@ class TermStore:
 
         Rows that follow each other in one thread follow each other in the answer.
         """
-        with self._snapshot(pending) as (_, hidden):
-            return self._windows(ids, reach, scopes, pending or NOTHING_PENDING, hidden)
+        if pending is not None:
+            with self._snapshot(pending) as (_, hidden):
+                return self._windows(ids, reach, scopes, pending, hidden)
+        self._counts.refresh()
+        kept = self._counts.rows
+        found = [kept[entry_id] for entry_id in ids if entry_id in kept]
+        if len(found) < len(ids):
+            left = [entry_id for entry_id in ids if entry_id not in kept] if found else ids
+            read = self._windows(left, reach, scopes, NOTHING_PENDING, Counter())
+            self._counts.keep_rows(row for row in read if row.thread.startswith(ALONE))
+            found += read
+        found.sort(key=_BY_THREAD)
+        return found
 
     def _windows(
         self,
