@@ -2,6 +2,8 @@
 
     python -m bench.bench_surface                            (100,000 memories in one scope: some minutes to load)
     python -m bench.bench_surface --data DIRECTORY           (keeps what it has loaded for the next time)
+    python -m bench.bench_surface --postgres                 (in PostgreSQL, on a server that it starts)
+    python -m bench.bench_surface --postgres URL             (in this empty database)
     python -m bench.bench_surface --quick
 
 Every recall with `where` takes turns with the same recall without it. The conditions admit a half, a tenth, a hundredth
@@ -13,14 +15,13 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import sqlite3
 from collections.abc import Iterator
-from contextlib import closing
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from bench.support import Action, Report, interleaved, milliseconds, parser, progress, work_directory
+from bench.support.postgres_server import database
 from bench.support.recall_corpus import WARM_UP, HashedDocuments, Layout, Questions
 from bench.texts import Texts
 from jiyi import AgentMemory, create_memory
@@ -55,13 +56,10 @@ def entries_of(layout: Layout) -> Iterator[dict[str, Any]]:
         yield {**entry, "metadata": metadata_of(number)}
 
 
-async def opened(folder: Path, layout: Layout, embedder: HashedDocuments) -> AgentMemory:
+async def opened(place: Path | str, layout: Layout, embedder: HashedDocuments) -> AgentMemory:
     """A memory that holds the layout, loaded now or before."""
-    path = folder / f"metadata-{layout.total}"
-    memory = await create_memory(path, embedder=embedder, background_indexing=False)
-    with closing(sqlite3.connect(path / "memory.db")) as connection:
-        present = int(connection.execute("SELECT count(*) FROM memory_records").fetchone()[0])
-    if present < layout.total:
+    memory = await create_memory(place, embedder=embedder, background_indexing=False)
+    if await memory.count(scope=layout.scope(0)) < layout.total:
         entries = entries_of(layout)
         with progress(f"storing {layout}", layout.total) as advance:
             while chunk := list(islice(entries, 20_000)):
@@ -152,6 +150,17 @@ async def storing(memory: AgentMemory, rounds: int, report: Report) -> None:
     )
 
 
+async def measure(
+    place: Path | str, layout: Layout, embedder: HashedDocuments, questions: Questions, rounds: int, report: Report
+) -> None:
+    """Recall, lists and writes of one memory."""
+    memory = await opened(place, layout, embedder)
+    await recall_with_where(memory, layout, questions, report)
+    await pages(memory, layout, rounds, report)
+    await storing(memory, rounds, report)
+    await memory.close()
+
+
 async def run(options: argparse.Namespace) -> Path:
     """All measurements."""
     size = options.size or (2_000 if options.quick else 100_000)
@@ -159,14 +168,16 @@ async def run(options: argparse.Namespace) -> Path:
     questions = Questions(5 if options.quick else 50)
     embedder = HashedDocuments(questions.all())
     embedder.model.embed(questions.spare())
-    report = Report("surface", f"Metadata and lists, {size:,} memories in one scope")
-    with work_directory(options.work) as temporary:
-        layout = Layout(1, size)
-        memory = await opened(options.data or temporary, layout, embedder)
-        await recall_with_where(memory, layout, questions, report)
-        await pages(memory, layout, rounds, report)
-        await storing(memory, rounds, report)
-        await memory.close()
+    layout = Layout(1, size)
+    if options.postgres is None:
+        report = Report("surface", f"Metadata and lists, {size:,} memories in one scope")
+        with work_directory(options.work) as temporary:
+            folder = (options.data or temporary) / f"metadata-{layout.total}"
+            await measure(folder, layout, embedder, questions, rounds, report)
+    else:
+        report = Report("surface-postgres", f"Metadata and lists in PostgreSQL, {size:,} memories in one scope")
+        with database(options.postgres or None) as url:
+            await measure(url, layout, embedder, questions, rounds, report)
     report.note("Vectors of stored texts are made from their hash; every question is embedded by the bundled model.")
     return report.finish(options.results)
 
@@ -176,6 +187,7 @@ def main() -> None:
     arguments = parser(__doc__)
     arguments.add_argument("--size", type=int, help="memories in the scope (100,000)")
     arguments.add_argument("--data", type=Path, help="where the loaded store is kept and looked for")
+    arguments.add_argument("--postgres", nargs="?", const="", metavar="URL", help="in PostgreSQL, in this database")
     path = asyncio.run(run(arguments.parse_args()))
     print(f"written to {path.name}")
 

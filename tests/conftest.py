@@ -16,6 +16,8 @@ from jiyi.providers.openai_compatible import OpenAICompatibleModel
 from jiyi.sync import AgentMemory
 from tests.support import QUICK
 
+# Checks that several tests share say what differs, as assertions of tests do.
+pytest.register_assert_rewrite("tests.agent.checks")
 pytest_plugins = ["tests.servers.fixtures", "tests.servers.milvus_fixtures", "tests.servers.profiles"]
 
 # `ci` draws the same examples every time: a red run is red again on the next machine. `thorough` searches for

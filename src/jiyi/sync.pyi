@@ -1200,8 +1200,8 @@ class Agent:
     def begin(self, message: str | MessageLike, *, name: str | None = None, request_id: str | None = None) -> Turn:
         """Store what the user said, and put the prompt for the answer together.
 
-        `name` says who speaks, in a group. With the same `request_id` again nothing is stored twice: the turn goes on
-        where it stood, and `turn.reply` is set if it was answered.
+        `name` says who speaks, in a group. With the same `request_id` again, for 30 days, nothing is stored twice: the
+        turn goes on where it stood, and `turn.reply` is set if it was answered.
         """
 
     def resume(self) -> Turn | None:

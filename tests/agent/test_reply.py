@@ -164,6 +164,22 @@ def test_a_message_that_is_delivered_twice_is_answered_once(open_memory: OpenMem
     assert [text for role, text in stored(memory) if role == "user"] == ["hello", "next"]
 
 
+def test_a_turn_whose_messages_went_under_a_summary_is_still_known(open_memory: OpenMemory, talk: Talk) -> None:
+    memory = open_memory(llm=talk.model())
+    talk.answers = ["First answer.", *(f"Answer {number}." for number in range(5))]
+    said(memory.agent("s"), "hello", request_id="m-1")
+    left = memory.agent("s").begin("a question that waits", request_id="m-2")
+    for number in range(5):
+        said(memory.agent("s"), f"question {number} " + "and more " * 200)
+    memory.chat("s").compact()
+    assert "a question that waits" not in [message.text for message in memory.chat("s").get()]
+    before = len(stored(memory))
+    assert said(memory.agent("s"), "hello", request_id="m-1") == "First answer."
+    assert memory.agent("s").begin("a question that waits", request_id="m-2").id == left.id
+    assert [turn.text for turn in memory.agent("s").unfinished()] == ["a question that waits"]
+    assert len(stored(memory)) == before
+
+
 def test_replies_of_one_session_queue_and_all_are_stored(tmp_path: Path, talk: Talk) -> None:
     async def run() -> list[tuple[str, str]]:
         async with AsyncMemory.open(tmp_path, llm=talk.model(), **QUICK) as memory:

@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from jiyi.backends.postgres.database import PostgresDatabase
-from jiyi.backends.postgres.text.index import PostgresTextIndex
+from jiyi.backends.postgres.text.index import SCHEMA_VERSION, PostgresTextIndex
 from jiyi.backends.records.store import SqlRecordStore
 from jiyi.errors import IndexDamagedError
 from jiyi.indexing import Drainer, verify
@@ -423,7 +423,7 @@ def test_a_server_that_was_killed_leaves_an_index_that_is_sound_or_made_anew(
 
 def test_tables_of_an_older_layout_are_dropped_by_the_rebuild(built: Setup) -> None:
     built.execute("CREATE TABLE jiyi_search.text_talks (place uuid)")
-    built.execute("UPDATE jiyi_search.text_state SET identity = replace(identity, '/2/', '/1/')")
+    built.execute(f"UPDATE jiyi_search.text_state SET identity = replace(identity, '/{SCHEMA_VERSION}/', '/1/')")
     assert built.index.log_position() is None
     built.index.rebuild(built.store)
     assert built.index.log_position() == built.store.head()

@@ -65,6 +65,7 @@ def candidates(words: FieldCounts, **given_: Any) -> Candidates:
         spoken=np.asarray(known["spoken"], dtype=np.bool_),
         outer=np.ones(words.tf.shape[1], dtype=np.bool_),
         related=np.asarray(known.get("related", np.zeros((len(scored), words.tf.shape[1]))), dtype=np.float64),
+        answers=None if known.get("answers") is None else np.asarray(known["answers"], dtype=np.float64),
         personal=known.get("personal", 0.0),
         day=np.asarray(known["day"], dtype=np.int64),
     )
@@ -230,7 +231,7 @@ def test_nothing_gains_by_being_a_bare_question() -> None:
 def test_many_poor_hits_do_not_make_a_day_the_right_one() -> None:
     poor: list[list[float]] = [[1, 0]] * 6
     words = counts([[3, 3], *poor], df=[200, 3])
-    company = score(candidates(words, day=[1, *[2] * 6]), WEIGHTS).parts["company"]
+    company = score(candidates(words, day=[1, *[40] * 6]), WEIGHTS).parts["company"]
     assert company[0] > 10 * company[1]
 
 
@@ -238,6 +239,23 @@ def test_the_day_with_several_good_hits_lifts_what_else_happened_on_it() -> None
     words = counts([[2, 2], [2, 2], [1, 0], [1, 0]])
     *_, same_day, other_day = totals(words, day=[1, 1, 1, 2])
     assert same_day > other_day > 0
+
+
+def test_a_good_day_lifts_the_days_around_it_less_and_less() -> None:
+    words = counts([[2, 2], [2, 2], [1, 0], [1, 0], [1, 0], [1, 0]])
+    *_, same, next_day, week_later, month_later = totals(words, day=[10, 10, 10, 11, 17, 40])
+    assert same > next_day > week_later > month_later > 0
+
+
+def test_a_good_day_makes_no_answer_of_what_fits_in_nothing() -> None:
+    company = score(candidates(counts([[2, 2], [0, 0]]), day=[3, 3]), WEIGHTS).parts["company"]
+    assert company[0] > 0
+    assert company[1] == 0
+
+
+def test_the_kind_of_answer_counts_only_beside_words_or_meaning() -> None:
+    kind = score(candidates(counts([[2], [2], [0]]), answers=[1, 0, 1]), WEIGHTS).parts["answer_kind"]
+    assert kind.tolist() == [WEIGHTS.answer_kind, 0, 0]
 
 
 def test_a_conversation_has_no_day() -> None:

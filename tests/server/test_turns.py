@@ -38,6 +38,21 @@ def test_a_turn_goes_through_calls_to_its_reply_and_is_stored_once(tmp_path: Pat
     run(tmp_path, scenario)
 
 
+def test_a_reply_that_two_servers_are_given_is_stored_once(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with served(tmp_path) as one, served(tmp_path) as other:
+            turn = await one.post("/v1/conversations/t/turns", {"text": "hello"}, key="m1", status=201)
+            await other.post("/v1/conversations/t/turns", {"text": "hello"}, key="m1", status=201)
+            url = f"/v1/conversations/t/turns/{turn['id']}/finish"
+            assert (await one.post(url, {"reply": "hi"}))["message_id"]
+            assert (await other.post(url, {"reply": "hi"}))["message_id"] is None
+            await other.post(url, {"reply": "something else"}, status=409)
+            stored = (await other.get("/v1/conversations/t/messages"))["messages"]
+            assert texts(stored) == [("user", "hello"), ("assistant", "hi")]
+
+    asyncio.run(scenario())
+
+
 def test_a_turn_goes_on_after_the_server_was_replaced(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with served(tmp_path) as before:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import AbstractAsyncContextManager, aclosing
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from contextlib import AbstractAsyncContextManager, aclosing, suppress
 from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final, Self
 
 from jiyi.agent.dependencies import AgentDeps, AgentOptions
 from jiyi.agent.loop import run_turn
-from jiyi.agent.progress import BROKEN_OFF, REQUEST, TURN, TurnProgress, turns_in
+from jiyi.agent.progress import ABANDONED, BROKEN_OFF, REQUEST, TURN, TurnProgress, turns_in
 from jiyi.agent.prompt import Blocks, Shares, gather_blocks
 from jiyi.agent.sessions import AgentSessions
 from jiyi.agent.turn import ROUND_JOB, Turn
@@ -18,16 +18,18 @@ from jiyi.errors import ConfigError, InvalidInputError
 from jiyi.model.identity import new_id
 from jiyi.model.job import JobDraft
 from jiyi.model.message import Message, MessageLike, check_message
+from jiyi.model.request import OnceRequest, RepeatedRequestError, in_request
 from jiyi.model.turn import TurnEvent, UnfinishedTurn
 
 if TYPE_CHECKING:
     from types import TracebackType
 
     from jiyi.chat.compaction import Compaction
+    from jiyi.model.chat import StoredMessage
     from jiyi.ports import ChatModel
 
 _TAIL: Final = 200
-"""How many of the newest messages are looked at for turns without a reply."""
+"""How many of the newest messages are looked at for turns without a reply, and first for a request made before."""
 _ABANDONED_AFTER: Final = timedelta(minutes=10)
 
 
@@ -44,6 +46,7 @@ class Agent:
         self._options = options
         self._shares = shares
         self._sessions = sessions
+        self._declared = False
         self._prepared = False
 
     @property
@@ -71,20 +74,36 @@ class Agent:
     ) -> Turn:
         """Store what the user said, and put the prompt for the answer together.
 
-        `name` says who speaks, in a group. With the same `request_id` again nothing is stored twice: the turn goes on
-        where it stood, and `turn.reply` is set if it was answered.
+        `name` says who speaks, in a group. With the same `request_id` again, for 30 days, nothing is stored twice: the
+        turn goes on where it stood, and `turn.reply` is set if it was answered.
         """
         said = _user_message(message, name)
         wanted = None if request_id is None else _request(request_id)
-        tail = await self._prepare(look=wanted is not None)
-        if wanted is not None:
-            known = next((turn for turn in reversed(tail) if turn.request_id == wanted), None)
-            if known is not None:
-                return await self._reopen(known)
+        await self._declare_kind()
+        known = None
+        if wanted is not None or not self._prepared:
+            tail = await self._tail()
+            known = _of_request(tail, wanted)
+            await self._close_abandoned([turn for turn in tail if turn is not known])
+        if known is not None:
+            return await self._reopen(known)
         turn_id = new_id()
         extra = {**said.extra, TURN: turn_id} | ({} if wanted is None else {REQUEST: wanted})
         question = replace(said, extra=extra)
-        message_id = await self._deps.chat.put(question)
+        if wanted is None:
+            message_id = await self._deps.chat.put(question)
+        else:
+            once = OnceRequest(self.scope, f"turn:{self.session_id}:{wanted}", "")
+            try:
+                with in_request(once):
+                    message_id = await self._deps.chat.put(question)
+            except RepeatedRequestError:
+                # It came twice at the same time, or it is not among the newest messages any more.
+                known = _of_request(await self._all_turns(), wanted)
+                if known is not None:
+                    return await self._reopen(known)
+                # What was said was deleted since.
+                message_id = await self._deps.chat.put(question)
         self._deps.used(self.scope, self.session_id)
         return await self._open(turn_id, message_id, question)
 
@@ -93,9 +112,9 @@ class Agent:
 
         Tool calls that were interrupted are repeated if that is harmless; of the others the model is told.
         """
-        tail = await self._prepare(look=True)
+        await self._declare_kind()
         live = self._sessions.live_turns
-        for progress in reversed(tail):
+        for progress in reversed(await self._tail()):
             if progress.reply is None and progress.turn_id not in live:
                 return await self._reopen(progress)
         return None
@@ -108,8 +127,8 @@ class Agent:
         live = self._sessions.live_turns.get(turn_id)
         if live is not None and live.session == (self.scope, self.session_id):
             return live
-        tail = await self._prepare(look=True)
-        for progress in reversed(tail):
+        await self._declare_kind()
+        for progress in reversed(await self._tail()):
             if progress.turn_id == turn_id:
                 return await self._reopen(progress)
         return None
@@ -203,51 +222,61 @@ class Agent:
     def _turn_of_session(self) -> AbstractAsyncContextManager[object]:
         return self._sessions.lock(self.scope, self.session_id)
 
-    async def _prepare(self, *, look: bool) -> list[TurnProgress]:
-        """What has to be done once; and the newest turns, if they are asked for or not known yet."""
-        if self._prepared and not look:
-            return []
-        if not self._prepared and self.kind == "group" and self._deps.notes is not None:
+    async def _declare_kind(self) -> None:
+        """The notes are told once which sessions are those of groups."""
+        if not self._declared and self.kind == "group" and self._deps.notes is not None:
             await self._deps.notes.set_session_kind(self.session_id, "group", scope=self.scope)
-        tail = await self._tail()
-        if not self._prepared:
-            await self._close_abandoned(tail)
-        self._prepared = True
-        return tail
+        self._declared = True
 
     async def _tail(self) -> list[TurnProgress]:
-        deps, left = self._deps, iter(range(_TAIL))
-        snapshot = await deps.run(
-            deps.facts.chats.snapshot, self.scope, self.session_id, lambda _: next(left, None) is None
-        )
-        return turns_in(snapshot.recent)
+        """The newest turns. A turn is also known when a part of it is under a summary."""
+        deps = self._deps
+        return turns_in(await deps.run(deps.facts.chats.newest, self.scope, self.session_id, _TAIL))
+
+    async def _all_turns(self) -> list[TurnProgress]:
+        """Every turn of the session, also those before a reset: a reset may come in the middle of a turn."""
+        deps, place = self._deps, (self.scope, self.session_id)
+        messages: list[StoredMessage] = []
+        for epoch in await deps.run(deps.facts.chats.epochs, *place):
+            messages += await deps.run(deps.facts.chats.epoch_messages, *place, epoch.epoch)
+        return turns_in(messages)
 
     async def _close_abandoned(self, tail: list[TurnProgress]) -> None:
         """Mark old turns without a reply as broken off; what the user said is looked through for facts all the same."""
+        if self._prepared:
+            return
         deps = self._deps
         for progress in tail:
             begun = progress.question.created_at
             old = begun is not None and deps.now() - begun > _ABANDONED_AFTER
             if progress.reply is not None or not old or progress.turn_id in self._sessions.live_turns:
                 continue
-            end = Message("assistant", None, extra={TURN: progress.turn_id, BROKEN_OFF: "the process ended"})
+            end = Message("assistant", None, extra={TURN: progress.turn_id, BROKEN_OFF: ABANDONED})
             about = {"conversation_id": self.session_id, "messages": [progress.question.id]}
-            await deps.write(
-                deps.facts.store.append_messages,
-                self.scope,
-                self.session_id,
-                [end],
-                actor=deps.facts.actor,
-                recallable=deps.facts.recallable,
-                job=JobDraft(ROUND_JOB, self.scope, about) if self._options.extract else None,
-            )
-            progress.reply = progress.question
-            deps.queued()
+            # Another agent of the session may be doing the same.
+            with (
+                suppress(RepeatedRequestError),
+                in_request(OnceRequest(self.scope, f"turn-abandoned:{progress.turn_id}", "")),
+            ):
+                await deps.write(
+                    deps.facts.store.append_messages,
+                    self.scope,
+                    self.session_id,
+                    [end],
+                    actor=deps.facts.actor,
+                    recallable=deps.facts.recallable,
+                    job=JobDraft(ROUND_JOB, self.scope, about) if self._options.extract else None,
+                )
+                deps.queued()
+        self._prepared = True
 
     async def _reopen(self, progress: TurnProgress) -> Turn:
         stored = progress.question
-        if progress.reply is not None:
-            return await self._open(progress.turn_id, stored.id, stored.message, progress.reply.message.text)
+        if progress.answer is not None:
+            return await self._open(progress.turn_id, stored.id, stored.message, progress.answer)
+        live = self._sessions.live_turns.get(progress.turn_id)
+        if live is not None:
+            return live
         turn = await self._open(progress.turn_id, stored.id, stored.message)
         pending = progress.pending_calls()
         if pending:
@@ -289,6 +318,11 @@ def _user_message(message: object, name: str | None) -> Message:
     if isinstance(said.content, str) and not said.content.strip():
         raise InvalidInputError("message is empty; pass what the user said")
     return said if name is None else check_message(replace(said, name=name), "message")
+
+
+def _of_request(turns: Sequence[TurnProgress], request_id: str | None) -> TurnProgress | None:
+    """The newest turn of a request."""
+    return next((turn for turn in reversed(turns) if request_id is not None and turn.request_id == request_id), None)
 
 
 def _request(request_id: object) -> str:

@@ -18,6 +18,8 @@ from jiyi.ports.models import ToolCall
 TURN = "turn"
 REQUEST = "request_id"
 BROKEN_OFF = "broken_off"
+ABANDONED = "the process ended"
+"""Why a turn was broken off that nobody has ended. Whoever asks for it by its id can still go on with it."""
 
 
 @dataclass(slots=True)
@@ -35,6 +37,13 @@ class TurnProgress:
         """The id that the program gave to the message."""
         found = self.question.message.extra.get(REQUEST)
         return found if isinstance(found, str) else None
+
+    @property
+    def answer(self) -> str | None:
+        """The text of its reply; `None` when it was not ended by anybody."""
+        if self.reply is None or self.reply.message.extra.get(BROKEN_OFF) == ABANDONED:
+            return None
+        return self.reply.message.text
 
     def pending_calls(self) -> list[ToolCall]:
         """Calls of which no result is on disk."""
@@ -73,7 +82,9 @@ def turns_in(messages: Iterable[StoredMessage]) -> list[TurnProgress]:
         if message.role == "user" and turn_id not in found:
             found[turn_id] = TurnProgress(turn_id, stored)
         elif turn_id in found and message.role == "assistant" and not message.tool_calls:
-            found[turn_id].reply = found[turn_id].reply or stored
+            # A reply may come after others have taken the turn for abandoned.
+            if found[turn_id].answer is None:
+                found[turn_id].reply = stored
         elif turn_id in found:
             found[turn_id].steps.append(stored)
     return list(found.values())

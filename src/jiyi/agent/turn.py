@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -17,6 +18,7 @@ from jiyi.model.job import JobDraft
 from jiyi.model.limits import MAX_TOOL_ANSWER
 from jiyi.model.message import Message, MessageLike, check_message
 from jiyi.model.message_formats import to_anthropic, to_openai
+from jiyi.model.request import OnceRequest, RepeatedRequestError, in_request
 from jiyi.model.turn import FinishedTurn, ShownMemory, TurnBudget
 from jiyi.text import fold
 from jiyi.tools.answer import MIN_TOKENS
@@ -142,18 +144,25 @@ class Turn:
         if not calls:
             return []
         said = [as_openai(call) for call in calls]
-        await self._put(Message("assistant", text or None, tool_calls=said, extra={TURN: self._id}))
-        return await self.run_calls(calls)
+        return await self._run_calls(calls, Message("assistant", text or None, tool_calls=said, extra={TURN: self._id}))
 
-    async def run_calls(self, calls: Sequence[ToolCall]) -> list[str]:
-        """Do calls that are on disk, and store each result."""
-        texts = []
-        for call in calls:
-            bound = max(MIN_TOKENS, min(MAX_TOOL_ANSWER, self._left // 2))
-            answer = await self._tools.answer(call.name, call.arguments, max_tokens=bound)
-            self._left = max(self._left - self._deps.counter.count(answer.text), 0)
-            await self._put(_result(call, answer.text, self._id))
-            texts.append(answer.text)
+    async def _run_calls(self, calls: Sequence[ToolCall], asked: Message | None = None) -> list[str]:
+        """Store the message that asks for the calls, if it is not on disk; do them, and store each result."""
+        texts: list[str] = []
+        try:
+            if asked is not None:
+                await asyncio.shield(self._put(asked))
+            for call in calls:
+                bound = max(MIN_TOKENS, min(MAX_TOOL_ANSWER, self._left // 2))
+                answer = await self._tools.answer(call.name, call.arguments, max_tokens=bound)
+                self._left = max(self._left - self._deps.counter.count(answer.text), 0)
+                texts.append(answer.text)
+                await asyncio.shield(self._put(_result(call, answer.text, self._id)))
+        except BaseException:
+            # A task was cancelled, or a tool of the program has failed. Models refuse a prompt in which a call has no
+            # result.
+            await asyncio.shield(self._put_interrupted(calls[len(texts) :]))
+            raise
         await self._refresh()
         return texts
 
@@ -173,10 +182,14 @@ class Turn:
         repeatable |= {alias for tool in self._tools.tools if tool.name in repeatable for alias in tool.aliases}
         for call in calls:
             if call.name in repeatable:
-                await self.run_calls([call])
+                await self._run_calls([call])
             else:
-                await self._put(_result(call, _INTERRUPTED, self._id))
+                await self._put_interrupted([call])
         await self._refresh()
+
+    async def _put_interrupted(self, calls: Sequence[ToolCall]) -> None:
+        if calls:
+            await self._put(*(_result(call, _INTERRUPTED, self._id) for call in calls))
 
     # --- the end ------------------------------------------------------------------------------------------------------
 
@@ -199,7 +212,14 @@ class Turn:
         if self._options.extract:
             about = {"conversation_id": self._deps.session_id, "messages": [self._message_id]}
             job = JobDraft(ROUND_JOB, self._deps.scope, about)
-        [message_id] = await self._append([replace(message, extra=extra)], job)
+        try:
+            with in_request(OnceRequest(self._deps.scope, f"turn-reply:{self._id}", "")):
+                [message_id] = await self._append([replace(message, extra=extra)], job)
+        except RepeatedRequestError as repeated:
+            stored = await self._deps.run(self._deps.facts.store.messages, self._deps.scope, repeated.ids[:1])
+            self._reply = stored[0][1].text if stored else ""
+            self._check_open()
+            raise
         self._reply = message.text
         names = await self._note_used(message.text, used)
         self._deps.used(self._deps.scope, self._deps.session_id)

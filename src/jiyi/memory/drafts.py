@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
-from inspect import signature
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 from jiyi.errors import InvalidInputError
 from jiyi.model import clock
@@ -18,6 +17,23 @@ from jiyi.model.namespace import check_namespace
 from jiyi.ports import Draft
 
 _STORED = Source()
+
+
+class FieldArguments(TypedDict):
+    """The arguments of `store`, `add` and `update` that become fields of the entry, before they are checked."""
+
+    content: object
+    category: object
+    tags: object
+    importance: object
+    memory_type: object
+    domain: object
+    conversation_id: object
+    occurred_at: object
+    position: object
+    metadata: object
+    namespace: object
+    expires_at: object
 
 
 def source_of_trust(trust: object) -> Source:
@@ -59,46 +75,6 @@ def _wrong_names(index: int, entry: Mapping[Any, Any]) -> InvalidInputError:
     return InvalidInputError(f"entries[{index}] is {what}; known names are {', '.join(STORE_ARGUMENTS)}")
 
 
-def make_draft(
-    limits: Limits,
-    scope: str,
-    *,
-    key: object,
-    content: object,
-    category: object = None,
-    tags: object = None,
-    importance: object = None,
-    memory_type: object = None,
-    domain: object = None,
-    conversation_id: object = None,
-    occurred_at: object = None,
-    position: object = None,
-    metadata: object = None,
-    namespace: object = None,
-    expires_at: object = None,
-) -> Draft:
-    """A new entry with checked values, and the names of the fields that an existing entry keeps."""
-    checked = limits.check_key(key)
-    given = _checked(
-        limits,
-        {
-            "content": content,
-            "category": category,
-            "tags": tags,
-            "importance": importance,
-            "memory_type": memory_type,
-            "domain": domain,
-            "conversation_id": conversation_id,
-            "occurred_at": occurred_at,
-            "position": position,
-            "metadata": metadata,
-            "namespace": namespace,
-            "expires_at": expires_at,
-        },
-    )
-    return new_draft(limits, scope, checked, given)
-
-
 def new_draft(limits: Limits, scope: str, key: str | None, given: Mapping[str, Any]) -> Draft:
     """A draft with these fields, which are checked; without a key it is always a new entry."""
     return _draft(limits, new_id(), scope, key, given, clock.utc_now(), _STORED)
@@ -115,40 +91,9 @@ def _draft(
     return Draft(entry, _PATCHED if len(given) == 1 else _PATCHED - given.keys())
 
 
-def checked_fields(
-    limits: Limits,
-    *,
-    content: object,
-    category: object,
-    tags: object,
-    importance: object,
-    memory_type: object,
-    domain: object,
-    conversation_id: object,
-    occurred_at: object,
-    position: object,
-    metadata: object,
-    namespace: object,
-    expires_at: object,
-) -> dict[str, Any]:
+def checked_fields(limits: Limits, **arguments: Unpack[FieldArguments]) -> dict[str, Any]:
     """The fields of an entry that were given, checked. `None` means not given."""
-    return _checked(
-        limits,
-        {
-            "content": content,
-            "category": category,
-            "tags": tags,
-            "importance": importance,
-            "memory_type": memory_type,
-            "domain": domain,
-            "conversation_id": conversation_id,
-            "occurred_at": occurred_at,
-            "position": position,
-            "metadata": metadata,
-            "namespace": namespace,
-            "expires_at": expires_at,
-        },
-    )
+    return _checked(limits, arguments)
 
 
 def _checked(limits: Limits, arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -215,5 +160,5 @@ def check_category(category: object) -> MemoryCategory:
 
 
 # In the order of the parameters of `store`.
-STORE_ARGUMENTS = ("key", "content", "category", "scope", *list(signature(make_draft).parameters)[5:])
+STORE_ARGUMENTS = ("key", "content", "category", "scope", *list(FieldArguments.__annotations__)[2:])
 _ARGUMENTS = frozenset(STORE_ARGUMENTS)

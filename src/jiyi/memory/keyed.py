@@ -8,7 +8,7 @@ from typing import Any
 
 from jiyi.errors import InvalidInputError
 from jiyi.memory.base import MemoryBase
-from jiyi.memory.drafts import checked_fields, cleared_fields, make_draft, make_drafts, new_draft, source_of_trust
+from jiyi.memory.drafts import checked_fields, cleared_fields, make_drafts, new_draft, source_of_trust
 from jiyi.model import clock
 from jiyi.model.entry import EntryVersion, MemoryEntry
 from jiyi.model.filters import Filters, make_filters
@@ -50,10 +50,9 @@ class KeyedMemory(MemoryBase):
         is kept, and the version before stays in `history`. `metadata` is a JSON object of your own, for `where`;
         `namespace` files the entry inside its scope. A new entry has the category `core` if none is given.
         """
-        draft = make_draft(
+        own, checked = self._scope(scope), self._limits.check_key(key)
+        given = checked_fields(
             self._limits,
-            self._scope(scope),
-            key=key,
             content=content,
             category=category,
             tags=tags,
@@ -67,7 +66,7 @@ class KeyedMemory(MemoryBase):
             namespace=namespace,
             expires_at=expires_at,
         )
-        return await self._put_one(draft)
+        return await self._put_one(new_draft(self._limits, own, checked, given))
 
     async def add(
         self,
@@ -102,8 +101,7 @@ class KeyedMemory(MemoryBase):
             namespace=namespace,
             expires_at=expires_at,
         )
-        draft = new_draft(self._limits, self._scope(scope), None, given)
-        return await self._put_one(draft)
+        return await self._put_one(new_draft(self._limits, self._scope(scope), None, given))
 
     async def store_many(
         self, entries: Iterable[Mapping[str, Any]], progress: Progress | None = None, *, trust: str = "user"

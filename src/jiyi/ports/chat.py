@@ -112,6 +112,10 @@ class ChatStore(CompactionStore, Protocol):
         """Take the message at an index of the current epoch out; `None` when there is none."""
         ...
 
+    def newest(self, scope: str, session_id: str, count: int) -> list[StoredMessage]:
+        """The newest messages of the current epoch, at most `count`, oldest first. Summaries hide none of them."""
+        ...
+
     def epochs(self, scope: str, session_id: str) -> list[Epoch]:
         """The epochs that are there, oldest first, at least one."""
         ...

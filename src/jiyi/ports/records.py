@@ -93,15 +93,14 @@ class EntryStore(Protocol):
         ...
 
     def estimate(self, filters: Filters, *, most: int) -> int | None:
-        """How many entries may meet the conditions on metadata, by an index; `None` if more than `most` or unknown."""
-        ...
-
-    def may_match(self, filters: Filters) -> frozenset[str]:
-        """Ids among which are all entries that the filters admit; only where there is an estimate."""
+        """About how many entries meet the conditions; `None` if unknown, more than `most`, or few and listed."""
         ...
 
     def listed_matches(self, filters: Filters, *, most: int) -> frozenset[str] | None:
-        """The same, if they are at most so many, or are asked for again while nothing changes; after `estimate`."""
+        """Ids among which are all entries that the filters admit; `None` if there are more, or nothing lists them.
+
+        To be asked after `estimate`. More are listed where they are asked for again while nothing changes.
+        """
         ...
 
     def matching_ids(self, filters: Filters) -> list[str]:

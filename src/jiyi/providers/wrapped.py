@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from jiyi.ports import AdaptsQuestions
+from jiyi.ports.optional import provides
 
 if TYPE_CHECKING:
     from jiyi.ports import Embedder, ModelIdentity, Vectors
@@ -29,7 +30,7 @@ class EmbedderWrapper:
 
     def as_question(self, vector: Vectors) -> Vectors:
         """The vector of a question as the wrapped embedder compares it with texts."""
-        return self._embedder.as_question(vector) if isinstance(self._embedder, AdaptsQuestions) else vector
+        return self._embedder.as_question(vector) if provides(self._embedder, AdaptsQuestions) else vector
 
     def how_personal(self, vector: Vectors) -> float:
         """What the wrapped embedder says of a question (`JudgesQuestions`); 0 where it cannot tell."""

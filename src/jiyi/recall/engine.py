@@ -19,6 +19,7 @@ from jiyi.exhaustion import resource_limit
 from jiyi.model import clock
 from jiyi.model.entry import IndexCoverage, MemoryEntry
 from jiyi.ports import ALONE, AdaptsQuestions, EmbedsEntries
+from jiyi.ports.optional import provides
 from jiyi.recall.context import add_context
 from jiyi.recall.corrections import mark_corrected
 from jiyi.recall.freshness import Freshness, not_answered
@@ -342,7 +343,7 @@ class RecallEngine:
             return None
         try:
             scan: VectorScan = index.scan(vector, request.filters.scopes)
-            if missing is not None and isinstance(index, EmbedsEntries):
+            if missing is not None and provides(index, EmbedsEntries):
                 from jiyi.recall.overlay import ScanOverlay
 
                 scan = ScanOverlay(scan, vector, missing, index.embedded(missing.upserts))
@@ -364,7 +365,7 @@ class RecallEngine:
             return error
         # Where the similarity itself is the answer, it is the plain one.
         adapts = self._asked_as_question(request)
-        return embedder.as_question(vector) if adapts and isinstance(embedder, AdaptsQuestions) else vector
+        return embedder.as_question(vector) if adapts and provides(embedder, AdaptsQuestions) else vector
 
     def _asked_as_question(self, request: Request) -> bool:
         return self.settings.adapts_questions and not request.by_similarity and asks(request.query)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from jiyi.errors import IndexDamagedError, IndexingError, ModelError
 from jiyi.model.entry import IndexCoverage
 from jiyi.ports import EmbedsEntries, OverlaidText, ReadForRecall
+from jiyi.ports.optional import provides
 
 if TYPE_CHECKING:
     from jiyi.indexing import Drainer
@@ -33,18 +34,18 @@ class Freshness:
 
     def text(self, index: TextIndex, scopes: Sequence[str], head: LogPosition) -> tuple[IndexCoverage, TextSource]:
         """The coverage of the text index, and what to ask: the index, or the index with what it lacks."""
-        if self.overlaid and isinstance(index, OverlaidText):
+        if self.overlaid and provides(index, OverlaidText):
             batch = self._pending(index, scopes, head)
             if batch is not None:
                 return IndexCoverage(index.name, answered=True, note=_mode(index)), index.overlaid(batch)
         coverage = self.catch_up(index, scopes, head)
-        return coverage, index.for_recall() if coverage.answered and isinstance(index, ReadForRecall) else index
+        return coverage, index.for_recall() if coverage.answered and provides(index, ReadForRecall) else index
 
     def vectors(
         self, index: VectorIndex, scopes: Sequence[str], head: LogPosition
     ) -> tuple[IndexCoverage, IndexBatch | None]:
         """The coverage of the vector index, and what has to be compared beside it."""
-        batch = self._pending(index, scopes, head) if self.overlaid and isinstance(index, EmbedsEntries) else None
+        batch = self._pending(index, scopes, head) if self.overlaid and provides(index, EmbedsEntries) else None
         if batch is None:
             return self.catch_up(index, scopes, head), None
         return IndexCoverage(index.name, answered=True, note=_mode(index)), batch

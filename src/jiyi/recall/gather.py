@@ -11,7 +11,7 @@ import numpy as np
 
 from jiyi.model import clock
 from jiyi.model.filters import Filters
-from jiyi.ports import CONVERSATION, TIMED
+from jiyi.ports import ALONE, CONVERSATION, TIMED
 from jiyi.recall.scorer import NOBODY, Candidates, FieldCounts
 from jiyi.text.rarity import specificity
 from jiyi.text.related_words import related_words
@@ -72,6 +72,7 @@ def gather(search: Search, proposals: Sequence[str], statistics: TermStatistics,
     times = np.asarray([row.event_time for row in rows], dtype=np.int64)
     asked = np.where(threads.conversation, [row.question_share for row in rows], 0.0)
     conversation, counts = _conversations(question, rows, candidates, threads, text, statistics)
+    words = _Terms.of([row.words for row in rows], [row.word_counts for row in rows])
     return Gathered(
         ids=[ids[place] for place in candidates],
         times=times[scored].tolist(),
@@ -80,8 +81,7 @@ def gather(search: Search, proposals: Sequence[str], statistics: TermStatistics,
             neighbours=_neighbours(times, threads)[scored],
             entries=statistics.entries,
             words=_field(
-                [row.words for row in rows],
-                [row.word_counts for row in rows],
+                words,
                 [row.length for row in rows],
                 text.term_ids(question.words),
                 statistics.word_df,
@@ -89,8 +89,7 @@ def gather(search: Search, proposals: Sequence[str], statistics: TermStatistics,
                 [specificity(word) for word in question.words],
             ),
             bigrams=_field(
-                [row.bigrams for row in rows],
-                [row.bigram_counts for row in rows],
+                _Terms.of([row.bigrams for row in rows], [row.bigram_counts for row in rows]),
                 [row.bigram_length for row in rows],
                 text.term_ids(question.bigrams),
                 statistics.bigram_df,
@@ -111,9 +110,10 @@ def gather(search: Search, proposals: Sequence[str], statistics: TermStatistics,
             alone=(~threads.conversation & ~threads.timed)[scored],
             spoken=threads.conversation[scored],
             outer=_outer(question.words),
-            related=_related(
-                question.words if vectors is not None else (), [rows[place] for place in candidates], text
-            ),
+            related=_related(question.words if vectors is not None else (), words, text)[scored],
+            answers=(_answers(question.answer_terms, words, text) * ~threads.timed)[scored]
+            if question.answer_terms
+            else None,
             personal=vectors.personal if vectors is not None else 0.0,
             day=_days(times, threads, search.offset)[scored],
         ),
@@ -149,6 +149,7 @@ def gather_without_text(search: Search, ids: Sequence[str]) -> Gathered:
             spoken=np.zeros(count, dtype=np.bool_),
             outer=np.zeros(0, dtype=np.bool_),
             related=np.zeros((count, 0)),
+            answers=None,
             personal=vectors.personal,
             day=np.full(count, NOBODY),
         ),
@@ -189,6 +190,9 @@ class _Threads:
 
     @classmethod
     def of(cls, rows: Sequence[TermRow]) -> _Threads:
+        if all(row.thread.startswith(ALONE) for row in rows):
+            no = np.zeros(len(rows), dtype=np.bool_)
+            return cls(np.arange(len(rows)), no, no, apart=True)
         names: dict[tuple[str, str], int] = {}
         number = np.asarray([names.setdefault((row.scope, row.thread), len(names)) for row in rows], dtype=np.int64)
         conversation = np.asarray([thread.startswith(CONVERSATION) for _, thread in names], dtype=np.bool_)
@@ -232,6 +236,8 @@ def _neighbours(times: Rows, threads: _Threads) -> Rows:
 
 def _unanswered(rows: Sequence[TermRow], threads: _Threads, asked: Floats, weights: ScoringWeights) -> Floats:
     """A bare question is not an answer, unless it is long or nothing followed it."""
+    if threads.apart:
+        return np.zeros(len(rows))
     followed = np.append(threads.same(1), False)
     short = np.asarray([row.length for row in rows]) <= weights.question_length
     return np.where(followed & short, asked, 0.0)
@@ -242,9 +248,34 @@ def _outer(words: Sequence[str]) -> NDArray[np.bool_]:
     return np.asarray([not any(word in other and word != other for other in words) for word in words], dtype=np.bool_)
 
 
+@dataclass(frozen=True, slots=True)
+class _Terms:
+    """The terms of one field of all rows, one after the other."""
+
+    ids: NDArray[np.uint32]
+    counts: NDArray[np.uint8]
+    ends: Rows
+    """Row -> where its terms end."""
+
+    @classmethod
+    def of(cls, terms: Sequence[bytes], counts: Sequence[bytes]) -> _Terms:
+        ends = np.cumsum([len(count) for count in counts], dtype=np.int64)
+        return cls(np.frombuffer(b"".join(terms), dtype="<u4"), np.frombuffer(b"".join(counts), dtype=np.uint8), ends)
+
+    def find(self, wanted: Sequence[int]) -> tuple[Rows, Rows, Rows]:
+        """Where the wanted terms stand: for each time one of them does its place, its row, and which one it is."""
+        ids = np.asarray(wanted, dtype=np.uint32)
+        # Most terms are none of these: half of the bits tell that at once.
+        may_be = np.zeros(1 << 16, dtype=np.bool_)
+        may_be[ids & 0xFFFF] = True
+        places = np.flatnonzero(may_be[self.ids & 0xFFFF])
+        at, which = (self.ids[places][:, None] == ids).nonzero()
+        places = places[at]
+        return places, self.ends.searchsorted(places, side="right"), which
+
+
 def _field(
-    terms: Sequence[bytes],
-    counts: Sequence[bytes],
+    terms: _Terms,
     lengths: Sequence[int],
     wanted: Sequence[int],
     df: Sequence[int],
@@ -252,16 +283,10 @@ def _field(
     specificities: Sequence[float],
 ) -> FieldCounts:
     """Count the wanted terms in every row at once."""
-    tf = np.zeros((len(terms), len(wanted)))
-    if wanted and terms:
-        ids = np.frombuffer(b"".join(terms), dtype="<u4")
-        times = np.frombuffer(b"".join(counts), dtype=np.uint8)
-        row_of = np.repeat(np.arange(len(terms)), [len(count) for count in counts])
-        order = np.argsort(np.asarray(wanted, dtype=np.uint32))
-        ordered = np.asarray(wanted, dtype=np.uint32)[order]
-        at = np.minimum(np.searchsorted(ordered, ids), len(ordered) - 1)
-        match = ordered[at] == ids
-        tf[row_of[match], order[at[match]]] = times[match]
+    tf = np.zeros((len(lengths), len(wanted)))
+    if wanted:
+        places, rows, which = terms.find(wanted)
+        tf[rows, which] = terms.counts[places]
     return FieldCounts(
         tf,
         np.asarray(lengths, dtype=np.float64),
@@ -271,32 +296,32 @@ def _field(
     )
 
 
-def _related(words: Sequence[str], rows: Sequence[TermRow], text: TextSource) -> Floats:
+def _related(words: Sequence[str], terms: _Terms, text: TextSource) -> Floats:
     """Rows × words: how much the best word says that a row has instead of one of the question's; 0 beside the word."""
-    found = np.zeros((len(rows), len(words)))
+    found = np.zeros((len(terms.ends), len(words)))
     others = [related_words(word) for word in words]
-    if not rows or not any(others):
+    if not any(others):
         return found
     columns = np.repeat(np.arange(len(words)), [1 + len(each) for each in others])
-    terms = [term for word, each in zip(words, others, strict=True) for term in (word, *each)]
+    names = [term for word, each in zip(words, others, strict=True) for term in (word, *each)]
     # The word itself says more than any other: where it stands, the others are not counted.
     says = np.asarray([weight for each in others for weight in (_ITSELF, *each.values())])
-    ids = np.asarray(text.term_ids(terms), dtype=np.uint32)
-    order = np.argsort(ids, kind="stable")
-    ids, columns, says = ids[order], columns[order], says[order]
-    present = np.frombuffer(b"".join(row.words for row in rows), dtype="<u4")
-    row_of = np.repeat(np.arange(len(rows)), [len(row.word_counts) for row in rows])
-    # Most terms of the texts are none of these: half of the bits tell that without a search.
+    _, rows, which = terms.find(text.term_ids(names))
+    np.maximum.at(found, (rows, columns[which]), says[which])
+    found[found >= _ITSELF] = 0.0
+    return found
+
+
+def _answers(names: Sequence[str], terms: _Terms, text: TextSource) -> Floats:
+    """Row -> 1 where it has one of these terms, of which there are hundreds."""
+    ids = np.sort(np.asarray(text.term_ids(names), dtype=np.uint32))
     may_be = np.zeros(1 << 16, dtype=np.bool_)
     may_be[ids & 0xFFFF] = True
-    candidates = np.flatnonzero(may_be[present & 0xFFFF])
-    present, row_of = present[candidates], row_of[candidates]
-    first, last = np.searchsorted(ids, present, side="left"), np.searchsorted(ids, present, side="right")
-    times = last - first
-    # One line for each pair of a term in a row and a word that it stands for.
-    pair = np.repeat(first, times) + np.arange(times.sum()) - np.repeat(np.cumsum(times) - times, times)
-    np.maximum.at(found, (np.repeat(row_of, times), columns[pair]), says[pair])
-    found[found >= _ITSELF] = 0.0
+    places = np.flatnonzero(may_be[terms.ids & 0xFFFF])
+    possible = terms.ids[places]
+    places = places[ids[np.minimum(ids.searchsorted(possible), len(ids) - 1)] == possible]
+    found = np.zeros(len(terms.ends))
+    found[terms.ends.searchsorted(places, side="right")] = 1.0
     return found
 
 
@@ -308,14 +333,17 @@ def _conversations(
     text: TextSource,
     statistics: TermStatistics,
 ) -> tuple[Rows, FieldCounts]:
+    df = np.asarray(statistics.conversation_df, dtype=np.float64)
+    which = np.full(len(places), NOBODY)
     spoken = [place for place in places if threads.conversation[place]] if threads.conversation.any() else []
+    if not spoken or not question.words:
+        nothing = FieldCounts(np.zeros((0, len(df))), np.zeros(0), df, statistics.mean_conversation_length, np.ones(0))
+        return which, nothing
     named = list(dict.fromkeys((rows[place].scope, rows[place].thread) for place in spoken))
-    found = text.conversations(named, question.words) if named and question.words else {}
+    found = text.conversations(named, question.words)
     number = {thread: line for line, thread in enumerate(found)}
     tf = np.asarray([counts for _, counts in found.values()], dtype=np.float64).reshape(len(found), len(question.words))
     lengths = np.asarray([length for length, _ in found.values()], dtype=np.float64)
-    df = np.asarray(statistics.conversation_df, dtype=np.float64)
-    which = np.full(len(places), NOBODY)
     if number:
         which[:] = [number.get((rows[place].scope, rows[place].thread), NOBODY) for place in places]
     return which, FieldCounts(tf, lengths, df, statistics.mean_conversation_length, np.ones(len(df)))

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from jiyi.model import clock
 from jiyi.model.entry import Explanation, IndexCoverage, MemoryEntry
@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from jiyi.recall.scorer import Candidates, Scores
     from jiyi.recall.search import Search
     from jiyi.text import Analyzer
+
+
+_EQUAL_TEXTS: Final = 3
+"""So many more than are returned are read where only equal texts may be folded."""
 
 
 class _Weighed(NamedTuple):
@@ -140,7 +144,8 @@ def _in_order(search: Search, found: Gathered, scores: Scores, store: RecordStor
         weighing = totals = rounded(np.where(compared, scores.similarity, scores.information).clip(0.0, 1.0))
     if request.min_relevance > 0:
         places = [place for place in places if relevances[place] >= request.min_relevance]
-    places.sort(key=lambda place: (-totals[place], -found.times[place], found.ids[place]))
+    ranks = [(-total, -time, each) for total, time, each in zip(totals, found.times, found.ids, strict=True)]
+    places.sort(key=ranks.__getitem__)
     most = max(request.limit, request.candidates if request.weights is not None else 0)
     folding = None
     if not request.duplicates and search.sources.text is not None and found.terms:
@@ -152,16 +157,17 @@ def _in_order(search: Search, found: Gathered, scores: Scores, store: RecordStor
     weighed: list[_Weighed] = []
     folded: dict[str, list[MemoryEntry]] = {}
     # The records may drop what an index still holds: go on down the order until there is enough.
-    # Some are folded into others: read enough at once.
-    size = most if folding is None else 2 * most
-    for chunk in _chunks(places, size, lambda place: (totals[place], found.times[place])):
+    size = most + _lookahead(found, places, most, folding)
+    for chunk in _chunks(places, size, lambda place: ranks[place][:2]):
         entries = store.fetch([found.ids[place] for place in chunk], request.filters)
         known = [
             _Weighed(entries[found.ids[place]], place, relevances[place], totals[place], weighing[place])
             for place in chunk
             if found.ids[place] in entries
         ]
-        for each in sorted(known, key=_order):
+        if len({each.score for each in known}) < len(known):
+            known.sort(key=_order)
+        for each in known:
             if folding is not None:
                 better = folding.better(each.entry, each.place)
                 if better is not None:
@@ -170,7 +176,19 @@ def _in_order(search: Search, found: Gathered, scores: Scores, store: RecordStor
             weighed.append(each)
         if len(weighed) >= most:
             break
-    return [each._replace(others=tuple(folded.get(each.entry.id, ()))) for each in weighed[:most]]
+    kept = weighed[:most]
+    return [each._replace(others=tuple(folded.get(each.entry.id, ()))) for each in kept] if folded else kept
+
+
+def _lookahead(found: Gathered, places: Sequence[int], most: int, folding: Folding | None) -> int:
+    """How many more to read than are returned: some are folded into others, and those behind the last are named too.
+
+    Equal texts are ranked side by side; a fact and the message it was made of may be far apart.
+    """
+    if folding is None:
+        return 0
+    window = places[: 2 * most]
+    return most if found.candidates.spoken[window].any() else min(most, _EQUAL_TEXTS)
 
 
 def _highlighted(hit: MemoryEntry, analyzer: Analyzer) -> MemoryEntry:

@@ -13,7 +13,8 @@ For each candidate, over the terms of the question:
     related    = Σ specificity · how far the text has a word that stands for the missing one / Σ specificity
     alone      = (confidence·lexical/best + 0.5·dense + 0.2·related) · (1 − 0.8·share of bare questions);
                  for who stands alone 0.8·dense + 0.9·related
-    score      = alone + 0.35 · (Σ (alone/best)⁸ of the same day) / (Σ (alone/best)⁸ of all)
+                 + 0.2 where it has a time, a number or a place and the question asks for one; not for records
+    score      = alone + 0.7 · (Σ (alone/best)⁸ · exp(−days between / 3)) / (Σ (alone/best)⁸ of all)
 
 The order goes by `score`. `relevance` is what a reader can compare between questions: the probability that the
 candidate answers, from `matched`², the cosine above the mean, the same of the most similar one, `related`, the distance
@@ -24,8 +25,10 @@ Who said it next to what, and when, is worth more than the embedder; docs/guides
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from functools import reduce
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
@@ -39,6 +42,12 @@ if TYPE_CHECKING:
     Rows = NDArray[np.int64]
 
 NOBODY = -1
+PARTS: Final = (
+    *("words", "bigrams", "neighbours", "conversation", "date"),
+    *("dense", "related", "question", "answer_kind", "company"),
+)
+"""The parts of a score, in the order in which they are shown."""
+_LEAST_SHARE = 1e-3
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +99,9 @@ class Candidates:
     """Word of the question -> whether it is not a part of another one (电影 in 电影院)."""
     related: Floats
     """Candidates × words of the question: how far the text has another word for it, 0..1; 0 where it has the word."""
+    answers: Floats | None
+    """Candidate -> 1 where it has a time, a number or a place, as the question asks for, 0 for records; `None` when it
+    asks for none of them."""
     personal: float
     """From −1, a question of general knowledge, to 1, one about somebody's life; 0 where that is not known."""
     day: Rows
@@ -124,51 +136,52 @@ class Scores:
 
 def score(candidates: Candidates, weights: ScoringWeights, *, keyword: bool = True) -> Scores:
     """Score the candidates. Nothing but the arguments matters, so every engine gives the same order."""
+    nothing = np.zeros(len(candidates.scored))
     near = _neighbour_weights(candidates, weights)
-    words = _bm25(candidates, candidates.words, weights, near)
-    count = len(candidates.scored)
-    pairs, share = _Bm25(np.zeros(count), np.zeros(count), np.zeros(count)), 1.0
-    if candidates.bigrams is not None:
-        share = 1.0 / (1.0 + weights.bigrams)
-        pairs = _bm25(candidates, candidates.bigrams, weights, near)
-    date = weights.date * _date(candidates)
-    lexical_parts = {
-        "words": words.own * share,
-        "bigrams": pairs.own * weights.bigrams * share,
-        "neighbours": (words.near - words.own + weights.bigrams * (pairs.near - pairs.own)) * share,
-        "conversation": weights.conversation * _conversation(candidates, weights),
-        "date": date,
-    }
-    lexical = np.sum(list(lexical_parts.values()), axis=0)
-    information, confidence = _information(candidates, words.telling, pairs.telling, date, weights)
+    lexical_parts, information, confidence = _lexical(candidates, weights, near)
+    lexical = _sum(lexical_parts)
     related = _related(candidates)
     smoothed = _smoothed(candidates, None if near is None else weights.near_dense * near)
+    # Only the parts that this question has: each is several calls of numpy, which few candidates do not repay.
+    parts: dict[str, Floats] = {}
     if keyword:
         # Beside words a similarity counts by how much it stands out; alone it counts as it is.
         best = float(lexical.max(initial=0.0))
-        factor = confidence / best if best > 0 else np.zeros(count)
-        dense_weight = np.where(candidates.alone, weights.alone_dense, weights.dense)
-        dense = dense_weight * _standing_out(candidates, smoothed, weights.spread)
-        # Other words say what similarities say. Where meaning was not asked, the words themselves are wanted.
-        related_part = np.where(candidates.alone, weights.alone_related, weights.related) * related
-    else:
-        factor, dense, related_part = np.zeros(count), smoothed, np.zeros(count)
-    parts = {name: part * factor for name, part in lexical_parts.items()}
-    parts["dense"] = dense if candidates.cosine is not None else np.zeros(count)
-    parts["related"] = related_part
-    before = np.sum(list(parts.values()), axis=0)
-    # What is already below the usual must not gain by being a question.
-    parts["question"] = 0.0 - weights.question * candidates.question_share * np.maximum(before, 0.0)
-    alone = before + parts["question"]
-    parts["company"] = weights.company * _company(candidates, alone, weights) if keyword else np.zeros(count)
-    total = alone + parts["company"]
+        if best > 0:
+            factor = confidence / best
+            parts = {name: part * factor for name, part in lexical_parts.items()}
+        if smoothed is not None:
+            dense_weight = np.where(candidates.alone, weights.alone_dense, weights.dense)
+            parts["dense"] = dense_weight * _standing_out(candidates, smoothed, weights.spread)
+        if related is not None:
+            # Other words say what similarities say. Where meaning was not asked, the words themselves are wanted.
+            parts["related"] = np.where(candidates.alone, weights.alone_related, weights.related) * related
+    elif smoothed is not None:
+        parts["dense"] = smoothed
+    alone = _sum(parts) if parts else nothing
+    if candidates.question_share.any():
+        # What is already below the usual must not gain by being a question.
+        parts["question"] = 0.0 - weights.question * candidates.question_share * np.maximum(alone, 0.0)
+        alone = alone + parts["question"]
+    # What fits neither by words nor by meaning is no answer, whatever stands in it and whenever it was.
+    fits = alone > 0
+    if candidates.answers is not None and keyword:
+        parts["answer_kind"] = weights.answer_kind * candidates.answers * fits
+        alone = alone + parts["answer_kind"]
+    total = alone
+    company = _company(candidates, alone, weights) if keyword else None
+    if company is not None:
+        parts["company"] = weights.company * company * fits
+        total = alone + parts["company"]
     similarity = None if candidates.cosine is None else candidates.cosine[candidates.scored]
     above_mean = None
     if similarity is not None:
         above_mean = np.where(np.isfinite(similarity), similarity - candidates.mean_cosine, 0.0)
+    related = nothing if related is None else related
     relevance = _relevance(total, information, above_mean, related, candidates.personal)
-    shown = lexical if keyword else np.zeros(count)
-    return Scores(total, relevance, parts, shown, information, similarity, above_mean, related)
+    shown = lexical if keyword else nothing
+    named = {name: parts.get(name, nothing) for name in PARTS}
+    return Scores(total, relevance, named, shown, information, similarity, above_mean, related)
 
 
 def rounded(values: Floats) -> list[float]:
@@ -202,6 +215,29 @@ class _Bm25(NamedTuple):
     """With its neighbours, each term by how telling it is."""
 
 
+def _sum(parts: Mapping[str, Floats]) -> Floats:
+    return reduce(np.add, parts.values())
+
+
+def _lexical(
+    candidates: Candidates, weights: ScoringWeights, near: Floats | None
+) -> tuple[dict[str, Floats], Floats, Floats]:
+    """What the words say, by part; the share of the question's information; and how far words are to be trusted."""
+    words = _bm25(candidates, candidates.words, weights, near)
+    pairs, share, parts = None, 1.0, {"words": words.own}
+    if candidates.bigrams is not None:
+        pairs, share = _bm25(candidates, candidates.bigrams, weights, near), 1.0 / (1.0 + weights.bigrams)
+        parts = {"words": words.own * share, "bigrams": pairs.own * weights.bigrams * share}
+    if near is not None:
+        lent = words.near - words.own
+        parts["neighbours"] = (lent if pairs is None else lent + weights.bigrams * (pairs.near - pairs.own)) * share
+    if len(candidates.conversation_counts.length):
+        parts["conversation"] = weights.conversation * _conversation(candidates, weights)
+    if candidates.date_nearness is not None:
+        parts["date"] = weights.date * _date(candidates, candidates.date_nearness)
+    return parts, *_information(candidates, words, pairs, parts.get("date"), weights)
+
+
 def _neighbour_weights(candidates: Candidates, weights: ScoringWeights) -> Floats | None:
     """Candidates × 4; `None` where nobody has neighbours."""
     if not candidates.in_company:
@@ -233,7 +269,7 @@ def _bm25(candidates: Candidates, field: FieldCounts, weights: ScoringWeights, n
 
 
 def _information(
-    candidates: Candidates, words: Floats, pairs: Floats, date: Floats, weights: ScoringWeights
+    candidates: Candidates, words: _Bm25, pairs: _Bm25 | None, date: Floats | None, weights: ScoringWeights
 ) -> tuple[Floats, Floats]:
     """Which share of the question's information each candidate has, and how far words are to be trusted at all.
 
@@ -241,18 +277,22 @@ def _information(
     where the words were cut otherwise.
     """
     whole = _whole(candidates.entries, candidates.words, candidates.outer)
-    share = np.minimum(1.0, words / whole) if whole > 0 else np.zeros_like(words)
-    if candidates.bigrams is not None and (of_pairs := _whole(candidates.entries, candidates.bigrams, 1.0)) > 0:
-        share = np.maximum(share, np.minimum(1.0, pairs / of_pairs))
-        whole = whole or of_pairs
+    share = np.minimum(1.0, words.telling / whole) if whole > 0 else np.zeros_like(words.telling)
+    if candidates.bigrams is not None and pairs is not None:
+        of_pairs = _whole(candidates.entries, candidates.bigrams, 1.0)
+        if of_pairs > 0:
+            share = np.maximum(share, np.minimum(1.0, pairs.telling / of_pairs))
+            whole = whole or of_pairs
     information = share
     if candidates.date_nearness is not None:
         # To happen when the question says is a part of its information like a word of that rarity.
         dated = float(_idf(candidates.entries, np.asarray(float(candidates.inside_dates))))
         information = (share * whole + candidates.date_nearness * dated) / (whole + dated)
     if whole <= 0:
-        return information, np.ones_like(words)
-    best = float(share.max(initial=0.0)) + float(date.max(initial=0.0)) / whole
+        return information, np.ones_like(share)
+    best = float(share.max(initial=0.0))
+    if date is not None:
+        best += float(date.max(initial=0.0)) / whole
     together = min(1.0, best / weights.information)
     alone = min(1.0, best / weights.alone_information) ** weights.alone_power
     return information, np.where(candidates.alone, alone, together)
@@ -262,10 +302,10 @@ def _whole(entries: int, field: FieldCounts, counted: NDArray[np.bool_] | float)
     return float((_idf(entries, field.df) * field.specificity * counted).sum())
 
 
-def _related(candidates: Candidates) -> Floats:
+def _related(candidates: Candidates) -> Floats | None:
     telling = candidates.words.specificity
-    if candidates.cosine is None or not telling.any():
-        return np.zeros(len(candidates.scored))
+    if candidates.cosine is None or not candidates.related.any():
+        return None
     return candidates.related @ telling / float(telling.sum())
 
 
@@ -283,40 +323,39 @@ def _relevance(
         # What has the words of the question answers it, whatever kind of question it is.
         logit += known.personal * personal * (1.0 - information)
     found = 1.0 / (1.0 + np.exp(-logit))
-    values, which = np.unique(np.round(total, DECIMALS), return_inverse=True)
-    # Equal scores are equally relevant, whatever order they come in.
-    least = np.ones(len(values))
-    np.minimum.at(least, which, found)
-    return np.asarray(np.minimum.accumulate(least[::-1])[::-1][which])
+    # Equal scores are equally relevant, whatever order they come in: each gets the least of its group.
+    ascending = np.argsort(compared := total.round(DECIMALS))
+    ordered = compared[ascending]
+    least = np.minimum.accumulate(found[ascending][::-1])[::-1]
+    found[ascending] = least[ordered.searchsorted(ordered)]
+    return found
 
 
 def _conversation(candidates: Candidates, weights: ScoringWeights) -> Floats:
     field = candidates.conversation_counts
-    if not len(field.length):
-        return np.zeros(len(candidates.scored))
     norm = _norm(field.length, field.mean_length, weights)
     values = _saturated(field.tf, weights.k1 * norm, weights.k1) @ _idf(candidates.conversations, field.df)
     return np.where(candidates.conversation >= 0, values[candidates.conversation], 0.0)
 
 
-def _date(candidates: Candidates) -> Floats:
-    if candidates.date_nearness is None:
-        return np.zeros(len(candidates.scored))
-    rarity = _idf(candidates.entries, np.asarray(float(candidates.inside_dates)))
-    return candidates.date_nearness * rarity
+def _date(candidates: Candidates, nearness: Floats) -> Floats:
+    return nearness * _idf(candidates.entries, np.asarray(float(candidates.inside_dates)))
 
 
-def _smoothed(candidates: Candidates, near: Floats | None) -> Floats:
+def _smoothed(candidates: Candidates, near: Floats | None) -> Floats | None:
     """Similarities, shared with the neighbours; a text without a vector is as similar as usual."""
     if candidates.cosine is None:
-        return np.zeros(len(candidates.scored))
+        return None
     known = np.isfinite(candidates.cosine)
+    if near is None:
+        own = candidates.cosine[candidates.scored]
+        return own if known.all() else np.where(known[candidates.scored], own, candidates.mean_cosine)
     cosine = np.append(np.where(known, candidates.cosine, 0.0), 0.0)
     present = np.append(known, False).astype(np.float64)
     total = cosine[candidates.scored].copy()
     weight_sum = np.ones(len(candidates.scored))
-    for place in range(0 if near is None else near.shape[1]):
-        row, weight = candidates.neighbours[:, place], near[:, place] if near is not None else 0.0
+    for place in range(near.shape[1]):
+        row, weight = candidates.neighbours[:, place], near[:, place]
         total += weight * cosine[row]
         weight_sum += weight * present[row]
     has_own = present[candidates.scored] > 0
@@ -325,20 +364,24 @@ def _smoothed(candidates: Candidates, near: Floats | None) -> Floats:
 
 def _standing_out(candidates: Candidates, smoothed: Floats, least: float) -> Floats:
     """How far each is above the usual similarity, as a share of how far the best is, which is at least `least`."""
-    if candidates.cosine is None:
-        return np.zeros(len(smoothed))
     spread = float(smoothed.max(initial=candidates.mean_cosine)) - candidates.mean_cosine
     return np.maximum((smoothed - candidates.mean_cosine) / max(spread, least), -1.0)
 
 
-def _company(candidates: Candidates, alone: Floats, weights: ScoringWeights) -> Floats:
-    """Several good candidates of one day: that is the day. Which share of all that is good does each one's day have?"""
+def _company(candidates: Candidates, alone: Floats, weights: ScoringWeights) -> Floats | None:
+    """Several good candidates of a few days: that is when it was. The share of all that is good around each one's day.
+
+    What is told of one event is spread over the days around it, so that other days count less and less by distance.
+    `None` where nothing good has a day.
+    """
     best = float(alone.max(initial=0.0))
-    if best <= 0:
-        return np.zeros_like(alone)
-    if not (candidates.day >= 0).any():
-        return np.zeros_like(alone)
+    dated = candidates.day >= 0
+    if best <= 0 or not dated.any():
+        return None
     good = np.maximum(alone / best, 0.0) ** weights.company_power
     days, which = np.unique(candidates.day, return_inverse=True)
     shares = np.bincount(which, weights=good, minlength=len(days)) / good.sum()
-    return np.where(candidates.day >= 0, shares[which], 0.0)
+    speaking = np.flatnonzero((shares >= _LEAST_SHARE) & (days >= 0))
+    distance = np.abs(days[:, None] - days[speaking])
+    around = np.exp(-distance / weights.company_days) @ shares[speaking]
+    return np.where(dated, around[which], 0.0)

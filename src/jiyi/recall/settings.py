@@ -31,9 +31,11 @@ class ScoringWeights:
     near_dense: float = 0.75
     """How much of their weight neighbours have in the similarity."""
     question: float = 0.8
-    company: float = 0.35
+    company: float = 0.7
     company_power: float = 8.0
     """Only candidates near the best speak for their day."""
+    company_days: float = 3.0
+    """How far a candidate speaks for the days around its own: to 1/e at this distance."""
     question_length: int = 25
     """A longer text is not a bare question."""
     information: float = 0.3
@@ -42,6 +44,9 @@ class ScoringWeights:
     """Similarities that differ by less than this do not tell candidates apart."""
     related: float = 0.2
     """For words that stand for those of the question."""
+    answer_kind: float = 0.2
+    """For a text with a time, a number or a place in it, where the question asks for one. Not for records: they have a
+    time of their own."""
     alone_dense: float = 0.8
     alone_related: float = 0.9
     alone_information: float = 1.0

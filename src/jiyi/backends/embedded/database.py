@@ -99,11 +99,22 @@ class SqliteDatabase:
         prepare: bool = True,  # noqa: ARG002 - for PostgreSQL
     ) -> list[Row]:
         """The rows of one statement, which is one snapshot."""
-        with self._translated():
+        # Without context managers: they take as long as a small query, and every recall has several.
+        connection: SqliteConnection | None = None
+        try:
             if self._in_group():
                 return self._group_connection().rows(sql, params)
-            with self._reader() as connection:
-                return connection.rows(sql, params)
+            connection = self._take_reader()
+            rows = connection.rows(sql, params)
+        except BaseException as error:
+            if connection is not None:
+                self._readers.discard(connection)
+            storage_error = _meaning(self.path, error)
+            if storage_error is None:
+                raise
+            raise storage_error from error
+        self._readers.give_back(connection)
+        return rows
 
     @contextmanager
     def write(self, scopes: Sequence[str] | None = None, *, durable: bool = True) -> Iterator[SqliteConnection]:  # noqa: ARG002 - for PostgreSQL
@@ -299,6 +310,15 @@ class SqliteDatabase:
 
     @contextmanager
     def _reader(self) -> Iterator[SqliteConnection]:
+        connection = self._take_reader()
+        try:
+            yield connection
+        except BaseException:
+            self._readers.discard(connection)
+            raise
+        self._readers.give_back(connection)
+
+    def _take_reader(self) -> SqliteConnection:
         if self._wal_index.is_truncated():
             # Under the write lock: no transaction is being written, so everything that counts is in the log.
             with self._lock.hold():
@@ -309,12 +329,7 @@ class SqliteDatabase:
             raise StoreBusyError(
                 f"{self.path}: no connection for reading became free in {self._busy_timeout:g} s; try again"
             ) from error
-        try:
-            yield connection
-        except BaseException:
-            self._readers.discard(connection)
-            raise
-        self._readers.give_back(connection)
+        return connection
 
     def _connect_reader(self) -> SqliteConnection:
         return self._connect("query_only=ON")

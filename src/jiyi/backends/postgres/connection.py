@@ -85,12 +85,12 @@ def bound_statement(sql: str, params: Params, *, prepare: bool) -> BoundStatemen
     """A statement for `PipelineConnection`. The types of its parameters follow from their values."""
     command, names = postgres_numbered(sql)
     values = [params[name] for name in names]
-    return BoundStatement(_statement(command, tuple(map(_type_of, values)), not prepare), list(map(_encoded, values)))
+    return BoundStatement(_statement(command, tuple(map(_type_of, values)), prepare), list(map(_encoded, values)))
 
 
 @lru_cache(maxsize=1_024)
-def _statement(command: str, types: tuple[int, ...], once: bool) -> Statement:  # noqa: FBT001
-    return Statement(command, types, once)
+def _statement(command: str, types: tuple[int, ...], prepare: bool) -> Statement:  # noqa: FBT001
+    return Statement(command, types, prepare)
 
 
 def _type_of(value: Any) -> int:  # noqa: PLR0911 - a list of types

@@ -126,6 +126,16 @@ class SqlChatStore:
             prompts, _ = _read(connection.rows(_PROMPTS, bounds), session_id)
         return Snapshot(epoch, summary, tuple(prompts), tuple(reversed(recent)), complete)
 
+    def newest(self, scope: str, session_id: str, count: int) -> list[StoredMessage]:
+        """The newest messages of the current epoch, under a summary or not, oldest first."""
+        session = _session(scope, session_id)
+        left = iter(range(1, count))
+        with self._database.read((scope,)) as connection:
+            after = _epoch_of(connection.row(_CURRENT_EPOCH, session)).first_position - 1
+            with connection.stream(_NEWEST_FIRST, {**session, "after": after}, batch=_BATCH) as rows:
+                found, _ = _read(rows, session_id, stop_at=lambda _: next(left, None) is None)
+        return found[::-1]
+
     def following(
         self, scope: str, session_id: str, *, after: int, before: int, stop_at: StopAt | None = None
     ) -> tuple[list[StoredMessage], bool]:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from jiyi.backends.records.filters import where
 from jiyi.backends.records.kept_matches import KeptMatches
+from jiyi.backends.records.sampled_matches import SampledMatches
 from jiyi.backends.records.sql import Database
 from jiyi.model.filters import Filters
 
@@ -16,6 +17,7 @@ class FilteredIds:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._kept = KeptMatches(database)
+        self._sampled = SampledMatches(database) if database.dialect == "postgresql" else None
         self._checked: tuple[Filters, dict[str, bool]] | None = None
         """The ids that one recall has had checked by the same filters: its sources propose many of them twice."""
 
@@ -49,27 +51,27 @@ class FilteredIds:
 
     def few_matching(self, filters: Filters, *, most: int) -> list[str] | None:
         """Ids of all entries that the filters admit, if they are at most so many and that is known without a scan."""
+        if self._sampled is not None:
+            ids = self._sampled.matches(filters).ids
+            return list(ids) if ids is not None and len(ids) <= most else None
         from jiyi.backends.records import metadata_index
 
         with self._database.read(filters.scopes) as connection:
             return metadata_index.few_matching(connection, filters, most=most)
 
     def estimate(self, filters: Filters, *, most: int) -> int | None:
-        """How many entries may meet the conditions on metadata, by an index; `None` if more than `most` or unknown."""
-        if not filters.where or self._database.dialect != "sqlite":
-            return None
-        return self._kept.estimate(filters, most)
+        """About how many entries meet the conditions; `None` if unknown, more than `most`, or few and listed.
 
-    def may_match(self, filters: Filters) -> frozenset[str]:
-        """Ids among which are all entries that the filters admit; only where there is an estimate."""
-        from jiyi.backends.records import metadata_index
-
-        with self._database.read(filters.scopes) as connection:
-            return metadata_index.may_match(connection, filters)
+        SQLite counts, and only conditions on metadata; PostgreSQL takes a sample, whatever `most` is.
+        """
+        if self._sampled is not None:
+            found = self._sampled.matches(filters)
+            return found.estimate if found.ids is None else None
+        return self._kept.estimate(filters, most) if filters.where else None
 
     def listed_matches(self, filters: Filters, *, most: int) -> frozenset[str] | None:
-        """The same, if they are at most so many, or are asked for again while nothing changes; after `estimate`."""
-        return self._kept.ids(filters, most)
+        """Ids among which are all entries that the filters admit, if they are at most so many; after `estimate`."""
+        return self._kept.ids(filters, most) if self._sampled is None else None
 
     def matching_ids(self, filters: Filters) -> list[str]:
         """Ids of all entries that the filters admit."""

@@ -13,12 +13,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from typing import Any, Final, NamedTuple
 
 from jiyi.backends.records.filters import where
 from jiyi.backends.records.schema import HAS_METADATA
 from jiyi.backends.records.sql import Connection
 from jiyi.model.filters import Filters
+from jiyi.model.scope import PUBLIC
 from jiyi.model.where import Comparison, is_number
 
 _TABLE: Final = "memory_metadata"
@@ -107,22 +109,22 @@ def add_missing(connection: Connection) -> None:
 
 
 def few_matching(connection: Connection, filters: Filters, *, most: int) -> list[str] | None:
-    """Ids of all entries that the filters admit; `None` if they are more, or no index tells how many they are."""
-    condition, params = where(filters, connection.dialect)
-    sql = f"SELECT id FROM memory_records WHERE {condition}"
+    """Ids of all entries that the filters admit; `None` if they are more, or no index of SQLite tells how many."""
     if filters.where:
-        if connection.dialect == "sqlite":
-            best = _most_selective(connection, filters, most)
-            if best is None:
-                return None
-            lookup = best[1]
-            condition, params = where(filters, connection.dialect, by_id=True)
-            candidates = f"SELECT memory_id {lookup.sql} UNION ALL {_PENDING_IN_SCOPES}"
-            sql = f"SELECT id FROM memory_records WHERE id IN ({candidates}) AND {condition}"
-            params |= lookup.params
-    elif not (filters.key_prefix or filters.namespace):
+        best = _most_selective(connection, filters, most)
+        if best is None:
+            return None
+        lookup = best[1]
+        condition, params = where(filters, connection.dialect, by_id=True)
+        candidates = f"SELECT memory_id {lookup.sql} UNION ALL {_PENDING_IN_SCOPES}"
+        condition = f"id IN ({candidates}) AND {condition}"
+        params |= lookup.params
+    elif filters.key_prefix or filters.namespace:
+        condition, params = where(filters, connection.dialect)
+    else:
         return None
-    found = connection.column(f"{sql} LIMIT :most", {**params, "most": most + 1})
+    sql = f"SELECT id FROM memory_records WHERE {condition} LIMIT :most"
+    found = connection.column(sql, {**params, "most": most + 1})
     return found if len(found) <= most else None
 
 
@@ -165,12 +167,14 @@ def _most_selective(connection: Connection, filters: Filters, most: int) -> tupl
 
 
 def _pending(connection: Connection, filters: Filters) -> list[str]:
-    """Ids of the entries that the filters admit and whose values are not in the table yet.
+    """Ids of the entries that meet the conditions on metadata and whose values are not in the table yet.
 
     Checked here: an index that is told among which entries to look proposes the best of them, and each that does not
-    meet the conditions would take the place of one that does.
+    meet the conditions would take the place of one that does. Other filters are not: who keeps the ids uses them for
+    every question with these conditions, also for one about an earlier time.
     """
-    condition, params = where(filters, connection.dialect, by_id=True)
+    alone = Filters(filters.scopes, where=filters.where, alive_at=datetime.min.replace(tzinfo=UTC))
+    condition, params = where(alone, connection.dialect, by_id=True, reader=PUBLIC)
     return connection.column(
         f"SELECT id FROM memory_records WHERE id IN ({_PENDING_IN_SCOPES}) AND {condition}", params
     )

@@ -7,11 +7,11 @@ engine is not used: it counts the texts of all scopes, and so tells whether a wo
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 import numpy as np
 
+from jiyi.backends.shared.term_rows import CollectionStatistics
 from jiyi.model.bm25 import K1, LENGTH_FLOOR, B
 
 if TYPE_CHECKING:
@@ -34,15 +34,6 @@ class TermCounts(NamedTuple):
     """Texts × terms."""
     counted: Floats
     """The same without the terms that have no statistics."""
-
-
-@dataclass(frozen=True, slots=True)
-class CollectionStatistics:
-    """The numbers of all visible texts, where only some of them are compared."""
-
-    df: Sequence[int]
-    entries: int
-    mean_length: float
 
 
 def count_terms(

@@ -39,6 +39,16 @@ def term_id(term: str) -> int:
 
 
 @dataclass(frozen=True, slots=True)
+class CollectionStatistics:
+    """The numbers of all visible texts in one field, for BM25."""
+
+    df: Sequence[int]
+    """In how many of them each term stands."""
+    entries: int
+    mean_length: float
+
+
+@dataclass(frozen=True, slots=True)
 class Analysed:
     """An entry with the terms of its text."""
 

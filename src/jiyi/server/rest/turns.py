@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
 from fastapi import APIRouter, Depends, Request, Response
 
 from jiyi.agent.tool_calls import read_tool_call
+from jiyi.errors import InvalidInputError
 from jiyi.model import clock
 from jiyi.server.access import Access
 from jiyi.server.problems import ProblemError
@@ -141,13 +142,20 @@ async def finish_turn(
     The same reply again changes nothing.
     """
     turn = await _found(memory, access, turns, session_id, turn_id)
-    if turn.reply == body.reply:
-        same: dict[str, Any] = {"turn_id": turn.id, "message_id": None, "job_id": None, "used": []}
-        return answer(same, headers={REPLAYED: "true"})
-    _check_open(turn)
-    done = asdict(await turn.finish(body.reply, body.used))
-    turns.drop(turn)
-    return answer(done)
+    done: dict[str, Any] = {"turn_id": turn.id, "message_id": None, "job_id": None, "used": []}
+    if turn.reply is None:
+        try:
+            done = asdict(await turn.finish(body.reply, body.used))
+        except InvalidInputError:
+            # Another request may have finished it meanwhile, here or in another process.
+            if turn.reply is None:
+                raise
+        else:
+            turns.drop(turn)
+            return answer(done)
+    if turn.reply != body.reply:
+        _check_open(turn)
+    return answer(done, headers={REPLAYED: "true"})
 
 
 @router.post("/turns/{turn_id}/break-off", operation_id="breakOffTurn", **answers(told.FinishedAnswer))

@@ -153,6 +153,18 @@ class ChatStoreConformance(StoreFixtures):
         head, whole = chats.following(*PLACE, after=-1, before=6, stop_at=lambda stored: stored.position == 2)
         assert ([one.position for one in head], whole) == ([0, 1, 2], False)
 
+    def test_the_newest_messages_are_those_of_the_current_epoch_whatever_a_summary_covers(
+        self, chats: ChatStore
+    ) -> None:
+        add(chats, TURNS)
+        assert chats.add_summary(summary_of(chats, 6), span_of(chats, 0, 6), trigger="limit")
+        assert [one.position for one in chats.newest(*PLACE, 3)] == [5, 6, 7]
+        assert [one.message for one in chats.newest(*PLACE, 100)] == TURNS
+        chats.start_epoch(*PLACE)
+        assert chats.newest(*PLACE, 3) == []
+        add(chats, TURNS[:2])
+        assert [one.message for one in chats.newest(*PLACE, 1)] == TURNS[1:2]
+
     def test_an_unknown_session_is_empty(self, chats: ChatStore) -> None:
         seen = chats.snapshot(*PLACE, never)
         assert (seen.recent, seen.prompts, seen.complete, seen.summary) == ((), (), True, None)

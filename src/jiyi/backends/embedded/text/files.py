@@ -30,8 +30,8 @@ BUDGET: Final = 64 << 20
 """So many bytes are read again at every opening although the files look unchanged, those first that were last read
 longest ago. A smaller index is therefore read whole."""
 
-_MOMENT = 0.003
-"""Seconds that a look at the files counts for whoever begins to use the index."""
+_MOMENT = 0.1
+"""Seconds that a look at the files counts for whoever begins to use the index: there may be dozens of files."""
 _REUSE_SECONDS = 0.1
 """Seconds that it counts for the searches of whoever has looked."""
 

@@ -29,7 +29,15 @@ from jiyi.backends.embedded.text.pending import PendingTerms
 from jiyi.backends.embedded.text.terms import TermStore
 from jiyi.backends.embedded.text.writer import IndexWriter, guarded
 from jiyi.backends.shared.generations import Generations
-from jiyi.backends.shared.term_rows import BIGRAMS, WORDS, Analysed, analyse, term_id, text_fingerprint
+from jiyi.backends.shared.term_rows import (
+    BIGRAMS,
+    WORDS,
+    Analysed,
+    CollectionStatistics,
+    analyse,
+    term_id,
+    text_fingerprint,
+)
 from jiyi.cleanup import on_error
 from jiyi.errors import IndexDamagedError, IndexingError
 from jiyi.file_lock import FileLock
@@ -197,10 +205,12 @@ class TantivyIndex:
         limit: int,
         labels: bool = False,
         skip_check: bool = False,
+        counted: CollectionStatistics | None = None,
     ) -> list[str]:
         """Ids of the best matches, filters applied inside the index.
 
         Here and below, `skip_check` is for a caller that has just asked for the log position: see `RecallTextView`.
+        `counted` are the numbers of the terms, each of them once, if they were read before.
         """
         # numpy is loaded with it, which commands that only write do not need.
         from jiyi.backends.embedded.text.matches import best_matches
@@ -209,11 +219,12 @@ class TantivyIndex:
         if not terms:
             return []
         unique = list(dict.fromkeys(terms))
-        kind = WORDS if field == "words" else BIGRAMS
-        entries, mean_length, df = self._read_terms(
-            lambda terms: terms.frequencies(filters.scopes, kind, unique), skip_check=skip_check
-        )
-        weights = term_weights(unique, df, entries)
+        if counted is None or len(unique) < len(terms):
+            kind = WORDS if field == "words" else BIGRAMS
+            counted = self._read_terms(
+                lambda terms: terms.frequencies(filters.scopes, kind, unique), skip_check=skip_check
+            )
+        weights = term_weights(unique, counted.df, counted.entries)
 
         def search(generation: Generation) -> list[str]:
             return best_matches(
@@ -223,10 +234,10 @@ class TantivyIndex:
                 weights,
                 filters,
                 labels=labels,
-                mean_length=mean_length,
+                mean_length=counted.mean_length,
                 limit=limit,
-                expected=sum(df),
-                entries=entries,
+                expected=sum(counted.df),
+                entries=counted.entries,
             )
 
         return self._read(search, skip_check=skip_check)

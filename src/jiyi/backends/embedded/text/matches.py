@@ -181,17 +181,16 @@ def _ordered(
     if among is not None and (hashes := _hash_array(among)) is not None:
         likely = _are_among(recency, hashes)
         addresses, scores, recency = [addresses[place] for place in likely], scores[likely], recency[likely]
-    order = np.lexsort((-recency, -scores))
-    found: list[tuple[float, int, str]] = []
-    last: tuple[float, int] | None = None
-    for place, *rank in zip(order.tolist(), scores[order].tolist(), recency[order].tolist(), strict=True):
-        if len(found) >= limit and last != tuple(rank):
+    ranks = list(zip((-scores).tolist(), (-recency).tolist(), strict=True))
+    found: list[tuple[tuple[float, int], str]] = []
+    for place in np.lexsort((-recency, -scores)).tolist():
+        rank = ranks[place]
+        if len(found) >= limit and found[-1][0] != rank:
             break
         entry_id = stored_text(searcher.doc(addresses[place]), "id")
         if among is None or entry_id in among:
-            found.append((-rank[0], -rank[1], entry_id))
-            last = (rank[0], rank[1])
-    return [entry_id for _, _, entry_id in sorted(found)][:limit]
+            found.append((rank, entry_id))
+    return [entry_id for _, entry_id in sorted(found)][:limit]
 
 
 def _numbers(searcher: Searcher, name: str, addresses: list[DocAddress]) -> Numbers:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from jiyi.backends.embedded.text.pending import PendingTerms
 from jiyi.backends.shared.in_memory_text import COLUMNS, FILTER_COLUMNS, InMemoryTextIndex
-from jiyi.backends.shared.term_rows import Analysed, features_of
+from jiyi.backends.shared.term_rows import Analysed, CollectionStatistics, features_of
 from jiyi.model.filters import Filters
 from jiyi.ports import TermRow, TermStatistics
 
@@ -26,11 +26,33 @@ class RecallTextView:
     """
 
     def __init__(self, index: TantivyIndex) -> None:
-        self.propose = partial(index.propose, skip_check=True)
-        self.statistics = partial(index.statistics, skip_check=True)
+        self._index = index
+        self._counted: dict[tuple[str, tuple[str, ...], tuple[str, ...]], CollectionStatistics] = {}
+        """Field, scopes and terms -> the numbers that the scorer has asked for: proposals need the same."""
         self.windows = partial(index.windows, skip_check=True)
         self.conversations = partial(index.conversations, skip_check=True)
         self.term_ids = index.term_ids
+
+    def propose(
+        self, field: str, terms: Sequence[str], filters: Filters, *, limit: int, labels: bool = False
+    ) -> list[str]:
+        """Ids of the best matches, filters applied inside the index."""
+        counted = self._counted.get((field, filters.scopes, tuple(terms)))
+        return self._index.propose(field, terms, filters, limit=limit, labels=labels, skip_check=True, counted=counted)
+
+    def statistics(
+        self, scopes: Sequence[str], words: Sequence[str], bigrams: Sequence[str], pending: PendingTerms | None = None
+    ) -> TermStatistics:
+        """Numbers of these scopes together, with `pending` as if it were in the index."""
+        found = self._index.statistics(scopes, words, bigrams, pending, skip_check=True)
+        if pending is None:
+            for field, terms, df, mean_length in (
+                ("words", words, found.word_df, found.mean_length),
+                ("bigrams", bigrams, found.bigram_df, found.mean_bigram_length),
+            ):
+                key = (field, tuple(scopes), tuple(terms))
+                self._counted[key] = CollectionStatistics(df, found.entries, mean_length)
+        return found
 
 
 class TextOverlay:

@@ -1,6 +1,7 @@
-"""`KeptCounts`: numbers of a term store that were read before, as long as nobody has written to its file.
+"""`KeptCounts`: what was read of a term store before, as long as nobody has written to its file.
 
-One question asks for the same numbers several times: for the scorer, and for each field that is searched.
+One question asks for the same numbers several times: for the scorer, and for each field that is searched. The questions
+to a small scope read the same rows again and again.
 """
 
 from __future__ import annotations
@@ -9,17 +10,26 @@ import sqlite3
 from collections.abc import Iterable, Sequence
 from typing import Any, Final, TypeVar
 
+from jiyi.ports import TermRow
+
 T = TypeVar("T")
 
 CHUNK: Final = 500
 """How many values one statement takes."""
 _MAX_KEPT: Final = 50_000
 """How many frequencies are kept."""
+_MAX_ROW_BYTES: Final = 8 << 20
+"""About how much memory rows may take that are kept."""
+_ROW_BYTES: Final = 700
+"""Of a row beside its terms."""
 _LIST_LENGTHS: Final = (8, 16, 32, 48, 64, 96, 128, 256, CHUNK)
 
 
 class KeptCounts:
-    """The totals of scopes and the document frequencies of terms, read by one connection that never writes."""
+    """Totals of scopes, document frequencies of terms, and rows of entries without a thread.
+
+    They were read by one connection, which never writes.
+    """
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
@@ -27,6 +37,9 @@ class KeptCounts:
         self._totals: dict[str, tuple[Any, ...] | None] = {}
         self._frequencies: dict[tuple[str, int], dict[int, int]] = {}
         self._kept = 0
+        self.rows: dict[str, TermRow] = {}
+        """By entry id."""
+        self._row_bytes = 0
 
     def refresh(self) -> None:
         """Forget what was read if another connection has written since."""
@@ -38,6 +51,15 @@ class KeptCounts:
     def clear(self) -> None:
         """Forget what was read."""
         self._totals, self._frequencies, self._kept = {}, {}, 0
+        self.rows, self._row_bytes = {}, 0
+
+    def keep_rows(self, rows: Iterable[TermRow]) -> None:
+        """Keep these rows; those that were kept before are dropped when there is no room."""
+        for row in rows:
+            self._row_bytes += _ROW_BYTES + 2 * len(row.words) + len(row.bigrams)
+            if self._row_bytes > _MAX_ROW_BYTES:
+                self.rows, self._row_bytes = {}, 0
+            self.rows[row.entry_id] = row
 
     def totals(self, scopes: Sequence[str]) -> list[tuple[Any, ...]]:
         """The rows of these scopes: name, entries, shortness of words and bigrams, conversations, their shortness."""

@@ -28,6 +28,7 @@ from jiyi.backends.shared.term_rows import (
     UNIT,
     WORDS,
     Analysed,
+    CollectionStatistics,
     Features,
     StatisticsChange,
     changed_only,
@@ -182,16 +183,14 @@ class TermStore:
             conversation_df=df(with_conversations, CONVERSATIONS, words),
         )
 
-    def frequencies(
-        self, scopes: Sequence[str], field: int, terms: Sequence[str]
-    ) -> tuple[int, float, tuple[int, ...]]:
+    def frequencies(self, scopes: Sequence[str], field: int, terms: Sequence[str]) -> CollectionStatistics:
         """How many texts these scopes have, their mean length, and in how many of them each term of a field stands."""
         self._counts.refresh()
         column = 2 if field == WORDS else 3
         totals = self._counts.totals(scopes)
         entries = sum(total[1] for total in totals)
         df = self._df([total[0] for total in totals if total[1]], field, terms)
-        return entries, mean_length(entries, sum(total[column] for total in totals)), df
+        return CollectionStatistics(df, entries, mean_length(entries, sum(total[column] for total in totals)))
 
     def _df(
         self,
@@ -218,8 +217,19 @@ class TermStore:
 
         Rows that follow each other in one thread follow each other in the answer.
         """
-        with self._snapshot(pending) as (_, hidden):
-            return self._windows(ids, reach, scopes, pending or NOTHING_PENDING, hidden)
+        if pending is not None:
+            with self._snapshot(pending) as (_, hidden):
+                return self._windows(ids, reach, scopes, pending, hidden)
+        self._counts.refresh()
+        kept = self._counts.rows
+        found = [kept[entry_id] for entry_id in ids if entry_id in kept]
+        if len(found) < len(ids):
+            left = [entry_id for entry_id in ids if entry_id not in kept] if found else ids
+            read = self._windows(left, reach, scopes, NOTHING_PENDING, Counter())
+            self._counts.keep_rows(row for row in read if row.thread.startswith(ALONE))
+            found += read
+        found.sort(key=_BY_THREAD)
+        return found
 
     def _windows(
         self,

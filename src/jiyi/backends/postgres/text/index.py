@@ -18,6 +18,7 @@ from jiyi.backends.postgres.errors import storage_error
 from jiyi.backends.postgres.session import Connection, IndexConnections
 from jiyi.backends.postgres.text import scorer_queries, tables
 from jiyi.backends.postgres.text.check import table_problems
+from jiyi.backends.postgres.text.compared_texts import NamedTextsProposer
 from jiyi.backends.postgres.text.hooks import CORRUPTED, TransactionHooks, error_reason
 from jiyi.backends.postgres.text.pg_search import PgSearchProposer
 from jiyi.backends.postgres.text.small_scopes import MAX_SMALL_SCOPE, SmallScopeProposer
@@ -34,7 +35,7 @@ from jiyi.text import Analyzer, Vocabulary
 
 _log = logging.getLogger("jiyi.index")
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 _CHANGES = (
     "SELECT sequence, entry_id, version, changed_at FROM memory_changes WHERE sequence > %s ORDER BY sequence LIMIT %s"
 )
@@ -69,6 +70,7 @@ class PostgresTextIndex:
         self._small_scopes = SmallScopeProposer(self._connections.fetch_pipelined, small_scope)
         self._by_pg_search = PgSearchProposer(self._fetch_without_workers)
         self._by_tsvector = TsvectorProposer(self._fetch)
+        self._named_texts = NamedTextsProposer(self._fetch)
         self._hooks = TransactionHooks(analyzer, self.usable_state)
         self._mode = PG_SEARCH if pg_search else TSVECTOR
         self._obstacle = ""
@@ -223,6 +225,8 @@ class PostgresTextIndex:
         """Ids of the best matches, best first."""
         if not terms:
             return []
+        if filters.ids is not None:
+            return self._named_texts.propose(field, terms, filters, limit=limit)
         found = self._small_scopes.propose(field, terms, filters, limit=limit, labels=labels)
         return self._proposer().propose(field, terms, filters, limit=limit, labels=labels) if found is None else found
 

@@ -2,7 +2,8 @@
 
 Queries are built from terms, as JSON: nothing that a person typed is parsed. The BM25 of pg_search counts the texts of
 all scopes together, and rows that are not vacuumed yet. So terms get constant scores instead: their idf in the visible
-scopes. The length of each text is taken into account here, and equal matches are told apart by time and id.
+scopes. The length of each text is taken into account here, and equal matches are told apart by time and id, or, where
+so many are equal that they are cut off, by a hash of the id.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from datetime import datetime
 from typing import Any, TypeAlias, assert_never
 
 from jiyi.backends.postgres.text.scorer_queries import Fetch, statistics
-from jiyi.backends.postgres.text.tables import TEXTS, is_storable, word_column
+from jiyi.backends.postgres.text.tables import ID_HASH, TEXTS, is_storable, word_column
 from jiyi.backends.shared.bm25 import WIDE, by_length, term_weights
 from jiyi.backends.shared.filters import AnyDomain, AnyId, AnyOf, EveryTag, InPeriods, NoneOf, conditions
 from jiyi.model import clock
@@ -48,7 +49,7 @@ class PgSearchProposer:
         rows = self.fetch(
             f"SELECT paradedb.score(entry_id), event_time, entry_id, {_LENGTH_COLUMNS[field]} FROM {TEXTS} "
             "WHERE entry_id @@@ %(query)s::jsonb "
-            f"ORDER BY paradedb.score(entry_id) DESC, event_time DESC, entry_id LIMIT {max(WIDE, 2 * limit):d}",
+            f"ORDER BY paradedb.score(entry_id) DESC, event_time DESC, {ID_HASH} LIMIT {max(WIDE, 2 * limit):d}",
             {"query": json.dumps(query)},
         )
         if not rows:

@@ -60,6 +60,8 @@ _EXTRA = {
     PG_SEARCH: ("word_text", "bigram_text", "label_text"),
     TSVECTOR: ("terms",),
 }
+ID_HASH = "id_hash"
+"""The column that decides between texts of one score and time: pg_search compares numbers ten times as fast as ids."""
 _WAL_SINCE = (0, 24)
 _MUTABLE_SEGMENT_ROWS = 64
 """The last rows, up to so many, are searched one by one: more make writing faster and every search slower."""
@@ -190,7 +192,8 @@ def create_next(connection: Connection, mode: str) -> None:
             # A hash of scope and thread, whose names can be too long for an index; NULL without neighbours.
             "counted_bigrams integer NOT NULL, place uuid, "
             'category text COLLATE "C" NOT NULL, memory_type text COLLATE "C" NOT NULL, domains text[] NOT NULL, '
-            f"tags text[] NOT NULL{extra})"
+            f"tags text[] NOT NULL{extra}, "
+            f"{ID_HASH} bigint NOT NULL GENERATED ALWAYS AS (hashtextextended(entry_id, 0)) STORED)"
         )
         connection.execute(
             f'CREATE TABLE {SCOPES}{NEXT} (scope text COLLATE "C" PRIMARY KEY, '
@@ -259,12 +262,13 @@ def create_bm25(connection: Connection, table: str) -> str:
         connection.execute("SET LOCAL max_parallel_maintenance_workers = 0")
         connection.execute(
             sql.SQL(
-                "CREATE INDEX {} ON {} USING bm25 (entry_id, {}, event_time) "
+                "CREATE INDEX {} ON {} USING bm25 (entry_id, {}, event_time, {}) "
                 "WITH (key_field = 'entry_id', text_fields = {}, mutable_segment_rows = {})"
             ).format(
                 sql.Identifier(name),
                 sql.Identifier(*table.split(".")),
                 sql.SQL(", ").join(map(sql.Identifier, fields)),
+                sql.Identifier(ID_HASH),
                 sql.Literal(json.dumps(fields)),
                 sql.Literal(_MUTABLE_SEGMENT_ROWS),
             )

@@ -1,0 +1,210 @@
+"""Recall with `where` on PostgreSQL: the answer of checking every entry, in as many round trips for any share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from jiyi.backends.postgres.database import PostgresDatabase
+from jiyi.backends.postgres.pool import ConnectionPool
+from jiyi.backends.records import sampled_matches
+from jiyi.backends.records.store import SqlRecordStore
+from jiyi.components import Components
+from jiyi.model.filters import Filters, make_filters
+from jiyi.recall import RecallEngine, Request, search
+from jiyi.testing.conformance.examples import draft
+from jiyi.testing.fakes import HashEmbedder
+from jiyi.wiring import build
+from tests.servers.fixtures import NewDatabase
+
+pytestmark = pytest.mark.server
+
+SCOPES = ("main", "public")
+ENTRIES = 420
+"""More than are read whole."""
+QUESTIONS = ("garden gate", "花园的门 zebra", "the lamp of room 7")
+MANY: dict[str, dict[str, Any]] = {
+    "a half": {"even": True},
+    "a fifth, as a range": {"number": {"$gte": 80, "$lt": 164}},
+    "a tenth": {"of.ten": 3},
+    "the rest": {"even": {"$ne": True}},
+}
+FEW: dict[str, dict[str, Any]] = {
+    "a few": {"rare": {"$in": ["r7", "r8"]}},
+    "a few, as a range": {"number": {"$lt": 7}},
+    "none": {"rare": "nothing"},
+}
+RED = make_filters(SCOPES, where={"color": "red"})
+
+
+@pytest.fixture
+def large_scopes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Limits so small that some hundred entries are many."""
+    for module, name, value in (
+        (sampled_matches, "_MAX_LISTED", 8),
+        (sampled_matches, "_MAX_SAMPLED", 24),
+        (search, "_MANY_TEXTS", 10),
+    ):
+        monkeypatch.setattr(module, name, value)
+
+
+@pytest.fixture(params=[True, False], ids=["pg_search", "tsvector"])
+def parts(request: pytest.FixtureRequest, new_postgres: NewDatabase, large_scopes: None) -> Iterator[Components]:
+    parts = build(
+        new_postgres(),
+        embedder=HashEmbedder(),
+        background_indexing=False,
+        background_jobs=False,
+        time_zone="UTC",
+        pg_search=request.param,
+    )
+    texts = ("the garden gate is green", "花园的门是绿色的", "the kitchen has a new lamp", "room 7 at the airport")
+    drafts = [
+        draft(
+            f"note {number}",
+            f"{texts[number % 4]} {number}",
+            metadata={
+                "even": number // 4 % 2 == 0,
+                "of": {"ten": number // 4 % 10},
+                "rare": f"r{number // 3}",
+                "number": number,
+            },
+        )
+        for number in range(ENTRIES)
+    ]
+    parts.store.put(drafts, actor="a")
+    for index in parts.indexes:
+        parts.drainer.drain(index)
+    yield parts
+    parts.engine.close()
+    parts.store.close()
+
+
+@pytest.fixture
+def engine(parts: Components) -> RecallEngine:
+    assert isinstance(parts.engine, RecallEngine)
+    few = replace(parts.engine.settings, word_candidates=6, bigram_candidates=6, dense_candidates=6)
+    return replace(parts.engine, settings=few, reader=None)
+
+
+def test_the_answer_is_that_of_checking_every_entry(engine: RecallEngine, monkeypatch: pytest.MonkeyPatch) -> None:
+    for where in (MANY | FEW).values():
+        filters = make_filters(SCOPES, where=where)
+        for question in QUESTIONS:
+            request = Request(question, filters, limit=3)
+            found = [engine.answer(request) for _ in range(2)]
+            with monkeypatch.context() as plainly:
+                plainly.setattr(SqlRecordStore, "estimate", lambda *_, **__: None)
+                plainly.setattr(SqlRecordStore, "few_matching", lambda *_, **__: None)
+                expected = engine.answer(request)
+            for hits in found:
+                assert [hit.id for hit in hits] == [hit.id for hit in expected], (where, question)
+                assert all(filters.admits(hit) for hit in hits)
+                assert len(hits) == (0 if where == FEW["none"] else 3)
+
+
+def test_the_round_trips_do_not_grow_with_what_a_condition_leaves_out(
+    engine: RecallEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trips = 0
+    begin = ConnectionPool.begin
+
+    def counted(pool: ConnectionPool, first: Any) -> Any:
+        nonlocal trips
+        trips += 1
+        return begin(pool, first)
+
+    def trips_of(question: str, filters: Filters) -> int:
+        nonlocal trips
+        engine.answer(Request(question, filters, limit=3))
+        trips = 0
+        engine.answer(Request(question, filters, limit=3))
+        return trips
+
+    monkeypatch.setattr(ConnectionPool, "begin", counted)
+    for question in QUESTIONS:
+        plain = trips_of(question, make_filters(SCOPES))
+        for name, where in (MANY | FEW).items():
+            # The log once, and for words, pairs of characters, vectors and neighbours: what passes, out of how many.
+            assert trips_of(question, make_filters(SCOPES, where=where)) <= plain + 7, (question, name)
+
+
+# --- what is kept of a condition --------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def store(postgres_url: str) -> Iterator[SqlRecordStore]:
+    store = SqlRecordStore(PostgresDatabase(postgres_url))
+    yield store
+    store.close()
+
+
+def few(store: SqlRecordStore, filters: Filters = RED) -> set[str | None]:
+    """The keys of what is listed, and that it is what the records say."""
+    ids = store.few_matching(filters, most=100)
+    assert ids is not None
+    assert set(ids) == set(store.matching_ids(filters))
+    return {entry.key for entry in store.fetch(ids, None).values()}
+
+
+@pytest.mark.parametrize("changes", [256, 2], ids=["brought up to date", "read again"])
+def test_a_list_follows_every_change_of_its_scopes(
+    store: SqlRecordStore, changes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sampled_matches, "_MAX_CHANGES", changes)
+    assert few(store) == set()
+    store.put([draft(f"k{n}", "text", metadata={"color": "red"}) for n in range(4)], actor="a")
+    assert few(store) == {"k0", "k1", "k2", "k3"}
+    store.put([draft("k0", "text", metadata={"color": "blue"})], actor="a")
+    store.forget("main", "k1", actor="a")
+    store.forget("main", "k2", actor="a", erase=True)
+    assert few(store) == {"k3"}
+    store.put([draft("k0", "text", metadata={"color": "red"})], actor="a")
+    store.put([draft("all", "text", scope="public", metadata={"color": "red"})], actor="a")
+    store.put([draft("theirs", "text", scope="other", metadata={"color": "red"})], actor="a")
+    assert few(store) == {"k0", "k3", "all"}
+    assert few(store, make_filters(("other",), where={"color": "red"})) == {"theirs"}
+
+
+def test_other_filters_and_earlier_times_have_lists_of_their_own(store: SqlRecordStore) -> None:
+    store.put(
+        [
+            draft("core", "text", category="core", metadata={"color": "red"}),
+            draft("daily", "text", category="daily", metadata={"color": "red"}),
+        ],
+        actor="a",
+    )
+    assert few(store, make_filters(SCOPES, category="core", where={"color": "red"})) == {"core"}
+    assert few(store) == {"core", "daily"}
+    assert few(store, make_filters(SCOPES, key_prefix="d")) == {"daily"}
+    created = next(iter(store.fetch(store.matching_ids(RED), None).values())).created_at
+    assert few(store, replace(RED, alive_at=created)) == {"core", "daily"}
+
+
+@pytest.mark.usefixtures("large_scopes")
+def test_of_many_entries_a_sample_tells_about_how_many_they_are(store: SqlRecordStore) -> None:
+    reds = [draft(f"k{n}", "text", metadata={"color": "red" if n % 4 == 0 else "blue"}) for n in range(400)]
+    store.put(reds, actor="a")
+    store.put([draft(f"all{n}", "text", scope="public") for n in range(50)], actor="a")
+    estimate = store.estimate(RED, most=10)
+    assert estimate is not None
+    assert 50 <= estimate <= 200
+    assert store.few_matching(RED, most=1_000) is None
+    # A few changes of the scope do not matter.
+    store.forget("main", "k0", actor="a")
+    assert store.estimate(RED, most=10) == estimate
+
+
+def test_statements_are_prepared_unless_their_text_depends_on_the_question(store: SqlRecordStore) -> None:
+    for _ in range(2):
+        store.head()
+        store.matching_ids(RED)
+    assert isinstance(store._database, PostgresDatabase)
+    pool = store._database.pool
+    connection, prepared = pool.begin(lambda new: new.column("SELECT statement FROM pg_prepared_statements"))
+    pool.release(connection)
+    assert any("FROM memory_changes" in statement for statement in prepared)
+    assert not any("metadata" in statement for statement in prepared)
