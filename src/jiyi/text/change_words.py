@@ -163,7 +163,8 @@ _MISTAKE: Final = _any(
     r"才对|(?:贴|说|讲|講|打|记|記|写|寫|搞|弄|看|算|报)(?:错|錯|漏|岔)|选错|選錯|拿错|误诊|误会|更正|纠正|应该是|不对[，,]|先啱|口误|手误",
     r"\b(?:oops|typo|wait,? (?:no|that'?s|thats)|no wait|scratch that|my bad|my mistake|i lied"
     r"|should(?: have been| read)"
-    r"|correction|i meant|gave you the wrong|(?:got|had|read) (?:that|it|the \w+) wrong|mixed (?:them|the two|it|that) up"
+    r"|correction|i meant|gave you the wrong"
+    r"|(?:got|had|read) (?:that|it|the \w+) wrong|mixed (?:them|the two|it|that) up"
     r"|i misspoke|wrong (?:age"
     r"|number|name|date|email|address)|scrap that|sorry,? (?:it'?s|its|i meant)|not \w+,? it'?s)\b",
 )
