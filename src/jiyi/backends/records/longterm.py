@@ -70,7 +70,7 @@ _OF_REFLECTIONS = "key >= 'ltr' AND key < 'lts'"
 """Lines of the change log, by the keys that reflections get."""
 _TAKEN_KEYS = "SELECT key FROM memory_records WHERE scope = :scope AND key IN :keys"
 _AMENDABLE: Final = (
-    *("is_active", "pinned", "superseded_by", "summarized_by", "source"),
+    *("is_active", "pinned", "superseded_by", "summarized_by", "source", "expires_at"),
     *("last_accessed_at", "version", "updated_at"),
 )
 _AMEND = f"{memory_records.update_of(_AMENDABLE)} WHERE id = :id"
