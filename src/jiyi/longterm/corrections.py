@@ -14,14 +14,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from jiyi.longterm.duplicates import Gist
-from jiyi.longterm.replacement import WEAK_TOPICS, Compared, mentions, only_describes
+from jiyi.longterm.endings import PARTNERS, ended, subject_of_fact
+from jiyi.longterm.replacement import WEAK_TOPICS, Compared, closest, mentions, only_describes, shared_words
 from jiyi.model.entry import MemoryEntry
 from jiyi.text.change_words import (
     adds,
     changes,
     ends,
-    ends_life,
-    ends_love,
+    ends_pregnancy,
     hints_at_change,
     is_bygone,
     is_exception,
@@ -31,7 +31,7 @@ from jiyi.text.change_words import (
     without_unchanged,
 )
 from jiyi.text.claims import only_asks, pieces_of, stated_part
-from jiyi.text.day_and_time import other_value, units_in
+from jiyi.text.day_and_time import age_in, other_value, unchanged_place, units_in
 from jiyi.text.normalize import fold
 from jiyi.text.sentences import sentences
 from jiyi.text.smalltalk import is_small_talk
@@ -40,7 +40,6 @@ from jiyi.text.subjects import (
     SUBJECT_WORDS,
     USER,
     mentions_subject,
-    named_subject,
     names_in,
     starts_with_subject,
     subject_of,
@@ -54,9 +53,9 @@ if TYPE_CHECKING:
 REPLACES: Final = "replaces"
 CONFLICTS: Final = "conflicts"
 
-CERTAIN: Final = 0.6
+CERTAIN: Final = 0.5
 """From this probability on a message replaces the claim that it fits best."""
-SAID: Final = 0.5
+SAID: Final = 0.42
 """The same for a message that says plainly that something has changed; both chosen by cross-validation over writers."""
 OUTWEIGHS: Final = 0.8
 """From this probability on a message replaces a claim on another topic, and one of which people have several."""
@@ -71,12 +70,19 @@ SAME_MEASURE: Final = 0.75
 _MEASURED: Final = frozenset({"weight", "height", "age"})
 _MEASURES: Final = re.compile(r"\b(?:weigh\w*|scales?|tall|years? old)\b|体重|上秤|称[了的]|身高|岁")
 _NO_CHANGE: Final = 0.05
+_NEAR: Final = 0.4
 _GOES_ALONG: Final = {True: 0.3, False: 0.5}
 """From this probability on a part of a fact goes with the replaced part, where something ends and elsewhere."""
-_PARTNERS: Final = frozenset({"girlfriend", "boyfriend", "partner", "wife", "husband"})
+_PREGNANT: Final = re.compile(r"怀孕|怀上|\bpregnan|\bexpecting\b")
+_RESIGNS: Final = re.compile(r"离职|辞职|辞了|\b(?:resign\w*|(?:my|in) notice|quit (?:my|the) job)\b")
+_TO_START: Final = re.compile(
+    r"(?:[月号日]|下周|下个?月|年后|明年|明天).{0,6}(?:去|到|入职|报到)|入职|报到"
+    r"|\b(?:i start|starting|i'm joining|joining)\b"
+)
+_ABOUT_WORK: Final = frozenset({"上班", "工作", "公司", "job", "work", "start"})
 _KIN: Final = (
     frozenset({"child", "son", "daughter", "first child", "second child", "kids"}),
-    _PARTNERS,
+    PARTNERS,
     frozenset({"sister", "elder sister", "younger sister"}),
     frozenset({"brother", "elder brother", "younger brother"}),
     frozenset({"dog", "cat", "pet"}),
@@ -89,11 +95,6 @@ _ROLES: Final = frozenset({"boss", "teacher", "landlord", "roommate", "childmind
 _REPORTS: Final = re.compile(r"汇报|匯報|\breport(?:s|ing)? to\b|\bwork(?:s|ing)? for an? ")
 _SINGLE: Final = frozenset(topic.name for topic in TOPICS if topic.single)
 _MANY: Final = frozenset(topic.name for topic in TOPICS if not topic.single) - {"appointment", "plan", "answer style"}
-_WEDDING: Final = re.compile(
-    r"婚礼|领证|蜜月|婚纱|\bhoneymoon\b|\b(?:my|our|the|spring|summer|autumn|winter|church) wedding\b"
-    r"|^(?:about me: )?wedding"
-)
-_TOGETHER: Final = re.compile(r"我(?:俩|们)|我[跟和同]|[跟和同]我|\b(?:we|us|and i|with me|me)\b")
 # "Dr Moss is my GP, has been for years": it says nothing without the part before.
 _CONTINUES: Final = re.compile(r"^(?:(?:has|have|had|been) |since\b)|^(?:一直|已经)[^，]{0,4}(?:年|个月)")
 _HEADING: Final = re.compile(r"[:：]\s*$")
@@ -130,16 +131,15 @@ def judge(message: str, olds: Sequence[Known], model: ReplacementModel) -> list[
     if not message or all(map(is_small_talk, sentences(message))):
         return []
     folded = fold(message)
-    if ends_life(folded) and (over := _ended(folded, olds)):
-        return over
-    if ends_love(folded) and (partners := [old for old in olds if _of_partners(old) and _own_love(message, old)]):
-        return [Finding(old, REPLACES, 1.0, reason="they have parted") for old in partners]
+    over, reason = ended(message, [old.entry for old in olds])
+    if over:
+        return [Finding(olds[place], REPLACES, 1.0, reason=reason) for place in over]
     new = model.read_message(message)
     if not olds or model.change(new) < _NO_CHANGE:
         return []
     texts = model.read([old.entry.content for old in olds])
     same = [
-        same_subject(new, text, _subject(old), newest=place == 0)
+        same_subject(new, text, subject_of_fact(old.entry), newest=place == 0)
         for place, (old, text) in enumerate(zip(olds, texts, strict=True))
     ]
     values = [
@@ -154,7 +154,7 @@ def judge(message: str, olds: Sequence[Known], model: ReplacementModel) -> list[
         ]
     elif not is_mistake(folded):
         values = [
-            value if value >= OUTWEIGHS or not _leaves_alone(new, text) else _unsure(value)
+            _unsure(value) if _never_replaces(new, text) or (value < OUTWEIGHS and _leaves_alone(new, text)) else value
             for value, text in zip(values, texts, strict=True)
         ]
     said = any(told(folded) for told in (is_mistake, is_strong_change, ends, changes, hints_at_change))
@@ -176,9 +176,18 @@ def _unsure(value: float) -> float:
     return min(value, SAID - 0.01)
 
 
-def _leaves_alone(new: Compared, old: Compared) -> bool:
+def _never_replaces(new: Compared, old: Compared) -> bool:
     """Whether a rule keeps a message from replacing an older fact, whatever the model says."""
     if is_bygone(old.folded) and not is_bygone(new.folded):
+        return True
+    # Who resigns leaves the job that there is, not the one that is to begin.
+    resigns = _RESIGNS.search(new.folded) is not None and _TO_START.search(old.folded) is not None
+    return resigns and not shared_words(new, old) - _ABOUT_WORK
+
+
+def _leaves_alone(new: Compared, old: Compared) -> bool:
+    """Whether a message and an older fact are hardly about the same thing."""
+    if ends(new.folded) and not _names_the_same(new, old):
         return True
     if not _only_adds(new.folded):
         return False
@@ -190,6 +199,12 @@ def _leaves_alone(new: Compared, old: Compared) -> bool:
     return other_topic or "pet" in shared or (bool(old.topics) and old.topics.keys() <= _MANY)
 
 
+def _names_the_same(new: Compared, old: Compared) -> bool:
+    """Whether an end may be that of an older fact: not where both are plainly about different things."""
+    told, said = old.topics.keys() - WEAK_TOPICS, new.topics.keys() - WEAK_TOPICS
+    return not told or not said or bool(told & said) or bool(shared_words(new, old)) or closest(new, old) >= _NEAR
+
+
 def _same_measure(new: Compared, old: Compared) -> bool:
     """Whether both give a figure in the same unit: kilos, dollars, years."""
     return bool(units_in(new.folded) & units_in(old.folded) - {"day", "hour"})
@@ -197,6 +212,8 @@ def _same_measure(new: Compared, old: Compared) -> bool:
 
 def _measured_anew(new: Compared, old: Compared) -> bool:
     """Whether both say how heavy, tall or old somebody is: the newer figure is the one that holds."""
+    if age_in(new.folded) and age_in(old.folded):
+        return True
     attributes = _MEASURED & new.topics.keys() & old.topics.keys()
     return bool(attributes) and _same_measure(new, old) and _MEASURES.search(new.folded) is not None
 
@@ -218,7 +235,7 @@ def supports(message: str, old: Known, model: ReplacementModel) -> Finding | Non
     ):
         return None
     new, (other,) = model.read_message(message), model.read([old.entry.content])
-    if not same_subject(new, other, _subject(old), newest=False):
+    if not same_subject(new, other, subject_of_fact(old.entry), newest=False):
         return None
     (value,) = model.replaces(new, [other], [True])
     if value >= _PROPOSED:
@@ -231,7 +248,7 @@ def _residue(new: Compared, old: Known, model: ReplacementModel) -> str:
     """What the older fact says besides the part that is replaced."""
     pieces = pieces_of(old.entry.content)
     if len(pieces) < 2:
-        return other_value(new.text, old.entry.content)
+        return other_value(new.text, old.entry.content) or unchanged_place(new.text, old.entry.content)
     message, bare = anonymous(without_unchanged(new.text), pieces)
     parts = model.read(bare)
     new = model.read_message(message)
@@ -243,7 +260,9 @@ def _residue(new: Compared, old: Known, model: ReplacementModel) -> str:
         _CONTINUES.search(parts[gone + 1].folded) or (ending and only_describes(parts[gone + 1], parts[gone]))
     ):
         going.add(gone + 1)
-    rest = other_value(new.text, pieces[gone]) if going == {gone} and not ending else ""
+    rest = "" if ending else unchanged_place(new.text, pieces[gone])
+    if not rest and going == {gone} and not ending:
+        rest = other_value(new.text, pieces[gone])
     if rest:
         # "a 2-bed in Bristol for 1450 a month": only the figure is replaced.
         return "".join([*pieces[:gone], rest, *(", " if gone + 1 < len(pieces) else "",), *pieces[gone + 1 :]])
@@ -274,45 +293,11 @@ def anonymous(message: str, pieces: Sequence[str]) -> tuple[str, list[str]]:
     return kept[0], kept[1:]
 
 
-def _own_love(message: str, old: Known) -> bool:
-    """Whether it is the user who has parted from somebody: "My sister is divorced" says nothing about the user."""
-    folded = fold(message)
-    if any(mentions(folded, name) for name in names_in(old.entry.content)):
-        return True
-    who = named_subject(message) or subject_of(folded)
-    return who == USER or who in _PARTNERS or _TOGETHER.search(folded) is not None
-
-
-def _of_partners(old: Known) -> bool:
-    text = fold(old.entry.content)
-    return _subject(old) in _PARTNERS or "relationship" in topics_of(text) or _WEDDING.search(text) is not None
-
-
 def residue_without_attribute(text: str, attribute: Callable[[str], object]) -> str:
     """What a fact says besides the piece that sets an attribute; empty when that is all of it."""
     pieces = pieces_of(text)
     setting = [number for number, piece in enumerate(pieces) if attribute(piece) is not None]
     return _without(pieces, {setting[0]}) if len(pieces) > 1 and len(setting) == 1 else ""
-
-
-def _ended(folded: str, olds: Sequence[Known]) -> list[Finding]:
-    """What was said about somebody who has died has ended."""
-    found = []
-    for old in olds:
-        names = names_in(old.entry.content)
-        text = fold(old.entry.content)
-        named = any(mentions(folded, name) for name in names)
-        first = re.match(
-            r"[\u3400-\u9fff]{2,3}(?=上|昨|今|前|没|走|去|已)|[a-z][\w'-]+(?= (?:died|passed|didn|is|was))", folded
-        )
-        if named or (first is not None and mentions(text, first[0])):
-            found.append(Finding(old, REPLACES, 1.0, reason="it has died"))
-    return found
-
-
-def _subject(old: Known) -> str:
-    claim = old.entry.source.claim
-    return claim.subject if claim is not None else subject_of(fold(old.entry.content))
 
 
 def same_subject(message: Compared, old: Compared, theirs: str, *, newest: bool) -> bool:  # noqa: PLR0911
@@ -325,7 +310,7 @@ def same_subject(message: Compared, old: Compared, theirs: str, *, newest: bool)
     ours, bare = _subjects(folded)
     if theirs in ours or any(theirs in kin and ours & kin for kin in _KIN):
         return True
-    if theirs != USER and mentions_subject(folded, theirs):
+    if theirs != USER and (mentions_subject(folded, theirs) or mentions(folded, theirs)):
         return True
     if theirs == USER and bare and ours <= _ROLES and message.gist.numbers and old.gist.numbers:
         # "房东涨价，从这个月开始3600了": a new figure, and nobody who has it.
@@ -336,8 +321,15 @@ def same_subject(message: Compared, old: Compared, theirs: str, *, newest: bool)
     if "" in ours and theirs != USER and (message.gist.terms & old.gist.terms) - SUBJECT_WORDS:
         # Nobody else is named, and both speak of the same thing: "Elsie's lot have moved to Wednesdays".
         return True
-    if theirs == USER and ours & _ROLES and _REPORTS.search(old.folded):
+    roles = ours & _ROLES
+    if (
+        theirs == USER
+        and roles
+        and (_REPORTS.search(old.folded) or any(mentions_subject(old.folded, r) for r in roles))
+    ):
         # The other way round: "I report to Hendrik", "My manager is Folasade".
+        return True
+    if _PREGNANT.search(old.folded) and ends_pregnancy(folded):
         return True
     if theirs in _ROLES and ours <= {USER, ""} and names_in(old.text):
         # Who holds a role is said of the user as well: "My manager is Colm", "I report to Sunita".
@@ -345,6 +337,10 @@ def same_subject(message: Compared, old: Compared, theirs: str, *, newest: bool)
     if re.search(r"[他她佢]|\b(?:he|she|her|him|they)\b", folded):
         return theirs != USER or newest
     return newest and theirs != USER and "" in ours
+
+
+def _mentions_any(folded: str, subjects: AbstractSet[str]) -> bool:
+    return any(mentions_subject(folded, subject) for subject in subjects)
 
 
 def _subjects(folded: str) -> tuple[set[str], str]:
