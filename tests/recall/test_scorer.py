@@ -65,6 +65,7 @@ def candidates(words: FieldCounts, **given_: Any) -> Candidates:
         spoken=np.asarray(known["spoken"], dtype=np.bool_),
         outer=np.ones(words.tf.shape[1], dtype=np.bool_),
         related=np.asarray(known.get("related", np.zeros((len(scored), words.tf.shape[1]))), dtype=np.float64),
+        answers=None if known.get("answers") is None else np.asarray(known["answers"], dtype=np.float64),
         personal=known.get("personal", 0.0),
         day=np.asarray(known["day"], dtype=np.int64),
     )
@@ -244,6 +245,17 @@ def test_a_good_day_lifts_the_days_around_it_less_and_less() -> None:
     words = counts([[2, 2], [2, 2], [1, 0], [1, 0], [1, 0], [1, 0]])
     *_, same, next_day, week_later, month_later = totals(words, day=[10, 10, 10, 11, 17, 40])
     assert same > next_day > week_later > month_later > 0
+
+
+def test_a_good_day_makes_no_answer_of_what_fits_in_nothing() -> None:
+    company = score(candidates(counts([[2, 2], [0, 0]]), day=[3, 3]), WEIGHTS).parts["company"]
+    assert company[0] > 0
+    assert company[1] == 0
+
+
+def test_the_kind_of_answer_counts_only_beside_words_or_meaning() -> None:
+    kind = score(candidates(counts([[2], [2], [0]]), answers=[1, 0, 1]), WEIGHTS).parts["answer_kind"]
+    assert kind.tolist() == [WEIGHTS.answer_kind, 0, 0]
 
 
 def test_a_conversation_has_no_day() -> None:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from jiyi.errors import ModelError
 from jiyi.longterm.classifier import StatementClassifier
+from jiyi.longterm.conflicts import superseded_by
 from jiyi.longterm.corrections import REPLACES, Finding, Known, judge, residue_without_attribute, supports
 from jiyi.longterm.dependencies import LongtermDeps, made_by
 from jiyi.longterm.duplicates import Gist, fact_key, gist, is_known, support
@@ -292,17 +293,7 @@ class FactIngestor:
             decision.entries[place] = replace(entry, source=replace(entry.source, claim=linked))
 
     def _supersede(self, old: MemoryEntry, new: MemoryEntry) -> list[Amendment]:
-        changes = [
-            Amendment(old.id, {"is_active": False, "superseded_by": new.id}, version=old.version, because=new.id)
-        ]
-        if old.summarized_by is not None:
-            # The reflection repeats what is no longer true: it is removed, and no longer stands in for its other facts.
-            reflection = self._deps.store.by_ids(old.scope, [old.summarized_by])
-            for each in reflection:
-                changes.append(Amendment(each.id, {"is_active": False, "superseded_by": new.id}, because=new.id))
-                others = [fact_id for fact_id in each.source.references if fact_id != old.id]
-                changes += [Amendment(fact_id, {"summarized_by": None}, because=new.id) for fact_id in others]
-        return changes
+        return [replace(change, because=new.id) for change in superseded_by(self._deps.store, old, new.id)]
 
     def _residue(self, old: MemoryEntry, text: str, new: MemoryEntry) -> MemoryEntry | None:
         """What an older fact says besides the replaced claim, as a fact of its own, as old as the older one."""

@@ -81,11 +81,13 @@ class LongtermStore(Protocol):
         actor: str,
         finished: Job | None = None,
         jobs: Sequence[JobDraft] = (),
+        all_or_nothing: bool = False,
     ) -> list[MemoryEntry] | None:
         """New entries, changes of old ones and what becomes of the jobs, all in one transaction.
 
         An entry whose key is taken is left out. `None`, and nothing changed, when the finished job is no longer the
-        caller's.
+        caller's. With `all_or_nothing` only the job is finished when an entry that is to be changed has another version
+        than expected, or is gone.
         """
         ...
 
@@ -110,7 +112,7 @@ class LongtermStore(Protocol):
         ...
 
     def unsummarized(self, scope: str, *, limit: int) -> list[MemoryEntry]:
-        """The newest facts that no reflection covers yet and that are not pinned, newest first."""
+        """The newest facts that no reflection covers yet, without those that are pinned or expire, newest first."""
         ...
 
     def last_reflection(self, scope: str) -> datetime | None:

@@ -111,6 +111,9 @@ def gather(search: Search, proposals: Sequence[str], statistics: TermStatistics,
             spoken=threads.conversation[scored],
             outer=_outer(question.words),
             related=_related(question.words if vectors is not None else (), words, text)[scored],
+            answers=(_answers(question.answer_terms, words, text) * ~threads.timed)[scored]
+            if question.answer_terms
+            else None,
             personal=vectors.personal if vectors is not None else 0.0,
             day=_days(times, threads, search.offset)[scored],
         ),
@@ -146,6 +149,7 @@ def gather_without_text(search: Search, ids: Sequence[str]) -> Gathered:
             spoken=np.zeros(count, dtype=np.bool_),
             outer=np.zeros(0, dtype=np.bool_),
             related=np.zeros((count, 0)),
+            answers=None,
             personal=vectors.personal,
             day=np.full(count, NOBODY),
         ),
@@ -305,6 +309,19 @@ def _related(words: Sequence[str], terms: _Terms, text: TextSource) -> Floats:
     _, rows, which = terms.find(text.term_ids(names))
     np.maximum.at(found, (rows, columns[which]), says[which])
     found[found >= _ITSELF] = 0.0
+    return found
+
+
+def _answers(names: Sequence[str], terms: _Terms, text: TextSource) -> Floats:
+    """Row -> 1 where it has one of these terms, of which there are hundreds."""
+    ids = np.sort(np.asarray(text.term_ids(names), dtype=np.uint32))
+    may_be = np.zeros(1 << 16, dtype=np.bool_)
+    may_be[ids & 0xFFFF] = True
+    places = np.flatnonzero(may_be[terms.ids & 0xFFFF])
+    possible = terms.ids[places]
+    places = places[ids[np.minimum(ids.searchsorted(possible), len(ids) - 1)] == possible]
+    found = np.zeros(len(terms.ends))
+    found[terms.ends.searchsorted(places, side="right")] = 1.0
     return found
 
 

@@ -44,6 +44,9 @@ class ScoringWeights:
     """Similarities that differ by less than this do not tell candidates apart."""
     related: float = 0.2
     """For words that stand for those of the question."""
+    answer_kind: float = 0.2
+    """For a text with a time, a number or a place in it, where the question asks for one. Not for records: they have a
+    time of their own."""
     alone_dense: float = 0.8
     alone_related: float = 0.9
     alone_information: float = 1.0

@@ -54,7 +54,9 @@ def update(
     if before.memory_type == MESSAGE_TYPE and "content" in changes:
         raise InvalidInputError(f"{key_or_id} is a message; its text is changed in its conversation")
     after = replace(before, **changes, version=before.version + 1, updated_at=max(now, before.updated_at))
+    after = writes.without_old_reflection(before, after)
     writes.update_and_log(connection, before, after, "update", actor)
+    writes.drop_old_reflection(connection, before, after, actor)
     if after.tags != before.tags:
         tags.write_tags(connection, [after])
     return after
@@ -108,7 +110,9 @@ def archive_expired(
             before = entry_of(row)
             updated_at = max(at, before.updated_at)
             after = replace(before, is_active=False, version=before.version + 1, updated_at=updated_at)
+            after = writes.without_old_reflection(before, after)
             writes.update_and_log(connection, before, after, "update", actor)
+            writes.drop_old_reflection(connection, before, after, actor)
     return len(found)
 
 

@@ -42,7 +42,8 @@ _REPLACED_BY = (
 )
 _UNSUMMARIZED = (
     f"{SELECT_ENTRY} WHERE {ACTIVE} AND {_LONGTERM} AND scope = :scope AND memory_type = 'fact' "
-    "AND summarized_by IS NULL AND pinned IS NOT TRUE ORDER BY created_at DESC, id DESC LIMIT :limit"
+    "AND summarized_by IS NULL AND pinned IS NOT TRUE AND expires_at IS NULL "
+    "ORDER BY created_at DESC, id DESC LIMIT :limit"
 )
 _LAST_REFLECTION = (
     f"SELECT created_at FROM memory_records WHERE {_LONGTERM} AND scope = :scope AND memory_type = 'reflection' "
@@ -118,16 +119,20 @@ class SqlLongtermStore:
         actor: str,
         finished: Job | None = None,
         jobs: Sequence[JobDraft] = (),
+        all_or_nothing: bool = False,
     ) -> list[MemoryEntry] | None:
         """New entries, changes of old ones and what becomes of the jobs, all in one transaction.
 
         An entry whose key is taken is left out: another writer has stored it. `None`, and nothing changed, when the
-        finished job is no longer the caller's.
+        finished job is no longer the caller's. With `all_or_nothing` only the job is finished when an entry that is to
+        be changed has another version.
         """
         with self._database.write([scope, *(one.scope for one in (finished, *jobs) if one is not None)]) as connection:
             now = self._now()
             if finished is not None and not finish_job(connection, finished, now):
                 return None
+            if all_or_nothing and not all(_is_as_expected(connection, scope, each) for each in amendments):
+                return []
             fresh = _without_taken_keys(connection, scope, entries)
             insert_and_log(connection, fresh, actor)
             stored = {entry.id for entry in fresh}
@@ -174,7 +179,7 @@ class SqlLongtermStore:
         return self._entries(_CONFLICTING, scope, limit)
 
     def unsummarized(self, scope: str, *, limit: int) -> list[MemoryEntry]:
-        """The newest facts that no reflection summarizes yet and that are not pinned, newest first."""
+        """The newest facts that no reflection summarizes yet, without those that are pinned or expire, newest first."""
         return self._entries(_UNSUMMARIZED, scope, limit)
 
     def last_reflection(self, scope: str) -> datetime | None:
@@ -274,6 +279,11 @@ def _without_taken_keys(connection: Connection, scope: str, entries: Sequence[Me
     keys = [entry.key for entry in entries if entry.key is not None]
     taken = set(connection.column(_TAKEN_KEYS, {"scope": scope, "keys": keys})) if keys else set()
     return [entry for entry in entries if entry.key not in taken]
+
+
+def _is_as_expected(connection: Connection, scope: str, amendment: Amendment) -> bool:
+    row = connection.row(_BY_ID_IN_SCOPE, {"id": amendment.entry_id, "scope": scope})
+    return row is not None and amendment.version in {None, entry_of(row).version}
 
 
 def _amend(connection: Connection, scope: str, amendment: Amendment, actor: str, now: datetime) -> MemoryEntry | None:
