@@ -72,6 +72,10 @@ def test_a_correction_replaces_one_claim_of_a_message_and_leaves_the_others(
         ("家里养了一条柯基叫豆包", "上周捡到一只白猫，决定留下来养了，取名叫元宵"),
         ("部门周会每周四下午两点开", "这周四放假，周会顺延到周五，就这一次"),
         ("My aunt Brenda lives in Whitby", "Brenda's mad about bell ringing, has been since school"),
+        ("My wife Anna is a nurse", "My sister is getting divorced, poor thing"),
+        ("我老婆在银行上班", "我姐离婚了"),
+        ("Ines thinks we should move to Otley.", "Boxes everywhere in Otley."),
+        ("我约了周四上午九点看牙", "牙医打电话来了"),
     ],
 )
 def test_another_attribute_another_person_an_addition_or_an_exception_replaces_nothing(

@@ -13,7 +13,7 @@ from jiyi.sync import AgentMemory
 from jiyi.testing.models import ModelCall, ScriptedModel
 from tests.longterm.answers import model
 from tests.longterm.conftest import FakeClock, OpenMemory
-from tests.support import present
+from tests.support import contents_of, present
 
 THINGS = ["nuts", "milk", "wheat", "soy", "fish", "eggs", "sesame"]
 
@@ -126,6 +126,23 @@ def test_a_reflection_is_found_in_every_domain_of_its_facts(open_room: OpenMemor
     for domain in domains:
         (hit,) = memory.longterm.retrieve_relevant_memories("alice", "fact number", domains=[domain])
         assert hit.domain == domain, "the reflection stands in only where all of its facts would be shown"
+
+
+@pytest.mark.parametrize("first", ["forgotten", "corrected", "forgotten itself"])
+def test_an_erased_fact_is_in_no_reflection_that_was_removed_before(room: AgentMemory, first: str) -> None:
+    for name in ("quince", "xylophone"):
+        room.store(name, f"I like the {name}", scope="alice", memory_type="fact", domain="user_preferences")
+    assert room.longterm.try_generate_reflection("alice", "c", 0.1, 0) is not None
+    if first == "forgotten":
+        room.forget("quince", scope="alice")
+    elif first == "corrected":
+        room.update("quince", content="I like the pear", scope="alice")
+    else:
+        room.forget("xylophone", scope="alice")
+    assert reflections(room) == []
+    assert "xylophone" in str(contents_of(room))
+    assert room.forget("xylophone", scope="alice", erase=True)
+    assert "I like the xylophone" not in str(contents_of(room))
 
 
 def test_a_fact_that_is_changed_by_hand_takes_the_reflection_with_it(room: AgentMemory) -> None:

@@ -22,6 +22,7 @@ from jiyi.text.change_words import (
     ends,
     ends_life,
     ends_love,
+    hints_at_change,
     is_bygone,
     is_exception,
     is_mistake,
@@ -39,6 +40,7 @@ from jiyi.text.subjects import (
     SUBJECT_WORDS,
     USER,
     mentions_subject,
+    named_subject,
     names_in,
     starts_with_subject,
     subject_of,
@@ -56,6 +58,8 @@ CERTAIN: Final = 0.6
 """From this probability on a message replaces the claim that it fits best."""
 SAID: Final = 0.5
 """The same for a message that says plainly that something has changed; both chosen by cross-validation over writers."""
+OUTWEIGHS: Final = 0.8
+"""From this probability on a message replaces a claim on another topic, and one of which people have several."""
 POSSIBLE: Final = 0.12
 """From this probability on both stay and are linked."""
 _BEYOND_DOUBT: Final = 0.9
@@ -82,9 +86,14 @@ _ABOUT_USER: Final = re.compile(
     r"说|通知|告诉|来电|我(?!的?(?:妈|爸|姐|哥|弟|妹|老|家))|\b(?:said|says|told|rang|wrote|me|us|i|i'm|we)\b"
 )
 _ROLES: Final = frozenset({"boss", "teacher", "landlord", "roommate", "childminder", "assistant", "doctor"})
+_REPORTS: Final = re.compile(r"汇报|匯報|\breport(?:s|ing)? to\b|\bwork(?:s|ing)? for an? ")
 _SINGLE: Final = frozenset(topic.name for topic in TOPICS if topic.single)
 _MANY: Final = frozenset(topic.name for topic in TOPICS if not topic.single) - {"appointment", "plan", "answer style"}
-_WEDDING: Final = re.compile(r"婚礼|领证|蜜月|婚纱|\bhoneymoon\b|\b(?:my|our|the) wedding\b|^(?:about me: )?wedding")
+_WEDDING: Final = re.compile(
+    r"婚礼|领证|蜜月|婚纱|\bhoneymoon\b|\b(?:my|our|the|spring|summer|autumn|winter|church) wedding\b"
+    r"|^(?:about me: )?wedding"
+)
+_TOGETHER: Final = re.compile(r"我(?:俩|们)|我[跟和同]|[跟和同]我|\b(?:we|us|and i|with me|me)\b")
 # "Dr Moss is my GP, has been for years": it says nothing without the part before.
 _CONTINUES: Final = re.compile(r"^(?:(?:has|have|had|been) |since\b)|^(?:一直|已经)[^，]{0,4}(?:年|个月)")
 _HEADING: Final = re.compile(r"[:：]\s*$")
@@ -123,7 +132,7 @@ def judge(message: str, olds: Sequence[Known], model: ReplacementModel) -> list[
     folded = fold(message)
     if ends_life(folded) and (over := _ended(folded, olds)):
         return over
-    if ends_love(folded) and (partners := [old for old in olds if _of_partners(old)]):
+    if ends_love(folded) and (partners := [old for old in olds if _of_partners(old) and _own_love(message, old)]):
         return [Finding(old, REPLACES, 1.0, reason="they have parted") for old in partners]
     new = model.read_message(message)
     if not olds or model.change(new) < _NO_CHANGE:
@@ -145,9 +154,10 @@ def judge(message: str, olds: Sequence[Known], model: ReplacementModel) -> list[
         ]
     elif not is_mistake(folded):
         values = [
-            _unsure(value) if _leaves_alone(new, text) else value for value, text in zip(values, texts, strict=True)
+            value if value >= OUTWEIGHS or not _leaves_alone(new, text) else _unsure(value)
+            for value, text in zip(values, texts, strict=True)
         ]
-    said = is_mistake(folded) or is_strong_change(folded) or ends(folded) or changes(folded)
+    said = any(told(folded) for told in (is_mistake, is_strong_change, ends, changes, hints_at_change))
     enough = SAID if said else CERTAIN
     ordered = sorted(range(len(olds)), key=lambda place: (-values[place], place))
     findings: list[Finding] = []
@@ -264,6 +274,15 @@ def anonymous(message: str, pieces: Sequence[str]) -> tuple[str, list[str]]:
     return kept[0], kept[1:]
 
 
+def _own_love(message: str, old: Known) -> bool:
+    """Whether it is the user who has parted from somebody: "My sister is divorced" says nothing about the user."""
+    folded = fold(message)
+    if any(mentions(folded, name) for name in names_in(old.entry.content)):
+        return True
+    who = named_subject(message) or subject_of(folded)
+    return who == USER or who in _PARTNERS or _TOGETHER.search(folded) is not None
+
+
 def _of_partners(old: Known) -> bool:
     text = fold(old.entry.content)
     return _subject(old) in _PARTNERS or "relationship" in topics_of(text) or _WEDDING.search(text) is not None
@@ -316,6 +335,9 @@ def same_subject(message: Compared, old: Compared, theirs: str, *, newest: bool)
         return True
     if "" in ours and theirs != USER and (message.gist.terms & old.gist.terms) - SUBJECT_WORDS:
         # Nobody else is named, and both speak of the same thing: "Elsie's lot have moved to Wednesdays".
+        return True
+    if theirs == USER and ours & _ROLES and _REPORTS.search(old.folded):
+        # The other way round: "I report to Hendrik", "My manager is Folasade".
         return True
     if theirs in _ROLES and ours <= {USER, ""} and names_in(old.text):
         # Who holds a role is said of the user as well: "My manager is Colm", "I report to Sunita".

@@ -104,8 +104,8 @@ class FactIngestor:
     def __init__(self, deps: LongtermDeps, recalled: RecentlyRecalled) -> None:
         self._deps = deps
         self._recalled = recalled
-        self._classifier: StatementClassifier | None = None
-        self._replacement = ReplacementModel(deps.analyzer, deps.embedder)
+        self._classifier = StatementClassifier(deps.judging)
+        self._replacement = ReplacementModel(deps.analyzer, deps.judging)
 
     def keep_round(
         self, scope: str, conversation_id: str, messages: Sequence[tuple[str, Message, datetime]], job: Job
@@ -114,8 +114,7 @@ class FactIngestor:
         said = Round.of(_of(messages, "user"), _of(messages, "assistant"))
         model = self._deps.models.scorer
         shown = self._similar(scope, said.user or said.assistant, _SHOWN_TO_MODEL) if model is not None else []
-        classifier = self._made_classifier() if model is None else None
-        proposals = propose(model, said, [entry.content for entry in shown], classifier)
+        proposals = propose(model, said, [entry.content for entry in shown], self._classifier)
         work = _Work(scope, conversation_id, said, messages, made_by(model))
         proposals = [self._with_antecedent(scope, proposal) for proposal in proposals]
         decision = self._decide(work, proposals, shown)
@@ -144,12 +143,6 @@ class FactIngestor:
         work = _Work(scope, candidate.session_id, said, messages, candidate.made_by)
         decision = self._decide(work, [proposal], ())
         return self._deps.store.commit(scope, decision.entries, decision.amendments, actor=self._deps.actor)
-
-    def _made_classifier(self) -> StatementClassifier:
-        """Judges what is worth keeping without a model; made when the first round is looked at."""
-        if self._classifier is None:
-            self._classifier = StatementClassifier(self._deps.embedder)
-        return self._classifier
 
     def _with_antecedent(self, scope: str, proposal: Proposal) -> Proposal:
         """A claim that begins with a pronoun gets the person or animal that the user spoke of last."""

@@ -65,9 +65,12 @@ _FADING = (
 _FADING_AFTER = " AND created_at >= :moment AND (created_at > :moment OR (created_at = :moment AND id > :after_id))"
 _FADING_ORDER = " ORDER BY created_at, id LIMIT :limit"
 _OF_REFLECTION = f"{SELECT_ENTRY} WHERE scope = :scope AND summarized_by = :reflection"
+_MADE_OF = f"{SELECT_ENTRY} WHERE {_LONGTERM} AND scope = :scope AND memory_type = 'reflection' AND source LIKE :fact"
+_OF_REFLECTIONS = "key >= 'ltr' AND key < 'lts'"
+"""Lines of the change log, by the keys that reflections get."""
 _TAKEN_KEYS = "SELECT key FROM memory_records WHERE scope = :scope AND key IN :keys"
 _AMENDABLE: Final = (
-    *("is_active", "pinned", "superseded_by", "summarized_by", "source"),
+    *("is_active", "pinned", "superseded_by", "summarized_by", "source", "expires_at"),
     *("last_accessed_at", "version", "updated_at"),
 )
 _AMEND = f"{memory_records.update_of(_AMENDABLE)} WHERE id = :id"
@@ -265,6 +268,17 @@ def unlink(connection: Connection, removed: MemoryEntry, actor: str, *, erase: b
         if erase:
             erase_texts(connection, "entry_id = :id", {"id": reflection.id})
     _release(connection, reflection, actor, clock.utc_now())
+
+
+def erase_reflections(connection: Connection, scope: str, fact_ids: Sequence[str], actor: str) -> None:
+    """Erase every reflection that was made of these facts; also those that were forgotten or superseded since."""
+    for fact_id in fact_ids:
+        params = {"scope": scope, "fact": f'%"{fact_id}"%'}
+        for reflection in map(entry_of, connection.rows(_MADE_OF, params)):
+            remove_entry(connection, reflection, actor, "erase")
+            erase_texts(connection, "entry_id = :id", {"id": reflection.id})
+            _release(connection, reflection, actor, clock.utc_now())
+        erase_texts(connection, f"scope = :scope AND {_OF_REFLECTIONS} AND before LIKE :fact", params)
 
 
 def _release(connection: Connection, reflection: MemoryEntry, actor: str, now: datetime) -> None:
