@@ -18,7 +18,7 @@ from jiyi.errors import IndexDamagedError, IndexingError, IndexUnavailableError,
 from jiyi.exhaustion import resource_limit
 from jiyi.model import clock
 from jiyi.model.entry import IndexCoverage, MemoryEntry
-from jiyi.ports import ALONE, AdaptsQuestions, EmbedsEntries
+from jiyi.ports import ALONE, AdaptsQuestions
 from jiyi.ports.optional import provides
 from jiyi.recall.context import add_context
 from jiyi.recall.corrections import mark_corrected
@@ -50,7 +50,6 @@ if TYPE_CHECKING:
         TextSource,
         VectorIndex,
         Vectors,
-        VectorScan,
     )
     from jiyi.recall.gather import Gathered
     from jiyi.text import Analyzer
@@ -141,11 +140,13 @@ class RecallEngine:
         index = self.vectors
         if index is None or self.embedder is None:
             raise InvalidInputError("meanings cannot be compared: no embedder is configured; set embedder to bundled")
-        part = self._freshness.catch_up(index, scopes, self.store.head())
+        freshness = self._freshness
+        part, missing = freshness.vectors(index, scopes, self.store.head())
         if not part.answered:
             raise IndexUnavailableError(f"meanings cannot be compared: {part.note}")
-        columns = [index.scan(vector, scopes).of(ids).tolist() for vector in self.embedder.embed(list(texts))]
-        return [list(row) for row in zip(*columns, strict=True)]
+        vectors = self.embedder.embed(list(texts))
+        scans = (freshness.overlay(index, index.scan(vector, scopes), vector, missing) for vector in vectors)
+        return [list(row) for row in zip(*(scan.of(ids).tolist() for scan in scans), strict=True)]
 
     def close(self) -> None:
         """Stop the threads."""
@@ -224,7 +225,7 @@ class RecallEngine:
             return None, vector
         coverage = [IndexCoverage(self.text.name, answered=True, note=reading.mode)]
         text = self._count_words(_TextAnswer(search.with_text(self._as_of(reading.text, request)), coverage))
-        scan = reading.scan
+        scan, scanned_at = reading.scan, reading.scanned_at
         wording = self._wording(text)
         if scan is not None and self.embedder is not None and wording != request.query:
             # Only the counted words say how to word the question, so that the similarities are read once more.
@@ -232,7 +233,11 @@ class RecallEngine:
             again = None if isinstance(reworded, ModelError) else reader.read(request.filters, reworded, bigrams=False)
             if again is None or again.scan is None or isinstance(reworded, ModelError):
                 return None, vector
-            scan, asked = again.scan, reworded
+            scan, scanned_at, asked = again.scan, again.scanned_at, reworded
+        if scan is not None and scanned_at is not None and self.vectors is not None and asked is not None:
+            scan = self._freshness.overlay_since(self.vectors, scan, asked, request.filters.scopes, scanned_at)
+            if scan is None:
+                return None, vector
         filtered = None
         if scan is not None:
             filtered = FilteredScan(scan, self.store, request.filters, self._how_personal(request, asked))
@@ -342,11 +347,7 @@ class RecallEngine:
             coverage[-1] = not_answered(coverage[-1], vector)
             return None
         try:
-            scan: VectorScan = index.scan(vector, request.filters.scopes)
-            if missing is not None and provides(index, EmbedsEntries):
-                from jiyi.recall.overlay import ScanOverlay
-
-                scan = ScanOverlay(scan, vector, missing, index.embedded(missing.upserts))
+            scan = self._freshness.overlay(index, index.scan(vector, request.filters.scopes), vector, missing)
             vectors = FilteredScan(scan, self.store, request.filters, self._how_personal(request, vector))
             # Computed here, beside the text proposers, and kept for the proposer that asks for it.
             vectors.best(vector_limit(request, self.settings))
