@@ -31,6 +31,11 @@ _FACTS = (
     f"{SELECT_ENTRY} WHERE {ACTIVE} AND {_LONGTERM} AND scope = :scope AND memory_type = 'fact' "
     "ORDER BY created_at DESC, id DESC LIMIT :limit"
 )
+_PROFILE_FACTS = (
+    f"{SELECT_ENTRY} WHERE {ACTIVE} AND {_LONGTERM} AND scope = :scope AND memory_type = 'fact' "
+    "AND (expires_at IS NULL OR expires_at > :now) "
+    "ORDER BY pinned DESC, importance_score DESC, created_at DESC, id DESC LIMIT :limit"
+)
 _CONFLICTING = (
     f"{SELECT_ENTRY} WHERE {ACTIVE} AND {_LONGTERM} AND scope = :scope AND memory_type = 'fact' "
     "AND source LIKE '%\"conflicts_with\"%' ORDER BY created_at DESC, id DESC LIMIT :limit"
@@ -176,6 +181,12 @@ class SqlLongtermStore:
     def facts(self, scope: str, *, limit: int) -> list[MemoryEntry]:
         """The newest active facts of a scope, newest first."""
         return self._entries(_FACTS, scope, limit)
+
+    def profile_facts(self, scope: str, now: datetime, *, limit: int) -> list[MemoryEntry]:
+        """The active facts of a scope that have not expired: the pinned first, then the most important, then newer."""
+        with self._database.read((scope,)) as connection:
+            params = {"scope": scope, "now": now, "limit": limit}
+            return [entry_of(row) for row in connection.rows(_PROFILE_FACTS, params)]
 
     def conflicting(self, scope: str, *, limit: int) -> list[MemoryEntry]:
         """The newest active facts that may contradict older ones, newest first."""
