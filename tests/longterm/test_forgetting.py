@@ -1,5 +1,6 @@
 """Forgetting: only what has faded, never for good, and only long-term memories."""
 
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -184,3 +185,13 @@ def test_health_and_identity_are_not_forgotten_unless_the_settings_say_so(
         memory.longterm.cleanup_forgotten_memories("alice")
         kept = [entry.content for entry in memory.list(scope="alice", memory_types="fact")]
         assert kept == (["I am allergic to penicillin."] if left else [])
+
+
+def test_what_has_expired_is_no_part_of_what_the_curve_took_and_comes_back_by_name(room: AgentMemory) -> None:
+    soon = datetime.now(UTC) - timedelta(seconds=1)
+    room.store("code", "the code is 1234", scope="alice", domain="user_preferences", expires_at=soon)
+    assert room.maintain()["expired"] == 1
+    assert room.longterm.restore("alice") == []
+    assert [entry.key for entry in room.longterm.restore("alice", ["code"])] == ["code"]
+    assert present(room.get("code", scope="alice")).expires_at is None
+    assert room.maintain()["expired"] == 0

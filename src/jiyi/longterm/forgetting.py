@@ -148,19 +148,23 @@ class Forgetter:
 
         They count as accessed now, or the next clean-up would take them again.
         """
-        store = self._deps.store
+        store, now = self._deps.store, self._deps.now()
         if names is None:
-            found = [entry for entry in self._inactive(scope) if entry.superseded_by is None]
+            gone = [entry for entry in self._inactive(scope) if entry.superseded_by is None]
+            found = [entry for entry in gone if not entry.has_expired(now)]
         else:
             found = store.by_ids(scope, names)
             keys = store.by_keys(scope, names)
             found += [entry for entry in keys.values() if entry.id not in {each.id for each in found}]
-        now = self._deps.now()
         values = {"is_active": True, "superseded_by": None, "last_accessed_at": now}
         restored: list[MemoryEntry] = []
         inactive = [entry for entry in found if not entry.is_active]
         for start in range(0, len(inactive), _FIRST_BATCH):
-            changes = [Amendment(entry.id, values, "restore") for entry in inactive[start : start + _FIRST_BATCH]]
+            changes = [
+                # Whoever names a memory that has expired wants it to be seen again.
+                Amendment(entry.id, values | ({"expires_at": None} if entry.has_expired(now) else {}), "restore")
+                for entry in inactive[start : start + _FIRST_BATCH]
+            ]
             restored += store.amend(scope, changes, actor=self._deps.actor)
         return restored
 

@@ -254,11 +254,11 @@ class VectorIndex(DerivedIndex, Protocol):
 
 
 @runtime_checkable
-class EmbedsEntries(Protocol):
-    """A vector index that gives vectors as it would hold them."""
+class ComparesEntries(Protocol):
+    """A vector index that compares entries which it has not taken in yet."""
 
-    def embedded(self, entries: Sequence[MemoryEntry]) -> list[Vectors]:
-        """The vectors of each entry, one for each chunk of its text."""
+    def similarities(self, vector: Vectors, entries: Sequence[MemoryEntry]) -> Vectors:
+        """The similarity of each entry to a question, to the last digit as a scan will tell it. Nothing is written."""
         ...
 
 
@@ -282,6 +282,8 @@ class Reading:
     """`None` where meaning was not asked."""
     corrected: bool = True
     """Whether a fact of a conversation may have been corrected in these scopes."""
+    scanned_at: LogPosition | None = None
+    """Where the vectors stand in the log, if these scopes have later changes: the scan lacks them."""
 
 
 class ScopeReader(Protocol):
@@ -294,7 +296,7 @@ class ScopeReader(Protocol):
     def read(self, filters: Filters, vector: Vectors | None, *, bigrams: bool) -> Reading | None:
         """All of these scopes, compared with the vector if there is one; without `bigrams` only words are asked for.
 
-        `None` when they are too large for that, or an index is behind in them, missing, or not to be trusted: then
-        each index has to be brought up to date and asked by itself.
+        `None` when they are too large for that, or the text index is behind in them, or an index is missing or not to
+        be trusted: then each index has to be brought up to date and asked by itself.
         """
         ...

@@ -107,6 +107,10 @@ class LongtermStore(Protocol):
         """The newest active facts of a scope, newest first."""
         ...
 
+    def profile_facts(self, scope: str, now: datetime, *, limit: int) -> list[MemoryEntry]:
+        """The active facts of a scope that have not expired: the pinned first, then the most important, then newer."""
+        ...
+
     def conflicting(self, scope: str, *, limit: int) -> list[MemoryEntry]:
         """The newest active facts that may contradict older ones, newest first."""
         ...

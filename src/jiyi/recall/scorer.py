@@ -26,7 +26,6 @@ Who said it next to what, and when, is worth more than the embedder; docs/guides
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import reduce
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -50,8 +49,7 @@ PARTS: Final = (
 _LEAST_SHARE = 1e-3
 
 
-@dataclass(frozen=True, slots=True)
-class FieldCounts:
+class FieldCounts(NamedTuple):
     """One field (words or bigrams) of the rows."""
 
     tf: Floats
@@ -64,8 +62,7 @@ class FieldCounts:
     """Term -> how telling it is in general language, 0..1."""
 
 
-@dataclass(frozen=True, slots=True)
-class Candidates:
+class Candidates(NamedTuple):
     """Everything the formula needs. Rows are texts; only those in `scored` get a score, the others are neighbours."""
 
     scored: Rows
@@ -113,8 +110,7 @@ class Candidates:
         return bool((self.neighbours != NOBODY).any())
 
 
-@dataclass(frozen=True, slots=True)
-class Scores:
+class Scores(NamedTuple):
     """One value for each candidate, in the order of `Candidates.scored`."""
 
     total: Floats

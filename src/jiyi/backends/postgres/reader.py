@@ -86,7 +86,7 @@ class PostgresReader:
         return tuple(scopes) not in self._large
 
     def read(self, filters: Filters, vector: Floats | None, *, bigrams: bool) -> Reading | None:
-        """All of these scopes; `None` when they are large, or an index has to be brought up to date first."""
+        """All of these scopes; `None` when they are large, or an index has to be looked after first."""
         try:
             answers = self._connections.fetch_pipelined(self._statements(filters, vector, bigrams=bigrams))
         except (*_UNUSABLE_INDEX, IndexingError):
@@ -99,15 +99,17 @@ class PostgresReader:
             self._large.add(filters.scopes)
             return None
         state = self._text.usable_state([row[:-_LINE_WIDTH] for row in text_state])
-        if state is None or not _is_fresh(state.log_position, text_state[0]):
+        if state is None or not _is_of_log(state.log_position, text_state[0]) or _is_behind(text_state[0]):
             return None
-        scan = None
+        scan, scanned_at = None, None
         if of_vectors and vector is not None and self._vectors is not None:
             vector_state, similarities = of_vectors
-            if not vector_state or not _is_fresh(LogPosition(*vector_state[0][:2]), vector_state[0]):
+            if not vector_state or not _is_of_log(LogPosition(*vector_state[0][:2]), vector_state[0]):
                 return None
             scan = self._vectors.scan_of(vector, similarities)
-        return Reading(InMemoryTextIndex(texts), self._text.mode, scan, corrected=bool(corrected[0][0]))
+            scanned_at = LogPosition(*vector_state[0][:2]) if _is_behind(vector_state[0]) else None
+        text = InMemoryTextIndex(texts)
+        return Reading(text, self._text.mode, scan, corrected=bool(corrected[0][0]), scanned_at=scanned_at)
 
     def _statements(self, filters: Filters, vector: Floats | None, *, bigrams: bool) -> list[BoundStatement]:
         scopes = text_array(filters.scopes)
@@ -124,8 +126,13 @@ class PostgresReader:
         return statements
 
 
-def _is_fresh(log_position: LogPosition, row: Sequence[Any]) -> bool:
-    """Whether the position is one of this very log, and the scopes have no later change."""
-    entry_id, version, moment, behind = row[-_LINE_WIDTH:]
+def _is_of_log(log_position: LogPosition, row: Sequence[Any]) -> bool:
+    """Whether the position is one of this very log."""
+    entry_id, version, moment, _ = row[-_LINE_WIDTH:]
     line = START if entry_id is None else LogPosition(log_position.sequence, fingerprint(entry_id, version, moment))
-    return bool(log_position == line) and not behind
+    return bool(log_position == line)
+
+
+def _is_behind(row: Sequence[Any]) -> bool:
+    """Whether the scopes have a later change than the position of the row."""
+    return bool(row[-1])

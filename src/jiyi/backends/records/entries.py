@@ -35,6 +35,11 @@ def of_version(entry: MemoryEntry, version: int | None) -> MemoryEntry:
     return entry
 
 
+def text_of_message(name: str) -> InvalidInputError:
+    """The error for a change of what was said."""
+    return InvalidInputError(f"{name} is a message; its text is changed in its conversation")
+
+
 def update(
     connection: Connection,
     scope: str,
@@ -53,11 +58,9 @@ def update(
         return None
     of_version(before, if_version)
     if before.memory_type == MESSAGE_TYPE and "content" in changes:
-        raise InvalidInputError(f"{key_or_id} is a message; its text is changed in its conversation")
+        raise text_of_message(key_or_id)
     after = replace(before, **changes, version=before.version + 1, updated_at=max(now, before.updated_at))
-    after = writes.without_old_reflection(before, after)
-    writes.update_and_log(connection, before, after, "update", actor)
-    writes.drop_old_reflection(connection, before, after, actor)
+    after = writes.update_text_and_log(connection, before, after, actor)
     if after.tags != before.tags:
         tags.write_tags(connection, [after])
     return after
@@ -127,9 +130,7 @@ def archive_expired(
             before = entry_of(row)
             updated_at = max(at, before.updated_at)
             after = replace(before, is_active=False, version=before.version + 1, updated_at=updated_at)
-            after = writes.without_old_reflection(before, after)
-            writes.update_and_log(connection, before, after, "update", actor)
-            writes.drop_old_reflection(connection, before, after, actor)
+            writes.update_text_and_log(connection, before, after, actor)
     return len(found)
 
 

@@ -31,6 +31,11 @@ _FACTS = (
     f"{SELECT_ENTRY} WHERE {ACTIVE} AND {_LONGTERM} AND scope = :scope AND memory_type = 'fact' "
     "ORDER BY created_at DESC, id DESC LIMIT :limit"
 )
+_PROFILE_FACTS = (
+    f"{SELECT_ENTRY} WHERE {ACTIVE} AND {_LONGTERM} AND scope = :scope AND memory_type = 'fact' "
+    "AND (expires_at IS NULL OR expires_at > :now) "
+    "ORDER BY pinned DESC, importance_score DESC, created_at DESC, id DESC LIMIT :limit"
+)
 _CONFLICTING = (
     f"{SELECT_ENTRY} WHERE {ACTIVE} AND {_LONGTERM} AND scope = :scope AND memory_type = 'fact' "
     "AND source LIKE '%\"conflicts_with\"%' ORDER BY created_at DESC, id DESC LIMIT :limit"
@@ -70,7 +75,7 @@ _OF_REFLECTIONS = "key >= 'ltr' AND key < 'lts'"
 """Lines of the change log, by the keys that reflections get."""
 _TAKEN_KEYS = "SELECT key FROM memory_records WHERE scope = :scope AND key IN :keys"
 _AMENDABLE: Final = (
-    *("is_active", "pinned", "superseded_by", "summarized_by", "source"),
+    *("is_active", "pinned", "superseded_by", "summarized_by", "source", "expires_at"),
     *("last_accessed_at", "version", "updated_at"),
 )
 _AMEND = f"{memory_records.update_of(_AMENDABLE)} WHERE id = :id"
@@ -177,6 +182,12 @@ class SqlLongtermStore:
         """The newest active facts of a scope, newest first."""
         return self._entries(_FACTS, scope, limit)
 
+    def profile_facts(self, scope: str, now: datetime, *, limit: int) -> list[MemoryEntry]:
+        """The active facts of a scope that have not expired: the pinned first, then the most important, then newer."""
+        with self._database.read((scope,)) as connection:
+            params = {"scope": scope, "now": now, "limit": limit}
+            return [entry_of(row) for row in connection.rows(_PROFILE_FACTS, params)]
+
     def conflicting(self, scope: str, *, limit: int) -> list[MemoryEntry]:
         """The newest active facts that may contradict older ones, newest first."""
         return self._entries(_CONFLICTING, scope, limit)
@@ -279,6 +290,19 @@ def erase_reflections(connection: Connection, scope: str, fact_ids: Sequence[str
             erase_texts(connection, "entry_id = :id", {"id": reflection.id})
             _release(connection, reflection, actor, clock.utc_now())
         erase_texts(connection, f"scope = :scope AND {_OF_REFLECTIONS} AND before LIKE :fact", params)
+
+
+def drop_outdated_reflections(connection: Connection, scope: str, fact_id: str, actor: str) -> None:
+    """After a fact came from elsewhere, removed or in another version: remove what still speaks for the old one."""
+    row = connection.row(_BY_ID_IN_SCOPE, {"id": fact_id, "scope": scope})
+    fact = None if row is None else entry_of(row)
+    for reflection in map(entry_of, connection.rows(_MADE_OF, {"scope": scope, "fact": f'%"{fact_id}"%'})):
+        if reflection.is_active and (fact is None or fact.summarized_by != reflection.id):
+            remove_entry(connection, reflection, actor, "forget")
+            _release(connection, reflection, actor, clock.utc_now())
+    erased = "SELECT 1 FROM memory_changes WHERE entry_id = :id AND operation = 'erase' LIMIT 1"
+    if fact is None and connection.row(erased, {"id": fact_id}) is not None:
+        erase_reflections(connection, scope, [fact_id], actor)
 
 
 def _release(connection: Connection, reflection: MemoryEntry, actor: str, now: datetime) -> None:
