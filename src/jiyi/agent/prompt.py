@@ -25,8 +25,8 @@ from jiyi.model.relevance import MIN_RELEVANCE
 from jiyi.model.storable import storable
 from jiyi.model.turn import BudgetPart, ShownMemory
 from jiyi.prompts.agent import INSTRUCTIONS, Language, corrected, passages_block, said_in
-from jiyi.text import detect_language, fold, sentences
-from jiyi.text.smalltalk import is_small_talk
+from jiyi.text import detect_language, fold
+from jiyi.text.smalltalk import says_nothing
 from jiyi.text.token_count import MESSAGE_TOKENS, count_message, cut_to_tokens
 
 if TYPE_CHECKING:
@@ -212,7 +212,7 @@ async def _add_recalled(deps: AgentDeps, shares: Shares, blocks: Blocks, query: 
 
 def _says_nothing(hit: MemoryEntry) -> bool:
     """Whether a message is nothing but "OK" or 好的: it is found for the question before it, and answers nothing."""
-    return hit.memory_type == MESSAGE_TYPE and all(map(is_small_talk, sentences(hit.content)))
+    return hit.memory_type == MESSAGE_TYPE and says_nothing(hit.content)
 
 
 def _line(deps: AgentDeps, hit: MemoryEntry, language: Language) -> str:

@@ -294,6 +294,19 @@ def erase_reflections(connection: Connection, scope: str, fact_ids: Sequence[str
         erase_texts(connection, f"scope = :scope AND {_OF_REFLECTIONS} AND before LIKE :fact", params)
 
 
+def drop_outdated_reflections(connection: Connection, scope: str, fact_id: str, actor: str) -> None:
+    """After a fact came from elsewhere, removed or in another version: remove what still speaks for the old one."""
+    row = connection.row(_BY_ID_IN_SCOPE, {"id": fact_id, "scope": scope})
+    fact = None if row is None else entry_of(row)
+    for reflection in map(entry_of, connection.rows(_MADE_OF, {"scope": scope, "fact": f'%"{fact_id}"%'})):
+        if reflection.is_active and (fact is None or fact.summarized_by != reflection.id):
+            remove_entry(connection, reflection, actor, "forget")
+            _release(connection, reflection, actor, clock.utc_now())
+    erased = "SELECT 1 FROM memory_changes WHERE entry_id = :id AND operation = 'erase' LIMIT 1"
+    if fact is None and connection.row(erased, {"id": fact_id}) is not None:
+        erase_reflections(connection, scope, [fact_id], actor)
+
+
 def _release(connection: Connection, reflection: MemoryEntry, actor: str, now: datetime) -> None:
     """Let the facts of a reflection be found by meaning again."""
     rows = connection.rows(_OF_REFLECTION, {"scope": reflection.scope, "reflection": reflection.id})
