@@ -74,7 +74,7 @@ def test_the_seven_steps_of_the_design(open_room: OpenMemory, clock: FakeClock, 
     curve = EbbinghausForgetting()
     assert all(0.85 <= curve.calculate_retention(0, hit.access_count, hit.importance_score) <= 1 for hit in hits)
 
-    # 6. forgetting: after a year the facts fall; the reflection stays, and so do an allergy, who the user is and their home
+    # 6. forgetting: after a year the facts fall; the reflection stays, and so do an allergy, a name and a home
     assert lt.cleanup_forgotten_memories("alice") == 0
     clock.advance(days=365)
     plan = lt.cleanup_forgotten_memories("alice", dry_run=True)
