@@ -6,8 +6,8 @@ Either way the answer knows every write that was acknowledged before the questio
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
 
 from jiyi.errors import IndexDamagedError, IndexingError, ModelError
 from jiyi.model.entry import IndexCoverage
@@ -31,8 +31,7 @@ _MAX_CHARACTERS = 200_000
 """More text than this is taken in and not compared beside the index: analysing it takes longer than a commit."""
 
 
-@dataclass(frozen=True, slots=True)
-class Freshness:
+class Freshness(NamedTuple):
     """Makes up for what an index lacks of the visible scopes."""
 
     drainer: Drainer

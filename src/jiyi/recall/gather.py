@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -39,8 +38,7 @@ _ITSELF = 2.0
 _PRIOR_TEXTS = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Gathered:
+class Gathered(NamedTuple):
     """The candidates by id, and what the scorer needs."""
 
     ids: list[str]
@@ -175,8 +173,7 @@ def _usual_similarity(vectors: FilteredScan) -> float:
     return mean * count / (count + _PRIOR_TEXTS)
 
 
-@dataclass(frozen=True, slots=True)
-class _Threads:
+class _Threads(NamedTuple):
     """Which rows stand in one thread, and what kind of thread it is. Said once, for all rules that ask."""
 
     number: Rows
@@ -248,8 +245,7 @@ def _outer(words: Sequence[str]) -> NDArray[np.bool_]:
     return np.asarray([not any(word in other and word != other for other in words) for word in words], dtype=np.bool_)
 
 
-@dataclass(frozen=True, slots=True)
-class _Terms:
+class _Terms(NamedTuple):
     """The terms of one field of all rows, one after the other."""
 
     ids: NDArray[np.uint32]

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime, tzinfo
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from jiyi.text import highlight
 from jiyi.text.answer_kinds import answer_terms
@@ -23,8 +22,7 @@ _FEWEST_TEXTS: Final = 20
 """Among fewer texts, the share that has a word says nothing about the word."""
 
 
-@dataclass(frozen=True, slots=True)
-class Period:
+class Period(NamedTuple):
     """One concrete time a question names."""
 
     start: datetime
@@ -32,8 +30,7 @@ class Period:
     soft: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
+class Question(NamedTuple):
     """A question, taken apart."""
 
     text: str

@@ -12,7 +12,7 @@ For each candidate, over the terms of the question:
     dense      = (smoothed cosine − mean) / max(best − mean, 0.2); neighbours have 0.75 of their weight in it
     related    = Σ specificity · how far the text has a word that stands for the missing one / Σ specificity
     alone      = (confidence·lexical/best + 0.5·dense + 0.2·related) · (1 − 0.8·share of bare questions);
-                 for who stands alone 0.8·dense + 0.9·related
+                 for who stands alone 0.8·dense + 1.1·related
                  + 0.2 where it has a time, a number or a place and the question asks for one; not for records
     score      = alone + 0.7 · (Σ (alone/best)⁸ · exp(−days between / 3)) / (Σ (alone/best)⁸ of all)
 
@@ -26,7 +26,6 @@ Who said it next to what, and when, is worth more than the embedder; docs/guides
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import reduce
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -50,8 +49,7 @@ PARTS: Final = (
 _LEAST_SHARE = 1e-3
 
 
-@dataclass(frozen=True, slots=True)
-class FieldCounts:
+class FieldCounts(NamedTuple):
     """One field (words or bigrams) of the rows."""
 
     tf: Floats
@@ -64,8 +62,7 @@ class FieldCounts:
     """Term -> how telling it is in general language, 0..1."""
 
 
-@dataclass(frozen=True, slots=True)
-class Candidates:
+class Candidates(NamedTuple):
     """Everything the formula needs. Rows are texts; only those in `scored` get a score, the others are neighbours."""
 
     scored: Rows
@@ -113,8 +110,7 @@ class Candidates:
         return bool((self.neighbours != NOBODY).any())
 
 
-@dataclass(frozen=True, slots=True)
-class Scores:
+class Scores(NamedTuple):
     """One value for each candidate, in the order of `Candidates.scored`."""
 
     total: Floats
