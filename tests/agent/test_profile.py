@@ -65,7 +65,7 @@ def test_what_stands_in_the_conversation_is_not_in_the_profile(memory: AgentMemo
 
 
 def test_the_profile_is_filled_in_order_until_its_share_is_used(open_memory: OpenMemory) -> None:
-    memory = open_memory(profile_tokens=140)
+    memory = open_memory(profile_tokens=165)
     keep(memory, "I hate coriander", "Never use emojis in your answers", "I have a cat called Pixel")
     keep(memory, "I live in Leeds", "I'm allergic to penicillin", "My flight is on 3 May", "I drive a Transit van")
     turn = memory.agent("s").begin("hello")
@@ -73,7 +73,7 @@ def test_the_profile_is_filled_in_order_until_its_share_is_used(open_memory: Ope
     assert shown[:3] == ["I'm allergic to penicillin", "I live in Leeds", "Never use emojis in your answers"]
     assert 3 <= len(shown) < 7
     part = next(part for part in turn.budget.parts if part.name == "profile")
-    assert part.tokens <= part.limit == 140
+    assert part.tokens <= part.limit == 165
     assert f"{len(shown)} of " in part.detail
 
 

@@ -149,9 +149,9 @@ class Settings:
     background_jobs: bool = setting(True, parse.flag, "do background work in a thread")
     job_attempts: int = setting(6, parse.whole(1, 100), "how often background work is begun before it is given up")
     forgetting_exempt: tuple[str, ...] = setting(
-        ("health", "identity", "safety", "pinned"),
-        parse.some_of("health", "identity", "safety", "pinned"),
-        "kinds of facts that are not forgotten: some of health, identity, safety, pinned; or none",
+        ("health", "identity", "safety", "instruction", "pinned"),
+        parse.some_of("health", "identity", "safety", "instruction", "pinned"),
+        "kinds of facts that are not forgotten: some of health, identity, safety, instruction, pinned; or none",
     )
     strict_scope: bool = setting(
         False,

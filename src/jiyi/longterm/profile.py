@@ -17,7 +17,7 @@ from jiyi.ports import TokenCounter
 from jiyi.prompts.agent import PROFILE_HEADING, Language
 from jiyi.text.fact_kinds import HEALTH, IDENTITY, INSTRUCTION, PREFERENCE, fact_kind, is_request
 
-MAX_FACTS: Final = 500
+MAX_FACTS: Final = 300
 """How many are read, the pinned and the most important first."""
 _MAX_LINE: Final = 80
 _ALWAYS: Final = (HEALTH, IDENTITY)

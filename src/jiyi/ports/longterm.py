@@ -41,6 +41,8 @@ class Fading:
     importance_score: float
     attribute: str = ""
     """What the fact is about, if that is known: some attributes are not forgotten."""
+    statement: str = ""
+    """The text of a fact that was read from a conversation: some kinds of facts are not forgotten."""
 
     @property
     def place(self) -> FadingPlace:

@@ -121,6 +121,7 @@ _TASK: Final = _any(
 )
 
 
+@lru_cache(maxsize=8_192)
 def is_request(text: str) -> bool:
     """Whether a text asks: a question, or something that is to be done once. A standing instruction is no request."""
     folded = fold(text).strip()

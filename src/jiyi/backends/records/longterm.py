@@ -31,11 +31,13 @@ _FACTS = (
     f"{SELECT_ENTRY} WHERE {ACTIVE} AND {_LONGTERM} AND scope = :scope AND memory_type = 'fact' "
     "ORDER BY created_at DESC, id DESC LIMIT :limit"
 )
+_PROFILE_ORDER = "ORDER BY pinned DESC, importance_score DESC, created_at DESC, id DESC"
 _PROFILE_FACTS = (
-    f"{SELECT_ENTRY} WHERE {ACTIVE} AND {_LONGTERM} AND scope = :scope AND memory_type = 'fact' "
-    "AND (expires_at IS NULL OR expires_at > :now) "
-    "ORDER BY pinned DESC, importance_score DESC, created_at DESC, id DESC LIMIT :limit"
+    f"{SELECT_ENTRY} WHERE id IN (SELECT id FROM memory_records WHERE {ACTIVE} AND {_LONGTERM} AND scope = :scope "
+    "AND memory_type = 'fact' AND (expires_at IS NULL OR expires_at > :now) "
+    f"{_PROFILE_ORDER} LIMIT :limit) {_PROFILE_ORDER}"
 )
+"""The ids are sorted alone: texts of thousands of facts would take several times as long."""
 _CONFLICTING = (
     f"{SELECT_ENTRY} WHERE {ACTIVE} AND {_LONGTERM} AND scope = :scope AND memory_type = 'fact' "
     "AND source LIKE '%\"conflicts_with\"%' ORDER BY created_at DESC, id DESC LIMIT :limit"
@@ -64,7 +66,7 @@ _SUPERSEDED = (
 _INACTIVE = f"{SELECT_ENTRY} WHERE scope = :scope AND {INACTIVE} AND {_LONGTERM} ORDER BY updated_at DESC LIMIT :limit"
 _NEXT_SCOPE = "SELECT min(scope) FROM memory_records WHERE scope > :after"
 _FADING = (
-    "SELECT id, created_at, last_accessed_at, access_count, importance_score, source FROM memory_records "
+    "SELECT id, created_at, last_accessed_at, access_count, importance_score, source, content FROM memory_records "
     f"WHERE {ACTIVE} AND {_LONGTERM} AND scope = :scope AND pinned IS NOT TRUE AND memory_type NOT IN :without_types"
 )
 _FADING_AFTER = " AND created_at >= :moment AND (created_at > :moment OR (created_at = :moment AND id > :after_id))"
@@ -356,17 +358,15 @@ def _write_versions(
 
 
 def _fading(row: Row) -> Fading:
-    entry_id, created_at, last_accessed_at, access_count, importance, source = row
+    entry_id, created_at, last_accessed_at, access_count, importance, source, content = row
+    # Most sources have no claim, and are not parsed.
+    claim = json.loads(source)["claim"] if '"claim"' in source else None
     return Fading(
         entry_id,
         clock.of_driver(created_at),
         clock.of_driver(last_accessed_at),
         access_count,
         importance,
-        _attribute(source),
+        "" if claim is None else str(claim.get("attribute", "")),
+        "" if claim is None else content,
     )
-
-
-def _attribute(source: str) -> str:
-    """The attribute of a fact's claim; most sources have none, and are not parsed."""
-    return str(json.loads(source)["claim"].get("attribute", "")) if '"claim"' in source else ""
