@@ -189,21 +189,6 @@ class OverlaidText(Protocol):
         ...
 
 
-class TextProposer(Protocol):
-    """A part of a text index that another engine may do: finding the best matches."""
-
-    @property
-    def mode(self) -> str:
-        """How it does that, in words for `doctor` and for the coverage of an answer."""
-        ...
-
-    def propose(
-        self, field: str, terms: Sequence[str], filters: Filters, *, limit: int, labels: bool = False
-    ) -> list[str]:
-        """As `TextIndex.propose`; there is at least one term."""
-        ...
-
-
 @runtime_checkable
 class StatesMode(Protocol):
     """An index that answers in one of several ways, and says in which."""

@@ -41,6 +41,8 @@ class Fading:
     importance_score: float
     attribute: str = ""
     """What the fact is about, if that is known: some attributes are not forgotten."""
+    statement: str = ""
+    """The text of a fact that was read from a conversation: some kinds of facts are not forgotten."""
 
     @property
     def place(self) -> FadingPlace:
@@ -105,6 +107,10 @@ class LongtermStore(Protocol):
 
     def facts(self, scope: str, *, limit: int) -> list[MemoryEntry]:
         """The newest active facts of a scope, newest first."""
+        ...
+
+    def profile_facts(self, scope: str, now: datetime, *, limit: int) -> list[MemoryEntry]:
+        """The active facts of a scope that have not expired: the pinned first, then the most important, then newer."""
         ...
 
     def conflicting(self, scope: str, *, limit: int) -> list[MemoryEntry]:

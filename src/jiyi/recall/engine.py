@@ -21,7 +21,7 @@ from jiyi.model.entry import IndexCoverage, MemoryEntry
 from jiyi.ports import ALONE, AdaptsQuestions
 from jiyi.ports.optional import provides
 from jiyi.recall.context import add_context
-from jiyi.recall.corrections import mark_corrected
+from jiyi.recall.corrections import current_first, mark_corrected
 from jiyi.recall.freshness import Freshness, not_answered
 from jiyi.recall.narrowing import expired_crowd, narrowed
 from jiyi.recall.proposers import PROPOSERS, RECORDS, TEXT, VECTORS, Proposer, ask
@@ -121,7 +121,9 @@ class RecallEngine:
             answer = self._answer_safely(replace(request, filters=filters))
         if not answer.corrected:
             return answer
-        return answer._replace(hits=mark_corrected(answer.hits, self.store, self.analyzer))
+        hits = mark_corrected(answer.hits, self.store, self.analyzer)
+        # Where a formula or the similarity itself gives the order, it stays.
+        return answer._replace(hits=hits if request.weights or request.by_similarity else current_first(hits))
 
     def _answer_safely(self, request: Request) -> Answer:
         try:

@@ -12,7 +12,7 @@ For each candidate, over the terms of the question:
     dense      = (smoothed cosine − mean) / max(best − mean, 0.2); neighbours have 0.75 of their weight in it
     related    = Σ specificity · how far the text has a word that stands for the missing one / Σ specificity
     alone      = (confidence·lexical/best + 0.5·dense + 0.2·related) · (1 − 0.8·share of bare questions);
-                 for who stands alone 0.8·dense + 0.9·related
+                 for who stands alone 0.8·dense + 1.1·related
                  + 0.2 where it has a time, a number or a place and the question asks for one; not for records
     score      = alone + 0.7 · (Σ (alone/best)⁸ · exp(−days between / 3)) / (Σ (alone/best)⁸ of all)
 

@@ -31,6 +31,13 @@ _FACTS = (
     f"{SELECT_ENTRY} WHERE {ACTIVE} AND {_LONGTERM} AND scope = :scope AND memory_type = 'fact' "
     "ORDER BY created_at DESC, id DESC LIMIT :limit"
 )
+_PROFILE_ORDER = "ORDER BY pinned DESC, importance_score DESC, created_at DESC, id DESC"
+_PROFILE_FACTS = (
+    f"{SELECT_ENTRY} WHERE id IN (SELECT id FROM memory_records WHERE {ACTIVE} AND {_LONGTERM} AND scope = :scope "
+    "AND memory_type = 'fact' AND (expires_at IS NULL OR expires_at > :now) "
+    f"{_PROFILE_ORDER} LIMIT :limit) {_PROFILE_ORDER}"
+)
+"""The ids are sorted alone: texts of thousands of facts would take several times as long."""
 _CONFLICTING = (
     f"{SELECT_ENTRY} WHERE {ACTIVE} AND {_LONGTERM} AND scope = :scope AND memory_type = 'fact' "
     "AND source LIKE '%\"conflicts_with\"%' ORDER BY created_at DESC, id DESC LIMIT :limit"
@@ -59,7 +66,7 @@ _SUPERSEDED = (
 _INACTIVE = f"{SELECT_ENTRY} WHERE scope = :scope AND {INACTIVE} AND {_LONGTERM} ORDER BY updated_at DESC LIMIT :limit"
 _NEXT_SCOPE = "SELECT min(scope) FROM memory_records WHERE scope > :after"
 _FADING = (
-    "SELECT id, created_at, last_accessed_at, access_count, importance_score, source FROM memory_records "
+    "SELECT id, created_at, last_accessed_at, access_count, importance_score, source, content FROM memory_records "
     f"WHERE {ACTIVE} AND {_LONGTERM} AND scope = :scope AND pinned IS NOT TRUE AND memory_type NOT IN :without_types"
 )
 _FADING_AFTER = " AND created_at >= :moment AND (created_at > :moment OR (created_at = :moment AND id > :after_id))"
@@ -177,6 +184,12 @@ class SqlLongtermStore:
         """The newest active facts of a scope, newest first."""
         return self._entries(_FACTS, scope, limit)
 
+    def profile_facts(self, scope: str, now: datetime, *, limit: int) -> list[MemoryEntry]:
+        """The active facts of a scope that have not expired: the pinned first, then the most important, then newer."""
+        with self._database.read((scope,)) as connection:
+            params = {"scope": scope, "now": now, "limit": limit}
+            return [entry_of(row) for row in connection.rows(_PROFILE_FACTS, params)]
+
     def conflicting(self, scope: str, *, limit: int) -> list[MemoryEntry]:
         """The newest active facts that may contradict older ones, newest first."""
         return self._entries(_CONFLICTING, scope, limit)
@@ -281,6 +294,19 @@ def erase_reflections(connection: Connection, scope: str, fact_ids: Sequence[str
         erase_texts(connection, f"scope = :scope AND {_OF_REFLECTIONS} AND before LIKE :fact", params)
 
 
+def drop_outdated_reflections(connection: Connection, scope: str, fact_id: str, actor: str) -> None:
+    """After a fact came from elsewhere, removed or in another version: remove what still speaks for the old one."""
+    row = connection.row(_BY_ID_IN_SCOPE, {"id": fact_id, "scope": scope})
+    fact = None if row is None else entry_of(row)
+    for reflection in map(entry_of, connection.rows(_MADE_OF, {"scope": scope, "fact": f'%"{fact_id}"%'})):
+        if reflection.is_active and (fact is None or fact.summarized_by != reflection.id):
+            remove_entry(connection, reflection, actor, "forget")
+            _release(connection, reflection, actor, clock.utc_now())
+    erased = "SELECT 1 FROM memory_changes WHERE entry_id = :id AND operation = 'erase' LIMIT 1"
+    if fact is None and connection.row(erased, {"id": fact_id}) is not None:
+        erase_reflections(connection, scope, [fact_id], actor)
+
+
 def _release(connection: Connection, reflection: MemoryEntry, actor: str, now: datetime) -> None:
     """Let the facts of a reflection be found by meaning again."""
     rows = connection.rows(_OF_REFLECTION, {"scope": reflection.scope, "reflection": reflection.id})
@@ -332,17 +358,15 @@ def _write_versions(
 
 
 def _fading(row: Row) -> Fading:
-    entry_id, created_at, last_accessed_at, access_count, importance, source = row
+    entry_id, created_at, last_accessed_at, access_count, importance, source, content = row
+    # Most sources have no claim, and are not parsed.
+    claim = json.loads(source)["claim"] if '"claim"' in source else None
     return Fading(
         entry_id,
         clock.of_driver(created_at),
         clock.of_driver(last_accessed_at),
         access_count,
         importance,
-        _attribute(source),
+        "" if claim is None else str(claim.get("attribute", "")),
+        "" if claim is None else content,
     )
-
-
-def _attribute(source: str) -> str:
-    """The attribute of a fact's claim; most sources have none, and are not parsed."""
-    return str(json.loads(source)["claim"].get("attribute", "")) if '"claim"' in source else ""

@@ -197,6 +197,22 @@ class LongtermStoreConformance(StoreFixtures):
         assert longterm.last_reflection("main") == NOON + timedelta(minutes=7)
         assert longterm.last_reflection("other") is None
 
+    def test_the_facts_of_a_profile_are_the_pinned_and_the_most_important_that_hold_now(
+        self, store: RecordStore, longterm: LongtermStore
+    ) -> None:
+        expired = fact("expired", importance_score=1.0, expires_at=NOON)
+        gone = fact("gone", importance_score=1.0, is_active=False)
+        other = fact("other", importance_score=1.0, scope="other")
+        pinned, high, low = (
+            fact("pinned", importance_score=0.1, pinned=True, expires_at=LATER),
+            fact("high", importance_score=0.9),
+            fact("low", importance_score=0.8),
+        )
+        put(store, low, expired, gone, other, high, pinned, entry("keyed", "likes tea", memory_type="fact"))
+        found = longterm.profile_facts("main", NOON, limit=10)
+        assert [one.key for one in found] == ["pinned", "high", "low"]
+        assert [one.key for one in longterm.profile_facts("main", NOON, limit=2)] == ["pinned", "high"]
+
     def test_what_is_stored_all_or_nothing_is_not_stored_when_an_entry_has_changed(
         self, store: RecordStore, longterm: LongtermStore, jobs: JobStore
     ) -> None:
