@@ -35,7 +35,7 @@ from jiyi.text.day_and_time import other_value, units_in
 from jiyi.text.normalize import fold
 from jiyi.text.sentences import sentences
 from jiyi.text.smalltalk import is_small_talk
-from jiyi.text.subject_phrases import about_different_things
+from jiyi.text.subject_phrases import about_different_things, other_things
 from jiyi.text.subjects import (
     PRONOUN,
     SUBJECT_WORDS,
@@ -131,9 +131,10 @@ def judge(message: str, olds: Sequence[Known], model: ReplacementModel) -> list[
     if not olds or model.change(new) < _NO_CHANGE:
         return []
     texts = model.read([old.entry.content for old in olds])
+    apart = other_things(message, [text.text for text in texts])
     same = [
-        same_subject(new, text, _subject(old), newest=place == 0) and not about_different_things(message, text.text)
-        for place, (old, text) in enumerate(zip(olds, texts, strict=True))
+        not other and same_subject(new, text, _subject(old), newest=place == 0)
+        for place, (old, text, other) in enumerate(zip(olds, texts, apart, strict=True))
     ]
     values = [
         max(value, SAME_MEASURE) if agrees and _measured_anew(new, text) else value
