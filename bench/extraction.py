@@ -55,12 +55,12 @@ def load() -> list[dict[str, Any]]:
     return [json.loads(line) for line in ROUNDS.read_text("utf-8").splitlines()]
 
 
-def kept(row: dict[str, Any], classifier: StatementClassifier | None = None) -> list[Proposal]:
-    """What is kept of a round without a model: with a classifier, or with features alone."""
+def kept(row: dict[str, Any], classifier: StatementClassifier) -> list[Proposal]:
+    """What is kept of a round without a model."""
     return propose(None, Round.of(row["user"], row["assistant"]), (), classifier)
 
 
-def score(rows: Sequence[dict[str, Any]], classifier: StatementClassifier | None = None) -> Scores:
+def score(rows: Sequence[dict[str, Any]], classifier: StatementClassifier) -> Scores:
     """Count what was kept of these rounds."""
     results = [(row, kept(row, classifier)) for row in rows]
     right = [(row, found) for row, found in results if row["keep"] and found]
@@ -74,10 +74,10 @@ def score(rows: Sequence[dict[str, Any]], classifier: StatementClassifier | None
     )
 
 
-def show(rows: Sequence[dict[str, Any]]) -> None:
+def show(rows: Sequence[dict[str, Any]], classifier: StatementClassifier) -> None:
     """Print every round with a wrong result."""
     for row in rows:
-        found = kept(row)
+        found = kept(row, classifier)
         wrong = bool(found) != row["keep"] or (found and all(s.domain != row["domain"] for s in found))
         if wrong:
             console.print(row["id"], row["user"], row.get("domain", "-"), [s.domain for s in found])
@@ -88,21 +88,16 @@ def main() -> None:
     arguments.add_argument("--show", choices=["dev", "held_out"], help="print the rounds of this half that are wrong")
     options = arguments.parse_args()
     rows = load()
+    classifier = StatementClassifier(BundledEmbedder)
     if options.show:
-        show([row for row in rows if row["split"] == options.show])
+        show([row for row in rows if row["split"] == options.show], classifier)
     report = Report("extraction", "Keeping what matters without a model")
-    classifier = StatementClassifier(BundledEmbedder())
-    ways: list[tuple[str, str, StatementClassifier | None]] = [
-        ("dev", "features alone", None),
-        ("held_out", "features alone", None),
-        ("held_out", "features and embedder", classifier),
-    ]
-    for split, way, judges in ways:
+    for split in ("dev", "held_out"):
         for language in ("zh", "en"):
             part = [row for row in rows if row["split"] == split and row["language"] == language]
-            scores = score(part, judges)
+            scores = score(part, classifier)
             report.fact(
-                f"{split}, {language}, {way}",
+                f"{split}, {language}",
                 f"precision {scores.precision:.2f}, recall {scores.recall:.2f}",
                 f"{scores.rounds} rounds, {scores.worth_keeping} worth keeping",
                 f"domain {scores.domain_accuracy:.2f}",

@@ -12,9 +12,9 @@ from typing import Any
 from jiyi.text import fold
 
 SETS = Path(__file__).parent / "sets" / "judgement"
-WRITERS = ("a", "b", "c", "d", "e", "eq")
+WRITERS = ("a", "b", "c", "d", "e", "eq", "f")
 LANGUAGES = ("zh", "en")
-TRAINING = ("t", "t2")
+TRAINING = ("t", "t2", "t3")
 """The sets that were written to learn from: they are never measured with."""
 _DOMAINS = {
     "p": "user_preferences",
@@ -40,8 +40,7 @@ def load(what: str, split: str, writers: Sequence[str], language: str) -> list[d
 def statements() -> list[tuple[str, str]]:
     """(domain, "+" for an unknown one, or "-" for what is not worth keeping; text) of everything to learn from."""
     lines = (SETS / "statements.tsv").read_text("utf-8").splitlines()
-    for folder, language in product(TRAINING, LANGUAGES):
-        lines += (SETS / folder / f"statements.{language}.tsv").read_text("utf-8").splitlines()
+    lines += _training_lines("statements.{}.tsv")
     rows = [line.split("\t", 1) for line in lines if line and not line.startswith("#")]
     return [(_DOMAINS.get(row[0], row[0]), row[1]) for row in rows]
 
@@ -49,9 +48,14 @@ def statements() -> list[tuple[str, str]]:
 def changes() -> list[str]:
     """Lines of what was known, and what is said next: see the head of changes.txt for their form."""
     lines = (SETS / "changes.txt").read_text("utf-8").splitlines()
-    for folder, language in product(TRAINING, LANGUAGES):
-        lines += (SETS / folder / f"changes.{language}.txt").read_text("utf-8").splitlines()
+    lines += _training_lines("changes.{}.txt")
     return [line for line in lines if line and not line.startswith("#")]
+
+
+def _training_lines(name: str) -> list[str]:
+    """The lines of one kind of file in all training sets. Not every set has every kind in both languages."""
+    paths = [SETS / folder / name.format(language) for folder, language in product(TRAINING, LANGUAGES)]
+    return [line for path in paths if path.exists() for line in path.read_text("utf-8").splitlines()]
 
 
 def domains_of(fact: Mapping[str, Any]) -> list[str]:

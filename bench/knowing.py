@@ -36,7 +36,8 @@ from jiyi.recall.settings import WITH_MEANING, WORDS_ALONE, Calibration
 from jiyi.sync import AgentMemory
 
 SETS = Path(__file__).parent / "sets" / "recall"
-SECOND = SETS / "unseen"
+OTHERS = {"second set": SETS / "unseen", "third set": SETS / "third"}
+"""Sets that were measured before anything was tuned to them, and belong to the fit since."""
 MODES = ("hybrid", "keyword", "semantic")
 NOW = datetime(2026, 11, 15, 12, tzinfo=UTC)
 LIMIT = 10
@@ -358,8 +359,8 @@ def main(arguments: list[str] | None = None) -> int:
         *report(results),
     ]
     if options.fit:
-        others = {f"{name}, second set": kinds for name, kinds in measure(held_out=True, folder=SECOND).items()}
-        results |= others
+        for title, folder in OTHERS.items():
+            results |= {f"{name}, {title}": kinds for name, kinds in measure(held_out=True, folder=folder).items()}
         lines += [
             "",
             "## The calibration, with one store left out of the fit at a time",

@@ -2,7 +2,7 @@
 
     python -m bench.make_related_words --out src/jiyi/text/data/related.txt
 
-A line is a concept: terms that name it, a bar, terms of its kind.
+A line is a concept: terms that name it, a bar, terms of its kind, each with a space before and behind it.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def main() -> None:
             raise ValueError(f"no colon in {line!r}")
         named = dict.fromkeys(_terms(names, analyzer))
         others = (term for term in dict.fromkeys(_terms(kinds, analyzer)) if term not in named)
-        lines.append(f"{' '.join(named)}|{' '.join(others)}")
+        lines.append(f" {' '.join(named)} | {' '.join(others)} ")
     out.write_text("\n".join(lines) + "\n", "utf-8")
 
 

@@ -42,7 +42,7 @@ from jiyi.model.domain import SUBSTANTIAL
 from jiyi.ports import Embedder
 from jiyi.providers.bundled import BundledEmbedder
 from jiyi.text import Analyzer, fold
-from jiyi.text.change_words import is_temporary, without_unchanged
+from jiyi.text.change_words import ends, ends_life, ends_love, is_temporary, without_unchanged
 from jiyi.text.claims import clauses_of, pieces_of, split_claims
 from jiyi.text.statement_features import asks
 from jiyi.text.subjects import subject_of
@@ -50,7 +50,7 @@ from jiyi.text.topics import topics_of
 
 Matrix = NDArray[np.float64]
 NOT_WORTH, NO_DOMAIN = "-", "+"
-_PENALTY = {"worth": 3e-4, "domains": 3e-3, "change": 3e-3, "replaces": 1e-3, "piece": 3e-3, "along": 3e-3}
+_PENALTY = {"worth": 3e-4, "domains": 3e-3, "change": 1e-3, "replaces": 1e-4, "piece": 3e-3, "along": 3e-3}
 _STEPS = 300
 _DISTRACTORS = 10
 # A step with facts of other people in between counts less: there are many of them.
@@ -81,20 +81,20 @@ class Said:
 
 
 class Vectors:
-    """Embeds every text once; without an embedder there are no vectors."""
+    """Embeds every text once."""
 
-    def __init__(self, embedder: Embedder | None) -> None:
+    def __init__(self, embedder: Embedder) -> None:
         self._embedder = embedder
         self._known: dict[str, list[float]] = {}
 
     def prepare(self, texts: Sequence[str]) -> None:
         missing = sorted({text for text in texts if text not in self._known})
-        if missing and self._embedder is not None:
+        if missing:
             self._known.update(zip(missing, self._embedder.embed(missing).astype(float).tolist(), strict=True))
 
-    def of(self, text: str) -> list[float] | None:
+    def of(self, text: str) -> list[float]:
         self.prepare([text])
-        return self._known.get(text)
+        return self._known[text]
 
 
 def sequences(writers: Sequence[str]) -> list[Said]:
@@ -116,7 +116,10 @@ def sequences(writers: Sequence[str]) -> list[Said]:
 
 
 def _gone_by(item: dict[str, Any]) -> dict[int, tuple[Any, ...]]:
-    """What each message changes: by the next one that says something else that is gone, or by the last with news."""
+    """What each message changes: by the next one that says something else that is gone, or by the last with news.
+
+    What is retracted ends by the message with words for an end.
+    """
     messages, current, gone = item["messages"], item["current"], [fact["must"] for fact in item["gone"]]
 
     def is_first(must: Any, place: int) -> bool:
@@ -124,6 +127,9 @@ def _gone_by(item: dict[str, Any]) -> dict[int, tuple[Any, ...]]:
 
     news = [n for n in range(1, len(messages)) if any(is_first(fact["must"], n) for fact in current)]
     last = news[-1] if news else len(messages) - 1
+    if item["kind"] == "retract":
+        ending = [n for n in range(1, len(messages)) if _tells_an_end(fold(messages[n]))]
+        last = ending[-1] if ending else len(messages) - 1
     found: dict[int, list[Any]] = {}
     for must in gone:
         said = next((n for n in range(len(messages)) if holds(must, messages[n])), None)
@@ -133,6 +139,10 @@ def _gone_by(item: dict[str, Any]) -> dict[int, tuple[Any, ...]]:
         others = [n for n in range(said + 1, last) if any(each is not must and is_first(each, n) for each in gone)]
         found.setdefault(others[0] if others else last, []).append(must)
     return {place: tuple(musts) for place, musts in found.items()}
+
+
+def _tells_an_end(folded: str) -> bool:
+    return ends(folded) or ends_life(folded) or ends_love(folded)
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +212,7 @@ def examples(writers: Sequence[str], vectors: Vectors) -> Examples:
 
 
 def train(found: Examples, without: str = "", unseen: frozenset[str] = frozenset()) -> dict[str, Any]:
-    """The weights of one set; nothing of the writer `without` and no text of `unseen` is learned from."""
+    """The weights; nothing of the writer `without` and no text of `unseen` is learned from."""
 
     def seen(each: Example | Step | Group) -> bool:
         if each.writer:
@@ -354,7 +364,7 @@ class Reader:
     def message(self, text: str) -> Compared:
         clauses = clauses_of(text)
         found = [self._vectors.of(clause) for clause in clauses] if len(clauses) > 1 else []
-        return replace(self.fact(text), clauses=tuple(vector for vector in found if vector is not None))
+        return replace(self.fact(text), clauses=tuple(found))
 
 
 def _replacement(steps: Sequence[Step]) -> tuple[Any, Any]:
@@ -490,33 +500,31 @@ def texts_of(writer: str) -> frozenset[str]:
     return frozenset(found)
 
 
-def _both(plain: Examples, with_vectors: Examples, without: str, unseen: frozenset[str]) -> dict[str, Any]:
-    """The set for the features alone, and the one for the features and the vectors of the bundled embedder."""
+def _stored(without: str = "", unseen: frozenset[str] = frozenset()) -> dict[str, Any]:
+    """The form in which the package ships the weights, with the embedder that they are for."""
     identity = BundledEmbedder().identity
     return {
         "embedder": {"name": identity.name, "dimension": identity.dimension},
-        "features": train(plain, without, unseen),
-        "vectors": train(with_vectors, without, unseen),
+        "models": train(_all_examples(), without, unseen),
     }
 
 
 @cache
-def _all_examples() -> tuple[Examples, Examples]:
-    return examples(WRITERS, Vectors(None)), examples(WRITERS, Vectors(BundledEmbedder()))
+def _all_examples() -> Examples:
+    return examples(WRITERS, Vectors(BundledEmbedder()))
 
 
 @cache
 def left_out_weights(writer: str) -> dict[str, Any]:
     """The weights without one writer, to be measured with that writer's sets."""
-    plain, with_vectors = _all_examples()
-    return _both(plain, with_vectors, writer, texts_of(writer))
+    return _stored(writer, texts_of(writer))
 
 
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--to", type=Path, default=Path(jiyi.longterm.__file__).parent / WEIGHTS)
     given = options.parse_args()
-    given.to.write_text(json.dumps(_both(*_all_examples(), "", frozenset()), separators=(",", ":")) + "\n", "utf-8")
+    given.to.write_text(json.dumps(_stored(), separators=(",", ":")) + "\n", "utf-8")
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ import os
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -325,6 +325,84 @@ def test_a_store_that_erased_makes_the_other_erase(
     transfer(there, here)
     assert here.get("city") is None
     assert "Turin" not in str(contents_of(here))
+
+
+def two_facts(
+    open_memory: OpenMemory, tmp_path: Path, copy_store: CopyStore, *, reflected: bool = False
+) -> tuple[AgentMemory, AgentMemory]:
+    """Two stores that were one until now, with two facts."""
+    with open_memory("here") as memory:
+        for name in ("Turin", "Oslo"):
+            memory.store(name, f"was in {name}", memory_type="fact", domain="user_preferences", importance=0.9)
+        if reflected:
+            assert memory.longterm.try_generate_reflection("main", None, 0.1, 0) is not None
+    copy_store(tmp_path / "here", tmp_path / "there")
+    return open_memory("here"), open_memory("there")
+
+
+@pytest.mark.parametrize("change", ["tags", "reflection", "text"])
+@pytest.mark.parametrize("erase", [False, True])
+def test_what_was_removed_elsewhere_after_it_was_changed_here_is_removed(
+    open_memory: OpenMemory, tmp_path: Path, copy_store: CopyStore, erase: bool, change: str
+) -> None:
+    here, there = two_facts(open_memory, tmp_path, copy_store)
+    if change == "reflection":
+        assert here.longterm.try_generate_reflection("main", None, 0.1, 0) is not None
+    else:
+        here.update("Turin", **({"tags": ["x"]} if change == "tags" else {"content": "was in Lyon"}))
+    there.forget("Turin", erase=erase)
+    transfer(there, here)
+    assert here.get("Turin") is None
+    assert here.list(memory_types="reflection") == []
+    assert present(here.get("Oslo")).summarized_by is None
+    assert ("was in Turin" in str(contents_of(here))) is not erase
+    transfer(here, there)
+    transfer(there, here)
+    assert transfer(there, here) == ImportCounts(unchanged=len(contents_of(there)))
+    assert (here.get("Turin"), there.get("Turin")) == (None, None)
+    assert_sound(here)
+
+
+@pytest.mark.parametrize("erase", [False, True])
+def test_what_says_something_else_here_since_it_was_removed_elsewhere_stays(
+    open_memory: OpenMemory, tmp_path: Path, copy_store: CopyStore, erase: bool
+) -> None:
+    here, there = two_facts(open_memory, tmp_path, copy_store)
+    there.forget("Turin", erase=erase)
+    here.update("Turin", content="was in Lyon")
+    transfer(there, here)
+    assert present(here.get("Turin")).content == "was in Lyon"
+    assert ("was in Turin" in str(contents_of(here))) is not erase
+
+
+@pytest.mark.parametrize("how", ["forget", "erase", "change"])
+def test_a_reflection_goes_with_a_fact_that_was_changed_elsewhere(
+    open_memory: OpenMemory, tmp_path: Path, copy_store: CopyStore, how: str
+) -> None:
+    here, there = two_facts(open_memory, tmp_path, copy_store, reflected=True)
+    if how == "change":
+        there.update("Turin", content="was in Lyon")
+    else:
+        there.forget("Turin", erase=how == "erase")
+    transfer(there, here)
+    assert here.list(memory_types="reflection") == []
+    assert contents_of(here) == contents_of(there)
+    assert_sound(here)
+
+
+def test_work_that_was_done_here_is_not_done_again_after_an_import(open_memory: OpenMemory, tmp_path: Path) -> None:
+    memory = open_memory()
+    memory.longterm.schedule_round("main", "c", "I am allergic to peanuts", "noted")
+    memory.export_jsonl(tmp_path / "old.jsonl")
+    assert memory.run_jobs() == 1
+    [fact] = memory.list(memory_types="fact")
+    memory.forget(fact.key)
+    # What was done long ago is no longer in the list of jobs.
+    memory._target._lt.jobs.purge(before=datetime.now(UTC) + timedelta(days=1))
+    for update in (False, True):
+        assert memory.import_jsonl(tmp_path / "old.jsonl", update=update).jobs == 0
+    assert memory.run_jobs() == 0
+    assert memory.list() == []
 
 
 @pytest.mark.parametrize("erase", [False, True])

@@ -215,6 +215,19 @@ def test_erasing_leaves_no_word_of_any_version(memory: AgentMemory, tmp_path: Pa
     assert b"kept-zebra" in (tmp_path / "data/memory.db").read_bytes()
 
 
+def test_a_message_is_not_said_to_be_erased_while_its_conversation_has_it(memory: AgentMemory) -> None:
+    memory.chat("talk").put({"role": "user", "content": "the pin is 4711"})
+    [message] = memory.list(memory_types="message")
+    with pytest.raises(InvalidInputError, match=r"is a message.*forget_session\('talk'\) erases"):
+        memory.forget(id=message.id, erase=True)
+    with pytest.raises(InvalidInputError, match="is a message"):
+        memory.forget_many(memory_types="message", erase=True)
+    assert memory.forget(id=message.id) is True
+    assert memory.list(memory_types="message") == []
+    memory.forget_session("talk")
+    assert "4711" not in str(contents_of(memory))
+
+
 def test_a_forgotten_entry_can_be_erased_later_and_only_once(memory: AgentMemory) -> None:
     memory.store("pin", "the pin is 4711")
     memory.forget("pin")

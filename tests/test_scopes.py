@@ -191,6 +191,18 @@ def test_a_scope_that_is_forgotten_and_not_erased_keeps_its_history(memory: Agen
     assert [version.operation for version in memory.history("pet", scope="alice")] == ["create", "forget"]
 
 
+def test_of_a_scope_that_is_forgotten_and_not_erased_nothing_more_is_learned(memory: AgentMemory) -> None:
+    memory.longterm.schedule_round("alice", "c", "I am allergic to peanuts", "Noted.")
+    chat = memory.chat("t", scope="alice")
+    chat.put({"role": "user", "content": "Remember that I am allergic to penicillin"})
+    assert chat.flush().candidates == 1
+    memory.forget_scope("alice", erase=False)
+    assert memory.run_jobs() == 0
+    assert memory.list(scope="alice") == []
+    assert chat.candidates() == []
+    assert len(chat.get_all()) == 1
+
+
 def test_forgetting_a_scope_again_finds_nothing_and_is_complete(memory: AgentMemory) -> None:
     memory.store("pet", "Mochi", scope="alice")
     memory.forget_scope("alice")

@@ -44,3 +44,34 @@ def _ask_everywhere(memory: AgentMemory) -> str:
     for path in ("MEMORY.md", "memory.md", "../MEMORY.md", "memory/shared/../../MEMORY.md"):
         seen += str(tools.answer("memory_get", {"path": path}))
     return seen + str(tools.answer("list", {"limit": 50}))
+
+
+def test_a_private_session_with_the_name_of_a_group_stays_private(tmp_path: Path) -> None:
+    workspace = tmp_path / "notes"
+    with AgentMemory.open(tmp_path / "data", workspace=workspace, **QUICK) as memory:
+        memory.notes.init_workspace()
+        group = memory.agent("family", kind="group")
+        group.begin("Remember that we are allergic to peanuts", name="ben").finish("I will.")
+        private = memory.agent("family")
+        private.begin("Remember that I am allergic to penicillin").finish("I will.")
+        for agent in (group, private):
+            agent.close()
+        memory.notes.take_candidates()
+        shared = "".join(file.read_text("utf-8") for file in (workspace / "memory/shared").glob("*.md"))
+        own = "".join(file.read_text("utf-8") for file in (workspace / "memory").glob("*.md"))
+        assert ("peanuts" in shared, "penicillin" in shared) == (True, False)
+        assert "penicillin" in own
+        assert "penicillin" not in str(memory.agent("family", kind="group").begin("Which allergies?").messages)
+
+
+def test_the_kind_of_a_session_is_recorded_behind_half_a_line_of_a_killed_process(tmp_path: Path) -> None:
+    with AgentMemory.open(tmp_path / "data", workspace=tmp_path / "notes", **QUICK) as memory:
+        memory.notes.init_workspace()
+        memory.notes.set_session_kind("one", "group")
+        [file] = (tmp_path / "data").rglob("*sessions*/*")
+        file.write_bytes(file.read_bytes() + b'{"session": "two", "ki')
+        memory.notes.set_session_kind("three", "group")
+        memory.chat("three").put({"role": "user", "content": "Remember that I am allergic to penicillin"})
+        memory.chat("three").flush()
+        [note] = memory.notes.take_candidates().written
+        assert note.path.startswith("memory/shared/")

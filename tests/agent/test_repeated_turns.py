@@ -39,6 +39,12 @@ def test_a_message_that_is_delivered_twice_at_the_same_time_is_stored_once(tmp_p
     assert texts == ["hello"]
 
 
+@pytest.mark.parametrize("odd", ["a\0b", "\ud800", "消息 1", "x" * 200])
+def test_any_text_may_name_a_request(memory: AgentMemory, odd: str) -> None:
+    assert memory.agent("s").begin("hello", request_id=odd).id == memory.agent("s").begin("hello", request_id=odd).id
+    assert stored(memory) == [("user", "hello")]
+
+
 def test_two_memories_of_one_store_take_a_request_once(open_memory: OpenMemory) -> None:
     one, other = open_memory(), open_memory()
     first, second = one.agent("s").begin("hello", request_id="m-1"), other.agent("s").begin("hello", request_id="m-1")

@@ -11,6 +11,7 @@ import psycopg
 import pytest
 
 from jiyi.backends.postgres.database import PostgresDatabase
+from jiyi.backends.postgres.pool import ConnectionPool
 from jiyi.backends.postgres.reader import PostgresReader
 from jiyi.backends.postgres.session import DriverConnections
 from jiyi.backends.postgres.text.index import PostgresTextIndex
@@ -209,12 +210,71 @@ def test_what_is_not_yet_in_an_index_is_taken_in_before_the_answer(setup: Setup)
     _fill(setup)
     assert setup.read() is not None
     setup.store.put([draft("new", "a zebra in the garden")], actor=ACTOR)
-    assert setup.read() is None, "the vectors do not have it"
+    reading = setup.read()
+    assert reading is not None
+    assert reading.compared is not None
+    assert reading.compared.scanned_at == setup.vectors.log_position(), "the vectors do not have it"
     before = setup.embedder.asked
     hits = setup.engine.answer(Request("zebra", MAIN))
     assert [hit.key for hit in hits[:1]] == ["new"]
     assert setup.embedder.asked == before + 2, "the question was embedded once, and the new text"
-    assert setup.read() is not None
+    reading = setup.read()
+    assert reading is not None
+    assert reading.compared is not None
+    assert reading.compared.scanned_at is None
+
+
+def _overlaid(setup: Setup, changes: int = 200) -> RecallEngine:
+    """As with an indexer in the background, which has not come to it yet."""
+    return replace(setup.engine, settings=RecallSettings(overlaid_changes=changes))
+
+
+def test_a_recall_right_after_a_write_writes_no_index_and_makes_few_round_trips(
+    setup: Setup, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _fill(setup)
+    setup.engine.answer(Request("zebra", MAIN))
+    position = setup.vectors.log_position()
+    setup.store.put([draft("new", "a zebra in the garden"), draft("tea", "green tea")], actor=ACTOR)
+    setup.store.forget("main", "paper", actor=ACTOR)
+    trips = 0
+    begin = ConnectionPool.begin
+
+    def counted(pool: ConnectionPool, first: Any) -> Any:
+        nonlocal trips
+        trips += 1
+        return begin(pool, first)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(ConnectionPool, "begin", counted)
+        hits = _overlaid(setup).answer(Request("zebra", MAIN))
+    assert [hit.key for hit in hits[:1]] == ["new"]
+    # The scopes, what they have changed, the changed entries, their similarities, and the hits.
+    assert trips == 5 + any(hit.scope == "public" for hit in hits)
+    assert setup.vectors.log_position() == position
+    setup.drain()
+    assert setup.engine.answer(Request("zebra", MAIN)) == hits
+
+
+def test_more_changes_than_an_overlay_takes_are_taken_in_first(setup: Setup) -> None:
+    _fill(setup)
+    setup.store.put([draft(f"new {n}", f"a zebra in garden {n}") for n in range(4)], actor=ACTOR)
+    assert len(_overlaid(setup, 3).answer(Request("zebra", MAIN, limit=4))) == 4
+    assert setup.vectors.log_position() == setup.store.head()
+
+
+def test_where_new_texts_cannot_be_embedded_the_words_answer(setup: Setup, monkeypatch: pytest.MonkeyPatch) -> None:
+    _fill(setup)
+    setup.store.put([draft("new", "a zebra in the garden")], actor=ACTOR)
+
+    def fail(*_: object) -> None:
+        raise ModelError("the embedder is away")
+
+    monkeypatch.setattr(PostgresVectors, "similarities", fail)
+    hits = _overlaid(setup).answer(Request("zebra", MAIN))
+    assert [hit.key for hit in hits] == ["new"]
+    assert hits[0].explanation is not None
+    assert {part.index: part.answered for part in hits[0].explanation.coverage} == {"text": True, "vectors": False}
 
 
 def test_what_other_scopes_have_written_keeps_nobody_waiting(setup: Setup) -> None:
@@ -222,7 +282,10 @@ def test_what_other_scopes_have_written_keeps_nobody_waiting(setup: Setup) -> No
     setup.store.put([draft("new", "a zebra in the garden", scope="elsewhere")], actor=ACTOR)
     assert setup.vectors.log_position() != setup.store.head()
     assert setup.read() is not None
-    assert setup.read(Filters(scopes=("elsewhere",))) is None
+    elsewhere = setup.read(Filters(scopes=("elsewhere",)))
+    assert elsewhere is not None
+    assert elsewhere.compared is not None
+    assert elsewhere.compared.scanned_at is not None
 
 
 @pytest.mark.parametrize(

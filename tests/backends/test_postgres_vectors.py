@@ -26,6 +26,7 @@ from jiyi.backends.shared.embedding import embed_entries
 from jiyi.errors import IndexDamagedError, IndexingError, StorageError, StoreUnavailableError
 from jiyi.model.entry import MemoryEntry
 from jiyi.ports import IndexBatch, LogPosition, ModelIdentity, RecordStore
+from jiyi.recall.overlay import ScanOverlay
 from jiyi.testing.conformance.examples import ACTOR, draft, entry
 from tests.servers.postgres import PostgresServer
 
@@ -236,6 +237,26 @@ def test_a_small_scope_takes_one_round_trip(
     assert len(asked) == 1
 
 
+def test_a_large_scope_with_an_overlay_answers_as_with_the_entries_taken_in(
+    store: RecordStore, open_vectors: OpenVectors
+) -> None:
+    vectors = open_vectors(exact_rows=10)
+    vectors.rebuild(store)
+    held, new = many("crowd", 60), [replace(each, key=f"new {each.key}") for each in many("crowd", 20)]
+    vectors.apply(IndexBatch(held, (), LogPosition(1, "x")))
+    changed = [replace(held[0], content="one more time"), *new]
+    batch = IndexBatch(changed, [(held[1].scope, held[1].id)], LogPosition(2, "x"))
+    question = EMBEDDER.embed(["one"])[0]
+    overlay = ScanOverlay(vectors.scan(question, ["crowd"]), batch, vectors.similarities(question, changed))
+    ids = [each.id for each in (*held, *new)]
+    early = (overlay.best(30), overlay.best(5, allowed=ids[55:70]), overlay.of(ids).tolist(), overlay.count)
+    vectors.apply(batch)
+    scan = vectors.scan(question, ["crowd"])
+    late = (scan.best(30), scan.best(5, allowed=ids[55:70]), scan.of(ids).tolist(), scan.count)
+    np.testing.assert_equal(early, late)
+    assert overlay.mean == pytest.approx(scan.mean, abs=1e-4)
+
+
 # --- the extension and the model ------------------------------------------------------------------------------------
 
 
@@ -370,7 +391,7 @@ def test_a_server_that_dies_in_the_middle_of_a_batch_has_all_of_it_or_nothing(mo
             # So that the first batch, which does not wait for the disk, is there after the crash.
             connection.execute("CHECKPOINT")
         batch = IndexBatch(second, [("main", first[0].id)], LogPosition(2, "x"))
-        for moment in ("embed_entries", "copy_in", "fingerprints"):
+        for moment in ("fingerprints", "delete", "copy_in"):
             with monkeypatch.context() as patch:
                 patch.setattr(postgres_vectors, moment, _killing(server, getattr(postgres_vectors, moment)))
                 with pytest.raises(StoreUnavailableError, match="try again"):

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -71,6 +72,10 @@ def test_a_correction_replaces_one_claim_of_a_message_and_leaves_the_others(
         ("家里养了一条柯基叫豆包", "上周捡到一只白猫，决定留下来养了，取名叫元宵"),
         ("部门周会每周四下午两点开", "这周四放假，周会顺延到周五，就这一次"),
         ("My aunt Brenda lives in Whitby", "Brenda's mad about bell ringing, has been since school"),
+        ("My wife Anna is a nurse", "My sister is getting divorced, poor thing"),
+        ("我老婆在银行上班", "我姐离婚了"),
+        ("Ines thinks we should move to Otley.", "Boxes everywhere in Otley."),
+        ("我约了周四上午九点看牙", "牙医打电话来了"),
     ],
 )
 def test_another_attribute_another_person_an_addition_or_an_exception_replaces_nothing(
@@ -225,6 +230,28 @@ def test_a_conflict_can_be_settled_the_other_way(open_room: OpenMemory, keep: An
     assert room.longterm.settle_conflict("alice", conflict.newer, conflict.older, keep=keep)
     assert (conflict.older.content in known(room), conflict.newer.content in known(room)) == (True, keep == "both")
     assert room.longterm.conflicts("alice") == []
+
+
+def test_a_settled_conflict_takes_the_reflection_of_the_fact_that_lost(open_room: OpenMemory) -> None:
+    room = uncertain(open_room)
+    (conflict,) = room.longterm.conflicts("alice")
+    assert room.longterm.try_generate_reflection("alice", "c", 0.1, 0) is not None
+    assert room.longterm.settle_conflict("alice", conflict.newer, conflict.older, keep="newer")
+    assert room.list(scope="alice", memory_types="reflection") == []
+    (left,) = room.list(scope="alice", memory_types="fact")
+    assert left.summarized_by is None
+    (restored,) = room.longterm.restore("alice", [conflict.older.id])
+    assert restored.summarized_by is None
+
+
+@pytest.mark.parametrize("keep", ["newer", "older", "both"])
+def test_a_fact_that_no_longer_holds_is_in_no_conflict(open_room: OpenMemory, keep: Any) -> None:
+    room = uncertain(open_room)
+    (conflict,) = room.longterm.conflicts("alice")
+    room.update(conflict.older.id, expires_at=datetime.now(UTC) - timedelta(seconds=1), scope="alice")
+    assert room.longterm.conflicts("alice") == []
+    assert not room.longterm.settle_conflict("alice", conflict.newer, conflict.older, keep=keep)
+    assert known(room) == [conflict.newer.content]
 
 
 def test_one_flawed_item_of_a_reply_loses_that_item_only(open_room: OpenMemory) -> None:

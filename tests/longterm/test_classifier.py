@@ -9,14 +9,12 @@ import pytest
 
 from bench.extraction import load as load_rounds
 from bench.judgement_sets import domains_of, statements
-from jiyi.errors import ModelError
 from jiyi.longterm.classifier import StatementClassifier, domain_row, worth_row
 from jiyi.longterm.extraction import Round, propose
 from jiyi.model.domain import SUBSTANTIAL
-from jiyi.ports import Embedder, ModelIdentity
+from jiyi.ports import Embedder
 from jiyi.testing.fakes import HashEmbedder
 from jiyi.text.claims import split_claims
-from jiyi.text.statement_features import WORTH_KEEPING
 from tests.longterm.conftest import OpenMemory
 
 if TYPE_CHECKING:
@@ -25,7 +23,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="module")
 def classifier(bundled_embedder: Embedder) -> StatementClassifier:
-    return StatementClassifier(bundled_embedder)
+    return StatementClassifier(lambda: bundled_embedder)
 
 
 @pytest.mark.parametrize(
@@ -75,29 +73,6 @@ def test_text_that_gives_orders_to_the_memory_is_not_even_judged(classifier: Sta
     assert propose(None, Round.of(said, ""), (), classifier) == []
 
 
-def test_an_embedder_that_knows_no_meaning_does_no_harm() -> None:
-    texts = ["I have kept bees for ten years", "thanks a lot", "我每周三晚上打羽毛球"]
-    for classifier in (StatementClassifier(HashEmbedder()), StatementClassifier()):
-        assert [value >= WORTH_KEEPING for value in classifier.worth(texts)] == [True, False, True]
-
-
-class Failing:
-    """The bundled embedder on a day on which it does not answer."""
-
-    identity = ModelIdentity("use-multilingual-v3", 256, "any")
-
-    def embed(self, texts: Sequence[str]) -> "Vectors":
-        raise ModelError(f"no vectors for {len(texts)} texts")
-
-
-def test_an_embedder_that_fails_costs_no_fact() -> None:
-    texts = ["I have kept bees for ten years", "thanks a lot", "我每周三晚上打羽毛球"]
-    claims = [claim for text in texts for claim in split_claims(text)]
-    failing, without = StatementClassifier(Failing()), StatementClassifier()
-    assert failing.worth(texts) == without.worth(texts)
-    assert failing.domains(claims, texts[0]) == without.domains(claims)
-
-
 def test_nothing_is_embedded_before_the_first_question_and_then_only_what_is_asked(bundled_embedder: Embedder) -> None:
     asked: list[int] = []
 
@@ -108,7 +83,7 @@ def test_nothing_is_embedded_before_the_first_question_and_then_only_what_is_ask
             asked.append(len(texts))
             return bundled_embedder.embed(texts)
 
-    classifier = StatementClassifier(Counting())
+    classifier = StatementClassifier(Counting)
     assert asked == []
     classifier.worth(["I have kept bees for ten years"])
     assert asked == [1]
@@ -131,11 +106,10 @@ def test_a_labelled_fact_may_have_several_domains_that_are_right() -> None:
 def test_the_weights_that_are_shipped_fit_the_features() -> None:
     stored = json.loads(files("jiyi.longterm").joinpath("data/weights.json").read_text("utf-8"))
     claim = split_claims("I live in Oslo")[0]
-    for name, dimension in (("features", 0), ("vectors", stored["embedder"]["dimension"])):
-        vector = [0.0] * dimension
-        assert len(stored[name]["worth"]["weights"]) == len(worth_row("I live in Oslo", vector))
-        for domain in SUBSTANTIAL:
-            assert len(stored[name]["domains"][domain]["weights"]) == len(domain_row(claim, claim.text, vector, vector))
+    models, vector = stored["models"], [0.0] * stored["embedder"]["dimension"]
+    assert len(models["worth"]["weights"]) == len(worth_row("I live in Oslo", vector))
+    for domain in SUBSTANTIAL:
+        assert len(models["domains"][domain]["weights"]) == len(domain_row(claim, claim.text, vector, vector))
 
 
 def test_the_room_asks_it_when_it_has_an_embedder_of_meaning(open_room: OpenMemory, bundled_embedder: Embedder) -> None:
@@ -143,3 +117,19 @@ def test_the_room_asks_it_when_it_has_an_embedder_of_meaning(open_room: OpenMemo
     said = "The neighbours upstairs adopted a beagle named Otto."
     (kept,) = memory.longterm.extract_and_store_memories_for_round("alice", "c", said, "How exciting.")
     assert (kept.content, kept.source.kind) == (said, "rules")
+
+
+@pytest.mark.parametrize("embedder", ["none", HashEmbedder()], ids=["none", "another"])
+def test_with_another_embedder_or_none_the_bundled_one_judges(
+    open_room: OpenMemory, classifier: StatementClassifier, embedder: str | Embedder
+) -> None:
+    said = [
+        "花粉季一到我就得戴口罩出门，不然喘不上气",
+        "Don't tell anyone, haha.",
+        "What should I cook for my brother?",
+    ]
+    room = open_room(embedder=embedder)
+    for message in said:
+        kept = room.longterm.extract_and_store_memories_for_round("alice", "c", message, "")
+        judged = propose(None, Round.of(message, ""), (), classifier)
+        assert [(entry.content, entry.domain) for entry in kept] == [(each.text, each.domain) for each in judged]

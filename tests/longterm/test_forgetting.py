@@ -1,5 +1,6 @@
 """Forgetting: only what has faded, never for good, and only long-term memories."""
 
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -184,3 +185,33 @@ def test_health_and_identity_are_not_forgotten_unless_the_settings_say_so(
         memory.longterm.cleanup_forgotten_memories("alice")
         kept = [entry.content for entry in memory.list(scope="alice", memory_types="fact")]
         assert kept == (["I am allergic to penicillin."] if left else [])
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        *("I'm Marcus, 41", "I live in Leeds", "My wife is Priya", "I'm vegetarian", "Never commit to main, please"),
+        *("我叫林悦", "我住在长沙", "我老婆叫林一诺", "我吃素", "以后不要在回答里用 emoji"),
+    ],
+)
+def test_who_somebody_is_and_what_they_always_want_stays_in_both_languages(
+    open_room: OpenMemory, clock: FakeClock, said: str
+) -> None:
+    memory = open_room()
+    assert memory.longterm.extract_and_store_memories_for_round("alice", "c", said, "")
+    clock.advance(days=400)
+    plan = memory.longterm.cleanup_forgotten_memories("alice", dry_run=True)
+    assert (plan.count, sum(plan.exempt.values())) == (0, 1)
+    [fact] = memory.list(scope="alice", memory_types="fact")
+    assert present(memory.longterm.explain("alice", fact.id))["exempt"] in plan.exempt
+    assert memory.longterm.cleanup_forgotten_memories("alice") == 0
+
+
+def test_what_has_expired_is_no_part_of_what_the_curve_took_and_comes_back_by_name(room: AgentMemory) -> None:
+    soon = datetime.now(UTC) - timedelta(seconds=1)
+    room.store("code", "the code is 1234", scope="alice", domain="user_preferences", expires_at=soon)
+    assert room.maintain()["expired"] == 1
+    assert room.longterm.restore("alice") == []
+    assert [entry.key for entry in room.longterm.restore("alice", ["code"])] == ["code"]
+    assert present(room.get("code", scope="alice")).expires_at is None
+    assert room.maintain()["expired"] == 0

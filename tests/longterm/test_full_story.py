@@ -74,15 +74,15 @@ def test_the_seven_steps_of_the_design(open_room: OpenMemory, clock: FakeClock, 
     curve = EbbinghausForgetting()
     assert all(0.85 <= curve.calculate_retention(0, hit.access_count, hit.importance_score) <= 1 for hit in hits)
 
-    # 6. forgetting: after a year the facts fall; the reflection stays, and so do an allergy and who the user is
+    # 6. forgetting: after a year the facts fall; the reflection stays, and so do an allergy, a name and a home
     assert lt.cleanup_forgotten_memories("alice") == 0
     clock.advance(days=365)
     plan = lt.cleanup_forgotten_memories("alice", dry_run=True)
-    assert plan.count == 3
-    assert lt.cleanup_forgotten_memories("alice") == 3
+    assert plan.count == 2
+    assert lt.cleanup_forgotten_memories("alice") == 2
 
     # 7. what was not deleted is still found
     assert "青霉素" in lt.retrieve_relevant_memories("alice", "青霉素 过敏")[0].content
     assert memory.get(id=reflection.id, scope="alice") is not None
-    assert len(lt.restore("alice")) == 3
+    assert len(lt.restore("alice")) == 2
     assert len(lt.retrieve_relevant_memories("alice", "青霉素 过敏 PostgreSQL 杭州")) > 1

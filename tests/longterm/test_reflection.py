@@ -1,15 +1,19 @@
 """Reflections: when they are due, whom they speak for, and that nothing becomes unfindable."""
 
+import json
 import sqlite3
+from collections.abc import Callable
 from contextlib import closing
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
 from jiyi.sync import AgentMemory
+from jiyi.testing.models import ModelCall, ScriptedModel
 from tests.longterm.answers import model
 from tests.longterm.conftest import FakeClock, OpenMemory
-from tests.support import present
+from tests.support import contents_of, present
 
 THINGS = ["nuts", "milk", "wheat", "soy", "fish", "eggs", "sesame"]
 
@@ -122,6 +126,69 @@ def test_a_reflection_is_found_in_every_domain_of_its_facts(open_room: OpenMemor
     for domain in domains:
         (hit,) = memory.longterm.retrieve_relevant_memories("alice", "fact number", domains=[domain])
         assert hit.domain == domain, "the reflection stands in only where all of its facts would be shown"
+
+
+@pytest.mark.parametrize("first", ["forgotten", "corrected", "forgotten itself"])
+def test_an_erased_fact_is_in_no_reflection_that_was_removed_before(room: AgentMemory, first: str) -> None:
+    for name in ("quince", "xylophone"):
+        room.store(name, f"I like the {name}", scope="alice", memory_type="fact", domain="user_preferences")
+    assert room.longterm.try_generate_reflection("alice", "c", 0.1, 0) is not None
+    if first == "forgotten":
+        room.forget("quince", scope="alice")
+    elif first == "corrected":
+        room.update("quince", content="I like the pear", scope="alice")
+    else:
+        room.forget("xylophone", scope="alice")
+    assert reflections(room) == []
+    assert "xylophone" in str(contents_of(room))
+    assert room.forget("xylophone", scope="alice", erase=True)
+    assert "I like the xylophone" not in str(contents_of(room))
+
+
+def test_a_fact_that_is_changed_by_hand_takes_the_reflection_with_it(room: AgentMemory) -> None:
+    tell(room, "nuts", "milk")
+    nuts, milk = sorted(room.list(scope="alice", memory_types="fact"), key=lambda entry: "milk" in entry.content)
+    soon = datetime.now(UTC) + timedelta(days=1)
+    changes: list[Callable[[], object]] = [
+        lambda: room.update(present(nuts.key), content="I am allergic to hazelnuts", scope="alice"),
+        lambda: room.store(present(nuts.key), "I am allergic to walnuts", scope="alice", domain="user_preferences"),
+        lambda: room.update(present(milk.key), expires_at=soon, scope="alice"),
+    ]
+    for change in changes:
+        assert room.longterm.try_generate_reflection("alice", "c", 0.1, 0) is not None
+        room.update(present(nuts.key), tags=["health"], scope="alice")
+        assert len(reflections(room)) == 1, "its text is the same"
+        change()
+        assert reflections(room) == []
+        left = room.list(scope="alice", memory_types=("fact", "core"))
+        assert all(entry.summarized_by is None for entry in left)
+
+
+def test_what_expires_is_not_reflected_on(room: AgentMemory) -> None:
+    soon = datetime.now(UTC) + timedelta(days=1)
+    for number in range(3):
+        room.store(f"k{number}", f"code {number}", scope="alice", memory_type="fact", domain="user_preferences")
+        room.update(f"k{number}", expires_at=soon, importance=0.9, scope="alice")
+    assert room.longterm.try_generate_reflection("alice", "c", 0.1, 0) is None
+
+
+@pytest.mark.parametrize("erase", [False, True])
+def test_what_is_forgotten_while_a_model_reflects_on_it_is_not_in_the_reflection(
+    open_room: OpenMemory, erase: bool
+) -> None:
+    other = open_room()
+    tell(other, "nuts", "milk", "wheat")
+    nuts = next(entry for entry in other.list(scope="alice", memory_types="fact") if "nuts" in entry.content)
+
+    def reflect(_: ModelCall) -> str:
+        other.forget(nuts.key, scope="alice", erase=erase)
+        return json.dumps({"reflection": "The user must not eat nuts."})
+
+    room = open_room(llm=ScriptedModel(reflect))
+    assert room.longterm.try_generate_reflection("alice", "c", 1.0, 0) is None
+    assert reflections(room) == []
+    made = present(room.longterm.try_generate_reflection("alice", "c", 1.0, 0))
+    assert nuts.id not in made.source.references
 
 
 @pytest.mark.parametrize("erase", [False, True])

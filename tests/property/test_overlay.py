@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from itertools import count
 from typing import Any
 
+import psycopg
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -16,10 +18,12 @@ from hypothesis import strategies as st
 from jiyi import AgentMemory
 from jiyi.model.entry import MemoryEntry
 from jiyi.model.filters import make_filters
+from jiyi.model.identity import new_id
 from jiyi.model.scope import visible_scopes
 from jiyi.recall import RecallEngine
 from jiyi.recall.request import Request
 from jiyi.testing.fakes import HashEmbedder
+from tests.servers.postgres import PostgresServer
 
 NOON = datetime(2026, 11, 15, 12, tzinfo=UTC)
 WORDS = ["green", "tea", "coffee", "morning", "Paris", "train", "绿茶", "咖啡", "早上", "巴黎", "火车", "喝", "去", "?"]
@@ -66,18 +70,32 @@ steps = st.lists(
 )
 
 
+class CountingEmbedder(HashEmbedder):
+    """Remembers how often it was asked for each text."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.times: Counter[str] = Counter()
+
+    def embed(self, texts: Sequence[str]) -> Any:
+        self.times.update(texts)
+        return super().embed(texts)
+
+
 class Store:
     """One memory for all examples; each example has a scope of its own."""
 
-    def __init__(self, folder: Any) -> None:
+    def __init__(self, place: Any, **profile: Any) -> None:
         self.loop = asyncio.new_event_loop()
+        self.embedder = CountingEmbedder()
         self.memory = self.run(
-            AgentMemory.open(folder, embedder=HashEmbedder(), background_indexing=False, background_jobs=False)
+            AgentMemory.open(place, embedder=self.embedder, background_indexing=False, background_jobs=False, **profile)
         )
         engine = self.memory._components.engine
         assert isinstance(engine, RecallEngine)
         self.plain = engine
-        self.overlaid = replace(engine, settings=replace(engine.settings, overlaid_changes=200))
+        overlaid = replace(engine, settings=replace(engine.settings, overlaid_changes=200))
+        self.overlaid = [overlaid] if engine.reader is None else [overlaid, replace(overlaid, reader=None)]
         self.numbers = count()
 
     def run(self, awaitable: Any) -> Any:
@@ -90,9 +108,26 @@ class Store:
         return [index.log_position() for index in self.memory._components.indexes]
 
 
-@pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
-    store = Store(tmp_path_factory.mktemp("overlay"))
+def _on_postgres(request: pytest.FixtureRequest) -> str:
+    server: PostgresServer = request.getfixturevalue("postgres_server")
+    name = f"overlay_{new_id().replace('-', '')}"
+    with psycopg.connect(server.url(), autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name}")
+    return server.url(name)
+
+
+@pytest.fixture(
+    scope="module",
+    params=["embedded", "milvus", pytest.param("postgres", marks=pytest.mark.server)],
+)
+def store(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    folder = tmp_path_factory.mktemp("overlay")
+    if request.param == "embedded":
+        store = Store(folder)
+    elif request.param == "milvus":
+        store = Store(folder, vectors="milvus", milvus_uri=str(folder / "milvus.db"))
+    else:
+        store = Store(_on_postgres(request))
     yield store
     store.run(store.memory.close())
     store.loop.close()
@@ -142,11 +177,25 @@ def test_the_order_and_the_scores_are_those_of_the_committed_index(
         for mode in ("hybrid", "keyword", "semantic")
     ]
     positions = store.positions()
-    early = [store.overlaid.answer(request) for request in requests]
+    early = [[engine.answer(request) for request in requests] for engine in store.overlaid]
     assert store.positions() == positions
     store.run(store.memory.drain())
     late = [store.plain.answer(request) for request in requests]
-    for found, wanted in zip(early, late, strict=True):
-        assert shown(found) == shown(wanted)
+    for answers in early:
+        for found, wanted in zip(answers, late, strict=True):
+            assert shown(found) == shown(wanted)
     # The same overlay over an index that has taken everything in meanwhile.
-    assert [shown(store.overlaid.answer(request)) for request in requests] == [shown(hits) for hits in late]
+    for engine in store.overlaid:
+        assert [shown(engine.answer(request)) for request in requests] == [shown(hits) for hits in late]
+
+
+def test_a_new_text_is_embedded_once_by_the_recall_and_the_indexer_together(store: Store) -> None:
+    scope = f"once-{next(store.numbers)}"
+    text = f"a new text of {scope}"
+    store.run(store.memory.drain())
+    store.run(store.memory.store("key", text, scope=scope))
+    for engine in store.overlaid:
+        request = Request(query="green tea", filters=make_filters(visible_scopes(scope)), limit=3, now=NOON)
+        assert [hit.key for hit in engine.answer(request)] == ["key"]
+    store.run(store.memory.drain())
+    assert store.embedder.times[text] == 1

@@ -1,6 +1,5 @@
 """What the scorer promises about an order, on hand-made counts."""
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -65,6 +64,7 @@ def candidates(words: FieldCounts, **given_: Any) -> Candidates:
         spoken=np.asarray(known["spoken"], dtype=np.bool_),
         outer=np.ones(words.tf.shape[1], dtype=np.bool_),
         related=np.asarray(known.get("related", np.zeros((len(scored), words.tf.shape[1]))), dtype=np.float64),
+        answers=None if known.get("answers") is None else np.asarray(known["answers"], dtype=np.float64),
         personal=known.get("personal", 0.0),
         day=np.asarray(known["day"], dtype=np.int64),
     )
@@ -246,6 +246,17 @@ def test_a_good_day_lifts_the_days_around_it_less_and_less() -> None:
     assert same > next_day > week_later > month_later > 0
 
 
+def test_a_good_day_makes_no_answer_of_what_fits_in_nothing() -> None:
+    company = score(candidates(counts([[2, 2], [0, 0]]), day=[3, 3]), WEIGHTS).parts["company"]
+    assert company[0] > 0
+    assert company[1] == 0
+
+
+def test_the_kind_of_answer_counts_only_beside_words_or_meaning() -> None:
+    kind = score(candidates(counts([[2], [2], [0]]), answers=[1, 0, 1]), WEIGHTS).parts["answer_kind"]
+    assert kind.tolist() == [WEIGHTS.answer_kind, 0, 0]
+
+
 def test_a_conversation_has_no_day() -> None:
     shown = score(candidates(counts([[1], [1]]), day=[NOBODY, 3]), WEIGHTS).parts["company"]
     assert shown[0] == 0
@@ -419,8 +430,7 @@ def test_the_order_in_which_candidates_are_proposed_changes_no_score(given_: Can
 
 
 def _only(given_: Candidates, order: list[int]) -> Scores:
-    picked = replace(
-        given_,
+    picked = given_._replace(
         scored=given_.scored[order],
         neighbours=given_.neighbours[order],
         conversation=given_.conversation[order],
@@ -444,8 +454,7 @@ def test_the_order_in_which_texts_are_read_changes_no_score(given_: Candidates, 
     order = list(range(rows))
     random.shuffle(order)
     place = np.append(np.argsort(order), NOBODY)  # the last place is where NOBODY looks
-    moved = replace(
-        given_,
+    moved = given_._replace(
         scored=place[given_.scored],
         neighbours=place[given_.neighbours],
         words=_rows(given_.words, order),
@@ -456,15 +465,14 @@ def test_the_order_in_which_texts_are_read_changes_no_score(given_: Candidates, 
 
 
 def _rows(field: FieldCounts, order: list[int]) -> FieldCounts:
-    return replace(field, tf=field.tf[order], length=field.length[order])
+    return field._replace(tf=field.tf[order], length=field.length[order])
 
 
 @given(settings_of_a_question())
 def test_a_text_that_is_nobodys_neighbour_contributes_nothing(given_: Candidates) -> None:
     """Such as a text of another scope, or a forgotten one: neither its words nor its meaning."""
     strange = len(given_.words.length)
-    bigger = replace(
-        given_,
+    bigger = given_._replace(
         words=_and_one_more(given_.words),
         bigrams=None if given_.bigrams is None else _and_one_more(given_.bigrams),
         cosine=None if given_.cosine is None else np.append(given_.cosine, 1.0),
@@ -474,22 +482,21 @@ def test_a_text_that_is_nobodys_neighbour_contributes_nothing(given_: Candidates
 
 
 def _and_one_more(field: FieldCounts) -> FieldCounts:
-    return replace(field, tf=np.vstack((field.tf, np.full(TERMS, 9.0))), length=np.append(field.length, 3.0))
+    return field._replace(tf=np.vstack((field.tf, np.full(TERMS, 9.0))), length=np.append(field.length, 3.0))
 
 
 @given(settings_of_a_question())
 def test_a_neighbour_with_none_of_the_words_and_no_vector_is_like_no_neighbour(given_: Candidates) -> None:
     empty = len(given_.words.length)
     blank = np.zeros((1, TERMS))
-    bigger = replace(
-        given_,
-        words=replace(
-            given_.words, tf=np.vstack((given_.words.tf, blank)), length=np.append(given_.words.length, 10.0)
+    bigger = given_._replace(
+        words=given_.words._replace(
+            tf=np.vstack((given_.words.tf, blank)), length=np.append(given_.words.length, 10.0)
         ),
         bigrams=None
         if given_.bigrams is None
-        else replace(
-            given_.bigrams, tf=np.vstack((given_.bigrams.tf, blank)), length=np.append(given_.bigrams.length, 10.0)
+        else given_.bigrams._replace(
+            tf=np.vstack((given_.bigrams.tf, blank)), length=np.append(given_.bigrams.length, 10.0)
         ),
         cosine=None if given_.cosine is None else np.append(given_.cosine, np.nan),
         neighbours=np.where(given_.neighbours == NOBODY, empty, given_.neighbours),
@@ -506,7 +513,7 @@ def test_one_more_mention_of_a_word_never_lowers_a_text_nor_its_neighbours(
     more = given_.words.tf.copy()
     more[row, term] += 1
     before = score(given_, WEIGHTS).lexical
-    after = score(replace(given_, words=replace(given_.words, tf=more)), WEIGHTS).lexical
+    after = score(given_._replace(words=given_.words._replace(tf=more)), WEIGHTS).lexical
     touched = (given_.scored == row) | (given_.neighbours == row).any(axis=1)
     assert (after >= before - 1e-12).all()
     assert (after[touched] > before[touched]).all()
@@ -516,14 +523,14 @@ def test_one_more_mention_of_a_word_never_lowers_a_text_nor_its_neighbours(
 @given(settings_of_a_question(), st.data())
 def test_what_matches_better_never_comes_later(given_: Candidates, data: st.DataObject) -> None:
     """A word more in one candidate: no other passes it that did not stand before it already."""
-    assume_alone = replace(
-        given_, neighbours=np.full_like(given_.neighbours, NOBODY), question_share=_zeros(given_), day=_no_days(given_)
+    assume_alone = given_._replace(
+        neighbours=np.full_like(given_.neighbours, NOBODY), question_share=_zeros(given_), day=_no_days(given_)
     )
     chosen = data.draw(st.integers(0, len(given_.scored) - 1))
     more = given_.words.tf.copy()
     more[given_.scored[chosen], data.draw(st.integers(0, TERMS - 1))] += 1
     before = score(assume_alone, WEIGHTS).total
-    after = score(replace(assume_alone, words=replace(given_.words, tf=more)), WEIGHTS).total
+    after = score(assume_alone._replace(words=given_.words._replace(tf=more)), WEIGHTS).total
     passed = (before <= before[chosen]) & (after > after[chosen] + 1e-12)
     assert not passed.any()
 
@@ -541,8 +548,7 @@ def test_nearer_in_meaning_never_comes_later(given_: Candidates, data: st.DataOb
     """A candidate that becomes more similar: no other passes it that did not stand before it already."""
     rows = len(given_.words.length)
     cosine = np.asarray([data.draw(st.floats(0, 0.5, allow_subnormal=False)) for _ in range(rows)])
-    alone = replace(
-        given_,
+    alone = given_._replace(
         neighbours=np.full_like(given_.neighbours, NOBODY),
         question_share=_zeros(given_),
         day=_no_days(given_),
@@ -552,6 +558,6 @@ def test_nearer_in_meaning_never_comes_later(given_: Candidates, data: st.DataOb
     chosen = data.draw(st.integers(0, len(given_.scored) - 1))
     nearer = cosine.copy()
     nearer[given_.scored[chosen]] += data.draw(st.floats(0.01, 0.5))
-    before, after = score(alone, WEIGHTS).total, score(replace(alone, cosine=nearer), WEIGHTS).total
+    before, after = score(alone, WEIGHTS).total, score(alone._replace(cosine=nearer), WEIGHTS).total
     passed = (before <= before[chosen]) & (after > after[chosen] + 1e-9)
     assert not passed.any()

@@ -9,10 +9,12 @@ import pytest
 
 from jiyi.errors import InvalidInputError, InvalidScopeError, VersionConflictError
 from jiyi.model import clock
+from jiyi.model.strength_decay import FadingRules
 from jiyi.recall.tags import stands_in
+from jiyi.runtime.consolidation import consolidate
 from jiyi.runtime.values import RecalledMemories
 from jiyi.sync import AgentMemory
-from tests.support import QUICK, present
+from tests.support import QUICK, contents_of, present
 
 Open = Callable[..., AgentMemory]
 
@@ -37,6 +39,76 @@ def test_with_strict_scope_a_configured_scope_is_named(open_one: Open) -> None:
     with open_one(strict_scope=True, scope="support-desk") as memory:
         memory_id = memory.runtime.remember("fact", "tea", "", ["tea"])
         assert memory.runtime.get(memory_id, memory_scope="support-desk") is not None
+
+
+def test_the_runtime_leaves_no_reflection_of_a_fact_that_it_changes(open_one: Open) -> None:
+    def fact(number: int) -> str:
+        text = f"I own {number} cows"
+        return memory.store(f"k{number}", text, memory_type="fact", domain="user_preferences", importance=0.9).id
+
+    with open_one() as memory:
+        runtime = memory.runtime
+        changes: list[Callable[[str], object]] = [
+            lambda each: runtime.update(each, judgment="I own pigs"),
+            runtime.forget,
+            lambda each: runtime.forget(each, erase=True),
+        ]
+        for number, change in enumerate(changes):
+            ids = [fact(2 * number), fact(2 * number + 1)]
+            assert memory.longterm.try_generate_reflection("main", None, 0.1, 0) is not None
+            change(ids[0])
+            assert memory.list(memory_types="reflection") == []
+        assert "I own 4 cows" not in str(contents_of(memory))
+
+
+def test_the_runtime_changes_no_message_and_says_of_none_that_it_is_erased(open_one: Open) -> None:
+    with open_one() as memory:
+        memory.chat("talk").put({"role": "user", "content": "the pin is 4711"})
+        [message] = memory.list(memory_types="message")
+        with pytest.raises(InvalidInputError, match="is a message"):
+            memory.runtime.update(message.id, judgment="the pin is 4712")
+        with pytest.raises(InvalidInputError, match="is a message"):
+            memory.runtime.forget(message.id, erase=True)
+        assert present(memory.get(id=message.id)).content == "the pin is 4711"
+
+
+def test_what_the_runtime_restores_is_seen_again(open_one: Open) -> None:
+    with open_one() as memory:
+        entry = memory.store("code", "the code is 1234", expires_at=clock.utc_now() - timedelta(seconds=1))
+        assert memory.maintain()["expired"] == 1
+        assert memory.runtime.restore(entry.id) is not None
+        assert present(memory.get("code")).content == "the code is 1234"
+        assert memory.maintain()["expired"] == 0
+        old = memory.store("home", "I live in Bern", memory_type="fact", domain="user_preferences")
+        memory.longterm.extract_and_store_memories_for_round("main", "c", "I live in Basel now", "")
+        assert [each.entry.id for each in memory.longterm.superseded("main")] == [old.id]
+        memory.runtime.restore(old.id)
+        assert present(memory.get("home")).superseded_by is None
+
+
+def test_what_was_strengthened_while_a_consolidation_looked_at_it_does_not_fade(open_one: Open) -> None:
+    with open_one() as memory:
+        runtime = memory.runtime
+        used, unused = (runtime.remember("habit", text, "", ["a"]) for text in ("gets up early", "sings at night"))
+        deps = runtime._target._service.deps
+
+        class Meanwhile:
+            """The store, and somebody who uses a memory between two steps."""
+
+            def page(self, scope: str, **options: Any) -> Any:
+                found = deps.store.page(scope, **options)
+                if options["active"]:
+                    runtime.feedback([used])
+                return found
+
+            def __getattr__(self, name: str) -> Any:
+                return getattr(deps.store, name)
+
+        later = clock.utc_now() + timedelta(days=365)
+        store: Any = Meanwhile()
+        consolidate(store, deps.analyzer, ["main"], rules=FadingRules(), now=later, actor="test", dry_run=False)
+        assert present(runtime.get(used)).is_active
+        assert not present(runtime.get(unused)).is_active
 
 
 def test_vector_mode_without_an_embedder_says_so_in_every_answer(open_one: Open) -> None:

@@ -398,6 +398,14 @@ def test_any_text_can_be_analysed(text: str) -> None:
             term.encode()
 
 
+ASCII_PIECES = st.sampled_from([*".,-_@&':+#/0 \n", "ab", "c++", "1,000", ".net", "a.b", "08:20", "c#"])
+
+
+@given(st.lists(st.one_of(ASCII_PIECES, st.text(st.characters(max_codepoint=127), max_size=3))).map("".join))
+def test_a_sign_that_is_no_letter_changes_no_term_of_a_text_in_ascii(text: str) -> None:
+    assert ANALYZER.analyze(f"{text} 。") == ANALYZER.analyze(text)
+
+
 @given(ANY_TEXT)
 def test_every_text_is_found_by_itself(text: str) -> None:
     stored, asked = ANALYZER.analyze(text), ANALYZER.query(text)

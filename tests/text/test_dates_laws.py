@@ -1,5 +1,6 @@
 """What holds for every date expression, every text and every moment."""
 
+import re
 import sys
 from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
@@ -11,9 +12,16 @@ from hypothesis import strategies as st
 
 from jiyi.errors import InvalidInputError
 from jiyi.text import dates
-from jiyi.text.date_prefilter import CHINESE_STARTS, cannot_contain_date
-from jiyi.text.dates import DateSpan, chinese, find_dates, lunar, without_dates
+from jiyi.text.date_prefilter import (
+    CHINESE_STARTS,
+    ENGLISH_ANCHORS,
+    cannot_contain_date,
+    may_contain_english_date,
+)
+from jiyi.text.dates import DateSpan, chinese, english, find_dates, lunar, without_dates
+from jiyi.text.dates.english import words
 from jiyi.text.dates.periods import Days, Yearly
+from jiyi.text.dates.reference_time import ReferenceTime
 from tests.text.dates_shown import SHANGHAI, WEDNESDAY
 from tests.text.test_dates_chinese import TABLE as CHINESE
 from tests.text.test_dates_english import TABLE as ENGLISH
@@ -306,11 +314,34 @@ def test_a_text_that_cannot_contain_a_date_has_none(text: str) -> None:
         assert not find_dates(text, now=WEDNESDAY, tz=SHANGHAI)
 
 
-@pytest.mark.parametrize("text", ["花园", "我家的猫叫什么", "ねこ", ""])
-def test_most_short_questions_in_chinese_cannot_contain_a_date(text: str) -> None:
+_WORD_LISTS = [value for name, value in vars(words).items() if name.isupper() and isinstance(value, dict | frozenset)]
+_GRAMMAR = {
+    *english._RULES,
+    *english._PREFIXES,
+    *(word for group in _WORD_LISTS for word in group),
+    *(word for phrases in words.HOLIDAY_PHRASES.values() for phrase, _ in phrases for word in phrase),
+    *("ago", "back", "now", "of", "the", "and", "prior", "preceding", "following", "other", "'", "-", "."),
+}
+_NO_ANCHORS = sorted(word for word in _GRAMMAR if not re.search("[0-9 ]", word) and word not in ENGLISH_ANCHORS)
+
+
+@given(st.lists(st.sampled_from(_NO_ANCHORS), max_size=12))
+def test_without_one_of_the_words_that_it_needs_there_is_no_english_date(others: list[str]) -> None:
+    assert not english.find_english(" ".join(others), ReferenceTime(WEDNESDAY))
+
+
+@pytest.mark.parametrize("phrase", sorted(" ".join(p) for ps in words.HOLIDAY_PHRASES.values() for p, _ in ps))
+def test_every_holiday_has_one_of_the_words_that_are_looked_for(phrase: str) -> None:
+    assert may_contain_english_date(phrase)
+
+
+@pytest.mark.parametrize(
+    "text", ["花园", "我家的猫叫什么", "ねこ", "", "garden", "Where does my sister live?", "用 vim 吗"]
+)
+def test_most_short_questions_cannot_contain_a_date(text: str) -> None:
     assert cannot_contain_date(text)
 
 
-@pytest.mark.parametrize("text", ["後天", "３月", "週五", "garden", "春节"])
+@pytest.mark.parametrize("text", ["後天", "３月", "週五", "春节", "last Week", "ＦＲＩＤＡＹ", "Q3", "two hours ago"])
 def test_what_may_be_a_date_is_not_excluded(text: str) -> None:
     assert not cannot_contain_date(text)

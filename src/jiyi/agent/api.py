@@ -15,7 +15,7 @@ from jiyi.agent.prompt import Blocks, Shares, gather_blocks
 from jiyi.agent.sessions import AgentSessions
 from jiyi.agent.turn import ROUND_JOB, Turn
 from jiyi.errors import ConfigError, InvalidInputError
-from jiyi.model.identity import new_id
+from jiyi.model.identity import new_id, text_hash
 from jiyi.model.job import JobDraft
 from jiyi.model.message import Message, MessageLike, check_message
 from jiyi.model.request import OnceRequest, RepeatedRequestError, in_request
@@ -93,7 +93,7 @@ class Agent:
         if wanted is None:
             message_id = await self._deps.chat.put(question)
         else:
-            once = OnceRequest(self.scope, f"turn:{self.session_id}:{wanted}", "")
+            once = OnceRequest(self.scope, f"turn:{text_hash(self.session_id, wanted)}", "")
             try:
                 with in_request(once):
                     message_id = await self._deps.chat.put(question)
@@ -256,7 +256,7 @@ class Agent:
             # Another agent of the session may be doing the same.
             with (
                 suppress(RepeatedRequestError),
-                in_request(OnceRequest(self.scope, f"turn-abandoned:{progress.turn_id}", "")),
+                in_request(OnceRequest(self.scope, f"turn-abandoned:{text_hash(progress.turn_id)}", "")),
             ):
                 await deps.write(
                     deps.facts.store.append_messages,

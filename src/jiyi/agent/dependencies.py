@@ -39,6 +39,8 @@ class AgentOptions:
     """Only these tools; `None` means all."""
     own_tools: Toolbox | None = None
     """Tools of the program, offered besides."""
+    profile_tokens: int = 600
+    """How many tokens the profile of the user may have; 0 means none."""
     max_rounds: int = MAX_ROUNDS
     """How often the model may ask for tools before it has to answer."""
     extract: bool = True
@@ -57,6 +59,7 @@ def check_options(
     reply_tokens: object,
     tools: object,
     own_tools: BoundTools | None,
+    profile_tokens: int,
     max_rounds: object,
     extract: object,
 ) -> AgentOptions:
@@ -72,6 +75,7 @@ def check_options(
         reply_tokens=0 if reply_tokens is None else check_whole(reply_tokens, "reply_tokens", 1, limit // 2),
         tool_names=None if tools is None else tuple(tools),
         own_tools=None if own_tools is None else Toolbox(own_tools),
+        profile_tokens=profile_tokens,
         max_rounds=check_whole(max_rounds, "max_rounds", 0, 1_000),
         extract=bool(extract),
     )

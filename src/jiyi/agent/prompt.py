@@ -1,7 +1,8 @@
 """One prompt from all rooms, inside one budget of tokens, with nothing said twice.
 
 The shares: instructions and tools are as long as they are; of what is left beside the reply, the notes get a quarter at
-most, long-term memories and recalled passages a tenth each at most, and the conversation the rest.
+most, the profile of the user, long-term memories and recalled passages a tenth each at most, and the conversation the
+rest.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from jiyi.agent.progress import BROKEN_OFF, own_last, turn_of
 from jiyi.errors import InvalidInputError, NotesError
 from jiyi.longterm.compression import compress_by_rules
 from jiyi.longterm.context import build_context
+from jiyi.longterm.profile import MAX_FACTS, build_profile
 from jiyi.model.domain import GENERAL_CHAT
 from jiyi.model.entry import MESSAGE_TYPE, NOTE_TYPE, MemoryEntry
 from jiyi.model.message import Message
@@ -23,8 +25,8 @@ from jiyi.model.relevance import MIN_RELEVANCE
 from jiyi.model.storable import storable
 from jiyi.model.turn import BudgetPart, ShownMemory
 from jiyi.prompts.agent import INSTRUCTIONS, Language, corrected, passages_block, said_in
-from jiyi.text import detect_language, fold, sentences
-from jiyi.text.smalltalk import is_small_talk
+from jiyi.text import detect_language, fold
+from jiyi.text.smalltalk import says_nothing
 from jiyi.text.token_count import MESSAGE_TOKENS, count_message, cut_to_tokens
 
 if TYPE_CHECKING:
@@ -49,6 +51,7 @@ class Shares:
     instructions: int
     tools: int
     notes: int
+    profile: int
     longterm: int
     recalled: int
     conversation: int
@@ -66,11 +69,13 @@ def share_out(options: AgentOptions, tools: Sequence[Any], counter: TokenCounter
             f"reply {options.reply:,}: too little is left for the conversation. Raise token_limit, or pass fewer tools"
         )
     notes = room // _NOTES_SHARE if with_notes else 0
+    profile = min(options.profile_tokens, room // _MEMORY_SHARE)
     longterm = min(_MAX_LONGTERM, room // _MEMORY_SHARE)
     recalled = min(_MAX_RECALLED, room // _MEMORY_SHARE)
     # A blank line between two parts is a token or two.
     joints = 8
-    return Shares(instructions, defined, notes, longterm, recalled, room - notes - longterm - recalled - joints)
+    conversation = room - notes - profile - longterm - recalled - joints
+    return Shares(instructions, defined, notes, profile, longterm, recalled, conversation)
 
 
 @dataclass(slots=True)
@@ -79,16 +84,20 @@ class Blocks:
 
     instructions: str
     notes: str = ""
+    profile: str = ""
     longterm: str = ""
     recalled: str = ""
     details: dict[str, str] = field(default_factory=dict)
     shown: list[ShownMemory] = field(default_factory=list)
+    told: set[str] = field(default_factory=set)
+    """Ids of the memories that stand in it, by themselves or by others that say the same."""
     problems: list[str] = field(default_factory=list)
 
     @property
     def texts(self) -> list[str]:
         """In the order of the prompt: what changes least stands first, so that servers can cache it."""
-        return [text for text in (self.instructions, self.notes, self.longterm, self.recalled) if text]
+        ordered = (self.instructions, self.notes, self.profile, self.longterm, self.recalled)
+        return [text for text in ordered if text]
 
 
 async def gather_blocks(
@@ -102,11 +111,15 @@ async def gather_blocks(
     skipped = False
     if query and not deps.simple:
         skipped = await _add_longterm(deps, shares, blocks, query, said)
+    said.add(blocks.longterm, *(message.text for message in window))
     if query and not skipped:
-        said.add(blocks.longterm, *(message.text for message in window))
         await _add_recalled(deps, shares, blocks, query, said)
     elif skipped:
         blocks.details |= dict.fromkeys(("long-term", "recalled"), "small talk: nothing was searched")
+    if shares.profile:
+        # After the others: what stands there because it is relevant is not said again.
+        said.add(blocks.recalled, question)
+        await _add_profile(deps, shares, blocks, detect_language(question), said)
     return blocks
 
 
@@ -150,21 +163,39 @@ async def _add_longterm(deps: AgentDeps, shares: Shares, blocks: Blocks, query: 
     )
     if blocks.longterm:
         blocks.shown += [_shown(hit, "long-term") for hit in hits]
+        blocks.told.update(hit.id for hit in hits)
         blocks.details["long-term"] = f"{len(hits)} memories"
     return False
+
+
+async def _add_profile(deps: AgentDeps, shares: Shares, blocks: Blocks, language: Language, said: Said) -> None:
+    """The block of what an answer has to respect whatever is asked; being shown in it is no use of a memory."""
+    facts = await deps.run(deps.facts.store.profile_facts, deps.scope, deps.facts.now(), limit=MAX_FACTS)
+    blocks.profile, shown = await deps.run(
+        build_profile,
+        facts,
+        language,
+        scope=deps.scope,
+        budget=shares.profile,
+        counter=deps.counter,
+        zone=deps.zone,
+        said=lambda fact: fact.id in blocks.told or said.already(fact.content),
+    )
+    if shown:
+        blocks.shown += [_shown(fact, "profile") for fact in shown]
+        blocks.details["profile"] = f"{len(shown)} of {len(facts)} facts"
 
 
 async def _add_recalled(deps: AgentDeps, shares: Shares, blocks: Blocks, query: str, said: Said) -> None:
     minimum = 0.0 if deps.simple else MIN_RELEVANCE
     hits = await deps.recall(query, 2 * _PASSAGES, scope=deps.scope, kind=deps.kind, min_relevance=minimum)
-    known = {memory.id for memory in blocks.shown}
     language = detect_language(query)
     lines: list[str] = []
     for hit in hits:
         if len(lines) == _PASSAGES:
             break
-        other = (same.id for same in hit.other_sources)
-        if hit.id in known or known.intersection(other) or said.already(hit.content) or _says_nothing(hit):
+        same = {hit.id, *(other.id for other in hit.other_sources)}
+        if blocks.told & same or said.already(hit.content) or _says_nothing(hit):
             continue
         line = _line(deps, hit, language)
         block = passages_block([*lines, line], language)
@@ -173,6 +204,7 @@ async def _add_recalled(deps: AgentDeps, shares: Shares, blocks: Blocks, query: 
         lines.append(line)
         said.add(hit.content)
         blocks.recalled = block
+        blocks.told |= same
         blocks.shown.append(_shown(hit, "recalled"))
     if lines:
         blocks.details["recalled"] = f"{len(lines)} passages"
@@ -180,7 +212,7 @@ async def _add_recalled(deps: AgentDeps, shares: Shares, blocks: Blocks, query: 
 
 def _says_nothing(hit: MemoryEntry) -> bool:
     """Whether a message is nothing but "OK" or 好的: it is found for the question before it, and answers nothing."""
-    return hit.memory_type == MESSAGE_TYPE and all(map(is_small_talk, sentences(hit.content)))
+    return hit.memory_type == MESSAGE_TYPE and says_nothing(hit.content)
 
 
 def _line(deps: AgentDeps, hit: MemoryEntry, language: Language) -> str:
@@ -276,6 +308,7 @@ def _parts(
     fixed = [
         BudgetPart("instructions", counter.count(blocks.instructions) + MESSAGE_TOKENS, shares.instructions),
         BudgetPart("notes", counter.count(blocks.notes), shares.notes, blocks.details.get("notes", "")),
+        BudgetPart("profile", counter.count(blocks.profile), shares.profile, blocks.details.get("profile", "")),
         BudgetPart("long-term", counter.count(blocks.longterm), shares.longterm, blocks.details.get("long-term", "")),
         BudgetPart("recalled", counter.count(blocks.recalled), shares.recalled, blocks.details.get("recalled", "")),
     ]

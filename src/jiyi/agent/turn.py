@@ -14,6 +14,7 @@ from jiyi.agent.prompt import Blocks, Prompt, Shares, compose
 from jiyi.agent.tool_calls import as_openai, read_tool_call
 from jiyi.errors import InvalidInputError, JiyiError, StorageError
 from jiyi.model.entry import MESSAGE_TYPE, MemoryEntry
+from jiyi.model.identity import text_hash
 from jiyi.model.job import JobDraft
 from jiyi.model.limits import MAX_TOOL_ANSWER
 from jiyi.model.message import Message, MessageLike, check_message
@@ -213,7 +214,7 @@ class Turn:
             about = {"conversation_id": self._deps.session_id, "messages": [self._message_id]}
             job = JobDraft(ROUND_JOB, self._deps.scope, about)
         try:
-            with in_request(OnceRequest(self._deps.scope, f"turn-reply:{self._id}", "")):
+            with in_request(OnceRequest(self._deps.scope, f"turn-reply:{text_hash(self._id)}", "")):
                 [message_id] = await self._append([replace(message, extra=extra)], job)
         except RepeatedRequestError as repeated:
             stored = await self._deps.run(self._deps.facts.store.messages, self._deps.scope, repeated.ids[:1])

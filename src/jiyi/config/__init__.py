@@ -149,9 +149,9 @@ class Settings:
     background_jobs: bool = setting(True, parse.flag, "do background work in a thread")
     job_attempts: int = setting(6, parse.whole(1, 100), "how often background work is begun before it is given up")
     forgetting_exempt: tuple[str, ...] = setting(
-        ("health", "identity", "safety", "pinned"),
-        parse.some_of("health", "identity", "safety", "pinned"),
-        "kinds of facts that are not forgotten: some of health, identity, safety, pinned; or none",
+        ("health", "identity", "safety", "instruction", "pinned"),
+        parse.some_of("health", "identity", "safety", "instruction", "pinned"),
+        "kinds of facts that are not forgotten: some of health, identity, safety, instruction, pinned; or none",
     )
     strict_scope: bool = setting(
         False,
@@ -161,6 +161,11 @@ class Settings:
     freshness_seconds: float = setting(10.0, parse.number(0, 3600), "how long a recall waits for the indexes")
     recall_messages: bool = setting(True, parse.flag, "what is said in conversations can be recalled")
     token_limit: int = setting(64_000, parse.whole(1, 1 << 40), "how many tokens a chat's window has at most")
+    profile_tokens: int = setting(
+        600,
+        parse.whole(0, 1 << 24),
+        "tokens of a turn's prompt for the user's profile, at most a tenth of the prompt; 0 turns it off",
+    )
     summarize_prompt: str | None = setting(None, parse.optional_text, "your own words for asking a model for summaries")
     soft_threshold: float = setting(0.8, parse.share, "the share of token_limit from which a chat is looked through")
     reserve_tokens: int | None = setting(

@@ -79,6 +79,10 @@ class Drainer:
         log_position = self._valid_position(index)
         if log_position is None or log_position.sequence >= head.sequence:
             return None
+        return self.changed_since(log_position, scopes, most=most)
+
+    def changed_since(self, log_position: LogPosition, scopes: Sequence[str], *, most: int) -> IndexBatch | None:
+        """What these scopes have changed after a position of the log, if it is between 1 and `most` changes."""
         changes = self._store.changes_after(log_position.sequence, limit=most + 1, scopes=scopes)
         return self._batch(changes) if 0 < len(changes) <= most else None
 

@@ -1,12 +1,11 @@
 """Tells what is worth keeping from what is not, and the domain of it, without a language model.
 
-A linear classifier over features of the text and, with the bundled embedder, its vector. Its weights are shipped:
-nothing is learned or embedded at the start.
+A linear classifier over features of the text and its vector by the bundled embedder. Its weights are shipped: nothing
+is learned or embedded at the start.
 """
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Sequence
 from typing import Final, cast
 
@@ -15,54 +14,45 @@ from jiyi.text.claims import ClaimText
 from jiyi.text.cue_rules import Domain
 from jiyi.text.cues import find_statements
 from jiyi.text.evidence import has_date
-from jiyi.text.mentions import mention_features, quotes_people
+from jiyi.text.mentions import mention_features
 from jiyi.text.normalize import fold
 from jiyi.text.statement_features import asking_features, asks, features_of, topic_features
 from jiyi.text.subjects import is_person
 from jiyi.text.topics import topics_of
 
-_log = logging.getLogger("jiyi.longterm")
 # How much each part of a row weighs before training: features are 0 or 1, vectors have length 1.
 _FEATURE: Final = 1.0
 _TOPIC: Final = 0.6
 _VECTOR: Final = 3.0
 _MESSAGE_VECTOR: Final = 1.5
 _ASKED_VECTOR: Final = 2.0
-# Without vectors the judgement is less certain: a plain statement has to be clearer by so much to be kept.
-_WITHOUT_VECTORS: Final = 0.45
 _PLAIN_LIFE: Final = frozenset({"allergy", "health", "medication", "home", "pet", "household", "diet"})
 
 
 class StatementClassifier(TrainedJudge):
-    """Judges what is worth keeping and the domain of it, with one embedder or none."""
+    """Judges what is worth keeping and the domain of it."""
 
     def worth(self, texts: Sequence[str]) -> list[float]:
         """How much each text is like what is worth keeping, from -1 to 1; from `WORTH_KEEPING` on it is kept."""
-        vectors = self._vectors(texts)
-        if vectors is None:
-            line = self._features.worth
-            return [2 * line.probability(worth_row(text, None)) - 1 - _margin(fold(text)) for text in texts]
         line = self._weights.worth
-        return [2 * line.probability(worth_row(text, vectors[place])) - 1 for place, text in enumerate(texts)]
+        vectors = self._vectors(texts)
+        return [2 * line.probability(worth_row(*each)) - 1 for each in zip(texts, vectors, strict=True)]
 
     def domains(self, claims: Sequence[ClaimText], message: str = "") -> list[Domain]:
         """The domain of each claim; the message that they come from tells what they are about."""
-        vectors = self._vectors([*(claim.text for claim in claims), message]) if claims else None
-        lines = (self._features if vectors is None else self._weights).domains
+        if not claims:
+            return []
+        vectors = self._vectors([*(claim.text for claim in claims), message])
+        lines = self._weights.domains
         found: list[Domain] = []
         for place, claim in enumerate(claims):
-            whole = None if vectors is None else vectors[-1] if message else vectors[place]
-            row = domain_row(claim, message or claim.text, None if vectors is None else vectors[place], whole)
+            whole = vectors[-1] if message else vectors[place]
+            row = domain_row(claim, message or claim.text, vectors[place], whole)
             found.append(cast("Domain", max(lines, key=lambda name, row=row: lines[name].value(row))))  # type: ignore[misc]
         return found
 
 
-def _margin(folded: str) -> float:
-    """Questions and quotations have thresholds of their own."""
-    return 0.0 if asks(folded) or quotes_people(folded) else _WITHOUT_VECTORS
-
-
-def worth_row(text: str, vector: Sequence[float] | None) -> list[float]:
+def worth_row(text: str, vector: Sequence[float]) -> list[float]:
     """The features by which a text is judged, weighted."""
     of_text = features_of(text)
     mentioned = [_TOPIC * value for value in mention_features(text, text)]
@@ -74,13 +64,13 @@ def worth_row(text: str, vector: Sequence[float] | None) -> list[float]:
         *mentioned,
         *asking_features(text),
         *(asked * value for value in (*of_text, *mentioned)),
-        *(_VECTOR * value for value in vector or ()),
-        *(_ASKED_VECTOR * asked * value for value in vector or ()),
+        *(_VECTOR * value for value in vector),
+        *(_ASKED_VECTOR * asked * value for value in vector),
     ]
 
 
 def domain_row(
-    claim: ClaimText, message: str, vector: Sequence[float] | None, vector_of_message: Sequence[float] | None
+    claim: ClaimText, message: str, vector: Sequence[float], vector_of_message: Sequence[float]
 ) -> list[float]:
     """The features by which the domain of a claim is told; `message` is where it was said."""
     folded = fold(claim.text)
@@ -100,6 +90,6 @@ def domain_row(
     ]
     return [
         *(2.0 * value for value in features),
-        *(_VECTOR * value for value in vector or ()),
-        *(_MESSAGE_VECTOR * value for value in vector_of_message or ()),
+        *(_VECTOR * value for value in vector),
+        *(_MESSAGE_VECTOR * value for value in vector_of_message),
     ]

@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeAlias
 from jiyi.errors import InvalidInputError
 from jiyi.longterm.dependencies import LongtermDeps
 from jiyi.model.entry import MemoryEntry
-from jiyi.ports import Amendment
+from jiyi.ports import Amendment, LongtermStore
 
 Winner: TypeAlias = Literal["newer", "older", "both"]
 _WINNERS = ("newer", "older", "both")
@@ -53,7 +53,7 @@ class Conflicts:
             if claim is None or not claim.conflicts_with:
                 continue
             olders = self._deps.store.by_ids(scope, claim.conflicts_with)
-            found += [Conflict(newer, older) for older in olders if older.is_active]
+            found += [Conflict(newer, older) for older in olders if self._is_current(newer, older)]
             if len(found) >= limit:
                 break
         return found[:limit]
@@ -71,14 +71,37 @@ class Conflicts:
         if keep not in _WINNERS:
             raise InvalidInputError(f"keep {keep!r} must be one of {', '.join(_WINNERS)}")
         claim = newer.source.claim
-        if claim is None or older.id not in claim.conflicts_with:
+        if claim is None or older.id not in claim.conflicts_with or not self._is_current(newer, older):
             return []
         settled = replace(claim, conflicts_with=tuple(each for each in claim.conflicts_with if each != older.id))
         values: dict[str, Any] = {"source": replace(newer.source, claim=settled)}
         changes: list[Amendment] = []
         if keep == "older":
-            values |= {"is_active": False, "superseded_by": older.id}
+            values |= {"is_active": False, "superseded_by": older.id, "summarized_by": None}
+            changes = without_reflection(self._deps.store, newer, older.id)
         elif keep == "newer":
-            changes.append(Amendment(older.id, {"is_active": False, "superseded_by": newer.id}))
+            changes = superseded_by(self._deps.store, older, newer.id)
         changes.insert(0, Amendment(newer.id, values))
         return self._deps.store.amend(scope, changes, actor=self._deps.actor)
+
+    def _is_current(self, *facts: MemoryEntry) -> bool:
+        """Whether all of them hold: none was superseded, forgotten, or has expired."""
+        now = self._deps.now()
+        return all(fact.is_active and not fact.has_expired(now) for fact in facts)
+
+
+def superseded_by(store: LongtermStore, old: MemoryEntry, new_id: str) -> list[Amendment]:
+    """The changes by which one fact takes the place of another."""
+    values = {"is_active": False, "superseded_by": new_id, "summarized_by": None}
+    return [Amendment(old.id, values, version=old.version), *without_reflection(store, old, new_id)]
+
+
+def without_reflection(store: LongtermStore, old: MemoryEntry, new_id: str) -> list[Amendment]:
+    """The reflection of a fact repeats what is no longer true: it goes, and stands in for its other facts no more."""
+    changes: list[Amendment] = []
+    if old.summarized_by is not None:
+        for each in store.by_ids(old.scope, [old.summarized_by]):
+            changes.append(Amendment(each.id, {"is_active": False, "superseded_by": new_id}))
+            others = [fact_id for fact_id in each.source.references if fact_id != old.id]
+            changes += [Amendment(fact_id, {"summarized_by": None}) for fact_id in others]
+    return changes

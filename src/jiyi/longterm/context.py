@@ -17,6 +17,7 @@ from jiyi.ports import TokenCounter
 from jiyi.prompts.data import label
 from jiyi.text import detect_language
 from jiyi.text.subjects import relation_in
+from jiyi.text.token_count import cut_to_tokens
 
 Language = Literal["zh", "en"]
 
@@ -42,7 +43,8 @@ _REFLECTION: Final = {"zh": "由多条记忆归纳", "en": "drawn from several m
 _SUMMARY: Final = {"zh": "另外 {count} 条记忆的摘要", "en": "summary of {count} more"}
 # What would look like the end of the fence or a second heading.
 _IMITATIONS: Final = re.compile(
-    r"【\s*长期记忆\s*】|\[\s*long-term memory\s*\]|</?\s*memory[-\w]*\s*/?>", re.IGNORECASE
+    r"【\s*长期记忆\s*】|\[\s*long-term memory\s*\]|【\s*用户概况\s*】|\[\s*profile\s*\]|</?\s*memory[-\w]*\s*/?>",
+    re.IGNORECASE,
 )
 _INVISIBLE: Final = re.compile(
     "[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\U000e0000-\U000e0fff]+"
@@ -70,7 +72,7 @@ def build_context(
     if not hits:
         return ""
     language = detect_language(query)
-    doubtful = {old for hit in hits if hit.source.claim is not None for old in hit.source.claim.conflicts_with}
+    doubtful = contradicted(hits)
     ordered = _newer_first(hits, doubtful)
     lines = [_line(hit, language, zone, scope, outdated=hit.id in doubtful) for hit in ordered]
     whole = _block(lines, language)
@@ -95,9 +97,19 @@ def build_context(
 
 
 def _block(lines: Sequence[str], language: Language) -> str:
+    return fenced((HEADING[language], _ABOUT[language]), lines)
+
+
+def fenced(heading: Sequence[str], lines: Sequence[str]) -> str:
+    """Lines of memories below a heading, between marks that none of them can contain."""
     # Nobody can write a text that holds the digest of itself.
     fence = f"memory-{text_hash(*lines)[:12]}"
-    return "\n".join([HEADING[language], _ABOUT[language], f"<{fence}>", *lines, f"</{fence}>"])
+    return "\n".join([*heading, f"<{fence}>", *lines, f"</{fence}>"])
+
+
+def contradicted(hits: Sequence[MemoryEntry]) -> set[str]:
+    """The ids of the memories that one of these may contradict."""
+    return {old for hit in hits if hit.source.claim is not None for old in hit.source.claim.conflicts_with}
 
 
 def _newer_first(hits: Sequence[MemoryEntry], doubtful: set[str]) -> list[MemoryEntry]:
@@ -122,6 +134,27 @@ def _line(hit: MemoryEntry, language: Language, zone: tzinfo, scope: str, *, out
     day = clock.in_zone(hit.event_time, zone).date().isoformat()
     doubt = f" · {_OUTDATED[language]}" if outdated else ""
     return f"- [{day} · {_origin(hit, language, scope)}{doubt}] {_one_line(hit.content)}"
+
+
+def fitted_line(
+    hit: MemoryEntry,
+    language: Language,
+    zone: tzinfo,
+    scope: str,
+    counter: TokenCounter,
+    most: int,
+    *,
+    outdated: bool,
+) -> str:
+    """The line of a memory of which the text has at most so many tokens; what the user said is not marked as such."""
+    day = clock.in_zone(hit.event_time, zone).date().isoformat()
+    whole = _one_line(hit.content)
+    text = cut_to_tokens(whole, most, counter)
+    origin = _origin(hit, language, scope)
+    plain = _ORIGIN[language][USER]
+    about = origin.removeprefix(plain).removeprefix(" · ")
+    label_parts = [day, *([about] if about else []), *([_OUTDATED[language]] if outdated else [])]
+    return f"- [{' · '.join(label_parts)}] {text}{' […]' if len(text) < len(whole) else ''}"
 
 
 def _origin(hit: MemoryEntry, language: Language, scope: str) -> str:

@@ -23,6 +23,7 @@ from jiyi.text.change_words import (
     ends,
     ends_life,
     ends_love,
+    hints_at_change,
     is_bygone,
     is_exception,
     is_mistake,
@@ -41,6 +42,7 @@ from jiyi.text.subjects import (
     SUBJECT_WORDS,
     USER,
     mentions_subject,
+    named_subject,
     names_in,
     starts_with_subject,
     subject_of,
@@ -58,6 +60,8 @@ CERTAIN: Final = 0.6
 """From this probability on a message replaces the claim that it fits best."""
 SAID: Final = 0.5
 """The same for a message that says plainly that something has changed; both chosen by cross-validation over writers."""
+OUTWEIGHS: Final = 0.8
+"""From this probability on a message replaces a claim on another topic, and one of which people have several."""
 POSSIBLE: Final = 0.12
 """From this probability on both stay and are linked."""
 _BEYOND_DOUBT: Final = 0.9
@@ -84,9 +88,14 @@ _ABOUT_USER: Final = re.compile(
     r"说|通知|告诉|来电|我(?!的?(?:妈|爸|姐|哥|弟|妹|老|家))|\b(?:said|says|told|rang|wrote|me|us|i|i'm|we)\b"
 )
 _ROLES: Final = frozenset({"boss", "teacher", "landlord", "roommate", "childminder", "assistant", "doctor"})
+_REPORTS: Final = re.compile(r"汇报|匯報|\breport(?:s|ing)? to\b|\bwork(?:s|ing)? for an? ")
 _SINGLE: Final = frozenset(topic.name for topic in TOPICS if topic.single)
 _MANY: Final = frozenset(topic.name for topic in TOPICS if not topic.single) - {"appointment", "plan", "answer style"}
-_WEDDING: Final = re.compile(r"婚礼|领证|蜜月|婚纱|\bhoneymoon\b|\b(?:my|our|the) wedding\b|^(?:about me: )?wedding")
+_WEDDING: Final = re.compile(
+    r"婚礼|领证|蜜月|婚纱|\bhoneymoon\b|\b(?:my|our|the|spring|summer|autumn|winter|church) wedding\b"
+    r"|^(?:about me: )?wedding"
+)
+_TOGETHER: Final = re.compile(r"我(?:俩|们)|我[跟和同]|[跟和同]我|\b(?:we|us|and i|with me|me)\b")
 # "Dr Moss is my GP, has been for years": it says nothing without the part before.
 _CONTINUES: Final = re.compile(r"^(?:(?:has|have|had|been) |since\b)|^(?:一直|已经)[^，]{0,4}(?:年|个月)")
 _HEADING: Final = re.compile(r"[:：]\s*$")
@@ -148,9 +157,10 @@ def judge(message: str, olds: Sequence[Known], model: ReplacementModel) -> list[
         ]
     elif not is_mistake(folded):
         values = [
-            _unsure(value) if _leaves_alone(new, text) else value for value, text in zip(values, texts, strict=True)
+            value if value >= OUTWEIGHS or not _leaves_alone(new, text) else _unsure(value)
+            for value, text in zip(values, texts, strict=True)
         ]
-    said = is_mistake(folded) or is_strong_change(folded) or ends(folded) or changes(folded)
+    said = any(told(folded) for told in (is_mistake, is_strong_change, ends, changes, hints_at_change))
     enough = SAID if said else CERTAIN
     ordered = sorted(range(len(olds)), key=lambda place: (-values[place], place))
     findings: list[Finding] = []
@@ -271,9 +281,11 @@ def _of_partners(message: str, old: Known) -> bool:
     """Whether an older fact tells of the couple that has parted: the speaker's, unless the message names another."""
     text = fold(old.entry.content)
     subject = _subject(old)
-    parted = next((subject_of(clause) for clause in map(fold, clauses_of(message)) if ends_love(clause)), USER)
+    said = next((clause for clause in clauses_of(message) if ends_love(fold(clause))), message)
+    parted = USER if _TOGETHER.search(fold(said)) else named_subject(said) or subject_of(fold(said))
+    named = any(mentions(fold(message), name) for name in names_in(old.entry.content))
     if parted not in {USER, *_PARTNERS}:
-        return subject == parted and ("relationship" in topics_of(text) or _WEDDING.search(text) is not None)
+        return (named or subject == parted) and ("relationship" in topics_of(text) or _WEDDING.search(text) is not None)
     if subject in _PARTNERS:
         return True
     return subject == USER and ("relationship" in topics_of(text) or _WEDDING.search(text) is not None)
@@ -327,6 +339,9 @@ def same_subject(message: Compared, old: Compared, theirs: str, *, newest: bool)
         return True
     if "" in ours and theirs != USER and (message.gist.terms & old.gist.terms) - SUBJECT_WORDS:
         # Nobody else is named, and both speak of the same thing: "Elsie's lot have moved to Wednesdays".
+        return True
+    if theirs == USER and ours & _ROLES and _REPORTS.search(old.folded):
+        # The other way round: "I report to Hendrik", "My manager is Folasade".
         return True
     if theirs in _ROLES and ours <= {USER, ""} and names_in(old.text):
         # Who holds a role is said of the user as well: "My manager is Colm", "I report to Sunita".

@@ -60,6 +60,8 @@ class LongtermDeps:
     similar: Similar
     analyzer: Analyzer
     embedder: Embedder | None
+    judging: Callable[[], Embedder]
+    """Gives the bundled embedder, by whose vectors texts are judged, whatever embedder memories are found with."""
     models: TaskModels
     counter: TokenCounter
     limits: Limits

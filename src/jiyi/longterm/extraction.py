@@ -115,7 +115,7 @@ class Proposal:
 
 
 def propose(
-    model: ChatModel | None, said: Round, known: Sequence[str], classifier: StatementClassifier | None = None
+    model: ChatModel | None, said: Round, known: Sequence[str], classifier: StatementClassifier
 ) -> list[Proposal]:
     """The facts of a round that are worth keeping. A model that fails is an error.
 
@@ -123,7 +123,7 @@ def propose(
     """
     if not (said.user or said.assistant):
         return []
-    found = _by_model(model, said, known) if model is not None else _by_rules(said, classifier or StatementClassifier())
+    found = _by_model(model, said, known) if model is not None else _by_rules(said, classifier)
     return [
         proposal
         for proposal in found

@@ -15,6 +15,7 @@ from jiyi.model import clock
 from jiyi.model.entry import MemoryEntry
 from jiyi.model.forgetting_curve import EbbinghausForgetting, exempt_kind
 from jiyi.ports import Amendment, Fading
+from jiyi.text.fact_kinds import fact_kind
 
 PAGE: Final = 1_000
 MAX_LISTED: Final = 1_000
@@ -62,7 +63,7 @@ class ForgettingPlan:
     memories: tuple[FadingMemory, ...]
     """Those nearest to being forgotten, at most 1,000."""
     exempt: Mapping[str, int] = field(default_factory=dict)
-    """How many are kept whatever the curve says, by kind: health, identity, safety."""
+    """How many are kept whatever the curve says, by kind: health, identity, safety, instruction."""
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON-ready mapping."""
@@ -90,7 +91,7 @@ class Forgetter:
             faded = [
                 each
                 for each in page
-                if not exempt_kind(each.attribute, self._deps.exempt) and self._retention(curve, each, now) < threshold
+                if self._retention(curve, each, now) < threshold and not self.exempt(each.attribute, each.statement)
             ]
             while faded:
                 batch, faded = faded[:size], faded[size:]
@@ -110,7 +111,7 @@ class Forgetter:
         nearest: list[tuple[float, str, float]] = []
         for page in self._pages(scope, excluded):
             for each in page:
-                kind = exempt_kind(each.attribute, self._deps.exempt)
+                kind = self.exempt(each.attribute, each.statement)
                 if kind:
                     exempt[kind] += 1
                     continue
@@ -128,6 +129,15 @@ class Forgetter:
             self.on_curve(entries[entry_id], curve, threshold, now) for _, entry_id, _ in order if entry_id in entries
         )
         return ForgettingPlan(count, considered, memories, dict(exempt))
+
+    def exempt(self, attribute: str, statement: str) -> str:
+        """The kind for which a fact is not forgotten, by what it is about or by its words; empty when it may be."""
+        kinds = self._deps.exempt
+        known = exempt_kind(attribute, kinds)
+        if known or not statement:
+            return known
+        kind = fact_kind(statement, attribute)
+        return kind if kind in kinds else ""
 
     @staticmethod
     def on_curve(entry: MemoryEntry, curve: EbbinghausForgetting, threshold: float, now: datetime) -> FadingMemory:
@@ -148,19 +158,23 @@ class Forgetter:
 
         They count as accessed now, or the next clean-up would take them again.
         """
-        store = self._deps.store
+        store, now = self._deps.store, self._deps.now()
         if names is None:
-            found = [entry for entry in self._inactive(scope) if entry.superseded_by is None]
+            gone = [entry for entry in self._inactive(scope) if entry.superseded_by is None]
+            found = [entry for entry in gone if not entry.has_expired(now)]
         else:
             found = store.by_ids(scope, names)
             keys = store.by_keys(scope, names)
             found += [entry for entry in keys.values() if entry.id not in {each.id for each in found}]
-        now = self._deps.now()
         values = {"is_active": True, "superseded_by": None, "last_accessed_at": now}
         restored: list[MemoryEntry] = []
         inactive = [entry for entry in found if not entry.is_active]
         for start in range(0, len(inactive), _FIRST_BATCH):
-            changes = [Amendment(entry.id, values, "restore") for entry in inactive[start : start + _FIRST_BATCH]]
+            changes = [
+                # Whoever names a memory that has expired wants it to be seen again.
+                Amendment(entry.id, values | ({"expires_at": None} if entry.has_expired(now) else {}), "restore")
+                for entry in inactive[start : start + _FIRST_BATCH]
+            ]
             restored += store.amend(scope, changes, actor=self._deps.actor)
         return restored
 

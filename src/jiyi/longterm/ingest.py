@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from jiyi.errors import ModelError
 from jiyi.longterm.claim_reading import attribute_of, in_first_person, read_claim
 from jiyi.longterm.classifier import StatementClassifier
+from jiyi.longterm.conflicts import superseded_by
 from jiyi.longterm.corrections import REPLACES, Finding, Known, judge, residue_without_attribute, supports
 from jiyi.longterm.dependencies import LongtermDeps, made_by
 from jiyi.longterm.duplicates import Gist, fact_key, gist, is_known, support
@@ -95,8 +96,8 @@ class FactIngestor:
     def __init__(self, deps: LongtermDeps, recalled: RecentlyRecalled) -> None:
         self._deps = deps
         self._recalled = recalled
-        self._classifier: StatementClassifier | None = None
-        self._replacement = ReplacementModel(deps.analyzer, deps.embedder)
+        self._classifier = StatementClassifier(deps.judging)
+        self._replacement = ReplacementModel(deps.analyzer, deps.judging)
 
     def keep_round(
         self, scope: str, conversation_id: str, messages: Sequence[tuple[str, Message, datetime]], job: Job
@@ -105,8 +106,7 @@ class FactIngestor:
         said = Round.of(_of(messages, "user"), _of(messages, "assistant"))
         model = self._deps.models.scorer
         shown = self._similar(scope, said.user or said.assistant, _SHOWN_TO_MODEL) if model is not None else []
-        classifier = self._made_classifier() if model is None else None
-        proposals = propose(model, said, [entry.content for entry in shown], classifier)
+        proposals = propose(model, said, [entry.content for entry in shown], self._classifier)
         work = _Work(scope, conversation_id, said, messages, made_by(model))
         proposals = [self._with_antecedent(scope, proposal) for proposal in proposals]
         decision = self._decide(work, proposals, shown)
@@ -135,12 +135,6 @@ class FactIngestor:
         work = _Work(scope, candidate.session_id, said, messages, candidate.made_by)
         decision = self._decide(work, [proposal], ())
         return self._deps.store.commit(scope, decision.entries, decision.amendments, actor=self._deps.actor)
-
-    def _made_classifier(self) -> StatementClassifier:
-        """Judges what is worth keeping without a model; made when the first round is looked at."""
-        if self._classifier is None:
-            self._classifier = StatementClassifier(self._deps.embedder)
-        return self._classifier
 
     def _with_antecedent(self, scope: str, proposal: Proposal) -> Proposal:
         """A claim that begins with a pronoun gets the person or animal that the user spoke of last."""
@@ -284,17 +278,7 @@ class FactIngestor:
             decision.entries[place] = replace(entry, source=replace(entry.source, claim=linked))
 
     def _supersede(self, old: MemoryEntry, new: MemoryEntry) -> list[Amendment]:
-        changes = [
-            Amendment(old.id, {"is_active": False, "superseded_by": new.id}, version=old.version, because=new.id)
-        ]
-        if old.summarized_by is not None:
-            # The reflection repeats what is no longer true: it is removed, and no longer stands in for its other facts.
-            reflection = self._deps.store.by_ids(old.scope, [old.summarized_by])
-            for each in reflection:
-                changes.append(Amendment(each.id, {"is_active": False, "superseded_by": new.id}, because=new.id))
-                others = [fact_id for fact_id in each.source.references if fact_id != old.id]
-                changes += [Amendment(fact_id, {"summarized_by": None}, because=new.id) for fact_id in others]
-        return changes
+        return [replace(change, because=new.id) for change in superseded_by(self._deps.store, old, new.id)]
 
     def _residue(self, old: MemoryEntry, text: str, new: MemoryEntry) -> MemoryEntry | None:
         """What an older fact says besides the replaced claim, as a fact of its own, as old as the older one."""

@@ -86,7 +86,7 @@ class Reflector:
         cooldown_hours: float = COOLDOWN_HOURS,
         job: Job | None = None,
     ) -> MemoryEntry | None:
-        """Make a reflection if one is due; `None` when it is not, or when somebody else has just made it."""
+        """Make a reflection if one is due; `None` when it is not, or when its facts have changed meanwhile."""
         facts = self.due(scope, threshold, cooldown_hours)
         if not facts:
             return None
@@ -95,7 +95,10 @@ class Reflector:
         amendments = [
             Amendment(fact.id, {"summarized_by": entry.id}, version=fact.version, because=entry.id) for fact in facts
         ]
-        stored = self._deps.store.commit(scope, [entry], amendments, actor=self._deps.actor, finished=job)
+        # What was forgotten or corrected while the model wrote must not live on in the reflection.
+        stored = self._deps.store.commit(
+            scope, [entry], amendments, actor=self._deps.actor, finished=job, all_or_nothing=True
+        )
         return stored[0] if stored else None
 
     def _text(self, facts: Sequence[MemoryEntry]) -> str:

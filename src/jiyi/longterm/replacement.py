@@ -1,15 +1,14 @@
 """How likely a message says that something has changed, and how likely it replaces a given older fact.
 
-Linear models. The first looks at the message alone: words for change, end, addition or exception, and, with the
-bundled embedder, its vector. The second compares the message with one older fact: subject, attribute, shared words,
+Linear models. The first looks at the message alone: words for change, end, addition or exception, and its vector by the
+bundled embedder. The second compares the message with one older fact: subject, attribute, shared words,
 kinds of values, likeness of meaning. A third tells which part of that fact is meant. `corrections` decides.
 """
 
 from __future__ import annotations
 
-import logging
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
@@ -21,6 +20,7 @@ from jiyi.text.change_words import (
     ends,
     ends_life,
     ends_love,
+    hints_at_change,
     is_mistake,
     is_strong_change,
     is_temporary,
@@ -32,11 +32,8 @@ from jiyi.text.subjects import SUBJECT_WORDS, USER, names_in, starts_with_subjec
 from jiyi.text.topics import TOPICS, topics_of
 
 if TYPE_CHECKING:
-    from jiyi.longterm.trained import Weights
     from jiyi.ports import Embedder
     from jiyi.text import Analyzer
-
-_log = logging.getLogger("jiyi.longterm")
 
 WEAK_TOPICS: Final = frozenset(
     {"family", "friends and colleagues", "plan", "travel", "like and dislike", "skill", "origin"}
@@ -80,25 +77,23 @@ class Compared:
     folded: str
     gist: Gist
     topics: dict[str, int]
-    vector: Sequence[float] | None = None
+    vector: Sequence[float]
     clauses: tuple[Sequence[float], ...] = ()
     """The vectors of its clauses, where they are compared one by one."""
 
 
 class ReplacementModel(TrainedJudge):
-    """Both models, with one embedder or none."""
+    """All these models."""
 
-    def __init__(self, analyzer: Analyzer, embedder: Embedder | None) -> None:
+    def __init__(self, analyzer: Analyzer, embedder: Callable[[], Embedder]) -> None:
         super().__init__(embedder)
         self.analyzer = analyzer
 
     def read(self, texts: Sequence[str]) -> list[Compared]:
         """Texts with what is compared of them."""
-        vectors = self._vectors(texts)
         found = []
-        for place, text in enumerate(texts):
+        for text, vector in zip(texts, self._vectors(texts), strict=True):
             folded = fold(text)
-            vector = None if vectors is None else vectors[place]
             found.append(Compared(text, folded, gist(text, self.analyzer), topics_of(folded), vector))
         return found
 
@@ -106,18 +101,17 @@ class ReplacementModel(TrainedJudge):
         """A message with what is compared of it and of each of its clauses."""
         clauses = clauses_of(text)
         found, *parts = self.read([text, *(clauses if len(clauses) > 1 else ())])
-        return replace(found, clauses=tuple(part.vector for part in parts if part.vector is not None))
+        return replace(found, clauses=tuple(part.vector for part in parts))
 
     def change(self, message: Compared) -> float:
         """How likely a message says that something has changed or ended."""
-        return self._for(message).change.probability(change_row(message))
+        return self._weights.change.probability(change_row(message))
 
     def replaces(self, message: Compared, olds: Sequence[Compared], same: Sequence[bool]) -> list[float]:
         """How likely a message replaces each of the older facts; never one of another subject."""
-        message = _comparable(message, olds)
         of_change, change = change_row(message), self.change(message)
         others = [likeness(message, old) for old in olds]
-        line = self._for(message).replaces
+        line = self._weights.replaces
         return [
             line.probability(replacement_row(pair_features(message, old, others, place), change, of_change))
             if same[place]
@@ -127,21 +121,16 @@ class ReplacementModel(TrainedJudge):
 
     def pieces(self, message: Compared, parts: Sequence[Compared]) -> list[float]:
         """How much each part of an older fact is like the one that a message replaces."""
-        message = _comparable(message, parts)
-        line = self._for(message).piece
+        line = self._weights.piece
         return [line.value(row) for row in piece_rows(message, parts)]
 
     def along(self, message: Compared, parts: Sequence[Compared], replaced: int) -> list[float]:
         """How likely each part of an older fact goes when one of them is replaced."""
-        message = _comparable(message, parts)
-        line = self._for(message).along
+        line = self._weights.along
         return [
             1.0 if place == replaced else line.probability(along_row(message, parts, place, replaced))
             for place in range(len(parts))
         ]
-
-    def _for(self, message: Compared) -> Weights:
-        return self._features if message.vector is None else self._weights
 
 
 def change_row(message: Compared) -> list[float]:
@@ -153,27 +142,23 @@ def change_row(message: Compared) -> list[float]:
         _QUESTION.search(folded) is not None,
         "了" in folded,
         *(pattern.search(folded) is not None for pattern in (_PAST, _PRESENT, _REFERENCE)),
+        hints_at_change(folded),
     )
-    return [*(float(value) for value in found), *(message.vector or ())]
+    return [*(float(value) for value in found), *message.vector]
 
 
-_FEATURES_OF_CHANGE: Final = 13
+_FEATURES_OF_CHANGE: Final = 14
 _CROSSED_WITH: Final = 8
 
 
 def likeness(first: Compared, second: Compared) -> float:
-    """The similarity of two meanings; 0 where it is not known."""
-    if first.vector is None or second.vector is None:
-        return 0.0
+    """The similarity of two meanings."""
     return sum(a * b for a, b in zip(first.vector, second.vector, strict=True))
 
 
 def closest(message: Compared, old: Compared) -> float:
     """The similarity of an older fact and that clause of a message which is most like it."""
-    vector = old.vector
-    if message.vector is None or vector is None:
-        return 0.0
-    found = (sum(a * b for a, b in zip(clause, vector, strict=True)) for clause in message.clauses)
+    found = (sum(a * b for a, b in zip(clause, old.vector, strict=True)) for clause in message.clauses)
     return max((likeness(message, old), *found))
 
 
@@ -312,11 +297,6 @@ def only_describes(part: Compared, other: Compared) -> bool:
     """Whether a part of a fact only says how often, how long or how much of the part before it."""
     own = part.topics.keys() - other.topics.keys()
     return not own and not starts_with_subject(part.folded) and _MODIFIER.search(part.folded) is not None
-
-
-def _comparable(message: Compared, olds: Sequence[Compared]) -> Compared:
-    """The message, without its vector where some of the others have none."""
-    return replace(message, vector=None) if any(old.vector is None for old in olds) else message
 
 
 def shared_words(message: Compared, old: Compared) -> set[str]:

@@ -18,7 +18,7 @@ from jiyi.longterm.reflection import REFLECTION_JOB, Reflector
 from jiyi.longterm.retrieval import Retriever
 from jiyi.model import clock
 from jiyi.model.entry import MemoryEntry
-from jiyi.model.forgetting_curve import DEFAULT_THRESHOLD, EbbinghausForgetting, exempt_kind
+from jiyi.model.forgetting_curve import DEFAULT_THRESHOLD, EbbinghausForgetting
 from jiyi.model.job import Job, JobDraft
 from jiyi.model.message import Message
 from jiyi.ports import Amendment, TokenCounter
@@ -179,7 +179,7 @@ class LongtermService:
         curve = EbbinghausForgetting()
         fading = self.forgetter.on_curve(entry, curve, DEFAULT_THRESHOLD, self._deps.now())
         claim = entry.source.claim
-        kind = "" if claim is None else exempt_kind(claim.attribute, self._deps.exempt)
+        kind = "" if claim is None else self.forgetter.exempt(claim.attribute, entry.content)
         exempt = bool(kind) or entry.pinned or entry.memory_type in REFLECTION_TYPES or entry.domain is None
         versions = self._deps.records.versions(scope, entry.key) if entry.key is not None else []
 

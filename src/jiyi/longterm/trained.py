@@ -1,26 +1,21 @@
 """The weights of the linear models that judge without a language model. `python -m bench.make_weights` trains them.
 
-There are two sets: one for the features of the text alone, and one for the features and the vectors of the bundled
-embedder. Other embedders have other vectors: with them, and with none, the features decide.
+They are trained on features of the text and on vectors of the bundled embedder, so that embedder is used for judging
+whatever embedder the memory searches with. It is loaded when the first text is judged.
 """
 
 from __future__ import annotations
 
 import json
-import logging
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Final, Self, cast
 
-from jiyi.errors import ModelError
-
 if TYPE_CHECKING:
     from jiyi.ports import Embedder
-
-_log = logging.getLogger("jiyi.longterm")
 
 WEIGHTS: Final = "data/weights.json"
 
@@ -48,9 +43,8 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """The models of one set."""
+    """All models."""
 
-    with_vectors: bool
     worth: Line
     """Whether a text is worth keeping."""
     domains: dict[str, Line]
@@ -64,10 +58,9 @@ class Weights:
     """Whether another part of that fact goes with it."""
 
     @classmethod
-    def of(cls, data: dict[str, Any], *, with_vectors: bool) -> Self:
-        """A set from its stored form."""
+    def of(cls, data: dict[str, Any]) -> Self:
+        """The models from their stored form."""
         return cls(
-            with_vectors,
             Line.of(data["worth"]),
             {name: Line.of(line) for name, line in data["domains"].items()},
             Line.of(data["change"]),
@@ -77,46 +70,24 @@ class Weights:
         )
 
 
-def weights_for(embedder: Embedder | None) -> Weights:
-    """The set that goes with an embedder."""
-    data = stored_weights()
-    known = data["embedder"]
-    if embedder is not None:
-        identity = embedder.identity
-        if (identity.name, identity.dimension) == (known["name"], known["dimension"]):
-            return _set(data, "vectors")
-    return _set(data, "features")
-
-
 class TrainedJudge:
-    """Base of what judges texts by the shipped weights, with one embedder or none."""
+    """Base of what judges texts by the shipped weights."""
 
-    def __init__(self, embedder: Embedder | None = None) -> None:
-        self._embedder = embedder
+    def __init__(self, embedder: Callable[[], Embedder]) -> None:
+        """`embedder` gives the bundled embedder; it is called when the first text is judged."""
+        self._make_embedder = embedder
 
     @cached_property
-    def _features(self) -> Weights:
-        # Read when a text is judged, on a thread: making the room must not read the disk.
-        return weights_for(None)
+    def _embedder(self) -> Embedder:
+        return self._make_embedder()
 
     @cached_property
     def _weights(self) -> Weights:
-        return weights_for(self._embedder)
+        # Read when a text is judged, on a thread: making the room must not read the disk.
+        return Weights.of(stored_weights()["models"])
 
-    def _vectors(self, texts: Sequence[str]) -> list[list[float]] | None:
-        """The vectors, if there are weights for them and the embedder can be reached."""
-        if self._embedder is None or not self._weights.with_vectors or not texts:
-            return None
-        try:
-            return cast("list[list[float]]", self._embedder.embed(texts).tolist())
-        except ModelError as error:
-            # Features of the text decide then: a fact must not be lost because it cannot be embedded just now.
-            _log.warning("texts are judged without the embedder: %s", type(error).__name__)
-            return None
-
-
-def _set(data: dict[str, Any], name: str) -> Weights:
-    return Weights.of(data[name], with_vectors=name == "vectors")
+    def _vectors(self, texts: Sequence[str]) -> list[list[float]]:
+        return cast("list[list[float]]", self._embedder.embed(texts).tolist()) if texts else []
 
 
 @cache

@@ -148,6 +148,7 @@ class AgentMemory(KeyedMemory, Listing, Conversations, Administration, OpenHandl
             reply_tokens=reply_tokens,
             tools=tools,
             own_tools=own_tools,
+            profile_tokens=settings.profile_tokens,
             max_rounds=max_rounds,
             extract=extract,
         )

@@ -17,9 +17,11 @@ EXEMPT_KINDS = {
     "health": frozenset({"allergy", "health", "medication", "doctor"}),
     "identity": frozenset({"name", "age", "birthday", "contact", "phone", "email", "origin", "belief and identity"}),
     "safety": frozenset({"allergy", "medication", "emergency contact"}),
+    "instruction": frozenset[str](),
     "pinned": frozenset[str](),
 }
-"""Kinds of facts that can be kept from being forgotten, each with its attributes; what is pinned never is."""
+"""Kinds of facts that can be kept from being forgotten, each with its attributes; what is pinned never is. Health,
+identity and standing instructions are known by the words of a fact as well."""
 DEFAULT_EXEMPT = tuple(EXEMPT_KINDS)
 DEFAULT_THRESHOLD = 0.1
 """A memory with less than this left is forgotten."""

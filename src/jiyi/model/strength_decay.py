@@ -62,6 +62,8 @@ class Faded:
 
     strength: int
     decayed_at: datetime
+    version: int
+    """The version it was reckoned from; a memory that was changed since, such as strengthened, is left alone."""
 
 
 def fade(entry: MemoryEntry, usage: Usage, now: datetime, rules: FadingRules) -> Faded | None:
@@ -78,4 +80,4 @@ def fade(entry: MemoryEntry, usage: Usage, now: datetime, rules: FadingRules) ->
     if periods < 1:
         return None
     lost = min(periods, max(entry.strength, 1))
-    return Faded(max(0, entry.strength - lost), since + periods * period)
+    return Faded(max(0, entry.strength - lost), since + periods * period, entry.version)

@@ -12,7 +12,7 @@ class BudgetPart:
     """One part of a prompt."""
 
     name: str
-    """`instructions`, `tools`, `notes`, `long-term`, `recalled` or `conversation`."""
+    """`instructions`, `tools`, `notes`, `profile`, `long-term`, `recalled` or `conversation`."""
     tokens: int
     limit: int
     """How many it may have."""
@@ -64,7 +64,7 @@ class ShownMemory:
     id: str
     content: str
     part: str
-    """`long-term` or `recalled`."""
+    """`long-term`, `recalled`, or `profile`: that one stands in every prompt, whatever is asked."""
     score: float | None
     source: str = ""
     """Where it comes from, such as `MEMORY.md:3-4` or a session."""

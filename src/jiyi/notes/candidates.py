@@ -72,7 +72,7 @@ def _take_from(service: NotesService, scope: str, limit: int, report: CandidateR
             known = len(report.refused)
             new = service.deps.chats.candidates(scope, state="new", limit=min(left, _BATCH) + known)
             batch = [candidate for candidate in new if candidate.id not in report.refused]
-            kinds = service.session_kinds.all() if batch else {}
+            kinds = service.session_kinds.all(scope) if batch else {}
             if scope != service.identity.scope:
                 # Whatever else is recorded about an id: in the scope of a group everything is the group's.
                 kinds = dict.fromkeys((*kinds, *(candidate.session_id for candidate in batch)), "group")

@@ -101,9 +101,9 @@ def curate(service: NotesService, *, days: int = 7, now: datetime | None = None)
 
 def accept(service: NotesService, proposal: Proposal | str, *, items: Sequence[int] | None = None) -> Accepted:
     """Apply a proposal, or some of its items, to the MEMORY.md it was made for. The other items stay."""
-    wanted = proposal if isinstance(proposal, Proposal) else service.proposals.load(proposal)
-    if wanted.empty:
+    if isinstance(proposal, Proposal) and proposal.empty:
         return Accepted()
+    wanted = _as_it_stands(service, proposal)
     chosen = choose_items(wanted, items)
     before = read_long_term(service)
     if before.digest != wanted.base:
@@ -128,6 +128,11 @@ def accept(service: NotesService, proposal: Proposal | str, *, items: Sequence[i
     )
 
 
+def _as_it_stands(service: NotesService, proposal: Proposal | str) -> Proposal:
+    """What is left of a proposal now, whatever the caller holds of it: items of it may be settled."""
+    return service.proposals.load(proposal.id if isinstance(proposal, Proposal) else proposal)
+
+
 def _record_origins(ledger: CurationLedger, before: LongTerm, made_by: str, items: Sequence[ProposalItem]) -> None:
     at = clock.to_text(clock.utc_now())
     for section in new_sections(before.text, [item.section for item in items]):
@@ -139,7 +144,7 @@ def _record_origins(ledger: CurationLedger, before: LongTerm, made_by: str, item
 
 def reject(service: NotesService, proposal: Proposal | str, *, items: Sequence[int] | None = None) -> tuple[str, ...]:
     """Drop a proposal, or some of its items. Their texts are not proposed again; returns them."""
-    wanted = proposal if isinstance(proposal, Proposal) else service.proposals.load(proposal)
+    wanted = _as_it_stands(service, proposal)
     chosen = choose_items(wanted, items)
     with service.lock.hold():
         ledger = service.ledger()

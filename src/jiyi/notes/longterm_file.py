@@ -80,9 +80,12 @@ class LongTerm:
     def __contains__(self, text: str) -> bool:
         """Whether it says this already, as an item or as lines of their own."""
         wanted = comparable(text)
+        if not wanted:
+            # Signs alone, such as emoji.
+            return text.strip() in self.text
         lines = [comparable(without_comment(line)) for line in self.text.split("\n")]
         whole = "\n".join(filter(None, lines))
-        return "\n".join(filter(None, map(comparable, text.split("\n")))) in whole if wanted else True
+        return "\n".join(filter(None, map(comparable, text.split("\n")))) in whole
 
     def encoded(self, text: str) -> bytes:
         """Another text in the same encoding, with the same mark at its beginning."""
@@ -189,9 +192,7 @@ def replace_long_term(service: NotesService, before: LongTerm, text: str) -> str
     """
     data = before.encoded(text)
     name = service.files.long_term()
-    if not before.data:
-        if not service.files.create(name, data):
-            raise _conflict()
+    if not before.data and service.files.create(name, data):
         return ""
     with service.lock.hold():
         backup = _new_backup()

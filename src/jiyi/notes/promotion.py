@@ -76,24 +76,36 @@ def promote(
     known = service.ledger().promoted | before.promoted
     title = section or default_section(before.text, [each.placed.entry.text for each in found.values()])
     title = match_section(title, headings_of(before.text))
-    new = [
-        name for name in names if name in found and name not in known and found[name].placed.entry.text not in before
-    ]
+    named = _first_names(names, found)
+    new = [name for name in names if name in named and _is_new(found[name].placed, known, before)]
     backup = ""
     if new:
         texts = [Addition(title, found[name].placed.entry.text) for name in new]
         backup = replace_long_term(service, before, with_additions(before.text, texts))
         with service.lock.hold():
             ledger = service.ledger()
-            ledger.promoted |= {name for name in new if not found[name].placed.by_hand}
+            ledger.promoted |= {found[name].placed.entry.id for name in new if not found[name].placed.by_hand}
             ledger.observe(read_long_term(service).items)
             _record_origins(ledger, before, title, [found[name] for name in new])
             ledger.save()
     # Only now, when they are safe in their new place; after an interruption in between the call is repeated.
-    moved = _remove(service, found) if move else ()
+    moved = _remove(service, {name: found[name] for name in named}, read_long_term(service)) if move else ()
     return Accepted(
         added=tuple(new), unchanged=tuple(name for name in names if name not in new), backup=backup, moved=moved
     )
+
+
+def _first_names(names: Sequence[str], found: dict[str, _Found]) -> list[str]:
+    """One name for each thing that was named: an entry has an id, and every line of it is a place."""
+    first: dict[tuple[str, int], str] = {}
+    for name in names:
+        if name in found:
+            first.setdefault((found[name].path, found[name].placed.start_line), name)
+    return list(first.values())
+
+
+def _is_new(placed: PlacedEntry, known: set[str], before: LongTerm) -> bool:
+    return (placed.by_hand or placed.entry.id not in known) and placed.entry.text not in before
 
 
 def _record_origins(ledger: CurationLedger, before: LongTerm, section: str, added: Sequence[_Found]) -> None:
@@ -153,23 +165,22 @@ def _items(service: NotesService, path: str) -> list[PlacedEntry]:
         return []
 
 
-def _remove(service: NotesService, found: dict[str, _Found]) -> tuple[str, ...]:
-    """Take entries out of their daily notes."""
+def _remove(service: NotesService, found: dict[str, _Found], after: LongTerm) -> tuple[str, ...]:
+    """Take entries that MEMORY.md has now out of their daily notes."""
     moved: list[str] = []
+    safe = {name: each for name, each in found.items() if each.placed.entry.text in after}
     with service.lock.hold():
-        for path in dict.fromkeys(each.path for each in found.values()):
+        for path in dict.fromkeys(each.path for each in safe.values()):
             data, _ = service.files.read(path, most=service.settings.append.file_bytes)
             file = LongTerm(data, *text_encoding.decode(data))
             lines = file.text.split("\n")
-            texts = {name: each.placed.entry for name, each in found.items() if each.path == path}
-            # By id and text: the lines may have moved since.
-            gone = [
-                (name, placed)
-                for placed in items_of(path, file.text)
-                for name, entry in texts.items()
-                if placed.entry.text == entry.text and (placed.entry.id == entry.id or placed.by_hand)
-            ]
-            for _, placed in reversed(gone):
+            present = items_of(path, file.text)
+            gone: list[tuple[str, PlacedEntry]] = []
+            for name, each in safe.items():
+                place = _place_now(each.placed, present) if each.path == path else None
+                if place is not None:
+                    gone.append((name, present.pop(place)))
+            for _, placed in sorted(gone, key=lambda one: one[1].start_line, reverse=True):
                 # The empty line before an entry belongs to it.
                 start = placed.start_line - 1
                 start -= start > 0 and not lines[start - 1].strip()
@@ -177,6 +188,19 @@ def _remove(service: NotesService, found: dict[str, _Found]) -> tuple[str, ...]:
             for _, placed in gone:
                 if not placed.by_hand:
                     service.journal.removed(placed.entry.id)
-            service.appender.rewrite(path, data, file.encoded("\n".join(lines)))
+            if gone:
+                service.appender.rewrite(path, data, file.encoded("\n".join(lines)))
             moved += [name for name, _ in gone]
     return tuple(dict.fromkeys(moved))
+
+
+def _place_now(wanted: PlacedEntry, present: Sequence[PlacedEntry]) -> int | None:
+    """Which of these is the one that was found before: the lines may have moved since, and a text may stand twice."""
+    same = [
+        number
+        for number, placed in enumerate(present)
+        if placed.entry.text == wanted.entry.text
+        and placed.by_hand == wanted.by_hand
+        and (placed.by_hand or placed.entry.id == wanted.entry.id)
+    ]
+    return min(same, key=lambda number: abs(present[number].start_line - wanted.start_line), default=None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 from contextlib import suppress
@@ -21,28 +22,27 @@ class SessionKinds:
     def set(self, session_id: str, kind: str, scope: str | None = None) -> None:
         """Record the kind of a session, and the scope of a group, if that is not recorded yet."""
         check_kind(kind)
-        if self.get(session_id) == kind and (scope is None or scope in self.group_scopes()):
+        if self.all(scope).get(session_id, "main") == kind and (scope is None or scope in self.group_scopes()):
             return
         about = {"session": session_id, "kind": kind} | ({} if scope is None else {"scope": scope})
-        line = json.dumps(about, ensure_ascii=False) + "\n"
+        # The last line of a process that was killed may be incomplete: this one begins a line of its own.
+        line = f"\n{json.dumps(about, ensure_ascii=False)}\n"
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             descriptor = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
             try:
-                os.write(descriptor, line.encode("utf-8"))
+                data = line.encode("utf-8")
+                if os.write(descriptor, data) < len(data):
+                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
                 os.fsync(descriptor)
             finally:
                 os.close(descriptor)
         except OSError as error:
             raise NotesError(f"the kind of session {session_id!a} cannot be recorded: {error.strerror}") from error
 
-    def get(self, session_id: str) -> str:
-        """The kind of a session; `main` when nothing was recorded."""
-        return self.all().get(session_id, "main")
-
-    def all(self) -> dict[str, str]:
-        """The recorded kinds, by session."""
-        return {data["session"]: data["kind"] for data in self._lines()}
+    def all(self, scope: str | None) -> dict[str, str]:
+        """The recorded kinds in a scope, by session: a group with another scope may have a session of the same name."""
+        return {data["session"]: data["kind"] for data in self._lines() if data.get("scope") in {None, scope}}
 
     def group_scopes(self) -> list[str]:
         """The scopes that groups have of their own."""
@@ -59,7 +59,6 @@ class SessionKinds:
             raise NotesError(f"the kinds of sessions cannot be read: {error.strerror}") from error
         found: list[dict[str, Any]] = []
         for line in lines:
-            # The last line of a process that was killed may be incomplete.
             with suppress(ValueError, KeyError, TypeError):
                 data = json.loads(line)
                 found.append({**data, "session": data["session"], "kind": data["kind"]})

@@ -41,6 +41,8 @@ class Fading:
     importance_score: float
     attribute: str = ""
     """What the fact is about, if that is known: some attributes are not forgotten."""
+    statement: str = ""
+    """The text of a fact that was read from a conversation: some kinds of facts are not forgotten."""
 
     @property
     def place(self) -> FadingPlace:
@@ -81,11 +83,13 @@ class LongtermStore(Protocol):
         actor: str,
         finished: Job | None = None,
         jobs: Sequence[JobDraft] = (),
+        all_or_nothing: bool = False,
     ) -> list[MemoryEntry] | None:
         """New entries, changes of old ones and what becomes of the jobs, all in one transaction.
 
         An entry whose key is taken is left out. `None`, and nothing changed, when the finished job is no longer the
-        caller's.
+        caller's. With `all_or_nothing` only the job is finished when an entry that is to be changed has another version
+        than expected, or is gone.
         """
         ...
 
@@ -105,12 +109,16 @@ class LongtermStore(Protocol):
         """The newest active facts of a scope, newest first."""
         ...
 
+    def profile_facts(self, scope: str, now: datetime, *, limit: int) -> list[MemoryEntry]:
+        """The active facts of a scope that have not expired: the pinned first, then the most important, then newer."""
+        ...
+
     def conflicting(self, scope: str, *, limit: int) -> list[MemoryEntry]:
         """The newest active facts that may contradict older ones, newest first."""
         ...
 
     def unsummarized(self, scope: str, *, limit: int) -> list[MemoryEntry]:
-        """The newest facts that no reflection covers yet and that are not pinned, newest first."""
+        """The newest facts that no reflection covers yet, without those that are pinned or expire, newest first."""
         ...
 
     def last_reflection(self, scope: str) -> datetime | None:

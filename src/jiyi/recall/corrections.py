@@ -1,4 +1,4 @@
-"""Messages that say what was corrected later: they stay as they were said, and name the fact that holds now."""
+"""Messages that say what was corrected later: they stay as said, name the fact that holds now, and come after it."""
 
 from __future__ import annotations
 
@@ -26,6 +26,35 @@ def mark_corrected(hits: Sequence[MemoryEntry], store: RecordStore, analyzer: An
     if not corrections:
         return list(hits)
     return [_marked(hit, corrections, analyzer) if hit.memory_type == MESSAGE_TYPE else hit for hit in hits]
+
+
+def current_first(hits: Sequence[MemoryEntry]) -> list[MemoryEntry]:
+    """The hits, each fact that holds now before the message that it corrects, and at least as relevant.
+
+    Only a fact that has words of the question: not everything that ended with the same message is what was asked.
+    """
+    order = list(hits)
+    for message in [hit for hit in hits if hit.corrected_by]:
+        place = next(place for place, hit in enumerate(order) if hit.id == message.id)
+        holding = {fact.id for fact in message.corrected_by}
+        behind = [hit for hit in order[place + 1 :] if hit.id in holding and _has_words_of_question(hit)]
+        if not behind:
+            continue
+        moved = {hit.id for hit in behind}
+        raised = [
+            replace(
+                hit,
+                relevance_score=max(hit.relevance_score or 0.0, message.relevance_score or 0.0),
+                confident=hit.confident or message.confident,
+            )
+            for hit in behind
+        ]
+        order = [*order[:place], *raised, *(hit for hit in order[place:] if hit.id not in moved)]
+    return order
+
+
+def _has_words_of_question(hit: MemoryEntry) -> bool:
+    return hit.explanation is not None and bool(hit.explanation.matched_terms)
 
 
 def _marked(

@@ -11,17 +11,17 @@ from concurrent.futures import Future, wait
 from dataclasses import dataclass, replace
 from datetime import datetime, tzinfo
 from threading import Event
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from jiyi.cleanup import on_error
 from jiyi.errors import IndexDamagedError, IndexingError, IndexUnavailableError, InvalidInputError, ModelError
 from jiyi.exhaustion import resource_limit
 from jiyi.model import clock
 from jiyi.model.entry import IndexCoverage, MemoryEntry
-from jiyi.ports import ALONE, AdaptsQuestions, EmbedsEntries
+from jiyi.ports import ALONE, AdaptsQuestions
 from jiyi.ports.optional import provides
 from jiyi.recall.context import add_context
-from jiyi.recall.corrections import mark_corrected
+from jiyi.recall.corrections import current_first, mark_corrected
 from jiyi.recall.freshness import Freshness, not_answered
 from jiyi.recall.narrowing import expired_crowd, narrowed
 from jiyi.recall.proposers import PROPOSERS, RECORDS, TEXT, VECTORS, Proposer, ask
@@ -61,8 +61,7 @@ _MAX_ARCHIVED: Final = 10_000
 WithArchived: TypeAlias = "Callable[[TextSource, Sequence[MemoryEntry]], TextSource]"
 
 
-@dataclass(frozen=True, slots=True)
-class _TextAnswer:
+class _TextAnswer(NamedTuple):
     """What the text source says to a search."""
 
     search: Search
@@ -122,7 +121,9 @@ class RecallEngine:
             answer = self._answer_safely(replace(request, filters=filters))
         if not answer.corrected:
             return answer
-        return replace(answer, hits=mark_corrected(answer.hits, self.store, self.analyzer))
+        hits = mark_corrected(answer.hits, self.store, self.analyzer)
+        # Where a formula or the similarity itself gives the order, it stays.
+        return answer._replace(hits=hits if request.weights or request.by_similarity else current_first(hits))
 
     def _answer_safely(self, request: Request) -> Answer:
         try:
@@ -141,11 +142,13 @@ class RecallEngine:
         index = self.vectors
         if index is None or self.embedder is None:
             raise InvalidInputError("meanings cannot be compared: no embedder is configured; set embedder to bundled")
-        part = self._freshness.catch_up(index, scopes, self.store.head())
+        freshness = self._freshness
+        part, missing = freshness.vectors(index, scopes, self.store.head())
         if not part.answered:
             raise IndexUnavailableError(f"meanings cannot be compared: {part.note}")
-        columns = [index.scan(vector, scopes).of(ids).tolist() for vector in self.embedder.embed(list(texts))]
-        return [list(row) for row in zip(*columns, strict=True)]
+        vectors = self.embedder.embed(list(texts))
+        scans = (freshness.overlay(index, index.scan(vector, scopes), vector, missing) for vector in vectors)
+        return [list(row) for row in zip(*(scan.of(ids).tolist() for scan in scans), strict=True)]
 
     def close(self) -> None:
         """Stop the threads."""
@@ -162,7 +165,7 @@ class RecallEngine:
             answer = self._recall(request, now)
         if request.context:
             hits = add_context(answer.hits, request, self.text, self.store, self._freshness)
-            answer = replace(answer, hits=hits)
+            answer = answer._replace(hits=hits)
         return answer
 
     def _recall(self, request: Request, now: datetime) -> Answer:
@@ -197,7 +200,7 @@ class RecallEngine:
         finally:
             scanned.set()
         text = self._ask_text(text) if proposing is None else proposing.result()
-        return self._finish(replace(text, search=text.search.with_vectors(vectors)), vector_coverage, now)
+        return self._finish(text._replace(search=text.search.with_vectors(vectors)), vector_coverage, now)
 
     def _is_large(self, text: _TextAnswer) -> bool:
         """Whether comparing the vectors takes longer than what another thread costs."""
@@ -220,25 +223,31 @@ class RecallEngine:
             vector_coverage[-1], asked = not_answered(vector_coverage[-1], asked), None
         search = self._begin(request, now)
         reading = reader.read(request.filters, asked, bigrams=bool(search.question.bigrams))
-        if reading is None or (reading.scan is None and request.mode == "semantic"):
+        if reading is None or (reading.compared is None and request.mode == "semantic"):
             return None, vector
         coverage = [IndexCoverage(self.text.name, answered=True, note=reading.mode)]
         text = self._count_words(_TextAnswer(search.with_text(self._as_of(reading.text, request)), coverage))
-        scan = reading.scan
+        compared = reading.compared
         wording = self._wording(text)
-        if scan is not None and self.embedder is not None and wording != request.query:
+        if compared is not None and self.embedder is not None and wording != request.query:
             # Only the counted words say how to word the question, so that the similarities are read once more.
             reworded = self._embedded(self.embedder, request, wording)
-            again = None if isinstance(reworded, ModelError) else reader.read(request.filters, reworded, bigrams=False)
-            if again is None or again.scan is None or isinstance(reworded, ModelError):
+            compared = None if isinstance(reworded, ModelError) else reader.compare(request.filters, reworded)
+            if compared is None or isinstance(reworded, ModelError):
                 return None, vector
-            scan, asked = again.scan, reworded
+            asked = reworded
         filtered = None
-        if scan is not None:
+        if compared is not None:
+            scan: VectorScan | None = compared.scan
+            if compared.scanned_at is not None and self.vectors is not None and asked is not None:
+                scopes = request.filters.scopes
+                scan = self._freshness.overlay_since(self.vectors, compared.scan, asked, scopes, compared.scanned_at)
+            if scan is None:
+                return None, vector
             filtered = FilteredScan(scan, self.store, request.filters, self._how_personal(request, asked))
         text = self._ask_text(text)
-        text = replace(text, search=text.search.with_vectors(filtered))
-        return replace(self._finish(text, vector_coverage, now), corrected=reading.corrected), vector
+        text = text._replace(search=text.search.with_vectors(filtered))
+        return self._finish(text, vector_coverage, now)._replace(corrected=reading.corrected), vector
 
     def _finish(self, text: _TextAnswer, vector_coverage: list[IndexCoverage], now: datetime) -> Answer:
         """Candidates from the answers of all sources, in order."""
@@ -250,7 +259,7 @@ class RecallEngine:
                 raise
             # The vectors became unreachable in the middle of the answer.
             coverage = [*text.coverage, not_answered(vector_coverage[-1], error)]
-            found = self._collect_candidates(replace(text, search=text.search.with_vectors(None)), coverage)
+            found = self._collect_candidates(text._replace(search=text.search.with_vectors(None)), coverage)
         if found is None:
             reasons = "; ".join(f"{part.index}: {part.note or 'not asked'}" for part in coverage)
             raise IndexingError(f"no index could answer ({reasons}); the records are safe: run 'jiyi repair'")
@@ -262,7 +271,7 @@ class RecallEngine:
         request = search.request
         if self.reranker is None or request.weights is not None or not request.rerank:
             return rank(search, found, coverage, now, self.store, self.analyzer)
-        wide = replace(search, request=replace(request, limit=max(request.limit, self.settings.rerank_candidates)))
+        wide = search._replace(request=replace(request, limit=max(request.limit, self.settings.rerank_candidates)))
         hits = rank(wide, found, coverage, now, self.store, self.analyzer)
         return rerank(self.reranker, request.query, hits, self.settings.rerank_candidates)[: request.limit]
 
@@ -342,11 +351,7 @@ class RecallEngine:
             coverage[-1] = not_answered(coverage[-1], vector)
             return None
         try:
-            scan: VectorScan = index.scan(vector, request.filters.scopes)
-            if missing is not None and provides(index, EmbedsEntries):
-                from jiyi.recall.overlay import ScanOverlay
-
-                scan = ScanOverlay(scan, vector, missing, index.embedded(missing.upserts))
+            scan = self._freshness.overlay(index, index.scan(vector, request.filters.scopes), vector, missing)
             vectors = FilteredScan(scan, self.store, request.filters, self._how_personal(request, vector))
             # Computed here, beside the text proposers, and kept for the proposer that asks for it.
             vectors.best(vector_limit(request, self.settings))
@@ -384,7 +389,7 @@ class RecallEngine:
         found = _TextAnswer(self._begin(request, now), [part])
         if not part.answered:
             return found
-        return self._count_words(replace(found, search=found.search.with_text(self._as_of(text, request))))
+        return self._count_words(found._replace(search=found.search.with_text(self._as_of(text, request))))
 
     def _read_ahead(self, text: _TextAnswer, scanned: Event) -> _TextAnswer:
         """With the proposals of the text source and their term rows, while the vectors are compared.
@@ -400,7 +405,7 @@ class RecallEngine:
 
         ahead = source.windows(found.proposed, reach=REACH, scopes=found.search.request.filters.scopes)
         # The order of what has neighbours is known only when all proposals are read together.
-        return replace(found, ahead=ahead) if all(row.thread.startswith(ALONE) for row in ahead) else found
+        return found._replace(ahead=ahead) if all(row.thread.startswith(ALONE) for row in ahead) else found
 
     def _count_words(self, found: _TextAnswer) -> _TextAnswer:
         """With the statistics of the text source."""
@@ -412,8 +417,8 @@ class RecallEngine:
         except IndexUnavailableError as error:
             # The text index became unreachable in the middle of the answer: the vectors answer alone.
             found.coverage[0] = not_answered(found.coverage[0], error)
-            return replace(found, search=search.with_text(None))
-        return replace(found, statistics=statistics)
+            return found._replace(search=search.with_text(None))
+        return found._replace(statistics=statistics)
 
     def _wording(self, found: _TextAnswer) -> str:
         """The text to embed. What does not ask is embedded as it is, so that an entry's own text finds the entry."""
@@ -426,4 +431,4 @@ class RecallEngine:
         """With the proposals of the text source."""
         if found.search.sources.text is None:
             return found
-        return replace(found, proposed=list(dict.fromkeys(ask(self.proposers, (TEXT,), found.search, found.coverage))))
+        return found._replace(proposed=list(dict.fromkeys(ask(self.proposers, (TEXT,), found.search, found.coverage))))

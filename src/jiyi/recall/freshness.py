@@ -6,24 +6,32 @@ Either way the answer knows every write that was acknowledged before the questio
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
 
 from jiyi.errors import IndexDamagedError, IndexingError, ModelError
 from jiyi.model.entry import IndexCoverage
-from jiyi.ports import EmbedsEntries, OverlaidText, ReadForRecall
+from jiyi.ports import ComparesEntries, OverlaidText, ReadForRecall
 from jiyi.ports.optional import provides
 
 if TYPE_CHECKING:
     from jiyi.indexing import Drainer
-    from jiyi.ports import DerivedIndex, IndexBatch, LogPosition, TextIndex, TextSource, VectorIndex
+    from jiyi.ports import (
+        DerivedIndex,
+        IndexBatch,
+        LogPosition,
+        TextIndex,
+        TextSource,
+        VectorIndex,
+        Vectors,
+        VectorScan,
+    )
 
 _MAX_CHARACTERS = 200_000
 """More text than this is taken in and not compared beside the index: analysing it takes longer than a commit."""
 
 
-@dataclass(frozen=True, slots=True)
-class Freshness:
+class Freshness(NamedTuple):
     """Makes up for what an index lacks of the visible scopes."""
 
     drainer: Drainer
@@ -45,16 +53,34 @@ class Freshness:
         self, index: VectorIndex, scopes: Sequence[str], head: LogPosition
     ) -> tuple[IndexCoverage, IndexBatch | None]:
         """The coverage of the vector index, and what has to be compared beside it."""
-        batch = self._pending(index, scopes, head) if self.overlaid and provides(index, EmbedsEntries) else None
+        batch = self._pending(index, scopes, head) if self.overlaid and provides(index, ComparesEntries) else None
         if batch is None:
             return self.catch_up(index, scopes, head), None
         return IndexCoverage(index.name, answered=True, note=_mode(index)), batch
 
-    def _pending(self, index: DerivedIndex, scopes: Sequence[str], head: LogPosition) -> IndexBatch | None:
-        batch = self.drainer.pending(index, scopes, head=head, most=self.overlaid)
-        if batch is None or sum(len(entry.content) for entry in batch.upserts) > _MAX_CHARACTERS:
+    def overlay(self, index: VectorIndex, scan: VectorScan, vector: Vectors, batch: IndexBatch | None) -> VectorScan:
+        """The scan of this question together with what has to be compared beside it."""
+        if batch is None or not provides(index, ComparesEntries):
+            return scan
+        from jiyi.recall.overlay import ScanOverlay
+
+        return ScanOverlay(scan, batch, index.similarities(vector, batch.upserts))
+
+    def overlay_since(
+        self, index: VectorIndex, scan: VectorScan, vector: Vectors, scopes: Sequence[str], log_position: LogPosition
+    ) -> VectorScan | None:
+        """The scan, made at this position, together with later changes; `None` where the index has to be asked anew."""
+        if not self.overlaid or not provides(index, ComparesEntries):
             return None
-        return batch
+        batch = _if_short(self.drainer.changed_since(log_position, scopes, most=self.overlaid))
+        try:
+            return None if batch is None else self.overlay(index, scan, vector, batch)
+        except (ModelError, IndexingError):
+            # Found again where the index is asked by itself, which tells the caller.
+            return None
+
+    def _pending(self, index: DerivedIndex, scopes: Sequence[str], head: LogPosition) -> IndexBatch | None:
+        return _if_short(self.drainer.pending(index, scopes, head=head, most=self.overlaid))
 
     def catch_up(self, index: DerivedIndex, scopes: Sequence[str], head: LogPosition) -> IndexCoverage:
         """The coverage of an index that was brought up to `head`; `answered` says whether it can be asked."""
@@ -67,6 +93,12 @@ class Freshness:
             return not_answered(IndexCoverage(index.name, answered=False), error)
         note = _mode(index) if state.usable else "missing or being rebuilt"
         return IndexCoverage(state.name, answered=state.usable, behind=state.behind, note=note)
+
+
+def _if_short(batch: IndexBatch | None) -> IndexBatch | None:
+    if batch is None or sum(len(entry.content) for entry in batch.upserts) > _MAX_CHARACTERS:
+        return None
+    return batch
 
 
 def _mode(index: DerivedIndex) -> str:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -39,8 +38,7 @@ _ITSELF = 2.0
 _PRIOR_TEXTS = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Gathered:
+class Gathered(NamedTuple):
     """The candidates by id, and what the scorer needs."""
 
     ids: list[str]
@@ -111,6 +109,9 @@ def gather(search: Search, proposals: Sequence[str], statistics: TermStatistics,
             spoken=threads.conversation[scored],
             outer=_outer(question.words),
             related=_related(question.words if vectors is not None else (), words, text)[scored],
+            answers=(_answers(question.answer_terms, words, text) * ~threads.timed)[scored]
+            if question.answer_terms
+            else None,
             personal=vectors.personal if vectors is not None else 0.0,
             day=_days(times, threads, search.offset)[scored],
         ),
@@ -146,6 +147,7 @@ def gather_without_text(search: Search, ids: Sequence[str]) -> Gathered:
             spoken=np.zeros(count, dtype=np.bool_),
             outer=np.zeros(0, dtype=np.bool_),
             related=np.zeros((count, 0)),
+            answers=None,
             personal=vectors.personal,
             day=np.full(count, NOBODY),
         ),
@@ -171,8 +173,7 @@ def _usual_similarity(vectors: FilteredScan) -> float:
     return mean * count / (count + _PRIOR_TEXTS)
 
 
-@dataclass(frozen=True, slots=True)
-class _Threads:
+class _Threads(NamedTuple):
     """Which rows stand in one thread, and what kind of thread it is. Said once, for all rules that ask."""
 
     number: Rows
@@ -244,8 +245,7 @@ def _outer(words: Sequence[str]) -> NDArray[np.bool_]:
     return np.asarray([not any(word in other and word != other for other in words) for word in words], dtype=np.bool_)
 
 
-@dataclass(frozen=True, slots=True)
-class _Terms:
+class _Terms(NamedTuple):
     """The terms of one field of all rows, one after the other."""
 
     ids: NDArray[np.uint32]
@@ -305,6 +305,19 @@ def _related(words: Sequence[str], terms: _Terms, text: TextSource) -> Floats:
     _, rows, which = terms.find(text.term_ids(names))
     np.maximum.at(found, (rows, columns[which]), says[which])
     found[found >= _ITSELF] = 0.0
+    return found
+
+
+def _answers(names: Sequence[str], terms: _Terms, text: TextSource) -> Floats:
+    """Row -> 1 where it has one of these terms, of which there are hundreds."""
+    ids = np.sort(np.asarray(text.term_ids(names), dtype=np.uint32))
+    may_be = np.zeros(1 << 16, dtype=np.bool_)
+    may_be[ids & 0xFFFF] = True
+    places = np.flatnonzero(may_be[terms.ids & 0xFFFF])
+    possible = terms.ids[places]
+    places = places[ids[np.minimum(ids.searchsorted(possible), len(ids) - 1)] == possible]
+    found = np.zeros(len(terms.ends))
+    found[terms.ends.searchsorted(places, side="right")] = 1.0
     return found
 
 

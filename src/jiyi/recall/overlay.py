@@ -18,13 +18,10 @@ class ScanOverlay:
     The index may take it in at any moment: what it has of the batch already is left out of its answer.
     """
 
-    def __init__(self, scan: VectorScan, question: Vectors, batch: IndexBatch, blocks: Sequence[Vectors]) -> None:
-        """`blocks` are the vectors of the entries of the batch, one row for each chunk."""
+    def __init__(self, scan: VectorScan, batch: IndexBatch, similarities: Vectors) -> None:
+        """`similarities` are those of the entries of the batch."""
         self._scan = scan
-        wide = question.astype(np.float64)
-        self._own = {
-            entry.id: _similarity(block, wide) for entry, block in zip(batch.upserts, blocks, strict=True) if len(block)
-        }
+        self._own = dict(zip([entry.id for entry in batch.upserts], similarities.tolist(), strict=True))
         self._times = {entry.id: entry.event_time for entry in batch.upserts}
         self._hidden = {entry.id for entry in batch.upserts} | {entry_id for _, entry_id in batch.removals}
         old = scan.of(sorted(self._hidden))
@@ -60,10 +57,3 @@ class ScanOverlay:
             if entry_id in self._hidden:
                 found[place] = self._own.get(entry_id, np.nan)
         return found
-
-
-def _similarity(block: Vectors, question: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> float:
-    """Half the best chunk, half the mean of the chunks: as every vector index compares a text."""
-    products = (block * question).sum(axis=1)
-    similarity = np.clip(0.5 * products.max() + 0.5 * products.mean(), -1.0, 1.0)
-    return float(np.float32(similarity))

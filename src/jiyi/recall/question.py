@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime, tzinfo
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from jiyi.text import highlight
+from jiyi.text.answer_kinds import answer_terms
 from jiyi.text.date_prefilter import cannot_contain_date
 from jiyi.text.interrogatives import without_interrogatives
 
@@ -22,8 +22,7 @@ _FEWEST_TEXTS: Final = 20
 """Among fewer texts, the share that has a word says nothing about the word."""
 
 
-@dataclass(frozen=True, slots=True)
-class Period:
+class Period(NamedTuple):
     """One concrete time a question names."""
 
     start: datetime
@@ -31,8 +30,7 @@ class Period:
     soft: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
+class Question(NamedTuple):
     """A question, taken apart."""
 
     text: str
@@ -40,6 +38,8 @@ class Question:
     bigrams: tuple[str, ...]
     """Empty for a question in a script with spaces: its words say it all."""
     dates: tuple[DateSpan, ...]
+    answer_terms: tuple[str, ...] = ()
+    """An answer has one of these; empty where the kind of answer is not known."""
 
     def periods(self, first: datetime, last: datetime, zone: tzinfo) -> list[Period]:
         """The times it names between two moments; a missing year stands for every year."""
@@ -78,7 +78,7 @@ def read_question(text: str, analyzer: Analyzer, *, now: datetime, zone: tzinfo)
         telling, pairs = without_interrogatives(text, words, bigrams)
         # A question of nothing but such words is looked for as it is.
         words, bigrams = (telling, pairs) if telling or pairs else (words, bigrams)
-    return Question(text, words, bigrams, tuple(dates))
+    return Question(text, words, bigrams, tuple(dates), answer_terms(text))
 
 
 def text_to_embed(question: Question, statistics: TermStatistics, analyzer: Analyzer, common_share: float) -> str:

@@ -9,13 +9,14 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from jiyi.model import clock
-from jiyi.model.entry import Explanation, IndexCoverage, MemoryEntry
+from jiyi.model.entry import MESSAGE_TYPE, Explanation, IndexCoverage, MemoryEntry
 from jiyi.model.relevance import CONFIDENT
 from jiyi.model.scoring import FinalWeights, time_decay
 from jiyi.recall.duplicates import Folding
 from jiyi.recall.search import vector_limit
 from jiyi.recall.settings import DECIMALS, NO_LIKENESS, NO_WORDS
 from jiyi.text import highlight
+from jiyi.text.questions import asks
 from jiyi.text.rarity import share_unknown
 
 if TYPE_CHECKING:
@@ -29,6 +30,10 @@ if TYPE_CHECKING:
 
 _EQUAL_TEXTS: Final = 3
 """So many more than are returned are read where only equal texts may be folded."""
+
+
+_LONGEST_ASSENT: Final = 80
+"""Longer messages are not looked at for saying nothing."""
 
 
 class _Weighed(NamedTuple):
@@ -154,6 +159,8 @@ def _in_order(search: Search, found: Gathered, scores: Scores, store: RecordStor
             lambda place: _matched(found.candidates, place, search.question),
             found.terms,
         )
+    # What shares words with the question is an answer all the same ("did she say thanks?").
+    asked = asks(request.query) and not request.by_similarity
     weighed: list[_Weighed] = []
     folded: dict[str, list[MemoryEntry]] = {}
     # The records may drop what an index still holds: go on down the order until there is enough.
@@ -168,6 +175,8 @@ def _in_order(search: Search, found: Gathered, scores: Scores, store: RecordStor
         if len({each.score for each in known}) < len(known):
             known.sort(key=_order)
         for each in known:
+            if asked and _only_assents(each.entry) and not _matched(found.candidates, each.place, search.question):
+                continue
             if folding is not None:
                 better = folding.better(each.entry, each.place)
                 if better is not None:
@@ -178,6 +187,15 @@ def _in_order(search: Search, found: Gathered, scores: Scores, store: RecordStor
             break
     kept = weighed[:most]
     return [each._replace(others=tuple(folded.get(each.entry.id, ()))) for each in kept] if folded else kept
+
+
+def _only_assents(entry: MemoryEntry) -> bool:
+    """Whether it is a message of nothing but "OK" or 好的: found for what was said before it, it answers nothing."""
+    if entry.memory_type != MESSAGE_TYPE or len(entry.content) > _LONGEST_ASSENT:
+        return False
+    from jiyi.text.smalltalk import says_nothing
+
+    return says_nothing(entry.content)
 
 
 def _lookahead(found: Gathered, places: Sequence[int], most: int, folding: Folding | None) -> int:

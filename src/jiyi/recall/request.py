@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final
+from typing import Final, NamedTuple
 
 from jiyi.errors import InvalidInputError
 from jiyi.model.entry import MemoryEntry
@@ -40,8 +40,7 @@ class Request:
     """Whether entries that say what a better hit says are hits of their own."""
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(NamedTuple):
     """Hits, best first."""
 
     hits: list[MemoryEntry]

@@ -12,7 +12,8 @@ For each candidate, over the terms of the question:
     dense      = (smoothed cosine − mean) / max(best − mean, 0.2); neighbours have 0.75 of their weight in it
     related    = Σ specificity · how far the text has a word that stands for the missing one / Σ specificity
     alone      = (confidence·lexical/best + 0.5·dense + 0.2·related) · (1 − 0.8·share of bare questions);
-                 for who stands alone 0.8·dense + 0.9·related
+                 for who stands alone 0.8·dense + 1.1·related
+                 + 0.2 where it has a time, a number or a place and the question asks for one; not for records
     score      = alone + 0.7 · (Σ (alone/best)⁸ · exp(−days between / 3)) / (Σ (alone/best)⁸ of all)
 
 The order goes by `score`. `relevance` is what a reader can compare between questions: the probability that the
@@ -25,7 +26,6 @@ Who said it next to what, and when, is worth more than the embedder; docs/guides
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import reduce
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -43,14 +43,13 @@ if TYPE_CHECKING:
 NOBODY = -1
 PARTS: Final = (
     *("words", "bigrams", "neighbours", "conversation", "date"),
-    *("dense", "related", "question", "company"),
+    *("dense", "related", "question", "answer_kind", "company"),
 )
 """The parts of a score, in the order in which they are shown."""
 _LEAST_SHARE = 1e-3
 
 
-@dataclass(frozen=True, slots=True)
-class FieldCounts:
+class FieldCounts(NamedTuple):
     """One field (words or bigrams) of the rows."""
 
     tf: Floats
@@ -63,8 +62,7 @@ class FieldCounts:
     """Term -> how telling it is in general language, 0..1."""
 
 
-@dataclass(frozen=True, slots=True)
-class Candidates:
+class Candidates(NamedTuple):
     """Everything the formula needs. Rows are texts; only those in `scored` get a score, the others are neighbours."""
 
     scored: Rows
@@ -98,6 +96,9 @@ class Candidates:
     """Word of the question -> whether it is not a part of another one (电影 in 电影院)."""
     related: Floats
     """Candidates × words of the question: how far the text has another word for it, 0..1; 0 where it has the word."""
+    answers: Floats | None
+    """Candidate -> 1 where it has a time, a number or a place, as the question asks for, 0 for records; `None` when it
+    asks for none of them."""
     personal: float
     """From −1, a question of general knowledge, to 1, one about somebody's life; 0 where that is not known."""
     day: Rows
@@ -109,8 +110,7 @@ class Candidates:
         return bool((self.neighbours != NOBODY).any())
 
 
-@dataclass(frozen=True, slots=True)
-class Scores:
+class Scores(NamedTuple):
     """One value for each candidate, in the order of `Candidates.scored`."""
 
     total: Floats
@@ -159,10 +159,15 @@ def score(candidates: Candidates, weights: ScoringWeights, *, keyword: bool = Tr
         # What is already below the usual must not gain by being a question.
         parts["question"] = 0.0 - weights.question * candidates.question_share * np.maximum(alone, 0.0)
         alone = alone + parts["question"]
+    # What fits neither by words nor by meaning is no answer, whatever stands in it and whenever it was.
+    fits = alone > 0
+    if candidates.answers is not None and keyword:
+        parts["answer_kind"] = weights.answer_kind * candidates.answers * fits
+        alone = alone + parts["answer_kind"]
     total = alone
     company = _company(candidates, alone, weights) if keyword else None
     if company is not None:
-        parts["company"] = weights.company * company
+        parts["company"] = weights.company * company * fits
         total = alone + parts["company"]
     similarity = None if candidates.cosine is None else candidates.cosine[candidates.scored]
     above_mean = None

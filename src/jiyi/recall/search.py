@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta, tzinfo
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from jiyi.model.filters import Filters
 from jiyi.recall.question import Period, Question, read_question
@@ -112,8 +112,7 @@ def next_look(asked: int, passed: int, limit: int) -> int:
     return max(2 * asked, asked * limit * 3 // (2 * max(passed, 1)))
 
 
-@dataclass(frozen=True, slots=True)
-class Sources:
+class Sources(NamedTuple):
     """What proposers ask: the indexes, or what was read of small scopes at once. `None` did not answer."""
 
     records: RecordStore
@@ -121,8 +120,7 @@ class Sources:
     vectors: FilteredScan | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Search:
+class Search(NamedTuple):
     """A request with its question taken apart."""
 
     request: Request
@@ -149,11 +147,11 @@ class Search:
 
     def with_text(self, text: TextSource | None) -> Search:
         """The same search that asks this source for words."""
-        return replace(self, sources=replace(self.sources, text=text))
+        return self._replace(sources=self.sources._replace(text=text))
 
     def with_vectors(self, vectors: FilteredScan | None) -> Search:
         """The same search that asks these similarities."""
-        return replace(self, sources=replace(self.sources, vectors=vectors))
+        return self._replace(sources=self.sources._replace(vectors=vectors))
 
 
 def vector_limit(request: Request, settings: RecallSettings) -> int:

@@ -116,7 +116,7 @@ class Analyzer:
     def locate(self, folded: str) -> Iterator[TermSpan]:
         """Every term that `analyze` gives for the folded text, with its position. For highlighting; slower."""
         word_before: re.Match[str] | None = None
-        for match in runs().finditer(folded):
+        for match in runs(folded).finditer(folded):
             run, kind, start = match[0], match.lastgroup, match.start()
             if kind == WORD:
                 for term in locate_word_terms(run):
@@ -145,7 +145,7 @@ class Analyzer:
         characters: list[str] = []
         has_han = False
         word_before: re.Match[str] | None = None
-        for match in runs().finditer(folded):
+        for match in runs(folded).finditer(folded):
             run, kind = match[0], match.lastgroup
             if kind == WORD:
                 content, stop = word_terms(run)
@@ -240,7 +240,7 @@ def _mixed_pair(word: re.Match[str], ideographs: re.Match[str]) -> str | None:
 
 def _fold_user_word(word: str) -> str:
     folded = " ".join(fold(word).split())
-    if not runs().search(folded) or len(folded) > MAX_TERM_LENGTH or re.search("[\ud800-\udfff]", folded):
+    if not runs(folded).search(folded) or len(folded) > MAX_TERM_LENGTH or re.search("[\ud800-\udfff]", folded):
         raise InvalidInputError(
             f"the user word {word[:50]!r} cannot be indexed: give words that have letters or digits "
             f"and at most {MAX_TERM_LENGTH} characters"
@@ -255,7 +255,7 @@ def _digest(words: list[str]) -> str:
 
 
 def _is_plain_han(word: str) -> bool:
-    match = runs().fullmatch(word)
+    match = runs(word).fullmatch(word)
     return match is not None and match.lastgroup == IDEOGRAPHS and not KANA.search(word)
 
 

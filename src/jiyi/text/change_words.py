@@ -14,6 +14,7 @@ __all__ = [
     "ends",
     "ends_life",
     "ends_love",
+    "hints_at_change",
     "is_bygone",
     "is_exception",
     "is_mistake",
@@ -56,13 +57,29 @@ _CHANGES: Final = _any(
     r"|handed back|the next one|lost (?:its|my|our)|posted to|reassigned|redeployed|turned (?:\d+|\w+ty)|graduated"
     r"|upped|raised (?:it|to|the)|doubled|halved|lowered|took (?:up|on) .{1,20} instead)\b",
 )
+# Words that often stand beside a change, and elsewhere too.
+_HINTS: Final = _any(
+    r"重新|现在(?!几|天气)|而家|眼下|都.{1,8}[了啦喽咯]$|大[一二三四]了|到期|[没不]续|涨[咗了]?价|加[咗了]?价"
+    r"|起(?:都|就|我|改|收|一律)|升(?:成|一|二|三|金)|还是.{1,6}吧|考上|长住|定居|移居|移民|全(?:走|靠|改|换|切)|[挪迁移](?:到|去|往)"
+    r"|切(?:到|换)|拆[了咗]|用回|导进|重(?:装|设|写)|砍到|宽限|敲定|最后.{0,6}定|脱单|官宣|任命|过完?.{0,4}生日"
+    r"|满[\d一二两三四五六七八九十]+岁",
+    r"\b(?:(?<!been )since (?!(?:i|he|she|they|we) (?:was|were)|childhood|the age|forever)"
+    r"|took (?:over|a|the)|took .{1,20} off|came (?:off|back|home)"
+    r"|went (?:with|off|home|back)|gave (?:notice|back|in|it|all|the)|put (?:me|us|him|her) on|keys|bumped|retired"
+    r"|shifted|after all|any longer|landed|unpacked|packed up|permanent\w*|officially"
+    r"|first (?:day|week|night|month|shift)"
+    r"|back (?:from|at|in)|got married|turns out|ported|renewed|remortgaged|elected|overtaken|axed|slashed|trimmed"
+    r"|it'?s .{1,20} (?:all the way|for me))\b",
+)
 _ENDS: Final = _any(
     r"辞掉|结束了|收起来|清给|戒了|戒掉|弃了|弃坑|告别|掰了|退赛|退费|推掉|断掉|说再见|停药|不让再|放弃了?"
     r"|不(?:学|拉|去|练|吃|喝|用|打|做|干|玩|养|考|订|续|跑|写|弹|跳|教|碰|戴|追|抽|看|信|报|办"
     r"|租|想)了|再也不|退(?:了|掉|订|出|社|役|会|群)|走了|没救回来|去世|过世|死了|病死|没了|分手|分了|离婚"
     r"|取消了?|卸任|关(?:店|门|了|张)|不在了|送(?:人|走)了|卖了|卖掉|辞了|停了|停掉|丢了|解散|散了|黄了|泡汤"
     r"|作废|不算数|卸(?:载|了)|没再|不再|吹了|倒闭|停产|停刊|断了|离了|下架|退休了|转让|盘(?:了|给|出)|关张|歇业"
-    r"|封笔",
+    r"|封笔|不(?!得|好|错|少|早|小|是|会|能|太|要|知|行).{1,3}[了啦](?!$)|不(?!得|好|错|少|早|小|是|行)[^，。不]{1,3}[了啦]$"
+    r"|不用.{0,6}[了啦]|撤了|注销|没续|散咗|弃(?:考|了|坑)|退(?:保|伍)"
+    r"|打消|死心|清仓|[^，。不]不(?:了|成)了|没戏",
     r"\b(?:ditched|bailed on|dropped (?!to\b)|stepped down|stood down|resigned|pulled out|wound up|scrapped|fell apart"
     r"|handed in my notice|turned down|moved out|no more|is off|are done|(?:had|have) \w+ put to sleep"
     r"|put \w+ to sleep|said goodbye|died|passed away|rip"
@@ -73,20 +90,22 @@ _ENDS: Final = _any(
     r"|dont .{1,20} (?:these days|any ?more)|dont go|haven'?t touched|havent touched|lost my faith|sold (?:the"
     r"|my|it)|rehomed|ended|deleted|unsubscribed|let (?:it|my .{1,12}) lapse|over and done|left the|ran away"
     r"|disbanded|folded|went bust|done with|parted ways|retired from|bye bye|taken (?:me|him|her) off|came off"
-    r"|off it (?:altogether|now)|handed back|put to sleep)\b|\b(?:is|has|'s) (?:now )?closed\b"
+    r"|off it (?:altogether|now)|handed back|put to sleep|binned|chucked|any longer|fell through|called it a day"
+    r"|isn'?t happening|gave (?:\w+ )?notice|ran out|packed up|took (?:me|him|her) off|slipped away|given .{1,20} up"
+    r"|not (?:had|touched) .{1,20} since|haven'?t .{1,20} since)\b|\b(?:is|has|'s) (?:now )?closed\b"
     r"|\bfor the last time\b",
 )
 _ENDS_LIFE: Final = _any(
     r"(?:昨晚|昨天|上周|上个?月|今早|前天|没救|已经|前年|去年)(?:走|没)了|走了[，…。]|没救回来|去世|过世|病死"
-    r"|死了|不在了|没挺过|去(?:了)?(?:喵|汪)星|安乐死",
+    r"|死了|不在了|没[挺熬]过|去(?:了)?(?:喵|汪)星|安乐死|离世|病逝|闭的?眼|埋在|[昨今前][晚天夜早].{0,4}没了",
     r"\b(?:put \w+ to sleep|\w+ put to sleep|said goodbye to \w+ at"
-    r"|died(?! so)|passed away|rip|didn'?t make it|put to sleep"
-    r"|crossed the rainbow|is gone now|had to say goodbye)\b",
+    r"|died(?! so)|passed away|rip|didn'?t make it|put to sleep|slipped away|buried|no longer with us"
+    r"|(?:went|gone) to (?:his|her) rest|crossed the rainbow|is gone now|(?:had to |we )(?:say|said) goodbye)\b",
 )
 _ENDS_LOVE: Final = _any(
     r"分手|(?:跟|和|同)(?:她|他|佢|[^，。]{1,4})分了|分了[，。]|上(?:周|週|个?月)分了|离婚|吹了|掰了|退婚",
     r"\b(?:broke up|split up|broken up|called it off|divorc\w+|separated|that'?s over|dumped (?:me|him|her)"
-    r"|we'?re done|ended things)\b",
+    r"|we'?re done|ended things|it'?s over (?:with|between)|back the ring|ring back|wedding'?s off|no wedding)\b",
 )
 _ADDS: Final = _any(
     r"也(?:不行|不能|碰不得|过敏)|现在(?:能|会)|最近(?:又|也|迷|发现|开始)"
@@ -141,10 +160,12 @@ _STRONG: Final = _any(
     r"\b(?:switch\w*|swap\w*|replac\w*|moved (?:to|out)|instead|changed|no longer|deferred|used to)\b",
 )
 _MISTAKE: Final = _any(
-    r"才对|(?:贴|说|讲|講|打|记|記|写|寫|搞|弄|看|算|报)(?:错|錯|漏)|更正|纠正|应该是|不对[，,]|先啱|口误|手误",
+    r"才对|(?:贴|说|讲|講|打|记|記|写|寫|搞|弄|看|算|报)(?:错|錯|漏|岔)|选错|選錯|拿错|误诊|误会|更正|纠正|应该是|不对[，,]|先啱|口误|手误",
     r"\b(?:oops|typo|wait,? (?:no|that'?s|thats)|no wait|scratch that|my bad|my mistake|i lied"
     r"|should(?: have been| read)"
-    r"|correction|i meant|gave you the wrong|got (?:that|it|the \w+) wrong|i misspoke|wrong (?:age"
+    r"|correction|i meant|gave you the wrong"
+    r"|(?:got|had|read) (?:that|it|the \w+) wrong|mixed (?:them|the two|it|that) up"
+    r"|i misspoke|wrong (?:age"
     r"|number|name|date|email|address)|scrap that|sorry,? (?:it'?s|its|i meant)|not \w+,? it'?s)\b",
 )
 
@@ -152,6 +173,11 @@ _MISTAKE: Final = _any(
 def changes(folded: str) -> bool:
     """Whether a statement says that something is different from now on."""
     return _CHANGES.search(folded) is not None
+
+
+def hints_at_change(folded: str) -> bool:
+    """Whether a statement has words that often stand beside a change: 现在, "since", "after all"."""
+    return _HINTS.search(folded) is not None
 
 
 def ends(folded: str) -> bool:

@@ -5,11 +5,12 @@ Importing the grammars compiles many patterns, which takes longer than a query f
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from jiyi.text.hanzi import TRADITIONAL_TO_SIMPLIFIED
 
-__all__ = ["CHINESE_STARTS", "cannot_contain_date", "plain_spelling"]
+__all__ = ["CHINESE_STARTS", "ENGLISH_ANCHORS", "cannot_contain_date", "may_contain_english_date", "plain_spelling"]
 
 # One character is replaced by one character, so that positions do not change.
 _SPELLINGS: Final[dict[int, str]] = {
@@ -30,12 +31,36 @@ CHINESE_STARTS: Final = frozenset(
 """The characters with which Chinese date expressions begin."""
 
 
+_ANCHORS: Final = """
+    yesterday today tomorrow tonight
+    hour hours minute minutes day days week weeks weekend fortnight fortnights month months quarter year years
+    decade decades
+    morning noon lunchtime afternoon evening night
+    monday mon tuesday tue tues wednesday wed thursday thu thur thurs friday fri saturday sat sunday sun
+    january jan february feb march mar april apr may june jun july jul august aug september sept sep october oct
+    november nov december dec
+    spring summer autumn fall winter
+    christmas xmas thanksgiving halloween easter juneteenth qingming qixi chongyang mardi cinco double festival
+"""
+ENGLISH_ANCHORS: Final = frozenset(_ANCHORS.split())
+"""Every English date expression has one of these words, or a digit."""
+_ENGLISH_WORD: Final = re.compile("[a-z]+")
+_DIGIT: Final = re.compile("[0-9]")
+
+
 def plain_spelling(text: str) -> str:
     """The text in simplified characters, ASCII digits and ASCII punctuation, with unchanged positions."""
     return text if text.isascii() else text.translate(_SPELLINGS)
 
 
+def may_contain_english_date(plain: str) -> bool:
+    """Whether a text in plain spelling has a digit, or a word without which there is no English date."""
+    if _DIGIT.search(plain):
+        return True
+    return not ENGLISH_ANCHORS.isdisjoint(_ENGLISH_WORD.findall(plain.lower()))
+
+
 def cannot_contain_date(text: str) -> bool:
-    """Whether the text has no Latin letter, no digit and no character with which a date begins."""
+    """Whether the text has no word that an English date needs, no digit, and no character that begins a Chinese one."""
     plain = plain_spelling(text)
-    return CHINESE_STARTS.isdisjoint(plain) and not any(c.isascii() and c.isalnum() for c in plain)
+    return CHINESE_STARTS.isdisjoint(plain) and not may_contain_english_date(plain)

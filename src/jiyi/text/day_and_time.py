@@ -29,7 +29,8 @@ _NO_UNITS: Final = frozenset(
 
 
 _AMOUNT: Final = re.compile(
-    r"(?:\b(?:for|at|costing) )?[$€£]?\b\d[\d,.]*\d(?: ?(?:mg|ml|g|kg|k|元|块|公里))?"
+    r"(?:\b(?:for|at|costing) )?[$€£]?\b(?:\d[\d,.]*\d(?: ?(?:mg|ml|g|kg|k|元|块|公里))?"
+    r"|\d ?(?:mg|ml|g|kg|k|元|块|公里))"
     r"(?: (?:a|per) (?:month|week|year|hour|day))?\b",
     re.IGNORECASE,
 )

@@ -6,8 +6,9 @@ import re
 from typing import Final
 
 from jiyi.text.normalize import fold
+from jiyi.text.sentences import sentences
 
-__all__ = ["is_small_talk"]
+__all__ = ["is_small_talk", "says_nothing"]
 
 # Folded. A sentence made of nothing but these, in any number, says nothing.
 _PHRASES: Final = (
@@ -66,3 +67,8 @@ def is_small_talk(sentence: str) -> bool:
     start = _WORDLESS.match(folded)
     bare = folded[start.end() :] if start else folded
     return not bare or (len(bare) <= _MAX_CHARACTERS and _ONLY.fullmatch(bare) is not None)
+
+
+def says_nothing(text: str) -> bool:
+    """Whether a text is nothing but sentences like "OK" or 好的."""
+    return all(map(is_small_talk, sentences(text)))

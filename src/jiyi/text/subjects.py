@@ -224,7 +224,11 @@ _NAMED: Final = re.compile(
     r"|neighbor|mate)(?: is|,|'s name is|) (?!(?:called|named|born|and|who|that|was|has"
     r"|got)\b)(?P<en2>[A-Z][a-z]+|[a-z]{3,9}(?= (?:is|plays|wants|has|got|supports|said)\b))"
     r"|\b(?:[Mm]y|[Oo]ur) (?:[a-z-]+ ){1,3}(?P<en4>[A-Z][a-z]+)\b(?! (?:Street|Road|School|Court|Bridge))"
-    r"|(?:^|\bthe )(?:cat|dog|baby|rabbit), (?P<en3>[A-Z][a-z]+)",
+    r"|(?:^|\bthe )(?:cat|dog|baby|rabbit), (?P<en3>[A-Z][a-z]+)"
+    # "Pickles, our cat", "Lucia and I", "My manager at the depot is Colin".
+    r"|(?:^|[.!?] )(?P<en5>[A-Z][a-z]{2,})(?=, (?:my|our) [a-z]| and I\b)"
+    r"|\b(?:[Mm]y|[Oo]ur) [a-z ]{0,20}(?:manager|boss|supervisor|teacher|coach|landlord|tutor|therapist|trainer"
+    r"|dentist)(?: [a-z ]{1,20})? is (?:Mrs?\.? |Ms |Dr\.? )?(?P<en6>[A-Z][a-z]+)\b",
 )
 
 

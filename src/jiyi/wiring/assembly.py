@@ -19,7 +19,6 @@ from jiyi.wiring.models import chat_model, embedder_of
 from jiyi.wiring.profiles import administration_store, chat_store, group_transaction, open_database, record_store
 from jiyi.wiring.recall import tags_only, with_indexes
 from jiyi.wiring.rooms import longterm_deps, notes_service, runtime_deps
-from jiyi.wiring.temporary import TemporaryData
 
 if TYPE_CHECKING:
     from jiyi.components import Components
@@ -81,6 +80,9 @@ def assemble(
     with ExitStack() as undo:
         temporary = None
         if settings.path == IN_MEMORY:
+            # It brings `tempfile`, which no other memory needs.
+            from jiyi.wiring.temporary import TemporaryData
+
             temporary = TemporaryData()
             undo.callback(temporary.close)
             settings = replace(settings, path=temporary.path)

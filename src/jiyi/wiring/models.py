@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from threading import BoundedSemaphore
 from typing import TYPE_CHECKING
 
@@ -27,6 +28,23 @@ def embedder_of(settings: Settings, own: Embedder | None) -> Embedder | None:
 
     embedder = _optional_embedder(settings, settings.embedding_model or "") if own is None else own
     return CachedEmbedder(CheckedEmbedder(embedder))
+
+
+def judging_embedder(embedder: Embedder | None) -> Embedder:
+    """The bundled embedder: the given one if it is that, or else one that all memories of the process share."""
+    from jiyi.providers.bundled import BundledEmbedder
+
+    if embedder is not None and embedder.identity == BundledEmbedder().identity:
+        return embedder
+    return _shared_bundled_embedder()
+
+
+@cache
+def _shared_bundled_embedder() -> Embedder:
+    from jiyi.providers.bundled import BundledEmbedder
+    from jiyi.providers.cached import CachedEmbedder
+
+    return CachedEmbedder(BundledEmbedder())
 
 
 def _optional_embedder(settings: Settings, model: str) -> Embedder:

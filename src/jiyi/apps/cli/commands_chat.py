@@ -230,7 +230,9 @@ class Conversation:
         self._last = turn
         finished = await turn.break_off("", "no model")
         words = _REMINDER[detect_language(said)]
-        known = list(dict.fromkeys(words["corrected"].join((one.content, *one.corrected_by)) for one in turn.memories))
+        # The profile stands in every prompt: it says nothing about what was asked.
+        relevant = [one for one in turn.memories if one.part != "profile"]
+        known = list(dict.fromkeys(words["corrected"].join((one.content, *one.corrected_by)) for one in relevant))
         nothing = words["nothing"] if question_share(said) >= 0.5 else ""
         await self._say(
             {"reply": None, "made_by": "rules", "recalled": known[:_REMINDED]},

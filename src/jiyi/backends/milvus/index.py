@@ -23,8 +23,8 @@ from jiyi.backends.milvus.schema import SCHEMA_VERSION, index_kind
 from jiyi.backends.milvus.scope_cache import ScopeCache
 from jiyi.backends.milvus.state import State, StateCollection
 from jiyi.backends.milvus.writer import RowWriter, Written, is_current
-from jiyi.backends.shared.embedding import CHUNK_COLUMNS
-from jiyi.backends.shared.vector_matrix import Floats, MatrixScan
+from jiyi.backends.shared.embedding import CHUNK_COLUMNS, PreparedVectors, embed_entries
+from jiyi.backends.shared.vector_matrix import Floats, MatrixScan, block_similarities
 from jiyi.errors import IndexDamagedError, IndexingError
 from jiyi.model import clock
 from jiyi.model.entry import MemoryEntry
@@ -39,6 +39,8 @@ DEFAULT_COLLECTION = "agent_memories_vectors"
 EXACT_ROWS = 10_000
 """A scope with up to so many entries is scanned exactly, a larger one is searched by Milvus's index."""
 PARTITIONS = 16
+_PREPARING_SECONDS = 30.0
+"""How long to wait for another thread of this process that is computing vectors."""
 
 
 class ExclusiveLock(Protocol):
@@ -102,7 +104,8 @@ class MilvusVectors:
             self._connection, collection, store_hash, dimension=dimension, partitions=partitions
         )
         self._states = StateCollection(self._connection, f"{collection}_state", store_hash)
-        self._writer = RowWriter(self._connection, embedder, searched)
+        self._prepared = PreparedVectors(embedder)
+        self._writer = RowWriter(self._connection, self._prepared, dimension, searched)
         self._dimension = dimension
         self._cache = ScopeCache(self._connection, dimension, cache_bytes=cache_bytes, exact_rows=exact_rows)
         self._broken = ""
@@ -159,11 +162,24 @@ class MilvusVectors:
         return self._lock.hold(timeout)
 
     def fingerprint(self, entry: MemoryEntry) -> str:
-        """The hash by which the index recognises the state of an entry; empty if a reflection replaces it."""
+        """The hash by which the index recognises the state of an entry."""
         return row_fingerprint(self._searched.entry(entry))
 
+    def prepare(self, batch: IndexBatch, timeout: float | None = None) -> None:
+        """Embed the new texts of a batch, so that nobody waits for the model while the lock is held."""
+        state = self._usable_state(SESSION)
+        try:
+            known = self._writer.known(state.generation, [entry.id for entry in batch.upserts], state.reading)
+        except MissingCollectionError:
+            # `apply` finds out what has become of it.
+            return
+        hashes = {entry_id: row["text_hash"] for entry_id, row in known.items()}
+        entries = self._searched.entries(batch.upserts)
+        new = [entry for entry in entries if hashes.get(entry.id) != text_hash(entry.content)]
+        self._prepared.prepare(new, _PREPARING_SECONDS if timeout is None else timeout)
+
     def apply(self, batch: IndexBatch) -> None:
-        """Embed the new texts, write the rows, then the log position."""
+        """Write the rows of the new texts, then the log position. What was not prepared is embedded now."""
         with self.exclusive():
             try:
                 self._apply(self._usable_state(SESSION), batch)
@@ -172,6 +188,7 @@ class MilvusVectors:
                 state = self._usable_state(STRONG)
                 self._require_collection(state)
                 self._apply(state, batch)
+            self._prepared.clear()
 
     def _apply(self, state: State, batch: IndexBatch) -> None:
         removed = [entry_id for _, entry_id in batch.removals]
@@ -271,6 +288,10 @@ class MilvusVectors:
                 if newer.generation == state.generation:
                     self._require_collection(newer)
                 state = newer
+
+    def similarities(self, vector: Floats, entries: Sequence[MemoryEntry]) -> Floats:
+        """The similarity of each entry, as a scan will tell it when the entries are written."""
+        return block_similarities(embed_entries(self._embedder, self._searched.entries(entries)), vector)
 
     def propose_text(self, text: str, filters: Filters, *, limit: int) -> list[tuple[str, float]]:
         """Entries by Milvus's own BM25 over words segmented by jieba, best first, with positive scores.

@@ -11,12 +11,12 @@ from jiyi.backends.milvus.expressions import any_of
 from jiyi.backends.milvus.rows import BUCKETS, entry_rows, row_fingerprint, row_id
 from jiyi.backends.milvus.scan import fetch_blocks
 from jiyi.backends.milvus.state import State
-from jiyi.backends.shared.embedding import embed_entries
+from jiyi.backends.shared.embedding import PreparedVectors
 from jiyi.backends.shared.vector_matrix import Floats
 from jiyi.model.entry import MemoryEntry
 from jiyi.model.identity import text_hash
 from jiyi.model.searched_text import SearchedText
-from jiyi.ports import Embedder, RecordStore
+from jiyi.ports import RecordStore
 
 _PAGE = 2_000
 _MAX_MESSAGE_BYTES = 4 << 20
@@ -37,11 +37,13 @@ class Written:
 class RowWriter:
     """Writes rows of one store."""
 
-    def __init__(self, connection: MilvusConnection, embedder: Embedder, searched: SearchedText) -> None:
+    def __init__(
+        self, connection: MilvusConnection, vectors: PreparedVectors, dimension: int, searched: SearchedText
+    ) -> None:
         self._connection = connection
-        self._embedder = embedder
+        self._vectors = vectors
         self._searched = searched
-        self._dimension = embedder.identity.dimension
+        self._dimension = dimension
 
     def put(
         self,
@@ -142,7 +144,7 @@ class RowWriter:
                 page = same[start : start + _PAGE]
                 found |= fetch_blocks(self._connection, state, page, "chunk >= 0", generation=source)
         missing = [entry for entry in entries if entry.id not in found]
-        found |= dict(zip([entry.id for entry in missing], embed_entries(self._embedder, missing), strict=True))
+        found |= dict(zip([entry.id for entry in missing], self._vectors.of(missing), strict=True))
         return [(entry, found[entry.id]) for entry in entries]
 
 

@@ -49,6 +49,11 @@ _OF_SCOPE: Final = f"{SELECT_ENTRY} WHERE scope = :scope ORDER BY id"
 _IDS: Final = "SELECT id FROM memory_records WHERE scope = :scope"
 _REMOVED_PIECES: Final = "SELECT DISTINCT entry_id FROM memory_changes WHERE scope = :scope AND operation = 'forget'"
 _MESSAGE_IDS: Final = "SELECT message_id FROM conversation_history WHERE scope = :scope"
+_DROP_JOBS: Final = "DELETE FROM jobs WHERE scope = :scope AND state != 'done'"
+_REJECT_CANDIDATES: Final = (
+    "UPDATE flush_candidates SET state = 'rejected', state_at = :now, taken_by = 'forgotten' "
+    "WHERE scope = :scope AND state = 'new'"
+)
 _WORKSPACES: Final = "SELECT DISTINCT workspace FROM note_files WHERE scope = :scope"
 _ERASE_LOG: Final = (
     "UPDATE memory_changes SET key = NULL, before = NULL, changed = '[]', changed_by = :by WHERE scope = :scope"
@@ -149,6 +154,9 @@ class SqlAdministrationStore:
                 entries = list(map(entry_of, connection.rows(_OF_SCOPE, {"scope": scope})))
                 for entry in entries:
                     writes.remove_entry(connection, entry, actor, "forget", now)
+                # What was to be learned from the conversations, which stay, is not learned any more.
+                connection.execute(_DROP_JOBS, {"scope": scope})
+                connection.execute(_REJECT_CANDIDATES, {"scope": scope, "now": now})
                 return ScopeReceipt(scope, erased=False, at=now, removed={"memory_records": len(entries)})
             workspaces = connection.column(_WORKSPACES, {"scope": scope})
             removed: dict[str, int] = {}

@@ -19,6 +19,7 @@ from jiyi.model.entry import MESSAGE_TYPE, MemoryEntry
 from jiyi.model.filters import Filters
 
 BY_ID: Final = f"{SELECT_ENTRY} WHERE id = :id AND scope || '' IN :scopes"
+_IDS_OF_KEY: Final = "SELECT DISTINCT entry_id FROM memory_changes WHERE scope = :scope AND key = :key"
 _EXPIRED: Final = f"FROM memory_records WHERE expires_at IS NOT NULL AND expires_at <= :at AND {ACTIVE}"
 _COUNT_EXPIRED: Final = f"SELECT count(*) {_EXPIRED}"
 _SELECT_EXPIRED: Final = f"SELECT id, scope {_EXPIRED}"
@@ -32,6 +33,11 @@ def of_version(entry: MemoryEntry, version: int | None) -> MemoryEntry:
             f"entry {entry.id} has version {entry.version}, not {version}: it was changed meanwhile; read it again"
         )
     return entry
+
+
+def text_of_message(name: str) -> InvalidInputError:
+    """The error for a change of what was said."""
+    return InvalidInputError(f"{name} is a message; its text is changed in its conversation")
 
 
 def update(
@@ -52,9 +58,9 @@ def update(
         return None
     of_version(before, if_version)
     if before.memory_type == MESSAGE_TYPE and "content" in changes:
-        raise InvalidInputError(f"{key_or_id} is a message; its text is changed in its conversation")
+        raise text_of_message(key_or_id)
     after = replace(before, **changes, version=before.version + 1, updated_at=max(now, before.updated_at))
-    writes.update_and_log(connection, before, after, "update", actor)
+    after = writes.update_text_and_log(connection, before, after, actor)
     if after.tags != before.tags:
         tags.write_tags(connection, [after])
     return after
@@ -62,6 +68,11 @@ def update(
 
 def forget(connection: Connection, entry: MemoryEntry, actor: str, *, erase: bool) -> None:
     """Remove an entry and what was made of it; with `erase` also the texts of its versions."""
+    if erase and entry.memory_type == MESSAGE_TYPE:
+        raise InvalidInputError(
+            f"{entry.id} is a message, and its text would stay in its conversation; forget_session("
+            f"{entry.conversation_id!r}) erases that, forget without erase takes the message out of recall"
+        )
     writes.remove_entry(connection, entry, actor, "erase" if erase else "forget")
     if entry.summarized_by is not None or entry.memory_type == "reflection":
         # What was made of the entry is deleted with it.
@@ -69,10 +80,21 @@ def forget(connection: Connection, entry: MemoryEntry, actor: str, *, erase: boo
 
         unlink(connection, entry, actor, erase=erase)
     if erase:
+        erase_made_of(connection, entry.scope, entry.key, entry.id, actor)
         erase_texts(connection, "entry_id = :id", {"id": entry.id})
         if entry.key is not None:
             # Other entries had the key before.
             erase_texts(connection, "scope = :scope AND key = :key", {"scope": entry.scope, "key": entry.key})
+
+
+def erase_made_of(connection: Connection, scope: str, key: str | None, entry_id: str | None, actor: str) -> None:
+    """Erase what repeats the texts of the entry with this id, and of all that had the key; also if they are gone."""
+    from jiyi.backends.records.longterm import erase_reflections
+
+    ids = [] if entry_id is None else [entry_id]
+    if key is not None:
+        ids += connection.column(_IDS_OF_KEY, {"scope": scope, "key": key})
+    erase_reflections(connection, scope, list(dict.fromkeys(ids)), actor)
 
 
 def forget_some(connection: Connection, filters: Filters, actor: str, *, limit: int, erase: bool) -> int:
@@ -108,7 +130,7 @@ def archive_expired(
             before = entry_of(row)
             updated_at = max(at, before.updated_at)
             after = replace(before, is_active=False, version=before.version + 1, updated_at=updated_at)
-            writes.update_and_log(connection, before, after, "update", actor)
+            writes.update_text_and_log(connection, before, after, actor)
     return len(found)
 
 

@@ -31,6 +31,13 @@ _FACTS = (
     f"{SELECT_ENTRY} WHERE {ACTIVE} AND {_LONGTERM} AND scope = :scope AND memory_type = 'fact' "
     "ORDER BY created_at DESC, id DESC LIMIT :limit"
 )
+_PROFILE_ORDER = "ORDER BY pinned DESC, importance_score DESC, created_at DESC, id DESC"
+_PROFILE_FACTS = (
+    f"{SELECT_ENTRY} WHERE id IN (SELECT id FROM memory_records WHERE {ACTIVE} AND {_LONGTERM} AND scope = :scope "
+    "AND memory_type = 'fact' AND (expires_at IS NULL OR expires_at > :now) "
+    f"{_PROFILE_ORDER} LIMIT :limit) {_PROFILE_ORDER}"
+)
+"""The ids are sorted alone: texts of thousands of facts would take several times as long."""
 _CONFLICTING = (
     f"{SELECT_ENTRY} WHERE {ACTIVE} AND {_LONGTERM} AND scope = :scope AND memory_type = 'fact' "
     "AND source LIKE '%\"conflicts_with\"%' ORDER BY created_at DESC, id DESC LIMIT :limit"
@@ -42,7 +49,8 @@ _REPLACED_BY = (
 )
 _UNSUMMARIZED = (
     f"{SELECT_ENTRY} WHERE {ACTIVE} AND {_LONGTERM} AND scope = :scope AND memory_type = 'fact' "
-    "AND summarized_by IS NULL AND pinned IS NOT TRUE ORDER BY created_at DESC, id DESC LIMIT :limit"
+    "AND summarized_by IS NULL AND pinned IS NOT TRUE AND expires_at IS NULL "
+    "ORDER BY created_at DESC, id DESC LIMIT :limit"
 )
 _LAST_REFLECTION = (
     f"SELECT created_at FROM memory_records WHERE {_LONGTERM} AND scope = :scope AND memory_type = 'reflection' "
@@ -58,15 +66,18 @@ _SUPERSEDED = (
 _INACTIVE = f"{SELECT_ENTRY} WHERE scope = :scope AND {INACTIVE} AND {_LONGTERM} ORDER BY updated_at DESC LIMIT :limit"
 _NEXT_SCOPE = "SELECT min(scope) FROM memory_records WHERE scope > :after"
 _FADING = (
-    "SELECT id, created_at, last_accessed_at, access_count, importance_score, source FROM memory_records "
+    "SELECT id, created_at, last_accessed_at, access_count, importance_score, source, content FROM memory_records "
     f"WHERE {ACTIVE} AND {_LONGTERM} AND scope = :scope AND pinned IS NOT TRUE AND memory_type NOT IN :without_types"
 )
 _FADING_AFTER = " AND created_at >= :moment AND (created_at > :moment OR (created_at = :moment AND id > :after_id))"
 _FADING_ORDER = " ORDER BY created_at, id LIMIT :limit"
 _OF_REFLECTION = f"{SELECT_ENTRY} WHERE scope = :scope AND summarized_by = :reflection"
+_MADE_OF = f"{SELECT_ENTRY} WHERE {_LONGTERM} AND scope = :scope AND memory_type = 'reflection' AND source LIKE :fact"
+_OF_REFLECTIONS = "key >= 'ltr' AND key < 'lts'"
+"""Lines of the change log, by the keys that reflections get."""
 _TAKEN_KEYS = "SELECT key FROM memory_records WHERE scope = :scope AND key IN :keys"
 _AMENDABLE: Final = (
-    *("is_active", "pinned", "superseded_by", "summarized_by", "source"),
+    *("is_active", "pinned", "superseded_by", "summarized_by", "source", "expires_at"),
     *("last_accessed_at", "version", "updated_at"),
 )
 _AMEND = f"{memory_records.update_of(_AMENDABLE)} WHERE id = :id"
@@ -118,16 +129,20 @@ class SqlLongtermStore:
         actor: str,
         finished: Job | None = None,
         jobs: Sequence[JobDraft] = (),
+        all_or_nothing: bool = False,
     ) -> list[MemoryEntry] | None:
         """New entries, changes of old ones and what becomes of the jobs, all in one transaction.
 
         An entry whose key is taken is left out: another writer has stored it. `None`, and nothing changed, when the
-        finished job is no longer the caller's.
+        finished job is no longer the caller's. With `all_or_nothing` only the job is finished when an entry that is to
+        be changed has another version.
         """
         with self._database.write([scope, *(one.scope for one in (finished, *jobs) if one is not None)]) as connection:
             now = self._now()
             if finished is not None and not finish_job(connection, finished, now):
                 return None
+            if all_or_nothing and not all(_is_as_expected(connection, scope, each) for each in amendments):
+                return []
             fresh = _without_taken_keys(connection, scope, entries)
             insert_and_log(connection, fresh, actor)
             stored = {entry.id for entry in fresh}
@@ -169,12 +184,18 @@ class SqlLongtermStore:
         """The newest active facts of a scope, newest first."""
         return self._entries(_FACTS, scope, limit)
 
+    def profile_facts(self, scope: str, now: datetime, *, limit: int) -> list[MemoryEntry]:
+        """The active facts of a scope that have not expired: the pinned first, then the most important, then newer."""
+        with self._database.read((scope,)) as connection:
+            params = {"scope": scope, "now": now, "limit": limit}
+            return [entry_of(row) for row in connection.rows(_PROFILE_FACTS, params)]
+
     def conflicting(self, scope: str, *, limit: int) -> list[MemoryEntry]:
         """The newest active facts that may contradict older ones, newest first."""
         return self._entries(_CONFLICTING, scope, limit)
 
     def unsummarized(self, scope: str, *, limit: int) -> list[MemoryEntry]:
-        """The newest facts that no reflection summarizes yet and that are not pinned, newest first."""
+        """The newest facts that no reflection summarizes yet, without those that are pinned or expire, newest first."""
         return self._entries(_UNSUMMARIZED, scope, limit)
 
     def last_reflection(self, scope: str) -> datetime | None:
@@ -262,6 +283,30 @@ def unlink(connection: Connection, removed: MemoryEntry, actor: str, *, erase: b
     _release(connection, reflection, actor, clock.utc_now())
 
 
+def erase_reflections(connection: Connection, scope: str, fact_ids: Sequence[str], actor: str) -> None:
+    """Erase every reflection that was made of these facts; also those that were forgotten or superseded since."""
+    for fact_id in fact_ids:
+        params = {"scope": scope, "fact": f'%"{fact_id}"%'}
+        for reflection in map(entry_of, connection.rows(_MADE_OF, params)):
+            remove_entry(connection, reflection, actor, "erase")
+            erase_texts(connection, "entry_id = :id", {"id": reflection.id})
+            _release(connection, reflection, actor, clock.utc_now())
+        erase_texts(connection, f"scope = :scope AND {_OF_REFLECTIONS} AND before LIKE :fact", params)
+
+
+def drop_outdated_reflections(connection: Connection, scope: str, fact_id: str, actor: str) -> None:
+    """After a fact came from elsewhere, removed or in another version: remove what still speaks for the old one."""
+    row = connection.row(_BY_ID_IN_SCOPE, {"id": fact_id, "scope": scope})
+    fact = None if row is None else entry_of(row)
+    for reflection in map(entry_of, connection.rows(_MADE_OF, {"scope": scope, "fact": f'%"{fact_id}"%'})):
+        if reflection.is_active and (fact is None or fact.summarized_by != reflection.id):
+            remove_entry(connection, reflection, actor, "forget")
+            _release(connection, reflection, actor, clock.utc_now())
+    erased = "SELECT 1 FROM memory_changes WHERE entry_id = :id AND operation = 'erase' LIMIT 1"
+    if fact is None and connection.row(erased, {"id": fact_id}) is not None:
+        erase_reflections(connection, scope, [fact_id], actor)
+
+
 def _release(connection: Connection, reflection: MemoryEntry, actor: str, now: datetime) -> None:
     """Let the facts of a reflection be found by meaning again."""
     rows = connection.rows(_OF_REFLECTION, {"scope": reflection.scope, "reflection": reflection.id})
@@ -274,6 +319,11 @@ def _without_taken_keys(connection: Connection, scope: str, entries: Sequence[Me
     keys = [entry.key for entry in entries if entry.key is not None]
     taken = set(connection.column(_TAKEN_KEYS, {"scope": scope, "keys": keys})) if keys else set()
     return [entry for entry in entries if entry.key not in taken]
+
+
+def _is_as_expected(connection: Connection, scope: str, amendment: Amendment) -> bool:
+    row = connection.row(_BY_ID_IN_SCOPE, {"id": amendment.entry_id, "scope": scope})
+    return row is not None and amendment.version in {None, entry_of(row).version}
 
 
 def _amend(connection: Connection, scope: str, amendment: Amendment, actor: str, now: datetime) -> MemoryEntry | None:
@@ -308,17 +358,15 @@ def _write_versions(
 
 
 def _fading(row: Row) -> Fading:
-    entry_id, created_at, last_accessed_at, access_count, importance, source = row
+    entry_id, created_at, last_accessed_at, access_count, importance, source, content = row
+    # Most sources have no claim, and are not parsed.
+    claim = json.loads(source)["claim"] if '"claim"' in source else None
     return Fading(
         entry_id,
         clock.of_driver(created_at),
         clock.of_driver(last_accessed_at),
         access_count,
         importance,
-        _attribute(source),
+        "" if claim is None else str(claim.get("attribute", "")),
+        "" if claim is None else content,
     )
-
-
-def _attribute(source: str) -> str:
-    """The attribute of a fact's claim; most sources have none, and are not parsed."""
-    return str(json.loads(source)["claim"].get("attribute", "")) if '"claim"' in source else ""

@@ -6,23 +6,26 @@ nothing is lost either, the newer wins, and doing it twice is doing it once:
 - Changes that the store does not have are added to its log. Where the two logs have parted (both changed the same
   version of an entry), the imported one continues under an id of its own, the same one each time.
 - Of two entries with one key the newer stays; the other is in the history as forgotten. What was forgotten here
-  after the export was made stays forgotten, and what was erased stays erased.
+  after the export was made stays forgotten, and what was erased stays erased. What was forgotten there after it was
+  changed here is forgotten; what was erased there is erased, unless it says something else here since.
 - Of two states of a conversation the one last written to stays; the other's messages are kept as replaced.
 """
 
 from __future__ import annotations
 
-import uuid
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, Final
 
 from jiyi.backends.records.administration import ERASED_SCOPE
+from jiyi.backends.records.change_lines import columns, id_of_branch, same_change, under_id
 from jiyi.backends.records.changelog import REMOVED, erase_texts, log_changes, log_line, past_entry
 from jiyi.backends.records.chat_export import ChatMerge
-from jiyi.backends.records.codec import BY_KEY, SELECT_ENTRY, changed_fields, entry_of, to_json
+from jiyi.backends.records.codec import BY_KEY, SELECT_ENTRY, changed_fields, entry_of
 from jiyi.backends.records.import_checks import ImportSchema
+from jiyi.backends.records.longterm import drop_outdated_reflections
 from jiyi.backends.records.meta import add_user_word
 from jiyi.backends.records.overlays import merge_overlay
 from jiyi.backends.records.references import drop_foreign_references
@@ -77,6 +80,7 @@ class Merge:
         self._update_known = update
         self._referring: list[str] = []
         self._renamed: dict[str, str] = {}
+        self._parted: dict[str, int] = {}
         self._erased: set[str] = set()
         self._sessions: dict[tuple[str, str], _Session] = {}
         self.chat = ChatMerge(connection, schema, update=update)
@@ -85,6 +89,8 @@ class Merge:
         self._keys = set(connection.rows(_TAKEN_KEYS))
         self._erased_messages = set(connection.column(_ERASED_MESSAGES))
         self._message_ids = set(connection.column("SELECT message_id FROM conversation_history"))
+        self._added_messages: set[str] = set()
+        self._changed: dict[str, str] = {}
         self._versions: dict[str, int] = {}
         self._new_changes: list[dict[str, Any]] = []
         self._new_entries: list[MemoryEntry] = []
@@ -100,7 +106,7 @@ class Merge:
             return _UNCHANGED
         if original not in self._ids and values["version"] > self._versions.get(original, 0):
             self._versions[original] = values["version"]
-            self._new_changes.append(_columns(values))
+            self._new_changes.append(columns(values))
             self._write_batch(CHUNK)
             return ImportCounts(versions=1)
         self._write_batch()
@@ -108,28 +114,49 @@ class Merge:
             self._refuse_foreign(original, values["scope"])
             if not self._update_known and original not in self._versions:
                 return _UNCHANGED
-        return self._continue(_under_id(values, self._renamed.get(original, original)), original)
+        return self._continue(under_id(values, self._renamed.get(original, original)), original)
 
     def _continue(self, values: dict[str, Any], original: str) -> ImportCounts:
         """A line of an entry that is known here, or whose lines come in another order."""
         present = self._change_at(values["entry_id"], values["version"])
         if present is not None:
-            if _same_change(present, values):
+            if same_change(present, values):
                 return _UNCHANGED
             last = self._last_change(values["entry_id"])
             if last is not None and last["operation"] == "erase":
                 self._erased.add(original)
                 return _UNCHANGED
-            self._renamed[original] = _id_of_branch(values)
-            values = _under_id(values, self._renamed[original])
+            self._renamed[original] = id_of_branch(values)
+            self._parted[original] = values["version"]
+            values = under_id(values, self._renamed[original])
             if self._change_at(values["entry_id"], values["version"]) is not None:
                 return _UNCHANGED
-        log_changes(self._connection, [_columns(values)])
+        log_changes(self._connection, [columns(values)])
         if values["operation"] in REMOVED:
             delete_rows(self._connection, [values["entry_id"]])
+            self._changed[values["entry_id"]] = values["scope"]
+            if original in self._parted:
+                self._remove_here(original, values)
         if values["operation"] == "erase":
             erase_texts(self._connection, "entry_id = :id", {"id": values["entry_id"]})
         return ImportCounts(versions=1)
+
+    def _remove_here(self, entry_id: str, values: Mapping[str, Any]) -> None:
+        """Remove an entry that was changed here and removed there, if that is newer, or erased what it still says."""
+        parted_at = self._parted[entry_id]
+        line, erases = self._change_at(entry_id, parted_at), values["operation"] == "erase"
+        common = None if line is None or line["before"] is None else past_entry(line["before"]).content
+        if erases:
+            # Up to there the logs are one: these are the texts that were erased.
+            known = {"id": entry_id, "version": parted_at}
+            erase_texts(self._connection, "entry_id = :id AND version <= :version", known)
+        here = self._one(_BY_ID, {"id": entry_id})
+        if here is None or not (values["changed_at"] >= here.updated_at or (erases and here.content == common)):
+            return
+        remove_entry(self._connection, here, self._actor, values["operation"])
+        if erases:
+            erase_texts(self._connection, "entry_id = :id", {"id": entry_id})
+        self._changed[entry_id] = here.scope
 
     def _refuse_foreign(self, entry_id: str, scope: str) -> None:
         """Refuse a row about an entry that is known here under another scope: its owner did not ask for it."""
@@ -199,6 +226,7 @@ class Merge:
             self._log(entry, "import", present)
         update_row(self._connection, entry)
         write_tags(self._connection, [entry])
+        self._changed[entry.id] = entry.scope
         return ImportCounts(entries=1)
 
     def _superseded(self, entry: MemoryEntry, original: str) -> bool:
@@ -289,6 +317,7 @@ class Merge:
         if values["message_id"] in self._message_ids:
             return _UNCHANGED
         self._message_ids.add(values["message_id"])
+        self._added_messages.add(values["message_id"])
         self._new_messages.append(values)
         self._write_batch(CHUNK)
         return ImportCounts(messages=1)
@@ -310,6 +339,10 @@ class Merge:
     def job(self, data: Mapping[str, Any]) -> ImportCounts:
         """Take in work that was not done where it came from: it is done here, as often as it takes."""
         values = self._schema.job(data)
+        about = json.loads(values["payload"]).get("messages")
+        if about and self._added_messages.isdisjoint(about):
+            # What was said is known here, or erased: so was what followed from it.
+            return _UNCHANGED
         if self._connection.row("SELECT id FROM jobs WHERE id = :id", values) is not None:
             return _UNCHANGED
         self._connection.execute(jobs.insert, values)
@@ -347,6 +380,8 @@ class Merge:
                     self._restore(message_id)
         self.chat.finish()
         self._drop_foreign_references()
+        for entry_id, scope in self._changed.items():
+            drop_outdated_reflections(self._connection, scope, entry_id, self._actor)
 
     def _note_references(self, entry: MemoryEntry) -> None:
         if entry.source.references or entry.superseded_by or entry.summarized_by or entry.source.claim:
@@ -396,29 +431,3 @@ class Merge:
     def _log(self, entry: MemoryEntry, operation: str, before: MemoryEntry | None) -> None:
         changed = changed_fields(before, entry) if before is not None and operation not in REMOVED else []
         log_changes(self._connection, [log_line(entry, operation, self._actor, changed, before)])
-
-
-def _same_change(here: Mapping[str, Any], values: Mapping[str, Any]) -> bool:
-    if here["operation"] in REMOVED and values["operation"] in REMOVED:
-        return True
-    return all(here[name] == values[name] for name in ("operation", "changed_at", "changed_by"))
-
-
-def _id_of_branch(values: Mapping[str, Any]) -> str:
-    """The id under which a history goes on that has parted from ours: named by where and how it parted."""
-    name = "/".join(str(values[part]) for part in ("entry_id", "version", "operation", "changed_at", "changed_by"))
-    return str(uuid.uuid5(uuid.NAMESPACE_OID, name))
-
-
-def _under_id(values: dict[str, Any], entry_id: str) -> dict[str, Any]:
-    before = values["before"]
-    return {**values, "entry_id": entry_id, "before": None if before is None else {**before, "id": entry_id}}
-
-
-def _columns(values: Mapping[str, Any]) -> dict[str, Any]:
-    before = values["before"]
-    return {
-        **values,
-        "changed": to_json(values["changed"]),
-        "before": to_json(before) if before is not None else None,
-    }

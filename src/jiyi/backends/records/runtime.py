@@ -11,16 +11,16 @@ from typing import Any, Final
 from jiyi.backends.records.changelog import REMOVED, erase_texts, log_changes, log_line, past_entry, versions_of
 from jiyi.backends.records.codec import BY_IDS, ENTRY_FIELDS, entry_of
 from jiyi.backends.records.disk_sort import DiskSorter
-from jiyi.backends.records.entries import of_version
+from jiyi.backends.records.entries import erase_made_of, forget, of_version, text_of_message
 from jiyi.backends.records.filters import in_scopes
 from jiyi.backends.records.overlays import Noted, move_fronts, note, scopes_noted, seen, show_again, usage_sums
 from jiyi.backends.records.requests import keep_request
 from jiyi.backends.records.schema import runtime_memories, runtime_requests
 from jiyi.backends.records.sql import Connection, Database, chunks, moment, skip_scan
 from jiyi.backends.records.tags import collect, write_tags
-from jiyi.backends.records.writes import insert_rows, remove_entry, scopes_of, update_and_log
+from jiyi.backends.records.writes import insert_rows, remove_entry, scopes_of, update_and_log, update_text_and_log
 from jiyi.errors import InvalidInputError
-from jiyi.model.entry import EntryVersion, MemoryEntry, Source
+from jiyi.model.entry import MESSAGE_TYPE, EntryVersion, MemoryEntry, Source
 from jiyi.model.feedback import (
     MERGE,
     SUPERSEDED,
@@ -112,7 +112,7 @@ class SqlRuntimeStore:
                 of_version(entry, if_version)
             if not erase:
                 if entry is not None:
-                    remove_entry(connection, entry, actor, "forget")
+                    forget(connection, entry, actor, erase=False)
                 return entry is not None
             erased = sum(_erase(connection, scope, each, actor) for each in _merged_from(connection, scope, memory_id))
             collect(connection)
@@ -131,11 +131,13 @@ class SqlRuntimeStore:
         """Change fields of an own memory: a new version, and its tags written anew."""
         with self._database.write((scope,)) as connection:
             before = _fetch(connection, [memory_id], [scope]).get(memory_id)
-            if before is None:
+            if before is None or before.has_expired(now):
                 return None
             of_version(before, if_version)
+            if before.memory_type == MESSAGE_TYPE and "content" in values:
+                raise text_of_message(memory_id)
             after = replace(before, **values, version=before.version + 1, updated_at=max(now, before.updated_at))
-            update_and_log(connection, before, after, "update", actor)
+            after = update_text_and_log(connection, before, after, actor)
             write_tags(connection, [after])
             return after
 
@@ -206,6 +208,8 @@ class SqlRuntimeStore:
         with self._database.write(scopes_of(self._database, list(faded))) as connection:
             for entry in _fetch(connection, list(faded), None).values():
                 left = faded[entry.id]
+                if entry.version != left.version:
+                    continue
                 after = replace(
                     entry,
                     strength=left.strength,
@@ -389,6 +393,8 @@ def _restored(entry: MemoryEntry, source: Source, now: datetime) -> MemoryEntry:
         entry,
         is_active=True,
         strength=max(1, entry.strength),
+        superseded_by=None,
+        expires_at=None if entry.has_expired(now) else entry.expires_at,
         source=source,
         updated_at=max(now, entry.updated_at),
         last_accessed_at=max(now, entry.last_accessed_at),
@@ -433,6 +439,7 @@ def _erase(connection: Connection, scope: str, memory_id: str, actor: str) -> bo
     """Delete a memory with the texts of all its versions; whether there was anything."""
     entry = _fetch(connection, [memory_id], [scope]).get(memory_id)
     if entry is not None:
-        remove_entry(connection, entry, actor, "erase")
+        forget(connection, entry, actor, erase=True)
+    erase_made_of(connection, scope, None, memory_id, actor)
     erased = erase_texts(connection, "entry_id = :id AND scope = :scope", {"id": memory_id, "scope": scope})
     return entry is not None or erased > 0

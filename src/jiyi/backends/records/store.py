@@ -113,6 +113,7 @@ class SqlRecordStore(FilteredIds):
                 entries.forget(connection, entry, actor, erase=erase)
             if not erase:
                 return row is not None
+            entries.erase_made_of(connection, scope, key, entry_id, actor)
             return writes.erase_versions(connection, scope, key, entry_id) > 0 or row is not None
 
     def forget_some(self, filters: Filters, *, actor: str, limit: int, erase: bool = False) -> int:

@@ -73,6 +73,8 @@ def _put_group(connection: Connection, drafts: Sequence[Draft], actor: str) -> l
     for entry in updates:
         update_row(connection, entry)
     log_changes(connection, lines)
+    for entry in updates:
+        _drop_old_reflection(connection, existing[entry.scope, str(entry.key)], entry, actor)
     if retagged:
         tags.write_tags(connection, retagged)
     return stored
@@ -105,6 +107,14 @@ def update_and_log(connection: Connection, before: MemoryEntry, after: MemoryEnt
     """A new version of an entry, and its line in the change log."""
     update_row(connection, after)
     log_changes(connection, [log_line(after, operation, actor, changed_fields(before, after), before)])
+
+
+def update_text_and_log(connection: Connection, before: MemoryEntry, after: MemoryEntry, actor: str) -> MemoryEntry:
+    """The same for a version that may have another text: a reflection that repeats the old one is removed."""
+    after = _without_old_reflection(before, after)
+    update_and_log(connection, before, after, "update", actor)
+    _drop_old_reflection(connection, before, after, actor)
+    return after
 
 
 def remove_entry(
@@ -196,7 +206,7 @@ def _updated(before: MemoryEntry, draft: Draft) -> MemoryEntry:
     new = draft.entry
     # What has expired is gone: nothing of it is kept.
     keep = frozenset[str]() if before.has_expired(new.updated_at) else draft.keep
-    return replace(
+    after = replace(
         new,
         **{name: getattr(before, name) for name in keep},
         id=before.id,
@@ -205,8 +215,25 @@ def _updated(before: MemoryEntry, draft: Draft) -> MemoryEntry:
         last_accessed_at=before.last_accessed_at,
         access_count=before.access_count,
         pinned=before.pinned or new.pinned,
+        summarized_by=before.summarized_by,
         version=before.version + 1,
     )
+    return _without_old_reflection(before, after)
+
+
+def _without_old_reflection(before: MemoryEntry, after: MemoryEntry) -> MemoryEntry:
+    """The next version of an entry; no reflection speaks for a text that it does not have, or for one that expires."""
+    if before.summarized_by is None or (after.content == before.content and after.expires_at is None):
+        return after
+    return replace(after, summarized_by=None)
+
+
+def _drop_old_reflection(connection: Connection, before: MemoryEntry, after: MemoryEntry, actor: str) -> None:
+    """Remove a reflection that repeats what an entry said before, and release the other facts of it."""
+    if before.summarized_by is not None and after.summarized_by is None:
+        from jiyi.backends.records.longterm import unlink
+
+        unlink(connection, before, actor, erase=False)
 
 
 def _groups_without_repeated_keys(drafts: Sequence[Draft]) -> Iterator[list[Draft]]:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jiyi.model import clock
 from jiyi.model.bm25 import LENGTH_FLOOR
@@ -38,8 +38,7 @@ def term_id(term: str) -> int:
     return int.from_bytes(blake2b(term.encode("utf-8", "surrogatepass"), digest_size=4).digest(), "little")
 
 
-@dataclass(frozen=True, slots=True)
-class CollectionStatistics:
+class CollectionStatistics(NamedTuple):
     """The numbers of all visible texts in one field, for BM25."""
 
     df: Sequence[int]

@@ -187,6 +187,7 @@ class LongtermStoreConformance(StoreFixtures):
             fact("pinned", pinned=True),
             fact("spoken for", summarized_by="r"),
             fact("gone", is_active=False),
+            fact("for a while", expires_at=LATER),
             fact("reflection", memory_type="reflection", minutes=7),
             fact("older reflection", memory_type="reflection", minutes=6),
             entry("no domain", "x", memory_type="fact"),
@@ -195,6 +196,37 @@ class LongtermStoreConformance(StoreFixtures):
         assert longterm.unsummarized("main", limit=2) == [kept[3], kept[2]]
         assert longterm.last_reflection("main") == NOON + timedelta(minutes=7)
         assert longterm.last_reflection("other") is None
+
+    def test_the_facts_of_a_profile_are_the_pinned_and_the_most_important_that_hold_now(
+        self, store: RecordStore, longterm: LongtermStore
+    ) -> None:
+        expired = fact("expired", importance_score=1.0, expires_at=NOON)
+        gone = fact("gone", importance_score=1.0, is_active=False)
+        other = fact("other", importance_score=1.0, scope="other")
+        pinned, high, low = (
+            fact("pinned", importance_score=0.1, pinned=True, expires_at=LATER),
+            fact("high", importance_score=0.9),
+            fact("low", importance_score=0.8),
+        )
+        put(store, low, expired, gone, other, high, pinned, entry("keyed", "likes tea", memory_type="fact"))
+        found = longterm.profile_facts("main", NOON, limit=10)
+        assert [one.key for one in found] == ["pinned", "high", "low"]
+        assert [one.key for one in longterm.profile_facts("main", NOON, limit=2)] == ["pinned", "high"]
+
+    def test_what_is_stored_all_or_nothing_is_not_stored_when_an_entry_has_changed(
+        self, store: RecordStore, longterm: LongtermStore, jobs: JobStore
+    ) -> None:
+        first, second = put(store, fact("first"), fact("second"))
+        made = fact("reflection", memory_type="reflection")
+        changes = [Amendment(one.id, {"summarized_by": made.id}, version=one.version) for one in (first, second)]
+        store.forget("main", "second", actor=ACTOR)
+        jobs.add(JobDraft("kind", "main", {}))
+        job = jobs.claim("worker", now=LATER, lease_until=LATER)
+        assert longterm.commit("main", [made], changes, actor=ACTOR, finished=job, all_or_nothing=True) == []
+        assert state(store, first.id) == first
+        assert state(store, made.id) is None
+        assert [each.state for each in jobs.list(states=("done",), scopes=None, limit=9)] == ["done"]
+        assert longterm.commit("main", [made], changes[:1], actor=ACTOR, all_or_nothing=True) == [made]
 
     def test_what_was_believed_at_a_time_and_corrected_later(self, store: RecordStore, longterm: LongtermStore) -> None:
         new = fact("new", minutes=10)

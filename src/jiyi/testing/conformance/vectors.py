@@ -13,7 +13,7 @@ import pytest
 
 from jiyi.errors import IndexDamagedError
 from jiyi.model.filters import Filters
-from jiyi.ports import Embedder, IndexBatch, LogPosition, RecordStore, VectorIndex
+from jiyi.ports import ComparesEntries, Embedder, IndexBatch, LogPosition, RecordStore, VectorIndex
 from jiyi.testing.conformance.examples import ACTOR, NOON, draft, entry, varied_entries
 from jiyi.testing.conformance.indexes import MAIN, DerivedIndexConformance
 from jiyi.testing.fakes import HashEmbedder
@@ -54,6 +54,22 @@ class VectorIndexConformance(DerivedIndexConformance[VectorIndex]):
         by_id = dict(zip([e.id for e in seen], exact, strict=True))
         assert sorted(best) == sorted(by_id)
         assert [by_id[i] for i in best] == pytest.approx(sorted(exact, reverse=True), abs=self.tolerance)
+
+    def test_entries_that_are_not_written_yet_are_compared_as_they_will_be(self, index: VectorIndex) -> None:
+        """Only of an index that can; no index has to."""
+        if not isinstance(index, ComparesEntries):
+            return
+        index.apply(IndexBatch([entry("old", "an apple")], (), LogPosition(1, "x")))
+        before = index.log_position()
+        entries = [*varied_entries(20), entry("long", "apples and pears. " * 90 + "A train leaves at nine. " * 70)]
+        seen = [each for each in entries if each.scope == "main"]
+        question = _vector("apple number7 train")
+        early = index.similarities(question, seen)
+        assert index.log_position() == before
+        assert index.similarities(question, []).tolist() == []
+        index.apply(IndexBatch(entries, (), LogPosition(2, "x")))
+        late = index.scan(question, ["main"]).of([each.id for each in seen])
+        assert early.tolist() == late.tolist()
 
     def test_the_nearest_is_the_text_itself(self, index: VectorIndex) -> None:
         entries = varied_entries(40)

@@ -41,7 +41,7 @@ from jiyi.backends.shared.derived_file import (
 )
 from jiyi.backends.shared.embedding import CHUNK_COLUMNS, PreparedVectors, embed_entries, vector_fingerprint
 from jiyi.backends.shared.generations import Generations
-from jiyi.backends.shared.vector_matrix import Floats, MatrixScan, ScopeMatrix
+from jiyi.backends.shared.vector_matrix import Floats, MatrixScan, ScopeMatrix, block_similarities
 from jiyi.backends.shared.wal_index import WalIndex
 from jiyi.errors import IndexDamagedError
 from jiyi.file_lock import FileLock
@@ -253,10 +253,10 @@ class SqliteVectors:
                     parts.append((matrix, matrix.similarities(vector)))
             return MatrixScan(parts, vector)
 
-    def embedded(self, entries: Sequence[MemoryEntry]) -> list[Floats]:
-        """The vectors of each entry as a scan would compare them."""
+    def similarities(self, vector: Floats, entries: Sequence[MemoryEntry]) -> Floats:
+        """The similarity of each entry, as a scan will tell it when the entries are written."""
         blocks = embed_entries(self._embedder, self._searched.entries(entries))
-        return [block.astype(np.float16).astype(np.float32) for block in blocks]
+        return block_similarities([block.astype(np.float16).astype(np.float32) for block in blocks], vector)
 
     def contents(self) -> Iterator[tuple[str, str]]:
         """(id, hash) of every vector; a wrong hash where the checksum does not match."""

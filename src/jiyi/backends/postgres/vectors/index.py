@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
 import psycopg
 from psycopg import sql
 from psycopg.abc import QueryNoTemplate
@@ -48,7 +49,7 @@ from jiyi.backends.postgres.vectors.tables import (
     swap,
     vectors_table,
 )
-from jiyi.backends.shared.embedding import CHUNK_COLUMNS, embed_entries, vector_fingerprint
+from jiyi.backends.shared.embedding import CHUNK_COLUMNS, PreparedVectors, embed_entries, vector_fingerprint
 from jiyi.errors import IndexDamagedError, IndexingError
 from jiyi.model.entry import MemoryEntry
 from jiyi.model.searched_text import CONTENT_ONLY, SearchedText
@@ -95,6 +96,8 @@ class PostgresVectors:
         self._dimension = embedder.identity.dimension
         self._exact_rows = exact_rows
         self._where = database.where
+        self._lock_timeout = lock_timeout
+        self._prepared = PreparedVectors(embedder)
         self._connections = IndexConnections(database, self.name, self._translated, lock_timeout=lock_timeout)
         self._hnsw = HnswIndexes(self._connections.driver, database.key(SCHEMA, "hnsw"), exact_rows, lock_timeout)
         self._tables: VectorTables | None = None
@@ -139,15 +142,28 @@ class PostgresVectors:
         """The hash by which the index recognises a text."""
         return vector_fingerprint(self._searched.entry(entry))
 
+    def prepare(self, batch: IndexBatch, timeout: float | None = None) -> None:
+        """Embed the new texts of a batch, so that nobody waits for the model while the lock is held."""
+        with self._connections.connection() as connection:
+            fresh = self._fresh(connection, batch)
+        self._prepared.prepare(fresh, self._lock_timeout if timeout is None else timeout)
+
+    def _fresh(self, connection: Connection, batch: IndexBatch) -> list[MemoryEntry]:
+        """The entries of the batch whose vectors the index does not have."""
+        known = fingerprints(connection, vectors_table(), batch.upserts)
+        entries = self._searched.entries(batch.upserts)
+        return [entry for entry in entries if known.get((entry.scope, entry.id)) != vector_fingerprint(entry)]
+
     def apply(self, batch: IndexBatch) -> None:
-        """Embed the new texts and write them with the log position in one transaction."""
+        """Write the vectors of the new texts with the log position in one transaction.
+
+        What was not prepared is embedded now.
+        """
         with self._connections.locked() as connection:
             if self._read_position(connection) is None:
                 raise IndexDamagedError("the vector index is missing or made by other rules")
-            known = fingerprints(connection, vectors_table(), batch.upserts)
-            entries = self._searched.entries(batch.upserts)
-            fresh = [entry for entry in entries if known.get((entry.scope, entry.id)) != vector_fingerprint(entry)]
-            blocks = [combined(block) for block in embed_entries(self._embedder, fresh)]
+            fresh = self._fresh(connection, batch)
+            blocks = [combined(block) for block in self._prepared.of(fresh)]
             replaced = [*batch.removals, *((entry.scope, entry.id) for entry in fresh)]
             with connection.transaction():
                 # A commit that is lost in a crash is applied again from the change log.
@@ -163,6 +179,7 @@ class PostgresVectors:
                 )
                 if not updated.rowcount:
                     raise IndexDamagedError("the vector index was removed while it was written")
+            self._prepared.clear()
         if needs_index:
             self._hnsw.build_later(self._known_tables)
 
@@ -241,6 +258,20 @@ class PostgresVectors:
             elif scope is not None:
                 large.append(LargeScope(scope, entries, mean, has_hnsw))
         return PostgresScan(self._connections.fetch, tables, vector, small, large)
+
+    def similarities(self, vector: Floats, entries: Sequence[MemoryEntry]) -> Floats:
+        """The similarity of each entry, as a scan will tell it when the entries are written."""
+        blocks = [combined(block) for block in embed_entries(self._embedder, self._searched.entries(entries))]
+        if not blocks:
+            return np.empty(0, dtype=np.float32)
+        # Rounded as the table does it.
+        rows = np.concatenate(blocks).astype(np.float16).astype(np.float32)
+        parameters = {"vector": Reals(vector), "rows": Reals(rows.reshape(-1)), "count": len(rows)}
+        found = self._connections.fetch(self._known_tables().given_similarities, parameters)
+        lengths = [len(block) for block in blocks]
+        products = np.asarray([similarity for (similarity,) in found], dtype=np.float32)
+        best: Floats = np.maximum.reduceat(products, np.cumsum([0, *lengths[:-1]]))
+        return np.clip(best, -1.0, 1.0)
 
     def tables(self) -> VectorTables:
         """The statements for the vectors."""

@@ -146,6 +146,18 @@ class VectorTables:
         )
         return Statement(statement.as_string(), (TEXT_ARRAY, FLOAT4_ARRAY, TEXT))
 
+    @property
+    def given_similarities(self) -> QueryNoTemplate:
+        """The similarity of each of some rows that no table holds, in order. Parameters: vector, rows, count.
+
+        pgvector computes it, because the last digit depends on the order in which it adds.
+        """
+        return sql.SQL(
+            "SELECT (-((%(rows)s::real[])[n * {dimension} + 1 : (n + 1) * {dimension}]::{schema}.halfvec "
+            "OPERATOR({schema}.<#>) %(vector)s::real[]::{schema}.halfvec))::real "
+            "FROM generate_series(0, %(count)s - 1) AS n ORDER BY n"
+        ).format(schema=self._schema, dimension=sql.Literal(self.dimension))
+
     def nearest(self, scope: str, limit: int) -> QueryNoTemplate:
         """The nearest rows of a scope by its HNSW index, in order. Parameter: vector.
 

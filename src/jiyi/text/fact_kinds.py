@@ -1,0 +1,156 @@
+"""What kind of fact a text states: health, identity, a standing instruction, a preference; alike in both languages.
+
+The kinds decide what is never forgotten and what stands first in a profile. They are read from the words, because the
+attribute of a claim is not always known; where it is, it counts as well.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import Final
+
+from jiyi.text.normalize import fold
+from jiyi.text.questions import asks, question_share
+from jiyi.text.statement_features import REQUEST
+
+__all__ = ["HEALTH", "IDENTITY", "INSTRUCTION", "PREFERENCE", "fact_kind", "is_request"]
+
+HEALTH: Final = "health"
+IDENTITY: Final = "identity"
+INSTRUCTION: Final = "instruction"
+PREFERENCE: Final = "preference"
+
+_EN_KIN: Final = (
+    r"(?:wife|husband|partner|spouse|fianc[eé]e?|girlfriend|boyfriend|mother|mom|mum|father|dad|sister|brother|son"
+    r"|daughter|kids?|child|children|baby|twins|parents?|grand(?:mother|father|ma|pa|son|daughter|parents?))"
+)
+_ZH_KIN: Final = (
+    r"(?:太太|老婆|妻子|媳妇|老公|丈夫|先生|爱人|对象|(?:女|男)朋友|女友|男友|未婚[夫妻]|爸爸?|父亲|妈妈?|母亲|爹|娘|爸妈|父母"
+    r"|[姐妹哥弟](?:姐|妹|哥|弟)?|儿子|女儿|闺女|孩子|宝宝|双胞胎|爷爷|奶奶|外公|外婆|姥姥|姥爷)"
+)
+_ZH_JOB: Final = (
+    r"(?:师|员|医生|护士|律师|经理|总监|主任|校长|教授|记者|编辑|司机|学生|研究生|博士生?|警察|会计|老板|店长|创始人)"
+)
+
+
+def _any(*alternatives: str) -> re.Pattern[str]:
+    return re.compile("|".join(alternatives))
+
+
+_HEALTH: Final = _any(
+    r"\b(?:allerg\w+|intoleran\w+|c(?:o)?eliac|diabet\w+|asthma\w*|epilep\w+|hypertension|blood pressure|pregnan\w+"
+    r"|pacemaker|migraines?|vegetarian|vegan|pescatarian|halal|kosher|gluten|lactose|insulin|warfarin|metformin"
+    r"|medication|prescri\w+|blood type|kidney|heart (?:condition|disease|problem)|wheelchair|deaf|blind|surgery"
+    r"|diagnosed)\b",
+    r"\b(?:i|we|he|she|they) (?:don'?t|do not|doesn'?t|can'?t|cannot|never|no longer) "
+    r"(?:eat|drink|smoke|take|tolerate)\b",
+    r"\bi(?:'m| am) (?:on|taking) (?!a (?:trip|train|plane|bus|break|call)|my way|the |holiday|vacation)",
+    r"过敏|不耐受|哮喘|糖尿病|高血压|心脏病|癫痫|怀孕|孕期|备孕|哺乳期|起搏器|偏头痛|吃素|素食|清真|忌口|戒(?:糖|酒|烟|口)"
+    r"|血型|胰岛素|在吃.{0,6}药|长期(?:吃|服)|做过.{0,6}手术|痛风|甲亢|甲减|胃炎|慢性病",
+    r"(?:我|他|她|爸|妈|婆|公|儿子|女儿|孩子|们)(?:现在|一直|从来?|都)?(?:不(?:能)?|从不)(?:吃|喝|沾)",
+)
+_IDENTITY: Final = _any(
+    r"\bmy (?:full |first |last |real )?name(?:'s| is)\b|^(?:you can )?call me \w+$|\bi go by\b",
+    r"\bi(?:'m| am) \d{1,3}(?: years old)?(?=$|[,.!;]| and\b| now\b)",
+    r"\b(?:my|our) [\w' ]{0,20}birthday\b|\bi was born\b",
+    r"\b(?:i|we)(?:'m| am| are|'re)? (?:now |currently |still |all )?"
+    r"(?:live|living|based|reside) (?:in|at|on|near|by)\b",
+    r"\b(?:i|we)(?:'ve| have)?(?: just| recently)? moved (?:in)?to\b",
+    r"\bmy (?:home )?address\b|\bmy (?:phone|mobile|email)\b",
+    r"\bi(?:'m| am)? (?:now |currently |still )?work(?:ing)? (?:at|for|as|in)\b|\bi (?:teach|study|run) \w+"
+    r"|\bi(?:'m| am) an? (?:[\w-]+ ){0,3}(?:\w+(?:er|ist|ian|eer)|nurse|chef|student|doctor|accountant|architect)\b",
+    rf"^(?:my|our) (?:\w+ )?{_EN_KIN}(?:'s name)?(?:'s| is| are| was)\b|\bis my (?:\w+ )?{_EN_KIN}\b"
+    rf"|^(?:i|we)(?:'ve got| have| have got| got) (?:an?|one|two|three|four|five|\d) (?:\w+ )?{_EN_KIN}\b",
+    r"我(?:的名字)?(?:叫(?!你|他|她|人|车)|姓)|叫我[\w·]{1,6}$|我(?:今年|现在)?\d{1,3}岁|生日",
+    r"我们?家?(?:现在|目前|已经|一直|都|刚)?(?:住|定居|搬(?:到|去|来))|我家(?:在|地址)|我的(?:地址|手机|电话|邮箱)",
+    rf"我(?:现在|目前)?在.{{1,16}}(?:工作|上班|任职|就职|读书|上学|读研|做.{{1,8}}|当.{{1,8}})$"
+    rf"|我(?:现在)?(?:是|当|做)(?:一?[名个位])?.{{0,8}}{_ZH_JOB}",
+    rf"(?:我|我们|咱)(?:的|家|们)?{_ZH_KIN}(?:的名字)?(?:叫|是|今年|在|有)|是我(?:的|家)?{_ZH_KIN}"
+    rf"|我们?有(?:一|两|俩|三|四|\d)个?{_ZH_KIN}",
+)
+_NAMED: Final = re.compile(
+    rf"\bI(?:'m|’m| am) [A-Z][a-z]+(?=$|[,.!;]| and\b)|\b(?:[Mm]y|[Oo]ur) {_EN_KIN},? [A-Z][a-z]+\b"
+)
+"""Read from the text as it was written: a name begins with a capital letter."""
+_FOR_NOW: Final = _any(
+    r"\b(?:this (?:time|once|one)|just (?:for )?(?:now|today|once|this)|today|tonight|right now|for now"
+    r"|in this (?:file|text))\b",
+    r"这(?:次|回|一次|段|句|篇|封)|今天|今晚|暂时|先别|明天|刚才",
+)
+_INSTRUCTION: Final = _any(
+    r"^(?:please |pls |and |but |so |also |rule: |convention: |note: )*"
+    r"(?:never|always|don'?t|do not|avoid|stop|only|prefer|stick to|keep|make sure|from now on|use|no|ask me|call me"
+    r"|address me|answer|reply|respond|speak|write (?:to me )?in)\b",
+    r"^(?:rule|convention|policy|guideline|standard)s?\b|\b(?:from now on|going forward|in (?:the )?future|by default"
+    r"|every time|whenever) ",
+    r"\b(?:must(?:n'?t| not| never| always)?|should (?:never|always)|may not|(?:is|are) (?:not allowed|forbidden"
+    r"|required|mandatory)|has to|have to be|needs? (?:to be|a|an)) ?\w",
+    r"\b(?:never|always) (?:commit|push|use|mock|merge|deploy|write|add|answer|reply|send|call|ask|mocks?)\b",
+    r"(?:一律|统一|默认|永远|必须|务必|不允许|不许|不准|禁止|不得|只能|只许|只用|不低于|不超过|不少于|至少要)",
+    r"^(?:请|麻烦|拜托)?(?:你)?(?:以后|今后|从现在起|每次)?(?:都|再)?(?:不要|别|不用|请用|尽量|记得|只)",
+    r"(?:以后|今后|从现在起|从今天起|往后|每次)(?:都|就|请|别|不要|不用|用|叫|回答|回复|写|先|我)",
+    r"(?:回答|回复|说话|解释|注释|提交|代码|变量|命名|接口|测试|文档|格式|日志|分支|界面|称呼|叫我).{0,10}?"
+    r"(?:用|要|不要|别|不用|得|请|需)",
+    r"(?:规范|约定|规矩|原则)(?:是|：|:)",
+)
+_PREFERENCE: Final = _any(
+    r"\b(?:i|we|he|she) (?:really |much |always |usually |also |still )?(?:prefer|like|love|enjoy|hate|dislike"
+    r"|can'?t stand|fear|avoid)\b|\bfavou?rite\b|\b(?:i'm|i am) (?:afraid|scared|fond|tired|sick) of\b|\bi'?d rather\b",
+    r"喜欢|喜爱|讨厌|偏好|偏爱|习惯|受不了|最爱|爱(?:吃|喝|看|听|玩)|[我他她]怕(?!是)|宁愿|不感兴趣",
+)
+_HEALTH_ATTRIBUTES: Final = frozenset({"allergy", "health", "medication", "doctor", "diet"})
+_IDENTITY_ATTRIBUTES: Final = frozenset(
+    {
+        *("name", "age", "birthday", "contact", "phone", "email", "origin", "belief and identity", "home", "city"),
+        *("job", "employer", "emergency contact"),
+    }
+)
+_PREFERENCE_ATTRIBUTES: Final = frozenset({"answer style", "like and dislike", "preference"})
+# One that is done once and then over.
+_TASK: Final = _any(
+    r"^(?:please |pls |ok |hey |now |then |can you |could you |would you |will you )*(?:plan|book|pick|order|remind me"
+    r"|schedule|add|fix|create|implement|check|install|deploy|run|refactor|review|rename|update|delete|remove|send|post"
+    r"|translate|proof-?read|rewrite|rephrase|polish|correct|look up|search|buy|call (?!me)|prepare|set up|convert"
+    r"|calculate|write(?! (?:to me )?in\b)|draft|suggest|recommend|explain|compare|help)\b",
+    r"^(?:请|麻烦|那|再|先|周末|今天|今晚|明天)*(?:你)?(?:帮|给|替)(?:我|忙|家里|大家)",
+    r"^(?:请|麻烦|再|先)?(?:把|将).{1,30}(?:翻译|润色|改写|改成|发|删|加|写)",
+    r"^(?:请|麻烦|再|先)?(?:推荐|安排|对比|比较|总结|翻译|润色|改写|解释|查|算|列|写|新建|创建|加|装|点|选|订|买|画|生成|修|删|改)"
+    r"(?:一?下|一?个|一?些|几|一?款|这|那|完|好|份|篇|段|首|张|顿|点)",
+    r"注意我的|一下[。！!]?$",
+)
+
+
+@lru_cache(maxsize=8_192)
+def is_request(text: str) -> bool:
+    """Whether a text asks: a question, or something that is to be done once. A standing instruction is no request."""
+    folded = fold(text).strip()
+    if _is_standing(folded):
+        return False
+    if _TASK.search(folded) is not None or REQUEST.search(folded) is not None:
+        return True
+    return asks(text) and question_share(text if folded.endswith("?") else f"{text}?") >= 0.5
+
+
+@lru_cache(maxsize=8_192)
+def fact_kind(text: str, attribute: str = "") -> str:
+    """The kind of a fact, the first that fits of health, identity, instruction and preference; empty for others.
+
+    What only asks has no kind, whatever it is about.
+    """
+    if is_request(text):
+        return ""
+    folded = fold(text).strip()
+    if attribute in _HEALTH_ATTRIBUTES or _HEALTH.search(folded) is not None:
+        return HEALTH
+    if attribute in _IDENTITY_ATTRIBUTES or _IDENTITY.search(folded) is not None or _NAMED.search(text) is not None:
+        return IDENTITY
+    if _is_standing(folded):
+        return INSTRUCTION
+    if attribute in _PREFERENCE_ATTRIBUTES or _PREFERENCE.search(folded) is not None:
+        return PREFERENCE
+    return ""
+
+
+def _is_standing(folded: str) -> bool:
+    return _INSTRUCTION.search(folded) is not None and _FOR_NOW.search(folded) is None

@@ -1,0 +1,63 @@
+"""A fact that holds now comes before the message that it corrects, and "OK" is the answer to nothing."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from jiyi.model.entry import Explanation, MemoryEntry
+from jiyi.ports import Embedder
+from jiyi.recall.corrections import current_first
+from jiyi.sync import AgentMemory
+from tests.support import keys
+
+OpenMemory = Callable[..., AgentMemory]
+
+
+def hit(memory: AgentMemory, key: str, relevance: float, *matched: str) -> MemoryEntry:
+    entry = memory.store(key, f"{key} owns billing")
+    return entry.as_hit(relevance, Explanation(matched_terms=matched), confident=relevance >= 0.2)
+
+
+def test_the_fact_that_holds_now_comes_before_the_message_that_it_corrects(memory: AgentMemory) -> None:
+    alice, bob, carol = (hit(memory, "alice", 0.5, "bill"), hit(memory, "bob", 0.3), hit(memory, "carol", 0.1, "bill"))
+    message = replace(alice, corrected_by=(carol,))
+    found = current_first([message, bob, carol])
+    assert keys(found) == ["carol", "alice", "bob"]
+    assert [each.relevance_score for each in found] == [0.5, 0.5, 0.3]
+    assert found[0].confident
+
+
+def test_a_fact_without_a_word_of_the_question_stays_where_it_is(memory: AgentMemory) -> None:
+    alice, carol = hit(memory, "alice", 0.5, "bill"), hit(memory, "carol", 0.1)
+    hits = [replace(alice, corrected_by=(carol,)), carol]
+    assert current_first(hits) == hits
+
+
+def test_hits_in_the_right_order_stay_as_they_are(memory: AgentMemory) -> None:
+    alice, carol = hit(memory, "alice", 0.3, "bill"), hit(memory, "carol", 0.6, "bill")
+    hits = [carol, replace(alice, corrected_by=(carol,))]
+    assert current_first(hits) == hits
+    assert current_first([]) == []
+
+
+@pytest.mark.parametrize(
+    ("question", "texts"),
+    [
+        ("Where is the boat moored?", ["The boat lies at pier nine.", "Got it.", "OK", "thanks!"]),
+        ("船停在哪里？", ["船停在九号码头。", "好的。", "收到", "谢谢"]),
+    ],
+)
+def test_assent_is_no_answer(
+    open_memory: OpenMemory, bundled_embedder: Embedder, question: str, texts: list[str]
+) -> None:
+    memory = open_memory(embedder=bundled_embedder)
+    memory.save_conversation_history("harbour", [{"role": "user", "content": text} for text in texts])
+    assert [each.content for each in memory.recall(question)] == texts[:1]
+
+
+def test_assent_is_found_by_its_own_words(open_memory: OpenMemory, bundled_embedder: Embedder) -> None:
+    memory = open_memory(embedder=bundled_embedder)
+    texts = ["The boat lies at pier nine.", "Thanks!"]
+    memory.save_conversation_history("harbour", [{"role": "user", "content": text} for text in texts])
+    assert "Thanks!" in [each.content for each in memory.recall("Thanks!")]

@@ -1,0 +1,55 @@
+"""What kind of fact a text states, alike in both languages."""
+
+import pytest
+
+from jiyi.text.fact_kinds import fact_kind, is_request
+
+KINDS = {
+    "health": (
+        *("I'm vegetarian", "I'm allergic to ibuprofen", "My husband Olaf has a pacemaker", "I don't drink alcohol"),
+        *("我对青霉素过敏", "我现在戒糖", "我妈膝盖做过手术", "我不吃猪肉", "我爸有高血压，在吃降压药"),
+    ),
+    "identity": (
+        *("I'm Marcus, 41", "My name is Marcus", "I live in Leeds", "My wife is Priya", "Priya is my wife"),
+        *(
+            "I have two kids",
+            "I work at Bettys as a baker",
+            "We moved to Harrogate",
+            "My brother Jonas lives in Toronto",
+        ),
+        *("我叫林悦", "我住在长沙", "我老婆叫林一诺", "我在拾光科技做产品经理", "我是小学语文老师", "我有两个孩子"),
+    ),
+    "instruction": (
+        *("Never commit to main", "use structlog instead of print", "Please keep your answers short"),
+        *("All public functions need a doc comment", "Don't add new dependencies without asking me"),
+        *("不要在回答里用 emoji", "代码注释用中文", "时间一律存 UTC", "merge commit 不允许，只能 squash"),
+    ),
+    "preference": ("I prefer metric units", "I hate coriander", "我怕辣", "我喜欢喝绿茶"),
+    "": ("I drive a Transit van", "Our office has a blue door", "我骑电动车上班", "数据库是 PostgreSQL 16"),
+}
+
+
+@pytest.mark.parametrize(("kind", "text"), [(kind, text) for kind, texts in KINDS.items() for text in texts])
+def test_the_kind_of_a_statement_is_read_from_its_words(kind: str, text: str) -> None:
+    assert fact_kind(text) == kind
+    assert not is_request(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("Write a sick note to my boss", "Plan a dinner for me and Priya", "Can I eat this soup with coriander?"),
+        *("add an endpoint that lists invoices", "Can you translate this into French: My sister lives in Paris"),
+        *("Please proofread: I live in Manchester", "What should I get Priya for our anniversary?"),
+        *("帮我安排下周的行程", "推荐一款家用清洁剂", "新建一个前端组件", "出差一周家里的宠物怎么办"),
+        *("把这句话翻译成英文：我住在上海，我有两个孩子", "注意我的饮食", "写完代码提交一下"),
+    ],
+)
+def test_what_only_asks_has_no_kind(text: str) -> None:
+    assert is_request(text)
+    assert fact_kind(text) == fact_kind(text, "allergy") == ""
+
+
+def test_an_attribute_that_is_known_counts_as_well() -> None:
+    assert fact_kind("About me: Asha is 10 and Ben is 6", "age") == "identity"
+    assert fact_kind("no shellfish", "allergy") == "health"
