@@ -8,11 +8,12 @@ is possible but not likely enough, both stay and are linked as a possible confli
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from jiyi.longterm.claim_reading import attribute_of
 from jiyi.longterm.duplicates import Gist
 from jiyi.longterm.endings import PARTNERS, ended, subject_of_fact
 from jiyi.longterm.replacement import WEAK_TOPICS, Compared, closest, mentions, only_describes, shared_words
@@ -35,6 +36,7 @@ from jiyi.text.day_and_time import age_in, other_value, unchanged_place, units_i
 from jiyi.text.normalize import fold
 from jiyi.text.sentences import sentences
 from jiyi.text.smalltalk import is_small_talk
+from jiyi.text.subject_phrases import about_different_things, other_things
 from jiyi.text.subjects import (
     PRONOUN,
     SUBJECT_WORDS,
@@ -138,9 +140,10 @@ def judge(message: str, olds: Sequence[Known], model: ReplacementModel) -> list[
     if not olds or model.change(new) < _NO_CHANGE:
         return []
     texts = model.read([old.entry.content for old in olds])
+    apart = other_things(message, [text.text for text in texts])
     same = [
-        same_subject(new, text, subject_of_fact(old.entry), newest=place == 0)
-        for place, (old, text) in enumerate(zip(olds, texts, strict=True))
+        not other and same_subject(new, text, subject_of_fact(old.entry), newest=place == 0)
+        for place, (old, text, other) in enumerate(zip(olds, texts, apart, strict=True))
     ]
     values = [
         max(value, SAME_MEASURE) if agrees and _measured_anew(new, text) else value
@@ -235,7 +238,8 @@ def supports(message: str, old: Known, model: ReplacementModel) -> Finding | Non
     ):
         return None
     new, (other,) = model.read_message(message), model.read([old.entry.content])
-    if not same_subject(new, other, subject_of_fact(old.entry), newest=False):
+    theirs = subject_of_fact(old.entry)
+    if not same_subject(new, other, theirs, newest=False) or about_different_things(message, other.text):
         return None
     (value,) = model.replaces(new, [other], [True])
     if value >= _PROPOSED:
@@ -293,10 +297,10 @@ def anonymous(message: str, pieces: Sequence[str]) -> tuple[str, list[str]]:
     return kept[0], kept[1:]
 
 
-def residue_without_attribute(text: str, attribute: Callable[[str], object]) -> str:
+def residue_without_attribute(text: str) -> str:
     """What a fact says besides the piece that sets an attribute; empty when that is all of it."""
     pieces = pieces_of(text)
-    setting = [number for number, piece in enumerate(pieces) if attribute(piece) is not None]
+    setting = [number for number, piece in enumerate(pieces) if attribute_of(piece) is not None]
     return _without(pieces, {setting[0]}) if len(pieces) > 1 and len(setting) == 1 else ""
 
 

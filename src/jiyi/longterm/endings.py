@@ -9,6 +9,7 @@ from typing import Final
 from jiyi.longterm.replacement import mentions
 from jiyi.model.entry import MemoryEntry
 from jiyi.text.change_words import ends_life, ends_love, lost_by_name
+from jiyi.text.claims import clauses_of
 from jiyi.text.normalize import fold
 from jiyi.text.subjects import USER, mentions_subject, named_subject, names_in, subject_of
 from jiyi.text.topics import topics_of
@@ -29,6 +30,9 @@ def ended(message: str, facts: Sequence[MemoryEntry]) -> tuple[list[int], str]:
     """The places of the facts that a message ends, and why."""
     folded = fold(message)
     dead = ends_life(folded)
+    if dead:
+        # Only the clause that says so tells who it was.
+        folded = next((clause for clause in map(fold, clauses_of(message)) if ends_life(clause)), folded)
     gone = [place for place, fact in enumerate(facts) if _is_gone(folded, fact, dead=dead)]
     if not gone and dead:
         # "The cat died": only where there is no doubt which one is meant.
@@ -37,10 +41,8 @@ def ended(message: str, facts: Sequence[MemoryEntry]) -> tuple[list[int], str]:
             gone = []
     if gone:
         return gone, "it has died"
-    if ends_love(folded):
-        return [
-            n for n, fact in enumerate(facts) if _of_partners(fact) and _own_love(message, fact)
-        ], "they have parted"
+    if ends_love(fold(message)):
+        return [n for n, fact in enumerate(facts) if _of_partners(message, fact)], "they have parted"
     return [], ""
 
 
@@ -69,15 +71,14 @@ def _same_animal(folded: str, fact: MemoryEntry) -> bool:
     return _is_animal(fact) and any(mentions_subject(text, kind) for kind in kinds)
 
 
-def _of_partners(fact: MemoryEntry) -> bool:
+def _of_partners(message: str, fact: MemoryEntry) -> bool:
+    """Whether a fact tells of the couple that has parted: the speaker's, unless the message names another."""
     text = fold(fact.content)
-    return subject_of_fact(fact) in PARTNERS or "relationship" in topics_of(text) or _WEDDING.search(text) is not None
-
-
-def _own_love(message: str, fact: MemoryEntry) -> bool:
-    """Whether it is the user who has parted from somebody: "My sister is divorced" says nothing about the user."""
-    folded = fold(message)
-    if any(mentions(folded, name) for name in names_in(fact.content)):
-        return True
-    who = named_subject(message) or subject_of(folded)
-    return who == USER or who in PARTNERS or _TOGETHER.search(folded) is not None
+    subject = subject_of_fact(fact)
+    said = next((clause for clause in clauses_of(message) if ends_love(fold(clause))), message)
+    parted = USER if _TOGETHER.search(fold(said)) else named_subject(said) or subject_of(fold(said))
+    named = any(mentions(fold(message), name) for name in names_in(fact.content))
+    of_couple = "relationship" in topics_of(text) or _WEDDING.search(text) is not None
+    if parted not in {USER, *PARTNERS}:
+        return (named or subject == parted) and of_couple
+    return subject in PARTNERS or (subject == USER and of_couple) or (named and of_couple)
