@@ -23,12 +23,12 @@ from jiyi.text.change_words import (
     changes,
     ends,
     ends_pregnancy,
-    hints_at_change,
     is_bygone,
     is_exception,
     is_mistake,
     is_strong_change,
     is_temporary,
+    is_wish,
     without_unchanged,
 )
 from jiyi.text.claims import only_asks, pieces_of, stated_part
@@ -55,12 +55,12 @@ if TYPE_CHECKING:
 REPLACES: Final = "replaces"
 CONFLICTS: Final = "conflicts"
 
-CERTAIN: Final = 0.5
+CERTAIN: Final = 0.6
 """From this probability on a message replaces the claim that it fits best."""
-SAID: Final = 0.42
+SAID: Final = 0.5
 """The same for a message that says plainly that something has changed; both chosen by cross-validation over writers."""
-OUTWEIGHS: Final = 0.8
-"""From this probability on a message replaces a claim on another topic, and one of which people have several."""
+OUTWEIGHS: Final = 0.9
+"""From this probability on a message replaces a claim on another topic."""
 POSSIBLE: Final = 0.12
 """From this probability on both stay and are linked."""
 _BEYOND_DOUBT: Final = 0.9
@@ -149,7 +149,7 @@ def judge(message: str, olds: Sequence[Known], model: ReplacementModel) -> list[
         max(value, SAME_MEASURE) if agrees and _measured_anew(new, text) else value
         for value, agrees, text in zip(model.replaces(new, texts, same), same, texts, strict=True)
     ]
-    if is_exception(folded) and not is_mistake(folded):
+    if (is_exception(folded) or is_wish(folded)) and not is_mistake(folded):
         # An exception replaces nothing, however probable a replacement is by the other features.
         values = [
             value if _same_measure(new, text) and _SINGLE & new.topics.keys() & text.topics.keys() else _unsure(value)
@@ -160,7 +160,7 @@ def judge(message: str, olds: Sequence[Known], model: ReplacementModel) -> list[
             _unsure(value) if _never_replaces(new, text) or (value < OUTWEIGHS and _leaves_alone(new, text)) else value
             for value, text in zip(values, texts, strict=True)
         ]
-    said = any(told(folded) for told in (is_mistake, is_strong_change, ends, changes, hints_at_change))
+    said = any(told(folded) for told in (is_mistake, is_strong_change, ends, changes))
     enough = SAID if said else CERTAIN
     ordered = sorted(range(len(olds)), key=lambda place: (-values[place], place))
     findings: list[Finding] = []
@@ -185,7 +185,11 @@ def _never_replaces(new: Compared, old: Compared) -> bool:
         return True
     # Who resigns leaves the job that there is, not the one that is to begin.
     resigns = _RESIGNS.search(new.folded) is not None and _TO_START.search(old.folded) is not None
-    return resigns and not shared_words(new, old) - _ABOUT_WORK
+    if resigns and not shared_words(new, old) - _ABOUT_WORK:
+        return True
+    # Of what people have several of, one more replaces none.
+    several = "pet" in new.topics.keys() & old.topics.keys() or (bool(old.topics) and old.topics.keys() <= _MANY)
+    return several and _only_adds(new.folded)
 
 
 def _leaves_alone(new: Compared, old: Compared) -> bool:
@@ -194,12 +198,9 @@ def _leaves_alone(new: Compared, old: Compared) -> bool:
         return True
     if not _only_adds(new.folded):
         return False
-    # Of what people have several of, one more replaces none; and nothing is replaced by something on another topic.
-    shared = new.topics.keys() & old.topics.keys()
-    figures = _same_measure(new, old)
     # That both name the same person or a plan says nothing about what is said of them.
-    other_topic = bool(old.topics.keys() - WEAK_TOPICS) and not shared - WEAK_TOPICS and not figures
-    return other_topic or "pet" in shared or (bool(old.topics) and old.topics.keys() <= _MANY)
+    shared = new.topics.keys() & old.topics.keys() - WEAK_TOPICS
+    return bool(old.topics.keys() - WEAK_TOPICS) and not shared and not _same_measure(new, old)
 
 
 def _names_the_same(new: Compared, old: Compared) -> bool:
@@ -216,7 +217,8 @@ def _same_measure(new: Compared, old: Compared) -> bool:
 def _measured_anew(new: Compared, old: Compared) -> bool:
     """Whether both say how heavy, tall or old somebody is: the newer figure is the one that holds."""
     if age_in(new.folded) and age_in(old.folded):
-        return True
+        named = any(mentions(new.folded, name) for name in names_in(old.text))
+        return named or subject_of(new.folded) == subject_of(old.folded)
     attributes = _MEASURED & new.topics.keys() & old.topics.keys()
     return bool(attributes) and _same_measure(new, old) and _MEASURES.search(new.folded) is not None
 

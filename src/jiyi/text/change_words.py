@@ -21,6 +21,7 @@ __all__ = [
     "is_mistake",
     "is_strong_change",
     "is_temporary",
+    "is_wish",
     "lost_by_name",
     "without_unchanged",
 ]
@@ -152,14 +153,25 @@ _UNCHANGED: Final = re.compile(
     r"|(?:the )?rest (?:is|of it|stays|stands)|everything else|otherwise the same)\b"
 )
 _ONLY_ONCE: Final = _any(
-    r"[就只仅]?(?:这|這|此)一?(?:次|回)(?:而已)?[。！!]*$|只此一次|仅此一次|就(?:这|這)一?次|下(?:周|次)(?:照旧|照常|恢复)",
-    r"\b(?:just (?:this|the) (?:once|one time)|one-?off|only this (?:once|week|time)|back to normal (?:after|next))\b",
+    r"[就只仅]?(?:这|這|此)一?(?:次|回)(?:而已)?[。！!]*$|只此一次|仅此一次|就(?:这|這)一?次|下(?:周|次)(?:照旧|照常|恢复)"
+    r"|请假|放假|住[一两三几]晚|顺延.{0,8}(?:一次|后天|明天)",
+    r"\b(?:just (?:this|the) (?:once|one time)|one-?off|only this (?:once|week|time)|back to normal (?:after|next)"
+    r"|for (?:one|two|three|a few|a couple of) (?:days?|nights?|weeks?)|the (?:day|weekend) off"
+    r"|while we'?re away)\b",
 )
 # Where somebody comes from and where somebody has been: no later home or journey changes that.
 _BYGONE: Final = _any(
     r"老家|祖籍|籍贯|家乡|出生(?:在|于)|生在|生于|(?:在|从小).{1,8}长大|去过|(?:走|跑)(?:了)?(?:一)?[趟遍]|玩过|爬过",
     r"\b(?:born (?:and raised )?in|born on|grew up|raised in|hometown|originally from|i come from|i'?m from"
     r"|(?:i'?ve|we'?ve|have|has) been to|visited|backpacked|i went to \w+ (?:in|last|once))\b",
+)
+# What somebody would like, considers or imagines is not so yet.
+_WISH: Final = _any(
+    r"好想|真想|要是.{0,10}(?:就|立马|的话)|如果|假如|(?<!不)考虑|立个?flag|心动|说不定|哪天|将来|再说吧|还没定",
+    r"\b(?:thinking (?:of|about)|tempted|might|may (?:well )?(?:move|switch|change|replace|sell|quit)"
+    r"|i'?d (?:like|love)"
+    r"|would (?:like|love)|one day|some ?day|considering|hoping to|i wish|if (?:i|we) (?:ever|win|won|had|could|get)"
+    r"|told myself|dream of|keep meaning to)\b",
 )
 _PAST_DAY: Final = re.compile(r"昨天|昨晚|前天|\b(?:yesterday|last night)\b")
 _STRONG: Final = _any(
@@ -231,6 +243,11 @@ def is_temporary(folded: str) -> bool:
 def is_exception(folded: str) -> bool:
     """Whether a statement is plainly an exception: not only because it tells of yesterday."""
     return is_temporary(_PAST_DAY.sub(" ", folded)) or _ONLY_ONCE.search(folded) is not None
+
+
+def is_wish(folded: str) -> bool:
+    """Whether a statement only wishes, considers or imagines a change."""
+    return _WISH.search(folded) is not None
 
 
 def is_bygone(folded: str) -> bool:
