@@ -256,6 +256,14 @@ class PreparesBatches(Protocol):
         ...
 
 
+class Comparison(NamedTuple):
+    """The similarities of the texts of some scopes to a vector."""
+
+    scan: VectorScan
+    scanned_at: LogPosition | None = None
+    """Where the vectors stand in the log, if these scopes have later changes: the scan lacks them."""
+
+
 @dataclass(frozen=True, slots=True)
 class Reading:
     """Everything that a recall asks of its scopes, as it was at one moment after the question was put."""
@@ -263,12 +271,10 @@ class Reading:
     text: TextSource
     mode: str
     """How the text index answers, in words."""
-    scan: VectorScan | None
+    compared: Comparison | None
     """`None` where meaning was not asked."""
     corrected: bool = True
     """Whether a fact of a conversation may have been corrected in these scopes."""
-    scanned_at: LogPosition | None = None
-    """Where the vectors stand in the log, if these scopes have later changes: the scan lacks them."""
 
 
 class ScopeReader(Protocol):
@@ -284,4 +290,8 @@ class ScopeReader(Protocol):
         `None` when they are too large for that, or the text index is behind in them, or an index is missing or not to
         be trusted: then each index has to be brought up to date and asked by itself.
         """
+        ...
+
+    def compare(self, filters: Filters, vector: Vectors) -> Comparison | None:
+        """The same scopes, compared with another vector: nothing else is read again. `None` as for `read`."""
         ...
