@@ -212,14 +212,16 @@ def test_what_is_not_yet_in_an_index_is_taken_in_before_the_answer(setup: Setup)
     setup.store.put([draft("new", "a zebra in the garden")], actor=ACTOR)
     reading = setup.read()
     assert reading is not None
-    assert reading.scanned_at == setup.vectors.log_position(), "the vectors do not have it"
+    assert reading.compared is not None
+    assert reading.compared.scanned_at == setup.vectors.log_position(), "the vectors do not have it"
     before = setup.embedder.asked
     hits = setup.engine.answer(Request("zebra", MAIN))
     assert [hit.key for hit in hits[:1]] == ["new"]
     assert setup.embedder.asked == before + 2, "the question was embedded once, and the new text"
     reading = setup.read()
     assert reading is not None
-    assert reading.scanned_at is None
+    assert reading.compared is not None
+    assert reading.compared.scanned_at is None
 
 
 def _overlaid(setup: Setup, changes: int = 200) -> RecallEngine:
@@ -282,7 +284,8 @@ def test_what_other_scopes_have_written_keeps_nobody_waiting(setup: Setup) -> No
     assert setup.read() is not None
     elsewhere = setup.read(Filters(scopes=("elsewhere",)))
     assert elsewhere is not None
-    assert elsewhere.scanned_at is not None
+    assert elsewhere.compared is not None
+    assert elsewhere.compared.scanned_at is not None
 
 
 @pytest.mark.parametrize(

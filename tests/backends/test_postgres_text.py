@@ -16,6 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from jiyi.backends.postgres.database import PostgresDatabase
+from jiyi.backends.postgres.text import scorer_queries
 from jiyi.backends.postgres.text.index import SCHEMA_VERSION, PostgresTextIndex
 from jiyi.backends.records.store import SqlRecordStore
 from jiyi.errors import IndexDamagedError
@@ -92,6 +93,23 @@ def built(request: pytest.FixtureRequest, open_setup: OpenSetup) -> Setup:
     setup = open_setup(pg_search=request.param)
     setup.index.rebuild(setup.store)
     return setup
+
+
+def test_terms_that_a_recall_has_counted_are_not_counted_again(built: Setup, monkeypatch: pytest.MonkeyPatch) -> None:
+    built.store.put([draft(f"k{n}", f"green tea {n} 绿茶") for n in range(5)], actor=ACTOR)
+    words, pairs = ["green", "tea"], ["绿茶"]
+    plain = [built.index.propose("words", words, MAIN, limit=3, labels=True)]
+    plain.append(built.index.propose("bigrams", pairs, MAIN, limit=3))
+    totals = built.index.statistics(MAIN.scopes, (), ())
+    view = built.index.for_recall()
+    counted = view.statistics(MAIN.scopes, words, pairs)
+    assert counted == built.index.statistics(MAIN.scopes, words, pairs)
+    monkeypatch.setattr(scorer_queries, "statistics", None)
+    assert [
+        view.propose("words", words, MAIN, limit=3, labels=True),
+        view.propose("bigrams", pairs, MAIN, limit=3),
+    ] == plain
+    assert view.statistics(MAIN.scopes, (), ()) == totals
 
 
 # --- in the transaction of the records --------------------------------------------------------------------------------

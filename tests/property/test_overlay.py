@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -69,15 +70,26 @@ steps = st.lists(
 )
 
 
+class CountingEmbedder(HashEmbedder):
+    """Remembers how often it was asked for each text."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.times: Counter[str] = Counter()
+
+    def embed(self, texts: Sequence[str]) -> Any:
+        self.times.update(texts)
+        return super().embed(texts)
+
+
 class Store:
     """One memory for all examples; each example has a scope of its own."""
 
     def __init__(self, place: Any, **profile: Any) -> None:
         self.loop = asyncio.new_event_loop()
+        self.embedder = CountingEmbedder()
         self.memory = self.run(
-            AgentMemory.open(
-                place, embedder=HashEmbedder(), background_indexing=False, background_jobs=False, **profile
-            )
+            AgentMemory.open(place, embedder=self.embedder, background_indexing=False, background_jobs=False, **profile)
         )
         engine = self.memory._components.engine
         assert isinstance(engine, RecallEngine)
@@ -175,3 +187,15 @@ def test_the_order_and_the_scores_are_those_of_the_committed_index(
     # The same overlay over an index that has taken everything in meanwhile.
     for engine in store.overlaid:
         assert [shown(engine.answer(request)) for request in requests] == [shown(hits) for hits in late]
+
+
+def test_a_new_text_is_embedded_once_by_the_recall_and_the_indexer_together(store: Store) -> None:
+    scope = f"once-{next(store.numbers)}"
+    text = f"a new text of {scope}"
+    store.run(store.memory.drain())
+    store.run(store.memory.store("key", text, scope=scope))
+    for engine in store.overlaid:
+        request = Request(query="green tea", filters=make_filters(visible_scopes(scope)), limit=3, now=NOON)
+        assert [hit.key for hit in engine.answer(request)] == ["key"]
+    store.run(store.memory.drain())
+    assert store.embedder.times[text] == 1

@@ -15,7 +15,7 @@ from jiyi.components import Components
 from jiyi.errors import IndexDamagedError, IndexingError, IndexUnavailableError
 from jiyi.model.entry import IndexCoverage
 from jiyi.model.filters import Filters
-from jiyi.ports import Reading
+from jiyi.ports import Comparison, Reading
 from jiyi.recall import PROPOSERS, RecallEngine, RecallSettings, Request
 from jiyi.recall.search import Search
 from jiyi.recall.tags import TagMirror
@@ -68,11 +68,13 @@ class InMemoryReader:
         entries = self._parts.store.page(Filters(filters.scopes), limit=100, offset=0)
         wanted = attrgetter(*COLUMNS[: FILTER_COLUMNS.start])
         rows = [wanted(features_of(analyse(Analyzer(), entry))) for entry in entries]
+        return Reading(InMemoryTextIndex(rows), "", None if vector is None else self.compare(filters, vector))
+
+    def compare(self, filters: Filters, vector: Any) -> Comparison:
         engine = self._parts.engine
         assert isinstance(engine, RecallEngine)
         assert engine.vectors is not None
-        scan = None if vector is None else engine.vectors.scan(vector, filters.scopes)
-        return Reading(InMemoryTextIndex(rows), "", scan)
+        return Comparison(engine.vectors.scan(vector, filters.scopes))
 
 
 @pytest.fixture(scope="module")

@@ -8,11 +8,12 @@ is possible but not likely enough, both stay and are linked as a possible confli
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from jiyi.longterm.claim_reading import attribute_of
 from jiyi.longterm.duplicates import Gist
 from jiyi.longterm.replacement import WEAK_TOPICS, Compared, mentions, only_describes
 from jiyi.model.entry import MemoryEntry
@@ -30,11 +31,12 @@ from jiyi.text.change_words import (
     is_temporary,
     without_unchanged,
 )
-from jiyi.text.claims import only_asks, pieces_of, stated_part
+from jiyi.text.claims import clauses_of, only_asks, pieces_of, stated_part
 from jiyi.text.day_and_time import other_value, units_in
 from jiyi.text.normalize import fold
 from jiyi.text.sentences import sentences
 from jiyi.text.smalltalk import is_small_talk
+from jiyi.text.subject_phrases import about_different_things, other_things
 from jiyi.text.subjects import (
     PRONOUN,
     SUBJECT_WORDS,
@@ -130,17 +132,18 @@ def judge(message: str, olds: Sequence[Known], model: ReplacementModel) -> list[
     if not message or all(map(is_small_talk, sentences(message))):
         return []
     folded = fold(message)
-    if ends_life(folded) and (over := _ended(folded, olds)):
+    if ends_life(folded) and (over := _ended(message, olds)):
         return over
-    if ends_love(folded) and (partners := [old for old in olds if _of_partners(old) and _own_love(message, old)]):
+    if ends_love(folded) and (partners := [old for old in olds if _of_partners(message, old)]):
         return [Finding(old, REPLACES, 1.0, reason="they have parted") for old in partners]
     new = model.read_message(message)
     if not olds or model.change(new) < _NO_CHANGE:
         return []
     texts = model.read([old.entry.content for old in olds])
+    apart = other_things(message, [text.text for text in texts])
     same = [
-        same_subject(new, text, _subject(old), newest=place == 0)
-        for place, (old, text) in enumerate(zip(olds, texts, strict=True))
+        not other and same_subject(new, text, _subject(old), newest=place == 0)
+        for place, (old, text, other) in enumerate(zip(olds, texts, apart, strict=True))
     ]
     values = [
         max(value, SAME_MEASURE) if agrees and _measured_anew(new, text) else value
@@ -218,7 +221,7 @@ def supports(message: str, old: Known, model: ReplacementModel) -> Finding | Non
     ):
         return None
     new, (other,) = model.read_message(message), model.read([old.entry.content])
-    if not same_subject(new, other, _subject(old), newest=False):
+    if not same_subject(new, other, _subject(old), newest=False) or about_different_things(message, other.text):
         return None
     (value,) = model.replaces(new, [other], [True])
     if value >= _PROPOSED:
@@ -274,30 +277,31 @@ def anonymous(message: str, pieces: Sequence[str]) -> tuple[str, list[str]]:
     return kept[0], kept[1:]
 
 
-def _own_love(message: str, old: Known) -> bool:
-    """Whether it is the user who has parted from somebody: "My sister is divorced" says nothing about the user."""
-    folded = fold(message)
-    if any(mentions(folded, name) for name in names_in(old.entry.content)):
-        return True
-    who = named_subject(message) or subject_of(folded)
-    return who == USER or who in _PARTNERS or _TOGETHER.search(folded) is not None
-
-
-def _of_partners(old: Known) -> bool:
+def _of_partners(message: str, old: Known) -> bool:
+    """Whether an older fact tells of the couple that has parted: the speaker's, unless the message names another."""
     text = fold(old.entry.content)
-    return _subject(old) in _PARTNERS or "relationship" in topics_of(text) or _WEDDING.search(text) is not None
+    subject = _subject(old)
+    said = next((clause for clause in clauses_of(message) if ends_love(fold(clause))), message)
+    parted = USER if _TOGETHER.search(fold(said)) else named_subject(said) or subject_of(fold(said))
+    named = any(mentions(fold(message), name) for name in names_in(old.entry.content))
+    if parted not in {USER, *_PARTNERS}:
+        return (named or subject == parted) and ("relationship" in topics_of(text) or _WEDDING.search(text) is not None)
+    if subject in _PARTNERS:
+        return True
+    return subject == USER and ("relationship" in topics_of(text) or _WEDDING.search(text) is not None)
 
 
-def residue_without_attribute(text: str, attribute: Callable[[str], object]) -> str:
+def residue_without_attribute(text: str) -> str:
     """What a fact says besides the piece that sets an attribute; empty when that is all of it."""
     pieces = pieces_of(text)
-    setting = [number for number, piece in enumerate(pieces) if attribute(piece) is not None]
+    setting = [number for number, piece in enumerate(pieces) if attribute_of(piece) is not None]
     return _without(pieces, {setting[0]}) if len(pieces) > 1 and len(setting) == 1 else ""
 
 
-def _ended(folded: str, olds: Sequence[Known]) -> list[Finding]:
-    """What was said about somebody who has died has ended."""
+def _ended(message: str, olds: Sequence[Known]) -> list[Finding]:
+    """What was said about somebody who has died has ended; only the clause that says so tells who it was."""
     found = []
+    folded = next((clause for clause in map(fold, clauses_of(message)) if ends_life(clause)), fold(message))
     for old in olds:
         names = names_in(old.entry.content)
         text = fold(old.entry.content)

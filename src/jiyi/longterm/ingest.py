@@ -6,13 +6,13 @@ A model proposes, the code here decides: corrections reach only facts of the sam
 from __future__ import annotations
 
 import logging
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from jiyi.errors import ModelError
+from jiyi.longterm.claim_reading import attribute_of, in_first_person, read_claim
 from jiyi.longterm.classifier import StatementClassifier
 from jiyi.longterm.conflicts import superseded_by
 from jiyi.longterm.corrections import REPLACES, Finding, Known, judge, residue_without_attribute, supports
@@ -32,9 +32,9 @@ from jiyi.model.message import Message, imported_from
 from jiyi.ports import Amendment
 from jiyi.recall.request import Request
 from jiyi.text import detect_language, fold
-from jiyi.text.attributes import read_attribute
 from jiyi.text.change_words import is_temporary
-from jiyi.text.claims import only_asks, split_claims
+from jiyi.text.claims import only_asks
+from jiyi.text.subject_phrases import about_different_things
 from jiyi.text.subjects import subject_words
 
 if TYPE_CHECKING:
@@ -68,14 +68,6 @@ _PROBES = {
     "birthday": "生日 birthday",
     "favourite": "最喜欢 最爱 favourite favorite",
 }
-_IN_THE_FIRST_PERSON = (
-    (re.compile(r"用户"), "我"),
-    (re.compile(r"\b[Tt]he user's\b"), "my"),
-    (re.compile(r"\b[Tt]he user is\b"), "I am"),
-    (re.compile(r"\b[Tt]he user has\b"), "I have"),
-    (re.compile(r"\b[Tt]he user (\w+?)s\b"), r"I \1"),
-    (re.compile(r"\b[Tt]he user\b"), "I"),
-)
 
 
 @dataclass(slots=True)
@@ -197,7 +189,7 @@ class FactIngestor:
     def _apply_proposed(self, decision: _Decision, proposed: MemoryEntry, entry: MemoryEntry) -> None:
         """A model has proposed a correction: it is carried out only if subject and attribute agree."""
         known = Known(proposed, gist(proposed.content, self._deps.analyzer))
-        finding = supports(_spoken(entry.content), known, self._replacement)
+        finding = supports(in_first_person(entry.content), known, self._replacement)
         if finding is not None:
             self._apply(decision, finding, entry)
 
@@ -243,16 +235,16 @@ class FactIngestor:
 
     def _same_attribute(self, entry: MemoryEntry, pairs: Sequence[Known]) -> list[Finding]:
         """The facts that set the same attribute of the same subject, in forms that leave no doubt."""
-        attribute = _attribute(entry.content)
+        attribute = attribute_of(entry.content)
         if attribute is None:
             return []
         near = {old.entry.id: old for old in pairs}
         for fact in self._by_attribute(entry.scope, *attribute):
             near.setdefault(fact.id, Known(fact, gist(fact.content, self._deps.analyzer)))
         return [
-            Finding(old, REPLACES, 1.0, residue_without_attribute(old.entry.content, _attribute), "the same attribute")
+            Finding(old, REPLACES, 1.0, residue_without_attribute(old.entry.content), "the same attribute")
             for old in near.values()
-            if _attribute(old.entry.content) == attribute
+            if attribute_of(old.entry.content) == attribute and _one_thing(entry, old.entry)
         ]
 
     def _apply(self, decision: _Decision, finding: Finding, entry: MemoryEntry) -> None:
@@ -298,7 +290,7 @@ class FactIngestor:
             id=new_id(),
             key=key,
             content=text,
-            source=replace(old.source, claim=_read_claim(text, by_user=_said_by_user(old.source))),
+            source=replace(old.source, claim=read_claim(text, by_user=_said_by_user(old.source))),
             occurred_at=old.event_time,
             updated_at=new.updated_at,
             superseded_by=None,
@@ -309,11 +301,13 @@ class FactIngestor:
     def _free_key(self, scope: str, text: str) -> str | None:
         """A key for a fact; `None` when it is known under its key and active."""
         key = fact_key(text)
-        taken = self._deps.store.by_keys(scope, [key, *(f"{key}x{number}" for number in range(2, 50))])
+        names = [key, *(f"{key}x{number}" for number in range(2, 50))]
+        taken = self._deps.store.by_keys(scope, names)
         if any(entry.is_active for entry in taken.values()):
             return None
-        # It was known, corrected or forgotten, and is said again: a new memory, the old one stays history.
-        return f"{key}x{len(taken) + 1}" if taken else key
+        # It was known and corrected, and is said again: a new memory, the old one stays history. Of those in between
+        # some may have been forgotten or erased.
+        return next((name for name in names if name not in taken), f"{key}x{new_id()}")
 
     def _entry(self, work: _Work, proposal: Proposal, *, by_user: bool) -> MemoryEntry | None:
         key = self._free_key(work.scope, proposal.text)
@@ -337,7 +331,7 @@ class FactIngestor:
                 work.maker,
                 trust,
                 tuple(message_id for message_id, _, _ in work.messages),
-                _read_claim(proposal.text, by_user=by_user),
+                read_claim(proposal.text, by_user=by_user),
             ),
             # Work that was done late is still about when it was said.
             occurred_at=said_at if now - said_at > _LATE else None,
@@ -389,45 +383,16 @@ def _repeats(new: Gist, old: Gist, asked: frozenset[str]) -> bool:
     )
 
 
+def _one_thing(new: MemoryEntry, old: MemoryEntry) -> bool:
+    return not about_different_things(new.content, old.content)
+
+
 def _may_be_replaced(entry: MemoryEntry, scope: str) -> bool:
     return entry.scope == scope and entry.memory_type == "fact" and entry.domain is not None
 
 
 def _said_by_user(source: Source) -> bool:
     return source.trust == "user" if source.claim is None else source.claim.said_by != "assistant"
-
-
-def _read_claim(text: str, *, by_user: bool) -> Claim:
-    """The parts of a fact, as far as its words tell them."""
-    spoken = _spoken(text)
-    claims = split_claims(spoken)
-    setting = read_attribute(spoken)
-    if not claims:
-        return Claim(said_by=USER if by_user else "assistant")
-    first = claims[0]
-    return Claim(
-        subject=setting[0] if setting is not None else first.subject,
-        attribute=setting[1] if setting is not None else first.topic,
-        value=setting[2] if setting is not None else "",
-        negated=first.negated,
-        when=first.when,
-        said_by=(first.said_by or USER) if by_user else "assistant",
-        single=first.single or setting is not None,
-    )
-
-
-def _attribute(text: str) -> tuple[str, str] | None:
-    """(subject, attribute) that a fact surely sets."""
-    found = read_attribute(_spoken(text))
-    return None if found is None else found[:2]
-
-
-def _spoken(text: str) -> str:
-    """A fact in the first person: models write of the user where the user says I."""
-    spoken = text
-    for pattern, words in _IN_THE_FIRST_PERSON:
-        spoken = pattern.sub(words, spoken)
-    return spoken
 
 
 def _of(messages: Sequence[tuple[str, Message, datetime]], role: str) -> str:

@@ -189,21 +189,6 @@ class OverlaidText(Protocol):
         ...
 
 
-class TextProposer(Protocol):
-    """A part of a text index that another engine may do: finding the best matches."""
-
-    @property
-    def mode(self) -> str:
-        """How it does that, in words for `doctor` and for the coverage of an answer."""
-        ...
-
-    def propose(
-        self, field: str, terms: Sequence[str], filters: Filters, *, limit: int, labels: bool = False
-    ) -> list[str]:
-        """As `TextIndex.propose`; there is at least one term."""
-        ...
-
-
 @runtime_checkable
 class StatesMode(Protocol):
     """An index that answers in one of several ways, and says in which."""
@@ -271,6 +256,14 @@ class PreparesBatches(Protocol):
         ...
 
 
+class Comparison(NamedTuple):
+    """The similarities of the texts of some scopes to a vector."""
+
+    scan: VectorScan
+    scanned_at: LogPosition | None = None
+    """Where the vectors stand in the log, if these scopes have later changes: the scan lacks them."""
+
+
 @dataclass(frozen=True, slots=True)
 class Reading:
     """Everything that a recall asks of its scopes, as it was at one moment after the question was put."""
@@ -278,12 +271,10 @@ class Reading:
     text: TextSource
     mode: str
     """How the text index answers, in words."""
-    scan: VectorScan | None
+    compared: Comparison | None
     """`None` where meaning was not asked."""
     corrected: bool = True
     """Whether a fact of a conversation may have been corrected in these scopes."""
-    scanned_at: LogPosition | None = None
-    """Where the vectors stand in the log, if these scopes have later changes: the scan lacks them."""
 
 
 class ScopeReader(Protocol):
@@ -299,4 +290,8 @@ class ScopeReader(Protocol):
         `None` when they are too large for that, or the text index is behind in them, or an index is missing or not to
         be trusted: then each index has to be brought up to date and asked by itself.
         """
+        ...
+
+    def compare(self, filters: Filters, vector: Vectors) -> Comparison | None:
+        """The same scopes, compared with another vector: nothing else is read again. `None` as for `read`."""
         ...

@@ -50,6 +50,7 @@ if TYPE_CHECKING:
         TextSource,
         VectorIndex,
         Vectors,
+        VectorScan,
     )
     from jiyi.recall.gather import Gathered
     from jiyi.text import Analyzer
@@ -222,25 +223,27 @@ class RecallEngine:
             vector_coverage[-1], asked = not_answered(vector_coverage[-1], asked), None
         search = self._begin(request, now)
         reading = reader.read(request.filters, asked, bigrams=bool(search.question.bigrams))
-        if reading is None or (reading.scan is None and request.mode == "semantic"):
+        if reading is None or (reading.compared is None and request.mode == "semantic"):
             return None, vector
         coverage = [IndexCoverage(self.text.name, answered=True, note=reading.mode)]
         text = self._count_words(_TextAnswer(search.with_text(self._as_of(reading.text, request)), coverage))
-        scan, scanned_at = reading.scan, reading.scanned_at
+        compared = reading.compared
         wording = self._wording(text)
-        if scan is not None and self.embedder is not None and wording != request.query:
+        if compared is not None and self.embedder is not None and wording != request.query:
             # Only the counted words say how to word the question, so that the similarities are read once more.
             reworded = self._embedded(self.embedder, request, wording)
-            again = None if isinstance(reworded, ModelError) else reader.read(request.filters, reworded, bigrams=False)
-            if again is None or again.scan is None or isinstance(reworded, ModelError):
+            compared = None if isinstance(reworded, ModelError) else reader.compare(request.filters, reworded)
+            if compared is None or isinstance(reworded, ModelError):
                 return None, vector
-            scan, scanned_at, asked = again.scan, again.scanned_at, reworded
-        if scan is not None and scanned_at is not None and self.vectors is not None and asked is not None:
-            scan = self._freshness.overlay_since(self.vectors, scan, asked, request.filters.scopes, scanned_at)
+            asked = reworded
+        filtered = None
+        if compared is not None:
+            scan: VectorScan | None = compared.scan
+            if compared.scanned_at is not None and self.vectors is not None and asked is not None:
+                scopes = request.filters.scopes
+                scan = self._freshness.overlay_since(self.vectors, compared.scan, asked, scopes, compared.scanned_at)
             if scan is None:
                 return None, vector
-        filtered = None
-        if scan is not None:
             filtered = FilteredScan(scan, self.store, request.filters, self._how_personal(request, asked))
         text = self._ask_text(text)
         text = text._replace(search=text.search.with_vectors(filtered))

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import re
 import threading
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Final
 
 from jiyi.model.entry import Explanation, IndexCoverage, MemoryEntry
 from jiyi.model.filters import Filters
@@ -43,8 +41,11 @@ class TagMirror:
 
     def matches(self, text: str) -> list[int]:
         """Ids of the tags that stand in the text."""
+        return self.matches_folded(fold(text))
+
+    def matches_folded(self, folded: str) -> list[int]:
+        """The same for a text that was folded already."""
         state = self._current()
-        folded = fold(text)
         return [
             tag_id for form in state.forms.found_in(folded) if stands_in(form, folded) for tag_id in state.ids[form]
         ]
@@ -65,19 +66,24 @@ class TagMirror:
             return self._state
 
 
-_LATIN: Final = r"[a-z0-9À-ɏ]"
-
-
 def stands_in(form: str, folded: str) -> bool:
     """Whether a tag stands in a text: one that begins or ends with a Latin letter only as a whole word.
 
     "ai" is not in "said"; it is in "学ai" and in "ai工具", where no blank divides words.
     """
-    before = rf"(?<!{_LATIN})" if re.match(_LATIN, form) else ""
-    after = rf"(?!{_LATIN})" if re.search(rf"{_LATIN}$", form) else ""
-    if not before and not after:
-        return form in folded
-    return re.search(f"{before}{re.escape(form)}{after}", folded) is not None
+    # Not by a regular expression: each tag would be a new one to compile.
+    start = folded.find(form)
+    while start >= 0:
+        end = start + len(form)
+        begins = start == 0 or not (_is_latin(form[:1]) and _is_latin(folded[start - 1]))
+        if begins and (end == len(folded) or not (_is_latin(form[-1:]) and _is_latin(folded[end]))):
+            return True
+        start = folded.find(form, start + 1)
+    return False
+
+
+def _is_latin(character: str) -> bool:
+    return "a" <= character <= "z" or "0" <= character <= "9" or "À" <= character <= "ɏ"
 
 
 class _State:
@@ -107,11 +113,11 @@ def recall_by_tags(
     coverage: tuple[IndexCoverage, ...] = (),
 ) -> TagHits:
     """Most tags first; then the newer day, the greater strength, the newer entry. Case and width do not matter."""
-    tag_ids = mirror.matches(query)
+    folded = fold(query)
+    tag_ids = mirror.matches_folded(folded)
     if not tag_ids:
         return TagHits([], 0)
     answer = store.tagged(tag_ids, filters, limit=limit, each_type=each_type, day_shift=day_shift)
-    folded = fold(query)
     # Against the best of the answer, and not against all tags that matched: other scopes must not be disclosed.
     most = max((hits for _, hits in answer.found), default=1)
     found = []

@@ -12,12 +12,16 @@ __all__ = [
     "PRONOUN",
     "SUBJECT_WORDS",
     "USER",
+    "canonical",
     "is_person",
+    "is_relation",
+    "may_be_one",
     "mentions_subject",
     "named_subject",
     "names_in",
     "person_words",
     "relation_in",
+    "relations_in",
     "starts_with_subject",
     "subject_of",
     "subject_words",
@@ -169,6 +173,19 @@ SUBJECT_WORDS: Final = frozenset(_BY_WORD)
 """Words that name a relation: they say whom a statement is about, not what."""
 ANIMAL_WORDS: Final = frozenset(word for word, subject in _BY_WORD.items() if subject in _NOT_PEOPLE)
 """Those of them that name an animal."""
+# Relations that may be the same person: an eldest child may be a daughter, and a girlfriend becomes a wife.
+_KIN: Final = (
+    frozenset({"child", "son", "first child", "second child", "kids"}),
+    frozenset({"child", "daughter", "first child", "second child", "kids"}),
+    frozenset({"partner", "girlfriend", "wife"}),
+    frozenset({"partner", "boyfriend", "husband"}),
+    frozenset({"sister", "elder sister"}),
+    frozenset({"sister", "younger sister"}),
+    frozenset({"brother", "elder brother"}),
+    frozenset({"brother", "younger brother"}),
+    frozenset({"pet", "dog"}),
+    frozenset({"pet", "cat"}),
+)
 _HAN: Final = sorted((word for word in _BY_WORD if not word.isascii()), key=len, reverse=True)
 _LATIN: Final = sorted((word for word in _BY_WORD if word.isascii() or "é" in word), key=len, reverse=True)
 _ZH_LEAD: Final = (
@@ -279,6 +296,28 @@ _NO_NAMES: Final = frozenset(
         "tea",
     ]
 )
+
+
+def canonical(word: str) -> str:
+    """The relation that a word names, `mother` for 妈 and "mum"; empty when it names none."""
+    return _BY_WORD.get(word, "")
+
+
+def is_relation(subject: str) -> bool:
+    """Whether a subject is a relation: `mother`, `landlord`, `dog`."""
+    return subject in _CANONICAL
+
+
+def may_be_one(first: str, second: str) -> bool:
+    """Whether two relations may be the same person."""
+    return first == second or any(first in group and second in group for group in _KIN)
+
+
+def relations_in(folded: str) -> set[str]:
+    """The relations that a folded text names anywhere."""
+    return {_BY_WORD[word] for word in _HAN if word in folded} | {
+        _BY_WORD[word] for word in _LATIN if word in folded and re.search(rf"\b{re.escape(word)}s?\b", folded)
+    }
 
 
 def named_subject(text: str) -> str:

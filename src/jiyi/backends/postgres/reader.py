@@ -35,7 +35,7 @@ from jiyi.backends.records.changelog import fingerprint
 from jiyi.backends.shared.in_memory_text import InMemoryTextIndex
 from jiyi.errors import IndexingError
 from jiyi.model.filters import Filters
-from jiyi.ports import START, LogPosition, Reading
+from jiyi.ports import START, Comparison, LogPosition, Reading
 
 # Beside a log position: the line of the log there, and whether the scopes have a later line.
 _LINE_COLUMNS = """l.entry_id, l.version, l.changed_at,
@@ -87,43 +87,67 @@ class PostgresReader:
 
     def read(self, filters: Filters, vector: Floats | None, *, bigrams: bool) -> Reading | None:
         """All of these scopes; `None` when they are large, or an index has to be looked after first."""
-        try:
-            answers = self._connections.fetch_pipelined(self._statements(filters, vector, bigrams=bigrams))
-        except (*_UNUSABLE_INDEX, IndexingError):
-            # The recall then uses each index by itself, which reports the error or rebuilds the index.
+        answers = self._fetch(self._statements(filters, vector, bigrams=bigrams))
+        if answers is None:
             return None
-        except psycopg.Error as error:
-            raise storage_error(self._where, error) from error
-        _, text_state, texts, corrected, *of_vectors = answers
-        if len(texts) > self._texts.max_texts or (of_vectors and len(of_vectors[1]) > MAX_AT_ONCE):
+        text_state, texts, corrected, *of_vectors = answers
+        if len(texts) > self._texts.max_texts:
             self._large.add(filters.scopes)
             return None
         state = self._text.usable_state([row[:-_LINE_WIDTH] for row in text_state])
         if state is None or not _is_of_log(state.log_position, text_state[0]) or _is_behind(text_state[0]):
             return None
-        scan, scanned_at = None, None
-        if of_vectors and vector is not None and self._vectors is not None:
-            vector_state, similarities = of_vectors
-            if not vector_state or not _is_of_log(LogPosition(*vector_state[0][:2]), vector_state[0]):
+        compared = None
+        if of_vectors and vector is not None:
+            compared = self._compared(filters, vector, *of_vectors)
+            if compared is None:
                 return None
-            scan = self._vectors.scan_of(vector, similarities)
-            scanned_at = LogPosition(*vector_state[0][:2]) if _is_behind(vector_state[0]) else None
-        text = InMemoryTextIndex(texts)
-        return Reading(text, self._text.mode, scan, corrected=bool(corrected[0][0]), scanned_at=scanned_at)
+        return Reading(InMemoryTextIndex(texts), self._text.mode, compared, corrected=bool(corrected[0][0]))
+
+    def compare(self, filters: Filters, vector: Floats) -> Comparison | None:
+        """The same scopes, compared with another vector: nothing else is read again."""
+        answers = self._fetch(self._vector_statements(filters, vector))
+        return None if not answers else self._compared(filters, vector, *answers)
+
+    def _fetch(self, statements: Sequence[BoundStatement]) -> list[list[Any]] | None:
+        """The answers to statements that are sent together; `None` if an index cannot be used."""
+        try:
+            return self._connections.fetch_pipelined([self._settings, *statements])[1:]
+        except (*_UNUSABLE_INDEX, IndexingError):
+            # The recall then uses each index by itself, which reports the error or rebuilds the index.
+            return None
+        except psycopg.Error as error:
+            raise storage_error(self._where, error) from error
+
+    def _compared(
+        self, filters: Filters, vector: Floats, state: list[Any], similarities: list[Any]
+    ) -> Comparison | None:
+        if len(similarities) > MAX_AT_ONCE:
+            self._large.add(filters.scopes)
+            return None
+        if self._vectors is None or not state or not _is_of_log(LogPosition(*state[0][:2]), state[0]):
+            return None
+        scanned_at = LogPosition(*state[0][:2]) if _is_behind(state[0]) else None
+        return Comparison(self._vectors.scan_of(vector, similarities), scanned_at)
 
     def _statements(self, filters: Filters, vector: Floats | None, *, bigrams: bool) -> list[BoundStatement]:
         scopes = text_array(filters.scopes)
-        statements = [
-            self._settings,
+        return [
             BoundStatement(_TEXT_STATE, [scopes]),
             self._texts.statement(filters, bigrams=bigrams),
             BoundStatement(_CORRECTED, [scopes]),
+            *(self._vector_statements(filters, vector) if vector is not None else ()),
         ]
-        if vector is not None and self._vectors is not None:
-            tables, identity = self._vectors.tables(), text_parameter(self._vectors.identity)
-            statements.append(BoundStatement(_VECTOR_STATE, [scopes, identity]))
-            statements.append(BoundStatement(tables.all_similarities, [scopes, real_array(vector), identity]))
-        return statements
+
+    def _vector_statements(self, filters: Filters, vector: Floats) -> list[BoundStatement]:
+        if self._vectors is None:
+            return []
+        scopes, identity = text_array(filters.scopes), text_parameter(self._vectors.identity)
+        similarities = [scopes, real_array(vector), identity]
+        return [
+            BoundStatement(_VECTOR_STATE, [scopes, identity]),
+            BoundStatement(self._vectors.tables().all_similarities, similarities),
+        ]
 
 
 def _is_of_log(log_position: LogPosition, row: Sequence[Any]) -> bool:

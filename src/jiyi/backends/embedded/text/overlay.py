@@ -8,8 +8,9 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 from jiyi.backends.embedded.text.pending import PendingTerms
+from jiyi.backends.shared.counted_terms import CountedTerms
 from jiyi.backends.shared.in_memory_text import COLUMNS, FILTER_COLUMNS, InMemoryTextIndex
-from jiyi.backends.shared.term_rows import Analysed, CollectionStatistics, features_of
+from jiyi.backends.shared.term_rows import Analysed, features_of
 from jiyi.model.filters import Filters
 from jiyi.ports import TermRow, TermStatistics
 
@@ -27,8 +28,7 @@ class RecallTextView:
 
     def __init__(self, index: TantivyIndex) -> None:
         self._index = index
-        self._counted: dict[tuple[str, tuple[str, ...], tuple[str, ...]], CollectionStatistics] = {}
-        """Field, scopes and terms -> the numbers that the scorer has asked for: proposals need the same."""
+        self._counted = CountedTerms()
         self.windows = partial(index.windows, skip_check=True)
         self.conversations = partial(index.conversations, skip_check=True)
         self.term_ids = index.term_ids
@@ -37,7 +37,7 @@ class RecallTextView:
         self, field: str, terms: Sequence[str], filters: Filters, *, limit: int, labels: bool = False
     ) -> list[str]:
         """Ids of the best matches, filters applied inside the index."""
-        counted = self._counted.get((field, filters.scopes, tuple(terms)))
+        counted = self._counted.of(field, filters.scopes, terms)
         return self._index.propose(field, terms, filters, limit=limit, labels=labels, skip_check=True, counted=counted)
 
     def statistics(
@@ -45,14 +45,7 @@ class RecallTextView:
     ) -> TermStatistics:
         """Numbers of these scopes together, with `pending` as if it were in the index."""
         found = self._index.statistics(scopes, words, bigrams, pending, skip_check=True)
-        if pending is None:
-            for field, terms, df, mean_length in (
-                ("words", words, found.word_df, found.mean_length),
-                ("bigrams", bigrams, found.bigram_df, found.mean_bigram_length),
-            ):
-                key = (field, tuple(scopes), tuple(terms))
-                self._counted[key] = CollectionStatistics(df, found.entries, mean_length)
-        return found
+        return self._counted.keep(scopes, words, bigrams, found) if pending is None else found
 
 
 class TextOverlay:

@@ -8,7 +8,7 @@ from typing import Any, assert_never
 
 import numpy as np
 
-from jiyi.backends.postgres.text.scorer_queries import Fetch, statistics
+from jiyi.backends.postgres.text.scorer_queries import Fetch
 from jiyi.backends.postgres.text.tables import TEXTS, is_storable, word_column
 from jiyi.backends.shared.bm25 import bm25_order, count_terms
 from jiyi.backends.shared.filters import AnyDomain, AnyId, AnyOf, Condition, EveryTag, InPeriods, NoneOf, conditions
@@ -30,27 +30,19 @@ class NamedTextsProposer:
 
     fetch: Fetch
 
-    def propose(self, field: str, terms: Sequence[str], filters: Filters, *, limit: int) -> list[str]:
-        """Ids of the best matches, best first."""
-        unique = list(dict.fromkeys(terms))
+    def propose(
+        self, field: str, terms: Sequence[str], filters: Filters, numbers: CollectionStatistics, *, limit: int
+    ) -> list[str]:
+        """Ids of the best matches, best first; `numbers` are those of the terms."""
         where, values = conditions_sql(filters)
         statement = f"SELECT {compared_columns(field)} FROM {TEXTS} WHERE scope = ANY (%(scopes)s){where}"
         rows = self.fetch(statement, {"scopes": list(filters.scopes), **values})
-        return best_of(rows, unique, limit, collection(self.fetch, field, unique, filters)) if rows else []
+        return best_of(rows, terms, limit, numbers)
 
 
 def compared_columns(field: str) -> str:
     """The columns of the rows for `best_of`."""
     return f"entry_id, event_time, {_COUNT_COLUMNS[field]}"
-
-
-def collection(fetch: Fetch, field: str, terms: Sequence[str], filters: Filters) -> CollectionStatistics:
-    """The numbers of the visible scopes for these terms."""
-    if field == "words":
-        numbers = statistics(fetch, filters.scopes, terms, ())
-        return CollectionStatistics(numbers.word_df, numbers.entries, numbers.mean_length)
-    numbers = statistics(fetch, filters.scopes, (), terms)
-    return CollectionStatistics(numbers.bigram_df, numbers.entries, numbers.mean_bigram_length)
 
 
 def conditions_sql(filters: Filters) -> tuple[str, dict[str, Any]]:

@@ -21,16 +21,17 @@ from jiyi.backends.postgres.text.check import table_problems
 from jiyi.backends.postgres.text.compared_texts import NamedTextsProposer
 from jiyi.backends.postgres.text.hooks import CORRUPTED, TransactionHooks, error_reason
 from jiyi.backends.postgres.text.pg_search import PgSearchProposer
+from jiyi.backends.postgres.text.recall_view import RecallTextView
 from jiyi.backends.postgres.text.small_scopes import MAX_SMALL_SCOPE, SmallScopeProposer
 from jiyi.backends.postgres.text.tables import NEXT, PG_SEARCH, TEXTS, TSVECTOR, State
 from jiyi.backends.postgres.text.tsvector import TsvectorProposer
 from jiyi.backends.postgres.text.writer import TextWriter, write_current
 from jiyi.backends.records.changelog import fingerprint as line_fingerprint
-from jiyi.backends.shared.term_rows import analyse, term_id, text_fingerprint
+from jiyi.backends.shared.term_rows import CollectionStatistics, analyse, term_id, text_fingerprint
 from jiyi.errors import IndexDamagedError
 from jiyi.model.entry import MemoryEntry
 from jiyi.model.filters import Filters
-from jiyi.ports import IndexBatch, LogPosition, Progress, RecordStore, TermRow, TermStatistics, TextProposer
+from jiyi.ports import IndexBatch, LogPosition, Progress, RecordStore, TermRow, TermStatistics
 from jiyi.text import Analyzer, Vocabulary
 
 _log = logging.getLogger("jiyi.index")
@@ -220,17 +221,37 @@ class PostgresTextIndex:
         return self._proposer().mode
 
     def propose(
-        self, field: str, terms: Sequence[str], filters: Filters, *, limit: int, labels: bool = False
+        self,
+        field: str,
+        terms: Sequence[str],
+        filters: Filters,
+        *,
+        limit: int,
+        labels: bool = False,
+        counted: CollectionStatistics | None = None,
     ) -> list[str]:
-        """Ids of the best matches, best first."""
+        """Ids of the best matches, best first.
+
+        `counted` are the numbers of the terms, each of them once, if they were read before.
+        """
         if not terms:
             return []
+        found = None
+        if filters.ids is None:
+            found = self._small_scopes.propose(field, terms, filters, limit=limit, labels=labels)
+        if found is not None:
+            return found
+        unique = list(dict.fromkeys(terms))
+        numbers = counted or scorer_queries.collection(self._fetch, field, unique, filters.scopes)
         if filters.ids is not None:
-            return self._named_texts.propose(field, terms, filters, limit=limit)
-        found = self._small_scopes.propose(field, terms, filters, limit=limit, labels=labels)
-        return self._proposer().propose(field, terms, filters, limit=limit, labels=labels) if found is None else found
+            return self._named_texts.propose(field, unique, filters, numbers, limit=limit)
+        return self._proposer().propose(field, unique, filters, numbers, limit=limit, labels=labels)
 
-    def _proposer(self) -> TextProposer:
+    def for_recall(self) -> RecallTextView:
+        """The same index for one recall."""
+        return RecallTextView(self)
+
+    def _proposer(self) -> PgSearchProposer | TsvectorProposer:
         return self._by_pg_search if self._mode == PG_SEARCH else self._by_tsvector
 
     def statistics(self, scopes: Sequence[str], words: Sequence[str], bigrams: Sequence[str]) -> TermStatistics:

@@ -8,7 +8,15 @@ from typing import Any, TypeAlias
 
 from jiyi.backends.postgres.text.tables import CONVERSATION_LENGTHS, CONVERSATION_TERMS, SCOPES, TERMS, TEXTS
 from jiyi.backends.postgres.text.writer import place_of, signed
-from jiyi.backends.shared.term_rows import BIGRAMS, CONVERSATIONS, WORDS, mean_length, term_id, term_row
+from jiyi.backends.shared.term_rows import (
+    BIGRAMS,
+    CONVERSATIONS,
+    WORDS,
+    CollectionStatistics,
+    mean_length,
+    term_id,
+    term_row,
+)
 from jiyi.ports import TermRow, TermStatistics
 
 Fetch: TypeAlias = Callable[[str, dict[str, Any]], list[tuple[Any, ...]]]
@@ -75,6 +83,15 @@ def statistics(fetch: Fetch, scopes: Sequence[str], words: Sequence[str], bigram
         mean_conversation_length=mean_length(conversations, conversation_shortness),
         conversation_df=tuple(df[CONVERSATIONS, term] for term in word_ids),
     )
+
+
+def collection(fetch: Fetch, field: str, terms: Sequence[str], scopes: Sequence[str]) -> CollectionStatistics:
+    """The numbers of these scopes for terms of one field."""
+    if field == "words":
+        numbers = statistics(fetch, scopes, terms, ())
+        return CollectionStatistics(numbers.word_df, numbers.entries, numbers.mean_length)
+    numbers = statistics(fetch, scopes, (), terms)
+    return CollectionStatistics(numbers.bigram_df, numbers.entries, numbers.mean_bigram_length)
 
 
 def windows(fetch: Fetch, ids: Sequence[str], reach: int) -> list[TermRow]:

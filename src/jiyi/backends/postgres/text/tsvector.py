@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
-from jiyi.backends.postgres.text.compared_texts import best_of, collection, compared_columns, conditions_sql
+from jiyi.backends.postgres.text.compared_texts import best_of, compared_columns, conditions_sql
 from jiyi.backends.postgres.text.scorer_queries import Fetch
 from jiyi.backends.postgres.text.tables import TEXTS
 from jiyi.backends.postgres.text.writer import lexeme
-from jiyi.backends.shared.term_rows import term_id
+from jiyi.backends.shared.term_rows import CollectionStatistics, term_id
 from jiyi.model.filters import Filters
 
 _MAX_CANDIDATES = 3_000
@@ -30,11 +30,16 @@ class TsvectorProposer:
     mode: str = "PostgreSQL without pg_search: candidates by tsvector, BM25 by jiyi"
 
     def propose(
-        self, field: str, terms: Sequence[str], filters: Filters, *, limit: int, labels: bool = False
+        self,
+        field: str,
+        terms: Sequence[str],
+        filters: Filters,
+        numbers: CollectionStatistics,
+        *,
+        limit: int,
+        labels: bool = False,
     ) -> list[str]:
-        """Ids of the best matches, best first."""
-        terms = list(dict.fromkeys(terms))
-        numbers = collection(self.fetch, field, terms, filters)
+        """Ids of the best matches, best first; `numbers` are those of the terms, each of which is there once."""
         names = ["words", "labels"] if labels else ["words"]
         if field == "bigrams":
             # A text without Han characters has its bigrams under its words.
@@ -50,6 +55,8 @@ class TsvectorProposer:
             known = {row[0] for row in rows}
             both = self._rows(field, " | ".join(f"({pair})" for pair in pairs), filters, newest=True)
             rows += [row for row in both if row[0] not in known]
+        if filters.among is not None:
+            rows = [row for row in rows if row[0] in filters.among]
         return best_of(rows, terms, limit, numbers)
 
     def _rows(self, field: str, query: str, filters: Filters, *, newest: bool) -> list[tuple[Any, ...]]:

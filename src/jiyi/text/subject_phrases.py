@@ -1,0 +1,165 @@
+"""What a clause is about, in its own words: the noun before the verb, with all that tells it from others of its kind.
+
+"The office wifi password is …" is about *office wifi password*, 我妈的手机号换成… about 妈 and 手机号, "they moved my
+flight to Oslo to …" about *flight, Oslo*. What follows the verb is the value and is not looked at. Two clauses whose
+phrases both name something that the other text does not have are about different things: `about_different_things`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from jiyi.text.change_words import changes, ends
+from jiyi.text.claims import clauses_of
+from jiyi.text.normalize import fold
+from jiyi.text.phrase import SPEAKER, UNKNOWN, Phrase
+from jiyi.text.phrase_words import COMMENT, ONE_THING
+from jiyi.text.phrases_en import PRONOUN_EN, noun_phrase, read_en
+from jiyi.text.phrases_zh import PRONOUN_ZH, phrase_zh, read_zh
+from jiyi.text.subjects import USER, may_be_one, relations_in
+from jiyi.text.word_classes import tagged
+
+__all__ = ["about_different_things", "other_things", "phrases_of"]
+
+_TELLS: Final = re.compile(
+    r"\d|[一二三四五六七八九十]+(?:点|号|月|日|元|块|个|次|岁)|[周月]|\b(?:mon|tues|wednes|thurs|fri|satur|sun)day"
+)
+_HAN: Final = re.compile(r"[\u3400-\u9fff]")
+_REFERS_BACK: Final = re.compile(r"\b(?:it|that|this|him|them|its)\b|[他她它]")
+_HE_OR_SHE: Final = re.compile(r"\b(?:he|she|they|him|her|his|them|it|he's|she's|they're)\b|[他她它佢]")
+# Whoever holds a role is told of the speaker as well: "My manager is Colm", "I report to Sunita".
+_ROLES: Final = frozenset(
+    {"boss", "teacher", "landlord", "roommate", "childminder", "assistant", "doctor", "colleague"}
+)
+_ATTRIBUTED: Final = re.compile(r"(?P<who>[^:：]{1,24})[:：]\s*(?=\D)")
+
+
+def phrases_of(text: str) -> tuple[Phrase, ...]:
+    """What the clauses of a text are about, each thing once; `UNKNOWN` for those that do not tell.
+
+    A clause without a subject goes on about the one before, and "I had it wrong" as well; not so if the one before only
+    says why: "the venue double-booked us, so it'll be the 19th".
+    """
+    found: list[Phrase] = []
+    telling = False
+    for clause in clauses_of(text):
+        folded = fold(clause)
+        if COMMENT.search(folded):
+            continue
+        phrase = _read(clause)
+        tells = _TELLS.search(folded) is not None or changes(folded) or ends(folded)
+        if phrase is None or (not phrase.named and _REFERS_BACK.search(folded)):
+            if found and (telling or not tells):
+                continue
+            phrase = UNKNOWN
+        telling = telling or tells
+        if phrase not in found:
+            found.append(phrase)
+    return tuple(found)
+
+
+def about_different_things(message: str, fact: str) -> bool:
+    """Whether a message is surely about something else than a fact: nothing of the fact can be ended by it then."""
+    return other_things(message, [fact])[0]
+
+
+def other_things(message: str, facts: Sequence[str]) -> list[bool]:
+    """Of each fact whether a message is surely about something else."""
+    new, said = phrases_of(message), _Words(message)
+    return [_apart(new, said, fact) for fact in facts]
+
+
+def _apart(new: Sequence[Phrase], said: _Words, fact: str) -> bool:
+    old = phrases_of(fact)
+    if not new or not old:
+        return False
+    known = _Words(fact)
+    pairs = [(mine, theirs) for mine in new for theirs in old]
+    if any(_parallel(mine, theirs, said, known) for mine, theirs in pairs) and not any(
+        theirs.named and mine.named and not _differ(mine, theirs, said, known) for mine, theirs in pairs
+    ):
+        return True
+    return all(_differ(mine, theirs, said, known) for mine, theirs in pairs)
+
+
+def _differ(mine: Phrase, theirs: Phrase, said: _Words, known: _Words) -> bool:
+    """Whether two phrases name different things."""
+    if not mine.named or not theirs.named:
+        # The speaker, against somebody else whom the message does not name.
+        return (
+            mine == SPEAKER
+            and theirs.person
+            and not theirs.words & _ROLES
+            and not said.has_any(theirs.words)
+            and not said.has_pronoun
+        )
+    if mine.person != theirs.person and USER in {mine.owner, theirs.owner} and not (mine.words & theirs.words):
+        # People change things of the speaker: "the landlord wants 950 now".
+        return False
+    if {mine.owner, theirs.owner} >= {USER} and mine.owner != theirs.owner and mine.owner and theirs.owner:
+        return not said.has_any(theirs.words - mine.words)
+    return bool(said.missing(theirs.words)) and bool(known.missing(mine.words)) and not _one_thing(mine, theirs)
+
+
+def _parallel(mine: Phrase, theirs: Phrase, said: _Words, known: _Words) -> bool:
+    """Whether two phrases name different things of one kind: upload limit, download limit."""
+    if not mine.named or not theirs.named or not mine.words & theirs.words:
+        return False
+    return _differ(mine, theirs, said, known)
+
+
+def _one_thing(mine: Phrase, theirs: Phrase) -> bool:
+    """Whether what is named differently may be the same: 工资 and 薪水, "my eldest" and "my daughter"."""
+    ours, other = mine.words - theirs.words, theirs.words - mine.words
+    kin = [(one, another) for one in ours for another in other if may_be_one(one, another)]
+    if kin and any(ours == {one} or other == {another} for one, another in kin):
+        return True
+    return any(ours & group and other & group for group in ONE_THING)
+
+
+class _Words:
+    """The words of a text, to be looked up."""
+
+    def __init__(self, text: str) -> None:
+        self._folded = fold(text)
+        self._latin = {_stem(word) for word in re.findall(r"[a-z0-9à-ÿ](?:[a-z0-9à-ÿ.+#-])*", self._folded)}
+        self._kin = relations_in(self._folded)
+
+    @property
+    def has_pronoun(self) -> bool:
+        """Whether it speaks of somebody without a name."""
+        return _HE_OR_SHE.search(self._folded) is not None
+
+    def has(self, word: str) -> bool:
+        """Whether a word stands there, in some form."""
+        if word in self._kin:
+            return True
+        if _HAN.search(word):
+            return word in self._folded or (len(word) > 2 and word[:-1] in self._folded)
+        return _stem(word) in self._latin
+
+    def has_any(self, words: frozenset[str]) -> bool:
+        """Whether one of the words stands there."""
+        return any(map(self.has, words))
+
+    def missing(self, words: frozenset[str]) -> list[str]:
+        """The words that do not stand there."""
+        return [word for word in words if not self.has(word)]
+
+
+def _stem(word: str) -> str:
+    word = word.removesuffix("'s").rstrip(".")
+    return word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word
+
+
+def _read(clause: str) -> Phrase | None:
+    """What a clause is about; `None` where it does not tell."""
+    attributed = _ATTRIBUTED.match(clause)
+    if attributed is not None:
+        # "About me: …", 我妈：她…: whom it is about was put before it.
+        who, clause = attributed["who"], clause[attributed.end() :]
+        if PRONOUN_EN.match(fold(clause).split(" ")[0]) or PRONOUN_ZH.search(clause):
+            return phrase_zh(tagged(who)) if _HAN.search(who) else noun_phrase(who.split())
+    return read_zh(clause) if _HAN.search(clause) else read_en(clause)
