@@ -69,6 +69,15 @@ def test_maintenance_flushes_sessions_that_are_over_and_leaves_others(open_memor
     assert memory.maintain()["sessions"] == {"flushed": 0, "failed": 0}
 
 
+def test_maintenance_does_not_look_again_for_what_nobody_said(open_memory: OpenMemory) -> None:
+    memory = open_memory(session_idle_minutes=30)
+    earlier = datetime.now(UTC) - timedelta(hours=1)
+    memory.chat("prompt").put({"role": "system", "content": "Be brief."}, created_at=earlier)
+    memory.chat("reset").put({"role": "user", "content": SAID}, created_at=earlier)
+    memory.chat("reset").reset(flush=False)
+    assert memory.maintain()["sessions"] == {"flushed": 0, "failed": 0}
+
+
 def test_the_worker_flushes_a_session_that_has_been_idle(open_memory: OpenMemory, workspace: Path) -> None:
     memory = open_memory(session_idle_minutes=0, background_jobs=True, workspace=workspace)
     memory.notes.init_workspace()

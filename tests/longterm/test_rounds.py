@@ -374,3 +374,27 @@ def test_a_session_of_the_same_name_in_another_scope_is_not_marked(room: AgentMe
     room.save_conversation_history("one", [{"role": "user", "content": "I live in Berlin"}])
     hits = room.recall("where do I live", memory_types="message")
     assert [hit.corrected_by for hit in hits if hit.content == "I live in Berlin"] == [()]
+
+
+def test_messages_are_scheduled_once_while_they_wait_and_more_of_them_are_another_job(room: AgentMemory) -> None:
+    said = ["I am allergic to penicillin", "My sister is called Anna"]
+    ids = room.chat("s", scope="alice").put_many([{"role": "user", "content": text} for text in said])
+    first = room.longterm.schedule_messages("alice", "s", ids[:1])
+    assert room.longterm.schedule_messages("alice", "s", ids[:1]) == first
+    both = room.longterm.schedule_messages("alice", "s", ids)
+    assert {job.id for job in room.jobs(scope="alice", states="queued")} == {first, both}
+    room.run_jobs()
+    assert facts(room) == said
+    assert room.longterm.schedule_messages("alice", "s", ids[:1]) != first
+
+
+@pytest.mark.parametrize("erase", [False, True])
+def test_a_fact_comes_back_that_was_said_before_of_which_one_time_was_forgotten(room: AgentMemory, erase: bool) -> None:
+    for _ in range(3):
+        tell(room, "I live in Bern")
+        tell(room, "I have moved to Basel")
+    past = [each.entry for each in room.longterm.superseded("alice") if "Bern" in each.entry.content]
+    assert len(past) == 3
+    room.forget(past[1].key, scope="alice", erase=erase)
+    tell(room, "I live in Bern")
+    assert facts(room) == ["I live in Bern"]

@@ -310,11 +310,13 @@ class FactIngestor:
     def _free_key(self, scope: str, text: str) -> str | None:
         """A key for a fact; `None` when it is known under its key and active."""
         key = fact_key(text)
-        taken = self._deps.store.by_keys(scope, [key, *(f"{key}x{number}" for number in range(2, 50))])
+        names = [key, *(f"{key}x{number}" for number in range(2, 50))]
+        taken = self._deps.store.by_keys(scope, names)
         if any(entry.is_active for entry in taken.values()):
             return None
-        # It was known, corrected or forgotten, and is said again: a new memory, the old one stays history.
-        return f"{key}x{len(taken) + 1}" if taken else key
+        # It was known and corrected, and is said again: a new memory, the old one stays history. Of those in between
+        # some may have been forgotten or erased.
+        return next((name for name in names if name not in taken), f"{key}x{new_id()}")
 
     def _entry(self, work: _Work, proposal: Proposal, *, by_user: bool) -> MemoryEntry | None:
         key = self._free_key(work.scope, proposal.text)

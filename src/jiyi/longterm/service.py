@@ -19,6 +19,7 @@ from jiyi.longterm.retrieval import Retriever
 from jiyi.model import clock
 from jiyi.model.entry import MemoryEntry
 from jiyi.model.forgetting_curve import DEFAULT_THRESHOLD, EbbinghausForgetting
+from jiyi.model.identity import text_hash
 from jiyi.model.job import Job, JobDraft
 from jiyi.model.message import Message
 from jiyi.ports import Amendment, TokenCounter
@@ -27,6 +28,7 @@ ROUND_JOB = "longterm.round"
 _CANDIDATE_TAKER = "longterm"
 REFLECTION_TYPES = ("reflection",)
 _MAX_LINKED = 1_000
+_MAX_WAITING = 1_000_000
 
 
 class LongtermService:
@@ -74,8 +76,12 @@ class LongtermService:
         if missing is not None:
             raise InvalidInputError(f"message id {ascii(missing)[:80]} is not that of a message of the scope")
         payload = {"conversation_id": session, "messages": list(ids)}
-        job = JobDraft(ROUND_JOB, scope, payload, dedupe_key=f"{ROUND_JOB}/{ids[0]}")
-        self._deps.jobs.add(job)
+        job = JobDraft(ROUND_JOB, scope, payload, dedupe_key=f"{ROUND_JOB}/{text_hash(session, *ids)}")
+        while not self._deps.jobs.add(job):
+            waiting = self._deps.jobs.list(states=("queued",), scopes=(scope,), limit=_MAX_WAITING)
+            same = next((each for each in waiting if (each.kind, each.payload) == (ROUND_JOB, payload)), None)
+            if same is not None:
+                return same.id
         return job.id
 
     def extract(

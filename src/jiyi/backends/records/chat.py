@@ -58,10 +58,12 @@ _SUMMARY = f"{chat_summaries.select} WHERE id = :id AND {OF_SESSION}"
 _LAST_GENERATION = f"SELECT max(generation) FROM chat_summaries WHERE {_IN_EPOCH}"
 _ALL_SCOPES = "h.replaced_at IS NULL"
 _UNFLUSHED = (
-    f"SELECT h.scope, h.session_id FROM conversation_history h WHERE {_ALL_SCOPES} GROUP BY h.scope, h.session_id "
+    f"SELECT h.scope, h.session_id FROM conversation_history h WHERE {_ALL_SCOPES} AND NOT ({PROMPTS}) "
+    "GROUP BY h.scope, h.session_id "
     "HAVING max(h.created_at) >= :since AND max(h.created_at) < :before AND max(h.position) > coalesce("
     "(SELECT max(f.last_position) FROM chat_flushes f WHERE f.scope = h.scope AND f.session_id = h.session_id "
-    "AND f.replaced_at IS NULL), -1) ORDER BY h.scope, h.session_id"
+    "AND f.replaced_at IS NULL), -1) AND max(h.position) >= coalesce((SELECT max(e.first_position) FROM chat_epochs e "
+    "WHERE e.scope = h.scope AND e.session_id = h.session_id), 0) ORDER BY h.scope, h.session_id"
 )
 _DERIVED: Final = ("chat_summaries", "chat_flushes", "flush_candidates", "chat_compactions")
 """Tables of what was derived from the messages of an epoch."""
