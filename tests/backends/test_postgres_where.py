@@ -95,7 +95,8 @@ def test_the_answer_is_that_of_checking_every_entry(engine: RecallEngine, monkey
         filters = make_filters(SCOPES, where=where)
         for question in QUESTIONS:
             request = Request(question, filters, limit=3)
-            found = [engine.answer(request) for _ in range(2)]
+            # The second time on, the ids of what meets the condition are known.
+            found = [engine.answer(request) for _ in range(3)]
             with monkeypatch.context() as plainly:
                 plainly.setattr(SqlRecordStore, "estimate", lambda *_, **__: None)
                 plainly.setattr(SqlRecordStore, "few_matching", lambda *_, **__: None)
@@ -196,6 +197,32 @@ def test_of_many_entries_a_sample_tells_about_how_many_they_are(store: SqlRecord
     # A few changes of the scope do not matter.
     store.forget("main", "k0", actor="a")
     assert store.estimate(RED, most=10) == estimate
+
+
+@pytest.mark.usefixtures("large_scopes")
+def test_a_condition_that_is_asked_again_is_listed_and_the_list_follows_the_changes(
+    store: SqlRecordStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    entries = store.put([draft(f"k{n}", "text", metadata={"color": "red", "n": n}) for n in range(60)], actor="a")
+    in_range = make_filters(SCOPES, where={"n": {"$gte": 0}})
+
+    def listed(filters: Filters = RED) -> set[str] | None:
+        assert store.estimate(filters, most=10) is not None
+        ids = store.listed_matches(filters, most=10)
+        return None if ids is None else set(ids)
+
+    assert listed() is None
+    assert listed() == {entry.id for entry in entries}
+    store.put([draft("k0", "text", metadata={"color": "blue"})], actor="a")
+    store.forget("main", "k1", actor="a")
+    [new] = store.put([draft("new", "text", metadata={"color": "red"})], actor="a")
+    store.put([draft("theirs", "text", scope="other", metadata={"color": "red"})], actor="a")
+    assert listed() == {entry.id for entry in entries[2:]} | {new.id}
+    assert listed() == set(store.matching_ids(RED))
+    assert [listed(in_range), listed(in_range)] == [None, None], "no index finds what is in a range"
+    monkeypatch.setattr(sampled_matches, "_MAX_LONG", 20)
+    store.put([draft("one more", "text", metadata={"color": "red"})], actor="a")
+    assert listed() is None, "too many to be kept"
 
 
 def test_statements_are_prepared_unless_their_text_depends_on_the_question(store: SqlRecordStore) -> None:

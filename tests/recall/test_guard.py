@@ -1,7 +1,8 @@
 """The guard: a small set of questions in two languages, asked as a user asks, must not get worse answers than today.
 
 The floors stand at most two points below what was measured when they were set. Recall within the first five answers:
-93.3 overall, in English and in Chinese, 100 for keywords, 86.7 for paraphrases; keyword mode 76.7, semantic mode 86.7.
+95.0 overall, 96.7 in English and 93.3 in Chinese, 100 for keywords, 90.0 for paraphrases; keyword mode 78.3, semantic
+mode 86.7.
 """
 
 from collections.abc import Iterator
@@ -18,7 +19,7 @@ from tests.recall.guard_set import NOW, ZONE, Question
 STORED = datetime(2024, 7, 20, 12, tzinfo=ZONE)
 """When everything was written down; no question asks for that day."""
 QUESTIONS = list(guard_set.questions())
-FLOORS = {"overall": 91.3, "en": 91.3, "zh": 91.3, "keyword": 98.0, "paraphrase": 84.7}
+FLOORS = {"overall": 93.0, "en": 94.7, "zh": 91.3, "keyword": 98.0, "paraphrase": 88.0}
 
 Answers = dict[Question, list[str | None]]
 

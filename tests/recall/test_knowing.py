@@ -235,12 +235,12 @@ def test_the_order_of_storing_does_not_matter(
 # --- the sets -------------------------------------------------------------------------------------------------------
 
 FLOORS = {
-    ("facts en", "paraphrase"): (54.0, 81.0),
+    ("facts en", "paraphrase"): (65.0, 86.0),
     ("facts en", "keyword"): (98.0, 98.0),
-    ("facts zh", "paraphrase"): (26.0, 57.0),
+    ("facts zh", "paraphrase"): (38.0, 69.5),
     ("facts zh", "keyword"): (98.0, 98.0),
-    ("chat en", "chat"): (61.0, 88.0),
-    ("chat zh", "chat"): (76.0, 94.0),
+    ("chat en", "chat"): (68.0, 88.0),
+    ("chat zh", "chat"): (81.0, 94.5),
 }
 """What was reached, minus two points: R@1 and R@5 in hybrid mode."""
 

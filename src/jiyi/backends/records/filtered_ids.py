@@ -71,7 +71,7 @@ class FilteredIds:
 
     def listed_matches(self, filters: Filters, *, most: int) -> frozenset[str] | None:
         """Ids among which are all entries that the filters admit, if they are at most so many; after `estimate`."""
-        return self._kept.ids(filters, most) if self._sampled is None else None
+        return self._kept.ids(filters, most) if self._sampled is None else self._sampled.long_list(filters)
 
     def matching_ids(self, filters: Filters) -> list[str]:
         """Ids of all entries that the filters admit."""

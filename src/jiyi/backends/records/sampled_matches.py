@@ -2,7 +2,8 @@
 
 Few entries are listed. Of many a sample tells the share: who looks for the best ten that meet the condition then knows
 how many of the best to look at, and does it in one round trip. All of it is kept, because an agent asks many questions
-under one condition ("project x"). A list is brought up to date with what has changed in its scopes.
+under one condition ("project x"), and from the second question on also a longer list, if an index finds it: then hardly
+any proposal has to be checked. A list is brought up to date with what has changed in its scopes.
 """
 
 from __future__ import annotations
@@ -22,7 +23,9 @@ V = TypeVar("V")
 
 _MAX_LISTED: Final = 2_000
 _MAX_SAMPLED: Final = 3 * _MAX_LISTED
-"""If a sample says that more entries than these meet a condition, they are not listed."""
+"""If a sample says that more entries than these meet a condition, they are not listed at once."""
+_MAX_LONG: Final = 25_000
+"""So many entries a longer list has at the most."""
 _MAX_CHANGES: Final = 256
 """After more changes of its scopes what is kept of a condition is read again."""
 _SAMPLE_SIZE: Final = 800
@@ -47,6 +50,8 @@ class Matches:
     """About how many entries meet it."""
     ids: frozenset[str] | None
     """All that meet it, if they are few; also public ones that the reading scope has merged into its own."""
+    again: bool = False
+    """Whether it was asked for before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +94,7 @@ class SampledMatches:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._matches: _Kept[Matches] = _Kept(64)
+        self._long: _Kept[Matches] = _Kept(8)
         self._samples: _Kept[_Sample] = _Kept(32)
 
     def matches(self, filters: Filters) -> Matches:
@@ -99,13 +105,31 @@ class SampledMatches:
             return self._read(filters, sequence)
         key = repr(filters)
         known = self._matches.get(key)
-        found = None if known is None else self._brought_up_to_date(known, filters, sequence)
+        found = None if known is None else self._brought_up_to_date(known, filters, sequence, _MAX_LISTED)
         return self._matches.keep(key, found or self._read(filters, sequence))
 
-    def _brought_up_to_date(self, known: Matches, filters: Filters, sequence: int) -> Matches | None:
+    def long_list(self, filters: Filters) -> frozenset[str] | None:
+        """The ids of all that meet the filters, where they are not few and it is worth it; after `matches`."""
+        key = repr(filters)
+        now = self._matches.get(key)
+        if now is None or now.ids is not None or not now.again:
+            return None
+        known = self._long.get(key)
+        found = None if known is None else self._brought_up_to_date(known, filters, now.sequence, _MAX_LONG)
+        if found is None:
+            if now.estimate > _MAX_LONG or not _is_indexed(filters):
+                return None
+            found = replace(now, ids=self._listed(filters, _MAX_LONG))
+            if found.ids is None or len(found.ids) > _MAX_LONG:
+                # Not to be tried again: they are more than the sample said.
+                self._matches.keep(key, replace(now, estimate=_MAX_LONG + 1))
+                return None
+        return self._long.keep(key, found).ids
+
+    def _brought_up_to_date(self, known: Matches, filters: Filters, sequence: int, most: int) -> Matches | None:
         """The same as of this place of the log; `None` if it has to be read again."""
         if known.sequence == sequence:
-            return known
+            return replace(known, again=True)
         params = {"sequence": known.sequence, "scopes": filters.scopes}
         rows = self._database.query(_CHANGED, params, filters.scopes)
         if known.sequence > sequence or len(rows) > _MAX_CHANGES:
@@ -113,15 +137,15 @@ class SampledMatches:
         ids, changed = known.ids, {row[0] for row in rows}
         if ids is not None and changed:
             ids = (ids - changed) | self._admitted(list(changed), filters)
-            if len(ids) > _MAX_LISTED:
+            if len(ids) > most:
                 return None
-        return replace(known, sequence=sequence, ids=ids)
+        return replace(known, sequence=sequence, ids=ids, again=True)
 
     def _read(self, filters: Filters, sequence: int) -> Matches:
         sample = self._sample(filters.scopes, sequence)
         passed = len(self._admitted(sample.ids, filters))
         estimate = sample.total * passed // max(len(sample.ids), 1)
-        ids = self._listed(filters) if estimate <= _MAX_SAMPLED else None
+        ids = self._listed(filters, _MAX_LISTED) if estimate <= _MAX_SAMPLED else None
         if ids is not None and len(ids) > _MAX_LISTED:
             estimate, ids = max(estimate, len(ids)), None
         return Matches(sequence, estimate, ids)
@@ -135,10 +159,10 @@ class SampledMatches:
         rows = self._database.query(_SAMPLE, {**params, "step": total // _SAMPLE_SIZE + 1}, scopes)
         return self._samples.keep(scopes, _Sample(sequence, [row[0] for row in rows], total))
 
-    def _listed(self, filters: Filters) -> frozenset[str]:
-        """The ids of all that meet the filters, one more than `_MAX_LISTED` at the most."""
+    def _listed(self, filters: Filters, most: int) -> frozenset[str]:
+        """The ids of all that meet the filters, one more than `most` at the most."""
         condition, params = _condition(filters)
-        sql = f"SELECT id FROM memory_records WHERE {condition} LIMIT {_MAX_LISTED + 1:d}"
+        sql = f"SELECT id FROM memory_records WHERE {condition} LIMIT {most + 1:d}"
         return frozenset(row[0] for row in self._database.query(sql, params, filters.scopes, prepare=False))
 
     def _admitted(self, ids: list[str], filters: Filters) -> frozenset[str]:
@@ -146,6 +170,12 @@ class SampledMatches:
         sql = f"SELECT id FROM memory_records WHERE id IN :ids AND {condition}"
         rows = self._database.query(sql, {**params, "ids": ids}, filters.scopes, prepare=False) if ids else []
         return frozenset(row[0] for row in rows)
+
+
+def _is_indexed(filters: Filters) -> bool:
+    """Whether an index finds what meets the filters."""
+    equal = any(each.operator in {"$eq", "$in"} for each in filters.where)
+    return equal or bool(filters.key_prefix or filters.namespace)
 
 
 def _condition(filters: Filters, *, by_id: bool = False) -> tuple[str, dict[str, Any]]:

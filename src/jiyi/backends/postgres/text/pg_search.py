@@ -25,6 +25,7 @@ from jiyi.model.filters import Filters
 Query: TypeAlias = dict[str, Any]
 
 _TEXT_COLUMNS = {"words": "word_text", "bigrams": "bigram_text"}
+_LOOK_AHEAD = 4
 _LENGTH_COLUMNS = {"words": "length", "bigrams": "bigram_length"}
 
 
@@ -50,19 +51,38 @@ class PgSearchProposer:
         query = build_query((_TEXT_COLUMNS[field], *(["label_text"] if labels else [])), weights, filters)
         if query is None:
             return []
-        wide = max(WIDE, min(2 * limit, limit + WIDE // 2))
+        if filters.among is None:
+            return self._ordered(self._rows(field, query, _wide(limit)), numbers.mean_length)[:limit]
+        # As many as where the matches are checked one by one: the answer must not depend on what is known.
+        wide = _wide(max(_LOOK_AHEAD * limit, 3 * limit * numbers.entries // (2 * len(filters.among) + 2)))
+        while True:
+            rows = self._rows(field, query, wide)
+            among = [row for row in rows if row[2] in filters.among]
+            if len(among) >= limit or len(rows) < wide:
+                return self._ordered(among, numbers.mean_length)[:limit]
+            wide *= 4
+
+    def _rows(self, field: str, query: Query, wide: int) -> list[tuple[Any, ...]]:
         # The limit is a literal: with a parameter the planner would not know how few rows are wanted.
-        rows = self.fetch(
+        return self.fetch(
             f"SELECT paradedb.score(entry_id), event_time, entry_id, {_LENGTH_COLUMNS[field]} FROM {TEXTS} "
             "WHERE entry_id @@@ %(query)s::jsonb "
             f"ORDER BY paradedb.score(entry_id) DESC, event_time DESC, {ID_HASH} LIMIT {wide:d}",
             {"query": json.dumps(query)},
         )
+
+    def _ordered(self, rows: Sequence[tuple[Any, ...]], mean_length: float) -> list[str]:
+        """The ids of the rows, compared by length as well."""
         if not rows:
             return []
-        scores = by_length([row[0] for row in rows], [row[3] for row in rows], numbers.mean_length).tolist()
+        scores = by_length([row[0] for row in rows], [row[3] for row in rows], mean_length).tolist()
         order = sorted(range(len(rows)), key=lambda place: (-scores[place], -rows[place][1], rows[place][2]))
-        return [rows[place][2] for place in order[:limit]]
+        return [rows[place][2] for place in order]
+
+
+def _wide(limit: int) -> int:
+    """How many matches to compare by length for so many of the best."""
+    return max(WIDE, min(2 * limit, limit + WIDE // 2))
 
 
 def build_query(fields: Sequence[str], weights: Mapping[str, int], filters: Filters) -> Query | None:
