@@ -161,3 +161,12 @@ def test_a_group_never_sees_the_profile_of_a_user(memory: AgentMemory) -> None:
 def test_public_facts_are_not_the_profile_of_a_user(memory: AgentMemory) -> None:
     keep(memory, "I live in Leeds", user="public")
     assert of_profile(memory.agent("s").begin("hello")) == []
+
+
+def test_an_earlier_request_is_no_passage_unless_it_is_asked_for(memory: AgentMemory) -> None:
+    for text in ("Plan a quiet dinner with Priya", "The dinner with Priya is at the Ivy"):
+        memory.chat("before").put({"role": "user", "content": text})
+    shown = [one.content for one in memory.agent("s").begin("Where is the dinner with Priya?").memories]
+    assert shown == ["The dinner with Priya is at the Ivy"]
+    again = memory.agent("t").begin("Which quiet dinner with Priya did I ask you to plan?")
+    assert "Plan a quiet dinner with Priya" in [one.content for one in again.memories]

@@ -61,3 +61,22 @@ def test_assent_is_found_by_its_own_words(open_memory: OpenMemory, bundled_embed
     texts = ["The boat lies at pier nine.", "Thanks!"]
     memory.save_conversation_history("harbour", [{"role": "user", "content": text} for text in texts])
     assert "Thanks!" in [each.content for each in memory.recall("Thanks!")]
+
+
+@pytest.mark.parametrize(
+    ("question", "given", "told"),
+    [
+        ("我住在哪里", "把这句话翻译成英文：我住在上海，我有两个孩子", "我住在南京"),
+        ("Where do I live?", "Please proofread: I have been live in Manchester for ten years", "I live in Leeds"),
+    ],
+)
+def test_a_text_that_was_given_to_be_worked_on_is_no_confident_answer(
+    open_memory: OpenMemory, bundled_embedder: Embedder, question: str, given: str, told: str
+) -> None:
+    memory = open_memory(embedder=bundled_embedder)
+    memory.save_conversation_history("s", [{"role": "user", "content": given}, {"role": "assistant", "content": "ok"}])
+    assert not any(hit.confident for hit in memory.recall(question) if hit.content == given)
+    memory.save_conversation_history("t", [{"role": "user", "content": told}, {"role": "assistant", "content": "ok"}])
+    assert memory.recall(question)[0].content == told
+    words = given.split("：", maxsplit=1)[0].split(":", maxsplit=1)[0]
+    assert [hit.content for hit in memory.recall(words, 1)] == [given]

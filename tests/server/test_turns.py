@@ -6,8 +6,11 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from jiyi.errors import ModelUnavailableError
 from jiyi.ports import ToolCall
+from jiyi.tools import ToolAnswer, Toolbox
 from tests.server.served import Served, model, read_events, run, served
 
 CALL = {"id": "c1", "function": {"name": "remember", "arguments": '{"content": "She drinks green tea"}'}}
@@ -27,12 +30,15 @@ def test_a_turn_goes_through_calls_to_its_reply_and_is_stored_once(tmp_path: Pat
         again = await it.post(f"{url}/calls", {"calls": [CALL], "text": ""}, key="c1")
         assert again["results"] == done["results"]
         assert await it.memory.count() == 1
+        nameless = {"calls": [{"function": CALL["function"]}], "text": ""}
+        done = await it.post(f"{url}/calls", nameless, key="c2")
+        assert (await it.post(f"{url}/calls", nameless, key="c2"))["results"] == done["results"] != [""]
         finished = await it.post(f"{url}/finish", {"reply": "Noted."})
         assert finished["message_id"]
         assert (await it.post(f"{url}/finish", {"reply": "Noted."}))["turn_id"] == turn["id"]
         await it.post(f"{url}/finish", {"reply": "Something else"}, status=409)
         stored = (await it.get("/v1/conversations/talk/messages"))["messages"]
-        assert [role for role, _ in texts(stored)] == ["user", "assistant", "tool", "assistant"]
+        assert [role for role, _ in texts(stored)] == ["user", *("assistant", "tool") * 2, "assistant"]
         assert (await it.get("/v1/conversations/talk/turns"))["turns"] == []
 
     run(tmp_path, scenario)
@@ -51,6 +57,33 @@ def test_a_reply_that_two_servers_are_given_is_stored_once(tmp_path: Path) -> No
             assert texts(stored) == [("user", "hello"), ("assistant", "hi")]
 
     asyncio.run(scenario())
+
+
+def test_a_repeated_request_does_not_get_the_answer_of_a_tool_that_is_still_at_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answer, began, goes_on = Toolbox.answer, asyncio.Event(), asyncio.Event()
+
+    async def slow(toolbox: Toolbox, name: str, arguments: Any, **options: Any) -> ToolAnswer:
+        began.set()
+        await goes_on.wait()
+        return await answer(toolbox, name, arguments, **options)
+
+    monkeypatch.setattr(Toolbox, "answer", slow)
+
+    async def scenario(it: Served) -> None:
+        turn = await it.post("/v1/conversations/t/turns", {"text": "I drink tea"}, status=201)
+        url, body = f"/v1/conversations/t/turns/{turn['id']}/calls", {"calls": [CALL], "text": ""}
+        first = asyncio.create_task(it.post(url, body, key="c1"))
+        await began.wait()
+        await it.post(url, body, key="c1", status=409)
+        goes_on.set()
+        done = await first
+        assert done["results"] != [""]
+        assert (await it.post(url, body, key="c1"))["results"] == done["results"]
+        assert await it.memory.count() == 1
+
+    run(tmp_path, scenario)
 
 
 def test_a_turn_goes_on_after_the_server_was_replaced(tmp_path: Path) -> None:

@@ -2,7 +2,8 @@
 
 import pytest
 
-from jiyi.text.fact_kinds import fact_kind, is_request
+from jiyi.text.fact_kinds import fact_kind, is_request, only_asks
+from jiyi.text.questions import hands_over_text
 
 KINDS = {
     "health": (
@@ -53,3 +54,41 @@ def test_what_only_asks_has_no_kind(text: str) -> None:
 def test_an_attribute_that_is_known_counts_as_well() -> None:
     assert fact_kind("About me: Asha is 10 and Ben is 6", "age") == "identity"
     assert fact_kind("no shellfish", "allergy") == "health"
+
+
+@pytest.mark.parametrize(
+    ("text", "handed"),
+    [
+        ("把这句话翻译成英文：我住在上海，我有两个孩子", True),
+        ("帮我把下面这段润色一下：我在北京工作", True),
+        ("发一条朋友圈：我们今天结婚啦", True),
+        ("Can you translate this into French: My sister lives in Paris", True),
+        ("Please proofread: I have been live in Manchester", True),
+        ("Write a Facebook post: We are closing the shop", True),
+        ('translate "I am allergic to nuts" into Thai', True),
+        ("我的翻译课改到周三：下午两点", False),
+        ("My notes: I translate novels for a living", False),
+        ("I translate medical texts", False),
+        ("记住：我对青霉素过敏", False),
+    ],
+)
+def test_a_text_that_is_given_to_be_worked_on_is_told_from_a_statement(text: str, handed: bool) -> None:
+    assert hands_over_text(text) is handed
+
+
+@pytest.mark.parametrize(
+    ("text", "only"),
+    [
+        ("Plan a dinner for me and Priya this weekend, mind our diets", True),
+        ("Plan a dinner for Friday. I'm coeliac.", False),
+        ("Book a table for two, I don't eat fish", False),
+        ("帮我安排下周的行程", True),
+        ("周末在家附近吃什么，注意我的饮食", True),
+        ("帮我订周五的餐厅，我不吃辣", False),
+        ("好的。", True),
+        ("I live in Leeds", False),
+        ("以后回答都用中文", False),
+    ],
+)
+def test_a_message_that_states_nothing_is_told_from_one_that_does(text: str, only: bool) -> None:
+    assert only_asks(text) is only

@@ -15,6 +15,15 @@ from jiyi.text.off_record import without_off_record
         ('Did I tell you the wifi password is "biscuit4ever"? Don\'t store that please.', ""),
         ("I live in Leeds. My PIN is 4711, but please don't remember that.", "I live in Leeds."),
         ("Do not save this: I am looking for a job. I like tea.", "I like tea."),
+        ("don't store this but the shop lost 4 grand last month", ""),
+        ("I like tea. Please don't remember that I smoke.", "I like tea."),
+        ("not for the record, my wife is pregnant", ""),
+        ("Off the record, my salary is 90k. I live in Leeds.", "I live in Leeds."),
+        ("this stays off the books - I earn 90k", ""),
+        ("I'd rather you didn't save what I owe: 4,000", ""),
+        ("别把我抽烟的事记下来。我喜欢绿茶。", "我喜欢绿茶。"),
+        ("不要记住我离过婚", ""),
+        ("私下说，我在面试", ""),
     ],
 )
 def test_the_sentence_that_is_not_to_be_kept_goes_and_the_others_stay(said: str, kept: str) -> None:
@@ -32,6 +41,11 @@ def test_the_sentence_that_is_not_to_be_kept_goes_and_the_others_stay(said: str,
         "I don't keep it in the garage, the car is outside.",
         "We never store that kind of wine in the kitchen.",
         "不要存钱了，我想去旅行。",
+        "I work off the books on Fridays.",
+        "For the record, I'm vegan.",
+        "Don't remember that restaurant's name but my sister lives near it.",
+        "Don't put onions in my food.",
+        "别把车停在门口，我家在一楼。",
     ],
 )
 def test_what_only_sounds_like_such_a_request_stays(said: str) -> None:

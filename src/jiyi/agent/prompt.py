@@ -8,7 +8,8 @@ rest.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
@@ -26,6 +27,8 @@ from jiyi.model.storable import storable
 from jiyi.model.turn import BudgetPart, ShownMemory
 from jiyi.prompts.agent import INSTRUCTIONS, Language, corrected, passages_block, said_in
 from jiyi.text import detect_language, fold
+from jiyi.text.fact_kinds import only_asks
+from jiyi.text.questions import asks_about_texts
 from jiyi.text.smalltalk import says_nothing
 from jiyi.text.token_count import MESSAGE_TOKENS, count_message, cut_to_tokens
 
@@ -41,6 +44,11 @@ _PASSAGES: Final = 8
 _QUERY_CHARACTERS: Final = 2_000
 _MIN_REPEATED: Final = 6
 """A shorter text may stand in another by accident."""
+_EARLIER_REQUESTS: Final = re.compile(
+    r"\b(?:i|we) (?:just |ever |also |last )?(?:ask|asked|want|wanted|request|requested|told you|tell you|sa(?:y|id))\b"
+    r"|\basked (?:you|for)\b|\b(?:last time|earlier|before|previous\w*|already)\b"
+    r"|[我咱].{0,6}(?:问|让你|叫你|要你|请你|托你|说过|提过|要求)|上次|之前|以前|刚才|先前"
+)
 _SYSTEM: Final = ("system", "developer")
 
 
@@ -150,7 +158,9 @@ async def _add_longterm(deps: AgentDeps, shares: Shares, blocks: Blocks, query: 
     blocks.problems += [note for note in found.notes if "fail" in note]
     if not found and found.domains == (GENERAL_CHAT,):
         return True
-    hits = [hit for hit in found if (hit.relevance_score or 0.0) >= MIN_RELEVANCE and not said.already(hit.content)]
+    states = _states_something(query)
+    relevant = [hit for hit in found if (hit.relevance_score or 0.0) >= MIN_RELEVANCE and states(hit)]
+    hits = [hit for hit in relevant if not said.already(hit.content)]
     blocks.longterm = await deps.run(
         build_context,
         hits,
@@ -190,12 +200,13 @@ async def _add_recalled(deps: AgentDeps, shares: Shares, blocks: Blocks, query: 
     minimum = 0.0 if deps.simple else MIN_RELEVANCE
     hits = await deps.recall(query, 2 * _PASSAGES, scope=deps.scope, kind=deps.kind, min_relevance=minimum)
     language = detect_language(query)
+    states = _states_something(query)
     lines: list[str] = []
     for hit in hits:
         if len(lines) == _PASSAGES:
             break
         same = {hit.id, *(other.id for other in hit.other_sources)}
-        if blocks.told & same or said.already(hit.content) or _says_nothing(hit):
+        if blocks.told & same or said.already(hit.content) or not states(hit):
             continue
         line = _line(deps, hit, language)
         block = passages_block([*lines, line], language)
@@ -210,9 +221,22 @@ async def _add_recalled(deps: AgentDeps, shares: Shares, blocks: Blocks, query: 
         blocks.details["recalled"] = f"{len(lines)} passages"
 
 
-def _says_nothing(hit: MemoryEntry) -> bool:
-    """Whether a message is nothing but "OK" or 好的: it is found for the question before it, and answers nothing."""
-    return hit.memory_type == MESSAGE_TYPE and says_nothing(hit.content)
+def _states_something(query: str) -> Callable[[MemoryEntry], bool]:
+    """Whether a memory is worth a line: a message or fact of "OK", or of an earlier request, answers nothing.
+
+    A question about what was asked before is answered by requests.
+    """
+    about_requests = _EARLIER_REQUESTS.search(fold(query)) is not None or asks_about_texts(query)
+
+    def states(hit: MemoryEntry) -> bool:
+        if hit.memory_type != MESSAGE_TYPE and hit.source.claim is None:
+            return True
+        if hit.memory_type == MESSAGE_TYPE and says_nothing(hit.content):
+            return False
+        # What the assistant said answers, also where it asks.
+        return about_requests or hit.role == "assistant" or hit.pinned or not only_asks(hit.content)
+
+    return states
 
 
 def _line(deps: AgentDeps, hit: MemoryEntry, language: Language) -> str:

@@ -13,9 +13,9 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from jiyi.longterm.claim_reading import attribute_of
 from jiyi.longterm.duplicates import Gist
 from jiyi.longterm.replacement import WEAK_TOPICS, Compared, mentions, only_describes
+from jiyi.longterm.residue import HEADING, says_something, without_pieces
 from jiyi.model.entry import MemoryEntry
 from jiyi.text.change_words import (
     adds,
@@ -32,10 +32,12 @@ from jiyi.text.change_words import (
     without_unchanged,
 )
 from jiyi.text.claims import clauses_of, only_asks, pieces_of, stated_part
-from jiyi.text.day_and_time import other_value, units_in
+from jiyi.text.day_and_time import units_in, with_new_value
 from jiyi.text.normalize import fold
+from jiyi.text.own_words import own_words
 from jiyi.text.sentences import sentences
 from jiyi.text.smalltalk import is_small_talk
+from jiyi.text.statement_features import is_quoted_text, is_role_play
 from jiyi.text.subject_phrases import about_different_things, other_things
 from jiyi.text.subjects import (
     PRONOUN,
@@ -46,7 +48,6 @@ from jiyi.text.subjects import (
     names_in,
     starts_with_subject,
     subject_of,
-    subject_words,
 )
 from jiyi.text.topics import TOPICS, topics_of
 
@@ -98,9 +99,6 @@ _WEDDING: Final = re.compile(
 _TOGETHER: Final = re.compile(r"我(?:俩|们)|我[跟和同]|[跟和同]我|\b(?:we|us|and i|with me|me)\b")
 # "Dr Moss is my GP, has been for years": it says nothing without the part before.
 _CONTINUES: Final = re.compile(r"^(?:(?:has|have|had|been) |since\b)|^(?:一直|已经)[^，]{0,4}(?:年|个月)")
-_HEADING: Final = re.compile(r"[:：]\s*$")
-_ONLY_SUBJECT: Final = re.compile(r"^(?:我们?|家里|and|my|our|i|i'm|we)\b\s*")
-_HAN: Final = re.compile(r"[\u3400-\u9fff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +126,10 @@ class Finding:
 def judge(message: str, olds: Sequence[Known], model: ReplacementModel) -> list[Finding]:
     """What a message of the user replaces among the older facts, the newest first, or may contradict."""
     # What is asked is not said: "Where do I live now?" replaces nothing.
-    message = stated_part(message)
+    # Nor is what is only passed on: an error message, a text to be translated, somebody else's "I".
+    if is_quoted_text(message) or is_role_play(fold(message)):
+        return []
+    message = stated_part(own_words(message))
     if not message or all(map(is_small_talk, sentences(message))):
         return []
     folded = fold(message)
@@ -233,30 +234,35 @@ def supports(message: str, old: Known, model: ReplacementModel) -> Finding | Non
 def _residue(new: Compared, old: Known, model: ReplacementModel) -> str:
     """What the older fact says besides the part that is replaced."""
     pieces = pieces_of(old.entry.content)
+    said = new.text
     if len(pieces) < 2:
-        return other_value(new.text, old.entry.content)
-    message, bare = anonymous(without_unchanged(new.text), pieces)
+        return with_new_value(said, old.entry.content)
+    message, bare = anonymous(without_unchanged(said), pieces)
     parts = model.read(bare)
     new = model.read_message(message)
     ending = ends(new.folded)
-    gone = _replaced_piece(pieces, model.pieces(new, parts))
+    others = {place for place, apart in enumerate(other_things(said, pieces)) if apart}
+    gone = _replaced_piece(pieces, model.pieces(new, parts), others)
     along = model.along(new, parts, gone)
-    going = {place for place, value in enumerate(along) if value >= _GOES_ALONG[ending]}
+    going = {place for place, value in enumerate(along) if value >= _GOES_ALONG[ending]} - others | {gone}
     if gone + 1 < len(pieces) and (
         _CONTINUES.search(parts[gone + 1].folded) or (ending and only_describes(parts[gone + 1], parts[gone]))
     ):
         going.add(gone + 1)
-    rest = other_value(new.text, pieces[gone]) if going == {gone} and not ending else ""
+    rest = with_new_value(said, pieces[gone]) if going == {gone} and not ending else ""
     if rest:
         # "a 2-bed in Bristol for 1450 a month": only the figure is replaced.
-        return "".join([*pieces[:gone], rest, *(", " if gone + 1 < len(pieces) else "",), *pieces[gone + 1 :]])
-    return _without(pieces, going)
+        return "".join([*pieces[:gone], rest, *pieces[gone + 1 :]])
+    return without_pieces(pieces, going)
 
 
-def _replaced_piece(pieces: Sequence[str], values: Sequence[float]) -> int:
-    """The piece that a message replaces: the one with the highest value, and never a heading ("What I drive:")."""
-    first = 1 if _HEADING.search(pieces[0]) else 0
-    return max(range(first, len(pieces)), key=lambda number: values[number])
+def _replaced_piece(pieces: Sequence[str], values: Sequence[float], others: AbstractSet[int]) -> int:
+    """The piece that a message replaces: the one with the highest value.
+
+    Never a heading ("What I drive:"), nor one about something else where there is another.
+    """
+    first = 1 if HEADING.search(pieces[0]) else 0
+    return max(range(first, len(pieces)), key=lambda number: (number not in others, values[number]))
 
 
 def anonymous(message: str, pieces: Sequence[str]) -> tuple[str, list[str]]:
@@ -272,7 +278,7 @@ def anonymous(message: str, pieces: Sequence[str]) -> tuple[str, list[str]]:
     pattern = re.compile("|".join([*forms, *map(re.escape, han)]), re.IGNORECASE)
     without = [" ".join(pattern.sub(" ", text).split()) for text in (message, *pieces)]
     kept = [
-        text if _says_something(fold(text)) else whole for text, whole in zip(without, (message, *pieces), strict=True)
+        text if says_something(fold(text)) else whole for text, whole in zip(without, (message, *pieces), strict=True)
     ]
     return kept[0], kept[1:]
 
@@ -289,13 +295,6 @@ def _of_partners(message: str, old: Known) -> bool:
     if subject in _PARTNERS:
         return True
     return subject == USER and ("relationship" in topics_of(text) or _WEDDING.search(text) is not None)
-
-
-def residue_without_attribute(text: str) -> str:
-    """What a fact says besides the piece that sets an attribute; empty when that is all of it."""
-    pieces = pieces_of(text)
-    setting = [number for number, piece in enumerate(pieces) if attribute_of(piece) is not None]
-    return _without(pieces, {setting[0]}) if len(pieces) > 1 and len(setting) == 1 else ""
 
 
 def _ended(message: str, olds: Sequence[Known]) -> list[Finding]:
@@ -368,29 +367,3 @@ def _subjects(folded: str) -> tuple[set[str], str]:
             # 老师说…, "the surgery rang to say", 把我接来了: it may be about the user as well.
             found.add(USER)
     return found or {"", USER}, "，".join(bare)
-
-
-def _without(pieces: Sequence[str], gone: AbstractSet[int]) -> str:
-    """What is left of a fact: all its other parts, with its subject; empty when they say nothing."""
-    han = _HAN.search("".join(pieces)) is not None
-    heading = _HEADING.search(pieces[0]) is not None
-    left = [piece for number, piece in enumerate(pieces) if number not in gone]
-    text = "".join(left).strip(" ,，；;、:：&").removesuffix(" and").removeprefix("and ").strip()
-    if (
-        not left
-        or (len(left) == 1 and heading and 0 not in gone)
-        or not any(_says_something(fold(piece)) for piece in left)
-    ):
-        return ""
-    if left[0] is not pieces[0] and (PRONOUN.search(fold(text)) or not starts_with_subject(fold(text))):
-        who = subject_words(pieces[0])
-        if who and who.lower() not in {"i", "i'm", "im", "i've", "ive", "we", "我"}:
-            return f"{who}：{text}" if han else f"{who}: {text}"
-        return f"我：{text}" if han else f"About me: {text}"
-    return text
-
-
-def _says_something(piece: str) -> bool:
-    """Whether a part of a fact is more than a filler or a bare name of its subject."""
-    bare = _ONLY_SUBJECT.sub("", piece.strip(" ,，；;、:：&"))
-    return len(bare) >= (2 if _HAN.search(bare) else 4)

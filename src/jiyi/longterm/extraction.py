@@ -29,6 +29,7 @@ from jiyi.text.claims import (
 from jiyi.text.cues import find_statements, gives_orders, strip_code
 from jiyi.text.mentions import quotes_people
 from jiyi.text.non_statements import LEAD_IN
+from jiyi.text.own_words import without_requested_text
 from jiyi.text.smalltalk import is_small_talk
 from jiyi.text.statement_features import (
     WORTH_KEEPING,
@@ -138,7 +139,7 @@ def _asks_memory(text: str) -> bool:
 
 def _by_rules(said: Round, classifier: StatementClassifier) -> list[Proposal]:
     # Only what the user says about things: a reply is made of what the memory and the model already know.
-    text = said.user[:_LONGEST_BY_RULES]
+    text = without_requested_text(said.user[:_LONGEST_BY_RULES])
     if gives_orders(text):
         return []
     kept = _kept_sentences(text, classifier)

@@ -15,11 +15,12 @@ from jiyi.errors import ModelError
 from jiyi.longterm.claim_reading import attribute_of, in_first_person, read_claim
 from jiyi.longterm.classifier import StatementClassifier
 from jiyi.longterm.conflicts import superseded_by
-from jiyi.longterm.corrections import REPLACES, Finding, Known, judge, residue_without_attribute, supports
+from jiyi.longterm.corrections import REPLACES, Finding, Known, judge, supports
 from jiyi.longterm.dependencies import LongtermDeps, made_by
 from jiyi.longterm.duplicates import Gist, fact_key, gist, is_known, support
 from jiyi.longterm.extraction import Proposal, Round, propose
 from jiyi.longterm.replacement import ReplacementModel
+from jiyi.longterm.residue import residue_without_attribute
 from jiyi.longterm.rule_router import route_by_rules
 from jiyi.longterm.untrusted import is_steering
 from jiyi.model.category import MemoryCategory
@@ -34,6 +35,7 @@ from jiyi.recall.request import Request
 from jiyi.text import detect_language, fold
 from jiyi.text.change_words import is_temporary
 from jiyi.text.claims import only_asks
+from jiyi.text.pronouns import may_mean, mentions_somebody
 from jiyi.text.subject_phrases import about_different_things
 from jiyi.text.subjects import subject_words
 
@@ -137,15 +139,22 @@ class FactIngestor:
         return self._deps.store.commit(scope, decision.entries, decision.amendments, actor=self._deps.actor)
 
     def _with_antecedent(self, scope: str, proposal: Proposal) -> Proposal:
-        """A claim that begins with a pronoun gets the person or animal that the user spoke of last."""
+        """A claim that begins with a pronoun gets the person or animal that the user spoke of last, if it fits.
+
+        Where the last fact that speaks of anybody does not tell who is meant, the claim stays as it was said.
+        """
         if proposal.claim is None or not proposal.claim.pronoun:
             return proposal
         for fact in self._deps.store.facts(scope, limit=_ANTECEDENTS):
-            who = subject_words(fact.content)
             claim = fact.source.claim
-            if who and claim is not None and claim.subject != USER:
-                sign = "：" if detect_language(proposal.text) == "zh" else ": "
-                return replace(proposal, text=f"{who}{sign}{proposal.text}")
+            of_other = claim is not None and claim.subject != USER
+            if not of_other and not mentions_somebody(fact.content):
+                continue
+            who = subject_words(fact.content)
+            if not of_other or not who or not may_mean(proposal.text, fact.content):
+                return proposal
+            sign = "：" if detect_language(proposal.text) == "zh" else ": "
+            return replace(proposal, text=f"{who}{sign}{proposal.text}")
         return proposal
 
     # --- deciding ---------------------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from jiyi.recall.duplicates import Folding
 from jiyi.recall.search import vector_limit
 from jiyi.recall.settings import DECIMALS, NO_LIKENESS, NO_WORDS
 from jiyi.text import highlight
-from jiyi.text.questions import asks
+from jiyi.text.questions import asks, asks_about_texts, hands_over_text
 from jiyi.text.rarity import share_unknown
 
 if TYPE_CHECKING:
@@ -32,6 +32,8 @@ _EQUAL_TEXTS: Final = 3
 """So many more than are returned are read where only equal texts may be folded."""
 
 
+_NOT_TOLD: Final = 0.2
+"""Of the relevance of a text that was given to be translated or corrected so much is left: nobody is told by it."""
 _LONGEST_ASSENT: Final = 80
 """Longer messages are not looked at for saying nothing."""
 
@@ -159,8 +161,7 @@ def _in_order(search: Search, found: Gathered, scores: Scores, store: RecordStor
             lambda place: _matched(found.candidates, place, search.question),
             found.terms,
         )
-    # What shares words with the question is an answer all the same ("did she say thanks?").
-    asked = asks(request.query) and not request.by_similarity
+    answers = _Answers(search, found)
     weighed: list[_Weighed] = []
     folded: dict[str, list[MemoryEntry]] = {}
     # The records may drop what an index still holds: go on down the order until there is enough.
@@ -175,18 +176,61 @@ def _in_order(search: Search, found: Gathered, scores: Scores, store: RecordStor
         if len({each.score for each in known}) < len(known):
             known.sort(key=_order)
         for each in known:
-            if asked and _only_assents(each.entry) and not _matched(found.candidates, each.place, search.question):
+            if not answers.admit(each):
                 continue
             if folding is not None:
                 better = folding.better(each.entry, each.place)
                 if better is not None:
                     folded.setdefault(better, []).append(each.entry)
                     continue
-            weighed.append(each)
+            answers.add(each, weighed)
         if len(weighed) >= most:
             break
-    kept = weighed[:most]
+    kept = answers.with_texts(weighed)[:most]
     return [each._replace(others=tuple(folded.get(each.entry.id, ()))) for each in kept] if folded else kept
+
+
+class _Answers:
+    """Sorts out what is found for a question and does not answer it."""
+
+    def __init__(self, search: Search, found: Gathered) -> None:
+        self._search = search
+        self._found = found
+        query = search.request.query
+        self._asked = asks(query) and not search.request.by_similarity
+        self._about_texts = self._asked and asks_about_texts(query)
+        self._texts: list[_Weighed] = []
+        """Those that were given to be worked on."""
+
+    def admit(self, each: _Weighed) -> bool:
+        """Whether it may be an answer."""
+        if not self._asked or not _only_assents(each.entry):
+            return True
+        # What shares words with the question is an answer all the same ("did she say thanks?").
+        return bool(_matched(self._found.candidates, each.place, self._search.question))
+
+    def add(self, each: _Weighed, weighed: list[_Weighed]) -> None:
+        """Add it to the answers, or to the texts."""
+        if not self._asked or self._about_texts or not _is_text_to_work_on(each.entry):
+            weighed.append(each)
+            return
+        less = each.relevance * _NOT_TOLD
+        if less >= self._search.request.min_relevance:
+            self._texts.append(each._replace(relevance=less, weight=each.weight * _NOT_TOLD))
+
+    def with_texts(self, weighed: list[_Weighed]) -> list[_Weighed]:
+        """The answers, and texts that were given to be worked on where their lower relevance puts them."""
+        for text in self._texts:
+            behind = (place for place, each in enumerate(weighed) if each.relevance < text.relevance)
+            weighed.insert(next(behind, len(weighed)), text)
+        return weighed
+
+
+def _is_text_to_work_on(entry: MemoryEntry) -> bool:
+    """Whether it is a message, or a fact made of one, in which a text is given to be translated, corrected, posted."""
+    if entry.memory_type != MESSAGE_TYPE and entry.source.claim is None:
+        return False
+    return entry.role != "assistant" and hands_over_text(entry.content)
 
 
 def _only_assents(entry: MemoryEntry) -> bool:

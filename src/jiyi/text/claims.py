@@ -13,6 +13,9 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from jiyi.text.normalize import fold
+from jiyi.text.phrases_en import predicate_en, read_en
+from jiyi.text.phrases_zh import predicate_zh, read_zh
+from jiyi.text.pronouns import may_mean
 from jiyi.text.sentences import sentences
 from jiyi.text.statement_features import (
     FIRST_PERSON,
@@ -27,6 +30,7 @@ from jiyi.text.subjects import (
     named_subject,
     names_in,
     person_words,
+    relations_in,
     starts_with_subject,
     subject_of,
     subject_words,
@@ -103,6 +107,10 @@ _MIN_CLAUSE: Final = 2
 _AROUND: Final = " ,，；;、。.!！?？…-"
 _NAMED_SHORT: Final = 6
 _MIN_OF_PRONOUN: Final = 5
+_LONGEST_LEAD: Final = 8
+_SPEAKER_WORDS: Final = frozenset(
+    ["i", "i'm", "im", "i've", "ive", "we", "we're", "we've", "我", "我们", "咱", "咱们", "俺"]
+)
 _PERSON_NAME: Final = re.compile(
     r"(?:,|\b(?:Mrs?|Ms|Dr|Professor)\.?|\bcalled|\band) (?P<name>(?:Mrs?\.? |Ms |Dr "
     r"|Professor )?[A-Z][a-z]+)(?=[,.]| is\b| has\b|$)"
@@ -166,7 +174,7 @@ def split_claims(text: str) -> list[ClaimText]:
     person = ""
     for sentence in sentences(text) or [text]:
         for claim in _of_sentence(sentence.strip()):
-            if claim.pronoun and person and person.lower() not in claim.text.lower():
+            if claim.pronoun and person and person.lower() not in claim.text.lower() and may_mean(claim.text, person):
                 found.append(_attributed(claim, person))
                 continue
             if claim.subject != USER:
@@ -257,17 +265,30 @@ def _parts(sentence: str) -> list[str]:
             groups[-1].append(clause)
             topics = topics | own
             subject = subject or who
-    if len(groups) < 2:
-        return [sentence]
+    return _joined(groups) if len(groups) > 1 else [sentence]
+
+
+def _joined(groups: Sequence[Sequence[str]]) -> list[str]:
+    """The stretches as they are kept: one that does not tell its subject or read alone joins the one before."""
+    raw: list[str] = []
     found: list[str] = []
     lead = ""
     for group in groups:
-        part = _JOINER.sub("", "".join(group)).strip(" ,，；;、")
+        text = "".join(group)
+        part = _JOINER.sub("", text).strip(" ,，；;、")
         folded = fold(part)
-        if not starts_with_subject(folded) and found:
-            part = _with_subject(part, lead)
+        if found and not starts_with_subject(folded):
+            alone = _with_subject(part, lead, raw[-1])
+            if not alone:
+                raw[-1] += text
+                found[-1] = (
+                    _JOINER.sub("", raw[-1]).strip(" ,，；;、") if found[-1] in raw[-1] else f"{found[-1]}, {part}"
+                )
+                continue
+            part = alone
         elif (named_subject(part) or starts_with_subject(folded)) and not PRONOUN.search(folded):
             lead = subject_words(part)
+        raw.append(text)
         found.append(part)
     return found
 
@@ -279,21 +300,21 @@ def _only_names(group: Sequence[str], topics: set[str]) -> bool:
     return not topics - _WHO and _VERB_EN.search(fold(text)) is None and short
 
 
-def _with_subject(part: str, lead: str) -> str:
-    if _HAN.search(part):
-        who = lead if lead and len(lead) <= 8 else "我"
-        return (
-            f"{who}{part}"
-            if re.match(r"[在是有做干住养学读念用喜不没会想要每去写玩打吃喝对从]", part)
-            else f"{who}：{part}"
-        )
-    if lead.lower() not in {"", "i", "i'm", "i've", "we"}:
-        return f"{lead}: {part}"
-    return (
-        f"I {part}"
-        if re.match(r"(?:have|am|work|live|play|use|love|hate|like|prefer|eat|listen|don't|can't|cannot)\b", part)
-        else f"About me: {part}"
-    )
+def _with_subject(part: str, lead: str, before: str) -> str:
+    """A stretch without a subject with that of the one before; empty where it cannot be told or does not read alone."""
+    han = _HAN.search(part) is not None
+    if lead and lead.lower() not in _SPEAKER_WORDS:
+        if not han:
+            return f"{lead}: {part}"
+        return f"{lead}{part}" if len(lead) <= _LONGEST_LEAD and predicate_zh(part) == "" else f"{lead}：{part}"
+    phrase = read_zh(part) if han else read_en(part)
+    if phrase is not None and phrase.named:
+        # "Bob owns routing", 押金11600; but a bare "contact is Dawn" belongs to what was said before.
+        return part if han or phrase.owner or part[:1].isupper() or part.lower().startswith("the ") else ""
+    introduced = relations_in(fold(before)) or names_in(before)
+    if not lead or introduced or (predicate_zh(part) if han else predicate_en(part)) != "":
+        return ""
+    return f"{lead}{part}" if han else f"{'We' if lead.lower().startswith('we') else 'I'} {part}"
 
 
 def stated_in_question(sentence: str) -> list[str]:

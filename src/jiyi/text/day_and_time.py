@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-__all__ = ["other_value", "units_in"]
+__all__ = ["units_in", "with_new_value"]
 
 _ZH: Final = "[\\d一二两三四五六七八九十]"
 _MONTHS: Final = "(?:jan|feb|mar|apr|may|june?|july?|aug|sept?|oct|nov|dec)[a-z]*"
@@ -28,17 +28,16 @@ _NO_UNITS: Final = frozenset(
 ) | frozenset("些样起下直定般是在的了和就都点點月号號日时周")
 
 
-_AMOUNT: Final = re.compile(
-    r"(?:\b(?:for|at|costing) )?[$€£]?\b(?:\d[\d,.]*\d(?: ?(?:mg|ml|g|kg|k|元|块|公里))?"
-    r"|\d ?(?:mg|ml|g|kg|k|元|块|公里))"
-    r"(?: (?:a|per) (?:month|week|year|hour|day))?\b",
-    re.IGNORECASE,
+_FIGURE: Final = re.compile(
+    r"(?<![\w.])(?P<sign>[$€£]?)(?P<number>\d+(?:[.,]\d+)*)(?P<unit> ?(?:[a-z%]+|[\u3400-\u9fff])?)", re.IGNORECASE
 )
-# What is left must still say something: "My locker code is" does not.
-_UNFINISHED: Final = re.compile(
-    r"(?:\b(?:is|are|was|'s|am|i'm|weigh|about|to|by|in|a|the|of|has|have)|[是在约到叫共第近])$", re.IGNORECASE
+_LONG: Final = 2
+_SIMILAR: Final = 3
+_WORD: Final = re.compile(r"[a-z]{4,}|[\u3400-\u9fff]{2}")
+_SAYS_LITTLE: Final = re.compile(
+    r"(?:about|costs?|have|with|from|been|just|only|weighs?|each|every|months?|weeks?|years?|hours?|days?|pounds?|euros?"
+    r"|dollars?|seconds?|minutes?|kilos?|grams?|that|this|which|currently|will|pays?|paid|takes?)$"
 )
-_WORTH_LEAVING: Final = {True: 16, False: 6}
 
 
 def units_in(folded: str) -> frozenset[str]:
@@ -51,18 +50,45 @@ def units_in(folded: str) -> frozenset[str]:
     return frozenset(found)
 
 
-def other_value(message: str, fact: str) -> str:
-    """What a fact still says after a message with a new value alone: a new day of a day and an hour, a new amount.
+def with_new_value(message: str, fact: str) -> str:
+    """A fact with its day, hour or figure replaced by that of a message; empty where the fact says no more than that.
 
-    Empty where it is not so.
+    Only where one of each kind stands in both: a new day of a day and an hour, 10mg for 5mg.
     """
     for changed, kept in ((_DAY, _HOUR), (_HOUR, _DAY)):
-        if changed.search(message) and not kept.search(message) and changed.search(fact) and kept.search(fact):
-            return " ".join(changed.sub("", fact, count=1).split())
+        said = changed.search(message)
+        old = changed.search(fact)
+        if said is not None and old is not None and not kept.search(message) and kept.search(fact):
+            return fact[: old.start()] + said[0] + fact[old.end() :]
     if _DAY.search(fact) or _DAY.search(message) or _HOUR.search(fact):
         return ""
-    if len(_AMOUNT.findall(message)) == 1 and len(found := list(_AMOUNT.finditer(fact))) == 1:
-        rest = " ".join((fact[: found[0].start()] + fact[found[0].end() :]).strip(" ,，；;").split())
-        if not _UNFINISHED.search(rest) and len(rest) >= _WORTH_LEAVING[rest.isascii()]:
-            return rest
-    return ""
+    figure, new = _only_figure(fact), _only_figure(message)
+    if figure is None or new is None or not _same_unit(figure, new) or not _says_more(message, fact):
+        return ""
+    return fact[: figure.start("number")] + new["number"] + fact[figure.end("number") :]
+
+
+def _only_figure(text: str) -> re.Match[str] | None:
+    """The one figure of a text; one of several digits counts before single ones ("a 2-bed for 1450")."""
+    found = list(_FIGURE.finditer(text))
+    long = [match for match in found if len(match["number"]) >= _LONG or match["sign"]]
+    found = long or found
+    return found[0] if len(found) == 1 else None
+
+
+def _same_unit(old: re.Match[str], new: re.Match[str]) -> bool:
+    """Whether two figures may be values of one thing: of the same unit, or plain amounts of about the same size."""
+    one, other = (match["unit"].strip().lower() for match in (old, new))
+    counted = {unit for unit in (one, other) if unit and unit not in _NO_UNITS}
+    if len(counted) == 1 and one == other:
+        return True
+    if len(counted) > 1 or not (old["number"].isdecimal() and new["number"].isdecimal()):
+        return False
+    smaller, larger = sorted((int(old["number"]), int(new["number"])))
+    return larger <= _SIMILAR * smaller and (not counted or other not in counted)
+
+
+def _says_more(message: str, fact: str) -> bool:
+    """Whether a fact has words of its own besides the figure."""
+    said = message.lower()
+    return any(word not in said and not _SAYS_LITTLE.match(word) for word in _WORD.findall(fact.lower()))

@@ -11,10 +11,12 @@ from functools import lru_cache
 from typing import Final
 
 from jiyi.text.normalize import fold
-from jiyi.text.questions import asks, question_share
+from jiyi.text.questions import asks, hands_over_text, question_share
+from jiyi.text.sentences import sentences
+from jiyi.text.smalltalk import is_small_talk
 from jiyi.text.statement_features import REQUEST
 
-__all__ = ["HEALTH", "IDENTITY", "INSTRUCTION", "PREFERENCE", "fact_kind", "is_request"]
+__all__ = ["HEALTH", "IDENTITY", "INSTRUCTION", "PREFERENCE", "fact_kind", "is_request", "only_asks"]
 
 HEALTH: Final = "health"
 IDENTITY: Final = "identity"
@@ -109,10 +111,10 @@ _IDENTITY_ATTRIBUTES: Final = frozenset(
 _PREFERENCE_ATTRIBUTES: Final = frozenset({"answer style", "like and dislike", "preference"})
 # One that is done once and then over.
 _TASK: Final = _any(
-    r"^(?:please |pls |ok |hey |now |then |can you |could you |would you |will you )*(?:plan|book|pick|order|remind me"
-    r"|schedule|add|fix|create|implement|check|install|deploy|run|refactor|review|rename|update|delete|remove|send|post"
-    r"|translate|proof-?read|rewrite|rephrase|polish|correct|look up|search|buy|call (?!me)|prepare|set up|convert"
-    r"|calculate|write(?! (?:to me )?in\b)|draft|suggest|recommend|explain|compare|help)\b",
+    r"^(?:please |pls |ok |hey |now |then |can you |could you |would you |will you )*(?:plan|mind|book|pick|order"
+    r"|remind me|schedule|add|fix|create|implement|check|install|deploy|run|refactor|review|rename|update|delete|remove"
+    r"|send|post|translate|proof-?read|rewrite|rephrase|polish|correct|look up|search|buy|call (?!me)|prepare"
+    r"|set up|convert|calculate|write(?! (?:to me )?in\b)|draft|suggest|recommend|explain|compare|help)\b",
     r"^(?:请|麻烦|那|再|先|周末|今天|今晚|明天)*(?:你)?(?:帮|给|替)(?:我|忙|家里|大家)",
     r"^(?:请|麻烦|再|先)?(?:把|将).{1,30}(?:翻译|润色|改写|改成|发|删|加|写)",
     r"^(?:请|麻烦|再|先)?(?:推荐|安排|对比|比较|总结|翻译|润色|改写|解释|查|算|列|写|新建|创建|加|装|点|选|订|买|画|生成|修|删|改)"
@@ -150,6 +152,28 @@ def fact_kind(text: str, attribute: str = "") -> str:
     if attribute in _PREFERENCE_ATTRIBUTES or _PREFERENCE.search(folded) is not None:
         return PREFERENCE
     return ""
+
+
+_CLAUSE_END: Final = re.compile(r"[,，;；:：。.!！]\s*")
+_FIRST_PERSON: Final = re.compile(r"[我咱]|(?<![^\W_])(?:i|i'm|i've|my|we|our)(?![^\W_])")
+
+
+def only_asks(text: str) -> bool:
+    """Whether a message states nothing about anybody: requests, bare questions, small talk, or a text to work on.
+
+    "Book a table, I don't eat fish" states something.
+    """
+    if hands_over_text(text):
+        return True
+    found = sentences(text)
+    return bool(found) and all(is_small_talk(sentence) or _asks_only(sentence) for sentence in found)
+
+
+def _asks_only(sentence: str) -> bool:
+    if not is_request(sentence):
+        return False
+    clauses = [clause for clause in _CLAUSE_END.split(sentence)[1:] if clause.strip()]
+    return not any(_FIRST_PERSON.search(fold(clause)) and not is_request(clause) for clause in clauses)
 
 
 def _is_standing(folded: str) -> bool:

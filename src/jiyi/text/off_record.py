@@ -11,14 +11,40 @@ from jiyi.text.sentences import sentences
 __all__ = ["without_off_record"]
 
 # Folded. At the beginning of a clause: "I don't remember that" is no request.
-_CLAUSE_EN: Final = r"(?:^|[,.;:!?()\-–—\"'] ?|\b(?:but|so|and|please|pls) )(?:please |pls |just |but |so |and ){0,3}"
+_CLAUSE_EN: Final = (
+    r"(?:^|[,.;:!?()\-–—\"'] ?|\b(?:but|so|and|please|pls) )(?:please |pls |just |but |so |and |hey,? ){0,3}"
+)
+_NOT_EN: Final = (
+    r"(?:don'?t|do not|never|no need to|you (?:don'?t|do not) (?:have|need) to|(?:i'?d )?rather you didn'?t)"
+)
+_END_EN: Final = r"(?= ?(?:[,.;:!?()\-–—]|$))"
+# "this, but …" and "that I smoke": what is not to be kept stands in the same sentence.
+_GOES_ON_EN: Final = r"(?= (?:but|though|because|cos|since|as|and|however|please|yet|ok)\b)"
+_THIS_EN: Final = (
+    r"(?:(?:any|all) of )?(?:this|that|it|these|those|anything)(?: (?:one|down|anywhere|part|bit|next bit))*"
+)
+_FACT_EN: Final = r"(?:that |the fact that |what |how )?(?:i|i'm|i've|im|my|we|we're|our|he|she|they|his|her)\b"
+_OFF_EN: Final = (
+    r"(?:off the (?:record|books)|not for the (?:record|records|file|notes|log|memory)|for your ears only"
+    r"|not to be (?:stored|saved|recorded|remembered|kept|written down))"
+)
 _REQUEST: Final = re.compile(
-    rf"{_CLAUSE_EN}(?:(?:don'?t|do not|never) (?:store|save|remember|record|memori[sz]e|keep|note|write down|log) "
-    r"(?:(?:any|all) of )?(?:this|that|it|these|those)(?: (?:one|down|anywhere|please|pls|ok(?:ay)?|for me))*"
-    r"(?= ?(?:[,.;:!?()\-–—]|$))|(?:this|that) is (?:strictly )?off the record)"
+    rf"{_CLAUSE_EN}{_NOT_EN} (?:(?:store|save|remember|record|memori[sz]e|keep|note|write down|log)"
+    rf" {_THIS_EN}(?: (?:please|pls|ok(?:ay)?|for me))*(?:{_END_EN}|{_GOES_ON_EN})"
+    rf"|(?:store|save|record|memori[sz]e|log) {_FACT_EN}|remember (?:that |the fact that )(?:i|i'm|i've|im|my|we|our)\b"
+    r"|(?:keep|make) (?:a )?(?:record|note|memory) of\b"
+    r"|(?:put|write|keep) .{1,40} (?:in|into|on) (?:your |the )?(?:memory|notes|records?|file)\b)"
+    rf"|{_CLAUSE_EN}(?:(?:this|that|it|what follows)(?: is|'s| stays?| remains?| should stay)? )?(?:(?:strictly|totally"
+    rf"|completely) )?{_OFF_EN}\b"
+    rf"|{_CLAUSE_EN}keep (?:this|that|it) {_OFF_EN}\b"
     r"|(?:这个?|那个?|这些|这(?:件)?事|这(?:一)?[条句]|以上|刚才(?:说)?的|它|请|千万|就|可|你|都){0,4}"
     r"(?:不要|别|不用|不必|不许|请勿)(?:帮我|给我|替我)?(?:记(?:下来?|住|录(?:下来)?)?|存(?:下来?|起来|储)?|保存(?:下来)?|记到记忆里)"
     r"(?:这个|这些|这条|它|了|啦|哦|哈|啊|吧|呀|在记忆里)*(?= ?(?:[,，.。;；:：!！?？、)）~～]|$))"
+    r"|(?:不要|别|请勿|千万别|不许|不想让你|不希望你)(?:把|将)[^，。；;!！?？]{1,30}"
+    r"(?:记(?:下来?|住|录|进|到)|存(?:下来?|起来|档|进)|保存|写进|写到|录入)"
+    r"|(?:不要|别|请勿|千万别|不想让你|不希望你)(?:记住|记录|记下来?|保存|存下来?)(?:我|这|那|他|她|以下|下面)"
+    r"|(?:不|别|不要|请勿)(?:进|入|写进|计入|写入|存进)(?:记忆|记录|档案|笔记)|不作记录|不做记录|别外传|不要外传|不得外传"
+    r"|(?:^|[,，.。;；!！?？] ?)(?:私下(?:里)?(?:跟你)?(?:说|讲)(?:一?[句下])?|说完就忘)(?= ?[,，:：])"
 )
 _WORDS: Final = re.compile(r"\w")
 

@@ -19,7 +19,7 @@ from jiyi.text.phrase_words import (
 )
 from jiyi.text.subjects import USER, canonical, is_relation
 
-__all__ = ["PRONOUN_EN", "noun_phrase", "read_en"]
+__all__ = ["PRONOUN_EN", "noun_phrase", "predicate_en", "read_en"]
 
 _TOKEN: Final = re.compile(r"[A-Za-z0-9À-ÿ][\w.+#-]*(?:'(?!s\b)\w+)?(?:'s\b|s'(?=\s))?|[\u3400-\u9fff]+")
 _MOST_TOKENS: Final = 9
@@ -27,6 +27,11 @@ _FIRST_EN: Final = re.compile(r"(?:i|we|me|us|myself|i'm|im|i've|ive|i'd|i'll|we
 PRONOUN_EN: Final = re.compile(
     r"(?:he|she|it|they|this|that|these|those|there|he's|she's|it's|they're|they've|that's|there's|its|hes|shes"
     r"|you|you're|your|it'll|he'll|she'll|they'll|that'll|let's|everyone|everything|nobody|nothing|somebody|someone|one|him|her|them)$"
+)
+_BASE_VERB: Final = re.compile(
+    r"(?:live|work|go|come|get|make|give|want|like|love|hate|prefer|eat|drink|play|study|teach|use|run|drive|own|keep"
+    r"|sleep|start|speak|wear|read|write|sing|pay|earn|know|walk|swim|smoke|cook|bake|knit|paint|grow|ride|sell|buy|watch"
+    r"|listen|collect|volunteer|commute|cycle|climb|garden|type|train)"
 )
 _OWN: Final = frozenset({"my", "our"})
 _OBJECT_END: Final = re.compile(
@@ -150,3 +155,20 @@ def _goes_on(tokens: Sequence[str], place: int) -> bool:
     """Whether a preposition belongs to the noun: another one follows ("my flight to Oslo to the 8th")."""
     after = [word.lower() for word in tokens[place + 1 : place + 4]]
     return any(word in {"to", "from", "until", "till", "by"} for word in after[1:])
+
+
+def predicate_en(clause: str) -> str | None:
+    """A clause up to its verb ("I've got"), empty where it begins with one, `None` where it has none."""
+    found: int | None = None
+    for place, match in enumerate(_TOKEN.finditer(clause)):
+        lower = match[0].lower()
+        contracted = re.search(r"'(?:m|ve|re|d|ll)$", lower) is not None
+        if VERB_EN.fullmatch(lower) or _BASE_VERB.fullmatch(lower) or contracted:
+            if not place and not contracted:
+                return ""
+            found = match.end()
+        elif found is not None and lower not in {"to", "also", "only", "really", "allergic"}:
+            break
+        elif found is not None:
+            found = match.end()
+    return None if found is None else clause[:found]

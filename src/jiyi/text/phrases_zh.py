@@ -12,7 +12,7 @@ from jiyi.text.phrase_words import CHANGE_VERB_ZH, GENERIC, LEAD_ZH, NO_NOUN_ZH,
 from jiyi.text.subjects import USER, canonical, is_relation
 from jiyi.text.word_classes import tagged
 
-__all__ = ["PRONOUN_ZH", "phrase_zh", "read_zh"]
+__all__ = ["INTRODUCES", "PRONOUN_ZH", "phrase_zh", "predicate_zh", "read_zh"]
 
 _MOST_WORDS: Final = 9
 _USER_ZH: Final = re.compile(r"^(?:我们?|咱们?|俺|本人|自己)$")
@@ -27,6 +27,9 @@ _VERBS_ZH: Final = frozenset("学教管写画练读念做当养买卖住吃喝�
 _NOUNS_ZH: Final = frozenset(
     {"会", "超时", "限时", "延时", "接口", "配置", "缓存", "设置", "存储", "报销", "部署", "编码", "限速", "限额"}
 )
+INTRODUCES: Final = re.compile(
+    r"^我?(?:加了|认识了?|交了|来了|遇到了?|碰到了?|招了|新来了?|介绍了)一?[个位名](?P<who>[^，。]{1,10})$"
+)
 _BA: Final = re.compile(
     r"[把将](?P<what>[^，。]{1,16}?)(?=改|换|调|搬|挪|移|推|提|升|降|设|转|定|延|放|卖|退|取消|取|停|删|涨|减|加|给|交)"
 )
@@ -38,6 +41,11 @@ def read_zh(clause: str) -> Phrase | None:
     moved = _BA.search(text)
     if moved is not None:
         return phrase_zh(_joined(word for word in tagged(moved["what"]) if word[0].strip()))
+    introduced = INTRODUCES.search(text)
+    if introduced is not None:
+        # 认识了一个姑娘: what follows is about her.
+        return phrase_zh(_joined(word for word in tagged(introduced["who"]) if word[0].strip()))
+    text = text.removeprefix("是")
     if not text or PRONOUN_ZH.search(text):
         return None
     words = _joined(word for word in tagged(text) if word[0].strip())
@@ -143,3 +151,18 @@ def phrase_zh(tags: Sequence[tuple[str, str]]) -> Phrase | None:
     if owner == head and len(words) == 1:
         owner = ""
     return Phrase(frozenset(words), owner or (USER if owned else ""), head, person)
+
+
+def predicate_zh(clause: str) -> str | None:
+    """A clause up to its verb (我养了), empty where it begins with one, `None` where it has none."""
+    text = ""
+    for place, (word, tag) in enumerate(tagged(clause)):
+        if tag == "v" or word in _VERBS_ZH:
+            if not place and word[0] not in "我咱俺":
+                return ""
+            after = re.match(r"[了过着]", clause[len(text) + len(word) :])
+            return text + word + (after[0] if after is not None else "")
+        if not place and tag[0] in "dp":
+            return ""
+        text += word
+    return None

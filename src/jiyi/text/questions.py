@@ -9,7 +9,7 @@ from typing import Final
 from jiyi.text.normalize import fold
 from jiyi.text.sentences import CLOSERS, sentences
 
-__all__ = ["asks", "question_share"]
+__all__ = ["asks", "asks_about_texts", "hands_over_text", "question_share"]
 
 # Compiled at first use: a command that only asks does not need them.
 _compiled = cache(re.compile)
@@ -45,6 +45,24 @@ _NOT_KNOWN_ZH: Final = (
     "|(?:还|并|好像|从来|也|都)?没(?:有)?(?:跟我|和我|告诉|提过|提到|说过|记录|记下|查到|找到|收到|看到|定下)"
     "|没印象|不了解|还没(?:说|定|提|讲)|没有(?:这|相关|记录|信息)|暂时没有"
 )
+# What is to be done with a text that follows behind a colon, a quotation mark or the end of a line.
+_WORK_ON_TEXT: Final = (
+    r"(?:hey |hi |ok |so |and |now )*"
+    r"(?:please |pls |can you |could you |would you |will you |kindly |help me |i need you to )*"
+    r"(?:translat|proof-?read|rewrite|reword|rephrase|paraphrase|polish|correct|edit|improve|shorten|summari[sz]e|post"
+    r"|tweet|(?:fix|check|tidy up) (?:the |my |this )?(?:grammar|spelling|text|sentence|wording|english|email|draft)"
+    r"|(?:write|draft|make|compose)(?: me| us)? (?:an? |the |this |my )?(?:[\w-]+ ){0,3}?(?:post|tweet|e-?mail"
+    r"|message|letter|caption|announcement|story|poem|ad|advert|note|text|reply|comment|review|headline|slogan|sign|status|speech))"
+    r"|(?:请|麻烦|那|再|你|先|能不能|能否|可以|可不可以|帮我|帮忙|给我|替我|把|将|这|下面|以下|一|段|句|话|个|文字|内容|英文|中文)*"
+    r"(?:翻译|翻成|译成|润色|改写|校对|纠正|修改|精简|缩写|扩写|改错|(?:写|发|拟|编)(?:一|个|条|篇|段|封|则)*"
+    r"(?:朋友圈|帖子|文案|推文|微博|邮件|公告|通知|短信|动态|评论|回复|标题|广告|海报|留言))"
+)
+_TEXT_FOLLOWS: Final = r"[:：\n]\s*\S|[\"“「『].{4}"
+_ABOUT_TEXTS: Final = (
+    "translat|proof-?read|rewrit|rephras|polish|draft|翻译|翻成|润色|改写|校对|修改|文案|朋友圈|帖子|推文"
+)
+_TEXT_OFFSET: Final = 90
+"""How far behind the beginning the text begins at the latest."""
 
 
 def asks(text: str) -> bool:
@@ -67,6 +85,20 @@ def question_share(text: str) -> float:
     total = sum(map(len, found))
     empty = sum(len(sentence) for sentence in found if _answers_nothing(sentence))
     return empty / total if total else 0.0
+
+
+def asks_about_texts(text: str) -> bool:
+    """Whether a question is about texts that were to be translated, corrected and the like."""
+    return _compiled(_ABOUT_TEXTS).search(fold(text)) is not None
+
+
+def hands_over_text(text: str) -> bool:
+    """Whether a text is given to be translated, corrected, posted and the like: what it says is not told about anybody.
+
+    "Translate this: I live in Paris" is not about where the speaker lives.
+    """
+    follows = _compiled(_TEXT_FOLLOWS).search(text, 0, _TEXT_OFFSET + 8)
+    return follows is not None and _compiled(_WORK_ON_TEXT).match(fold(text[: follows.start() + 1])) is not None
 
 
 def _answers_nothing(sentence: str) -> bool:

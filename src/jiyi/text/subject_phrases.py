@@ -17,11 +17,11 @@ from jiyi.text.normalize import fold
 from jiyi.text.phrase import SPEAKER, UNKNOWN, Phrase
 from jiyi.text.phrase_words import COMMENT, ONE_THING
 from jiyi.text.phrases_en import PRONOUN_EN, noun_phrase, read_en
-from jiyi.text.phrases_zh import PRONOUN_ZH, phrase_zh, read_zh
+from jiyi.text.phrases_zh import INTRODUCES, PRONOUN_ZH, phrase_zh, read_zh
 from jiyi.text.subjects import USER, may_be_one, relations_in
 from jiyi.text.word_classes import tagged
 
-__all__ = ["about_different_things", "other_things", "phrases_of"]
+__all__ = ["about_different_things", "other_things", "phrases_of", "subject_of_clause"]
 
 _TELLS: Final = re.compile(
     r"\d|[一二三四五六七八九十]+(?:点|号|月|日|元|块|个|次|岁)|[周月]|\b(?:mon|tues|wednes|thurs|fri|satur|sun)day"
@@ -36,11 +36,11 @@ _ROLES: Final = frozenset(
 _ATTRIBUTED: Final = re.compile(r"(?P<who>[^:：]{1,24})[:：]\s*(?=\D)")
 
 
-def phrases_of(text: str) -> tuple[Phrase, ...]:
+def phrases_of(text: str, *, known: bool = False) -> tuple[Phrase, ...]:
     """What the clauses of a text are about, each thing once; `UNKNOWN` for those that do not tell.
 
     A clause without a subject goes on about the one before, and "I had it wrong" as well; not so if the one before only
-    says why: "the venue double-booked us, so it'll be the 19th".
+    says why: "the venue double-booked us, so it'll be the 19th". In what is `known` it always does.
     """
     found: list[Phrase] = []
     telling = False
@@ -51,13 +51,19 @@ def phrases_of(text: str) -> tuple[Phrase, ...]:
         phrase = _read(clause)
         tells = _TELLS.search(folded) is not None or changes(folded) or ends(folded)
         if phrase is None or (not phrase.named and _REFERS_BACK.search(folded)):
-            if found and (telling or not tells):
+            if found and (known or telling or not tells):
                 continue
             phrase = UNKNOWN
-        telling = telling or tells
+        telling = telling or tells or INTRODUCES.search(folded) is not None
         if phrase not in found:
             found.append(phrase)
     return tuple(found)
+
+
+def subject_of_clause(clause: str) -> bool:
+    """Whether a clause names what it is about, other than the speaker."""
+    phrase = _read(clause)
+    return phrase is not None and phrase.named
 
 
 def about_different_things(message: str, fact: str) -> bool:
@@ -72,7 +78,7 @@ def other_things(message: str, facts: Sequence[str]) -> list[bool]:
 
 
 def _apart(new: Sequence[Phrase], said: _Words, fact: str) -> bool:
-    old = phrases_of(fact)
+    old = phrases_of(fact, known=True)
     if not new or not old:
         return False
     known = _Words(fact)
@@ -100,6 +106,10 @@ def _differ(mine: Phrase, theirs: Phrase, said: _Words, known: _Words) -> bool:
         return False
     if {mine.owner, theirs.owner} >= {USER} and mine.owner != theirs.owner and mine.owner and theirs.owner:
         return not said.has_any(theirs.words - mine.words)
+    latin = mine.head.isascii() and theirs.head.isascii()
+    if latin and mine.head != theirs.head and mine.words < theirs.words and not said.has(theirs.head):
+        # Python and Python functions, Tom and Tom's birthday.
+        return not _one_thing(mine, theirs)
     return bool(said.missing(theirs.words)) and bool(known.missing(mine.words)) and not _one_thing(mine, theirs)
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
 
 from fastapi import APIRouter, Depends, Request, Response
 
+from jiyi.agent.progress import turn_of
 from jiyi.agent.tool_calls import read_tool_call
 from jiyi.errors import InvalidInputError
 from jiyi.model import clock
@@ -29,6 +30,8 @@ from jiyi.server.rest.values import Asked, BrokenOff, Reply, Said, ToolCalls
 if TYPE_CHECKING:
     from jiyi.agent import Agent, Turn
     from jiyi.memory import AgentMemory
+    from jiyi.model.message import Message
+    from jiyi.ports.models import ToolCall
 
 router = APIRouter(prefix="/v1/conversations/{session_id}", tags=["turns"])
 
@@ -127,8 +130,11 @@ async def call_tools(
 
     async def again(_ids: Sequence[str]) -> Response:
         turn = await _found(memory, access, turns, session_id, turn_id)
-        texts = {message.tool_call_id: message.text for message in turn.messages if message.role == "tool"}
-        return answer({"results": [texts.get(call.id, "") for call in calls], "turn": _turn(turn)})
+        said = await memory.chat(session_id, scope=access.scope).get_all()
+        results = _results(calls, [one for one in said if turn_of(one) == turn_id])
+        if results is None:
+            raise ProblemError(409, "in_progress", "the same request is still being worked on; send it again later")
+        return answer({"results": results, "turn": _turn(turn)})
 
     return await once(access, idempotency_key, body, do, again, about=f"{session_id} {turn_id}")
 
@@ -242,6 +248,18 @@ async def _open(memory: AgentMemory, access: Access, turns: OpenTurns, session_i
     turn = await _found(memory, access, turns, session_id, turn_id)
     _check_open(turn)
     return turn
+
+
+def _results(calls: Sequence[ToolCall], said: Sequence[Message]) -> list[str] | None:
+    """The results of calls that were made before, from the messages of their turn; `None` while one is missing."""
+    wanted = [(call.name, call.arguments) for call in calls]
+    texts = {message.tool_call_id: message.text for message in said if message.role == "tool"}
+    for message in reversed(said):
+        made = [read_tool_call(call) for call in message.tool_calls or ()]
+        # By what they ask for: a call without an id gets another one each time it is read.
+        if [(call.name, call.arguments) for call in made] == wanted:
+            return [texts[call.id] for call in made] if all(call.id in texts for call in made) else None
+    return None
 
 
 def _check_open(turn: Turn) -> None:

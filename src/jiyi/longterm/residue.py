@@ -1,0 +1,80 @@
+"""What is left of a fact of which one part was replaced: whole clauses with their values, each with its subject.
+
+Nothing is cut out of a clause. A clause goes whole, or its old figure or day is replaced by the new one where it says
+more than that: "my meds are ramipril 5mg" after "10mg now". No subject is made up.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
+from typing import Final
+
+from jiyi.longterm.claim_reading import attribute_of
+from jiyi.text.claims import pieces_of
+from jiyi.text.normalize import fold
+from jiyi.text.phrases_en import predicate_en
+from jiyi.text.phrases_zh import predicate_zh
+from jiyi.text.subject_phrases import subject_of_clause
+from jiyi.text.subjects import PRONOUN, starts_with_subject, subject_words
+
+__all__ = ["HEADING", "residue_without_attribute", "says_something", "without_pieces"]
+
+HEADING: Final = re.compile(r"[:：]\s*$")
+_ONLY_SUBJECT: Final = re.compile(r"^(?:我们?|家里|and|my|our|i|i'm|we)\b\s*")
+_HAN: Final = re.compile(r"[\u3400-\u9fff]")
+_FIRST_PERSON: Final = frozenset(
+    ["i", "i'm", "im", "i've", "ive", "we", "we've", "we're", "我", "我们", "咱", "咱们", "俺"]
+)
+
+
+def residue_without_attribute(text: str) -> str:
+    """What a fact says besides the piece that sets an attribute; empty when that is all of it."""
+    pieces = pieces_of(text)
+    setting = [number for number, piece in enumerate(pieces) if attribute_of(piece) is not None]
+    return without_pieces(pieces, {setting[0]}) if len(pieces) > 1 and len(setting) == 1 else ""
+
+
+def without_pieces(pieces: Sequence[str], gone: AbstractSet[int]) -> str:
+    """What is left of a fact: all its other parts, with its subject; empty when they say nothing."""
+    heading = HEADING.search(pieces[0]) is not None
+    left = [piece for number, piece in enumerate(pieces) if number not in gone]
+    text = "".join(left).strip(" ,，；;、:：&").removesuffix(" and").removeprefix("and ").strip()
+    if (
+        not left
+        or (len(left) == 1 and heading and 0 not in gone)
+        or not any(says_something(fold(piece)) for piece in left)
+    ):
+        return ""
+    return text if left[0] is pieces[0] else _readable(text, pieces[0])
+
+
+def _readable(text: str, first: str) -> str:
+    """The rest of a fact without its first part, with what it needs of that part to be read alone."""
+    folded = fold(text)
+    han = _HAN.search(text) is not None
+    pronoun = PRONOUN.search(folded) is not None
+    begins = (predicate_zh if han else predicate_en)(text)
+    if begins is not None and not pronoun and (starts_with_subject(folded) or subject_of_clause(text)):
+        return text
+    who = subject_words(first)
+    if who and who.lower() not in _FIRST_PERSON:
+        return f"{who}：{text}" if han else f"{who}: {text}"
+    verb = (predicate_zh if han else predicate_en)(first)
+    if not who:
+        # It goes on about what is gone.
+        return ""
+    if begins == "" and not pronoun:
+        # It begins with a verb: (I hate mushrooms and) cook on gas.
+        return f"{who}{text}" if han else f"{'We' if who.lower().startswith('we') else 'I'} {text}"
+    if verb and begins is None and not pronoun:
+        # One more of a list: (I've got a cat,) a dog and a parrot.
+        return f"{verb}{text}" if han else f"{verb} {text}"
+    return f"{who}{text}" if han and not pronoun else text
+
+
+def says_something(piece: str) -> bool:
+    """Whether a part of a fact is more than a filler or a bare name of its subject."""
+    bare = _ONLY_SUBJECT.sub("", piece.strip(" ,，；;、:：&"))
+    return len(bare) >= (2 if _HAN.search(bare) else 4)

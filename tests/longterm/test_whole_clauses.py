@@ -1,0 +1,96 @@
+"""What is left of a fact reads as whole clauses, and no subject is made up for a clause that names none."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from jiyi.longterm.residue import without_pieces
+from jiyi.sync import AgentMemory
+from jiyi.text.claims import pieces_of, split_claims
+from jiyi.text.day_and_time import with_new_value
+
+
+def say(memory: AgentMemory, *messages: str) -> list[str]:
+    for message in messages:
+        memory.longterm.extract_and_store_memories_for_round("alice", "c", message, "好的。")
+    return [entry.content for entry in memory.list(scope="alice", memory_types="fact")]
+
+
+@pytest.mark.parametrize(
+    ("message", "fact", "left"),
+    [
+        ("I take 10mg now", "My blood pressure meds are ramipril 5mg", "My blood pressure meds are ramipril 10mg"),
+        ("rent's gone up to 1600", "a 2-bed in Bristol for 1450 a month", "a 2-bed in Bristol for 1600 a month"),
+        ("改到下周四", "周三下午三点看牙医", "下周四下午三点看牙医"),
+        ("The budget is 7000 euros now", "The budget is 5000 euros", ""),
+        ("Upload limit is 12 MB now", "Upload limit is 10 MB", ""),
+        ("It takes 3 hours now", "The ferry from Poole takes 40 minutes", ""),
+    ],
+)
+def test_a_new_value_takes_the_place_of_the_old_one_and_is_never_cut_out(message: str, fact: str, left: str) -> None:
+    assert with_new_value(message, fact) == left
+
+
+@pytest.mark.parametrize(
+    ("fact", "left"),
+    [
+        ("The budget is 5000 euros and the deadline is Friday", "the deadline is Friday"),
+        ("每页显示 20 条，缓存 5 分钟", "缓存 5 分钟"),
+        ("Alice owns billing, Bob owns routing", "Bob owns routing"),
+        ("I've got a cat, a dog and a parrot", "I've got a dog and a parrot"),
+        ("I hate mushrooms and cook on gas", "I cook on gas"),
+        ("我在铁路上班，喜欢钓鱼", "我喜欢钓鱼"),
+        ("My aunt Petra is from Bergen, she's a baker", "My aunt Petra: she's a baker"),
+    ],
+)
+def test_the_rest_of_a_fact_reads_alone(fact: str, left: str) -> None:
+    assert without_pieces(pieces_of(fact), {0}) == left
+
+
+THINGS = ["fridge", "budget", "upload limit", "garage code", "deadline", "rent"]
+
+
+@given(
+    things=st.permutations(THINGS).map(lambda chosen: chosen[:3]),
+    values=st.lists(st.integers(100, 9_999), min_size=3, max_size=3),
+    gone=st.integers(0, 2),
+)
+def test_whatever_goes_the_other_clauses_keep_their_values(things: list[str], values: list[int], gone: int) -> None:
+    clauses = [f"the {thing} is {value}" for thing, value in zip(things, values, strict=True)]
+    left = without_pieces(pieces_of(", ".join(clauses)), {gone})
+    assert left == ", ".join(clause for place, clause in enumerate(clauses) if place != gone)
+
+
+@pytest.mark.parametrize(
+    ("said", "claims"),
+    [
+        ("加了个相亲对象，叫顾明，34岁，是医生", ["加了个相亲对象，叫顾明，34岁，是医生"]),
+        ("豆包上个月走了，十三岁", ["豆包上个月走了，十三岁"]),
+        ("周五下午三点要去看牙医，提醒我一下", ["周五下午三点要去看牙医，提醒我一下"]),
+        (
+            "Started seeing a counsellor, Dr. Okafor, every Wednesday at 4",
+            ["Started seeing a counsellor, Dr. Okafor, every Wednesday at 4"],
+        ),
+        ("I'm vegetarian, hate mushrooms, and cook on gas", ["I'm vegetarian", "I hate mushrooms", "I cook on gas"]),
+        ("我爸在铁路上班，我妈开小卖部", ["我爸在铁路上班", "我妈开小卖部"]),
+    ],
+)
+def test_a_clause_without_its_subject_stays_with_the_one_before(said: str, claims: list[str]) -> None:
+    assert [claim.text for claim in split_claims(said)] == claims
+
+
+@pytest.mark.parametrize(
+    "messages",
+    [
+        ("我爸在老家绍兴种茶叶", "我和阿凯在一起三年了", "她搬到苏州去了"),
+        ("My brother works at a bank", "She lives in Leeds now"),
+        ("我们家养了条金毛", "他在北京读研"),
+    ],
+)
+def test_a_pronoun_is_not_given_to_somebody_whom_it_does_not_fit(room: AgentMemory, messages: tuple[str, ...]) -> None:
+    facts = say(room, *messages)
+    assert not [fact for fact in facts if fact.startswith(("我爸", "My brother:", "我们家")) and messages[-1] in fact]
+
+
+def test_a_pronoun_that_fits_gets_its_person(room: AgentMemory) -> None:
+    assert "My brother: He lives in Leeds now" in say(room, "My brother works at a bank", "He lives in Leeds now")
