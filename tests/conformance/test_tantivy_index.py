@@ -38,3 +38,16 @@ class TestTantivyIndex(TextIndexConformance):
             assert fact.id in found
             assert (said.id in found) == few.only_scopes
             assert self.find(index, "apple pie", many, []) == found
+
+    def test_rows_that_another_handle_has_written_are_read(self, index: TextIndex, second_handle: TextIndex) -> None:
+        before = entry("a", "apple pie")
+
+        def lengths() -> list[int]:
+            return [row.length for row in second_handle.windows([before.id], reach=1, scopes=("main",))]
+
+        index.apply(IndexBatch([before], (), LogPosition(1, "x")))
+        assert lengths() == lengths() == [2]
+        index.apply(IndexBatch([replace(before, content="apple pie with cream")], (), LogPosition(2, "y")))
+        assert lengths() == [3]
+        index.apply(IndexBatch([], [("main", before.id)], LogPosition(3, "z")))
+        assert lengths() == []

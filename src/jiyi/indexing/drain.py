@@ -74,6 +74,11 @@ class Drainer:
         state = self.state(index)
         return None if state.usable and not state.behind else self._step(index, target, None, progress)
 
+    def is_current(self, index: DerivedIndex, head: LogPosition) -> bool:
+        """Whether the index has everything up to this position."""
+        log_position = self._valid_position(index)
+        return log_position is not None and log_position.sequence >= head.sequence
+
     def pending(self, index: DerivedIndex, scopes: Sequence[str], *, head: LogPosition, most: int) -> IndexBatch | None:
         """What the index lacks of these scopes, if it is between 1 and `most` changes; nothing is written."""
         log_position = self._valid_position(index)

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(NamedTuple):
     """One line of the change log, as indexers read it."""
 
     sequence: int
@@ -25,8 +23,7 @@ class Change:
         return LogPosition(self.sequence, self.fingerprint)
 
 
-@dataclass(frozen=True, slots=True)
-class LogPosition:
+class LogPosition(NamedTuple):
     """A place in the change log. The fingerprint tells two logs apart that have the same length."""
 
     sequence: int

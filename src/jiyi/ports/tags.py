@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from jiyi.model.entry import MemoryEntry
     from jiyi.model.filters import Filters
 
 
-@dataclass(frozen=True, slots=True)
-class TagPosition:
+class TagPosition(NamedTuple):
     """A state of the set of tags: tags are only added, until a collection begins a new generation."""
 
     generation: int
     last_id: int
 
 
-@dataclass(frozen=True, slots=True)
-class TagPage:
+class TagPage(NamedTuple):
     """Tags that somebody who knew an earlier state has not seen."""
 
     log_position: TagPosition
@@ -30,8 +27,7 @@ class TagPage:
     """Whether these are all tags there are, and not only the new ones."""
 
 
-@dataclass(frozen=True, slots=True)
-class Tagged:
+class Tagged(NamedTuple):
     """Entries found by tags."""
 
     found: Sequence[tuple[MemoryEntry, int]]

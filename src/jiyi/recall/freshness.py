@@ -43,20 +43,25 @@ class Freshness(NamedTuple):
     def text(self, index: TextIndex, scopes: Sequence[str], head: LogPosition) -> tuple[IndexCoverage, TextSource]:
         """The coverage of the text index, and what to ask: the index, or the index with what it lacks."""
         if self.overlaid and provides(index, OverlaidText):
+            if self.drainer.is_current(index, head):
+                return _current(index), _for_recall(index)
             batch = self._pending(index, scopes, head)
             if batch is not None:
-                return IndexCoverage(index.name, answered=True, note=_mode(index)), index.overlaid(batch)
+                return _current(index), index.overlaid(batch)
         coverage = self.catch_up(index, scopes, head)
-        return coverage, index.for_recall() if coverage.answered and provides(index, ReadForRecall) else index
+        return coverage, _for_recall(index) if coverage.answered else index
 
     def vectors(
         self, index: VectorIndex, scopes: Sequence[str], head: LogPosition
     ) -> tuple[IndexCoverage, IndexBatch | None]:
         """The coverage of the vector index, and what has to be compared beside it."""
-        batch = self._pending(index, scopes, head) if self.overlaid and provides(index, ComparesEntries) else None
-        if batch is None:
-            return self.catch_up(index, scopes, head), None
-        return IndexCoverage(index.name, answered=True, note=_mode(index)), batch
+        if self.overlaid and provides(index, ComparesEntries):
+            if self.drainer.is_current(index, head):
+                return _current(index), None
+            batch = self._pending(index, scopes, head)
+            if batch is not None:
+                return _current(index), batch
+        return self.catch_up(index, scopes, head), None
 
     def overlay(self, index: VectorIndex, scan: VectorScan, vector: Vectors, batch: IndexBatch | None) -> VectorScan:
         """The scan of this question together with what has to be compared beside it."""
@@ -99,6 +104,14 @@ def _if_short(batch: IndexBatch | None) -> IndexBatch | None:
     if batch is None or sum(len(entry.content) for entry in batch.upserts) > _MAX_CHARACTERS:
         return None
     return batch
+
+
+def _current(index: DerivedIndex) -> IndexCoverage:
+    return IndexCoverage(index.name, answered=True, note=_mode(index))
+
+
+def _for_recall(index: TextIndex) -> TextSource:
+    return index.for_recall() if provides(index, ReadForRecall) else index
 
 
 def _mode(index: DerivedIndex) -> str:

@@ -98,6 +98,8 @@ _INSERT = f"INSERT INTO entry_terms ({_COLUMNS}, checksum) VALUES ({','.join('?'
 _SELECT = f"SELECT {_COLUMNS} FROM entry_terms"
 _BY_THREAD = itemgetter(0, 1)
 _NO_CHANGES: Mapping[tuple[str, int, int], int] = MappingProxyType({})
+_NO_CHANGE = StatisticsChange()
+"""Only read: looking something up in it adds nothing."""
 
 
 class TermStore:
@@ -155,6 +157,8 @@ class TermStore:
         self, scopes: Sequence[str], words: Sequence[str], bigrams: Sequence[str], pending: PendingTerms | None = None
     ) -> TermStatistics:
         """Numbers of the visible scopes together, with `pending` as if it were in the store."""
+        if pending is None:
+            return self._statistics(scopes, words, bigrams, _NO_CHANGE)
         with self._snapshot(pending) as (change, _):
             return self._statistics(scopes, words, bigrams, change)
 
@@ -344,7 +348,7 @@ class TermStore:
         How the statistics change, and how many rows of each (scope, thread) are no longer true.
         """
         if pending is None:
-            yield StatisticsChange(), Counter()
+            yield _NO_CHANGE, Counter()
             return
         self._reader.execute("BEGIN")
         try:
