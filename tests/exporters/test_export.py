@@ -56,6 +56,16 @@ def test_names_of_scopes_never_leave_the_folder_nor_meet(memory: AgentMemory, tm
     assert all((tmp_path / "out") in file.parents for file in files)
 
 
+def test_names_that_differ_in_case_only_are_two_files_on_every_file_system(memory: AgentMemory, tmp_path: Path) -> None:
+    for scope in ("ann", "Ann", "ANN"):
+        memory.store("tea", f"the tea of {scope}", scope=scope)
+        memory.chat("Talk", scope=scope).put({"role": "user", "content": "hello"})
+        memory.chat("talk", scope=scope).put({"role": "user", "content": "hello"})
+    run(memory, export_to, "markdown", tmp_path / "out")
+    files = [str(file.relative_to(tmp_path)).lower() for file in (tmp_path / "out").rglob("*.md")]
+    assert len(files) == len(set(files)) == 9
+
+
 def test_what_mem0_takes_comes_back_equal(memory: AgentMemory, open_memory: OpenMemory, tmp_path: Path) -> None:
     mem0 = Memory(memory)
     mem0.add("likes tea", user_id="alice", agent_id="cook", metadata={"kind": "drink"}, infer=False)

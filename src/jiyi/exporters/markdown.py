@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import unicodedata
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
@@ -16,9 +17,9 @@ _MAX_NAME: Final = 80
 
 
 def file_name(name: str) -> str:
-    """A name for a file: readable, and never the same for two names."""
+    """A name for a file: readable, and never the same for two names, also where a file system ignores case."""
     plain = _UNSAFE.sub("_", name).strip("._") or "_"
-    if plain == name and len(plain) <= _MAX_NAME:
+    if plain == name == unicodedata.normalize("NFC", name.lower()) and len(plain) <= _MAX_NAME:
         return plain
     return f"{plain[:_MAX_NAME]}-{hashlib.sha256(name.encode('utf-8', 'surrogatepass')).hexdigest()[:8]}"
 

@@ -47,6 +47,8 @@ PARTS: Final = (
 )
 """The parts of a score, in the order in which they are shown."""
 _LEAST_SHARE = 1e-3
+_OWN = ("words", "bigrams", "dense", "related")
+"""Parts that come from the text of the candidate, not from what stands around it."""
 
 
 class FieldCounts(NamedTuple):
@@ -162,7 +164,9 @@ def score(candidates: Candidates, weights: ScoringWeights, *, keyword: bool = Tr
     # What fits neither by words nor by meaning is no answer, whatever stands in it and whenever it was.
     fits = alone > 0
     if candidates.answers is not None and keyword:
-        parts["answer_kind"] = weights.answer_kind * candidates.answers * fits
+        # A number or a place beside what was asked is none of it.
+        own = sum(parts[name] for name in _OWN if name in parts) > 0
+        parts["answer_kind"] = weights.answer_kind * candidates.answers * (fits & own)
         alone = alone + parts["answer_kind"]
     total = alone
     company = _company(candidates, alone, weights) if keyword else None

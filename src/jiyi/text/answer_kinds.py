@@ -51,7 +51,7 @@ _PLACES: Final = (
 _DIGITS: Final = "一二三四五六七八九"
 _MEASURES: Final = (
     "个 只 次 位 岁 本 口 天 年 人 张 件 条 块 元 斤 公斤 公里 米 万 千 百 小时 分钟 周 杯 片 层 里 辆 台 间"
-    " 家 种 套 遍"
+    " 家 种 套 遍 度"
 )
 _ENDINGS: Final = {1: "st", 2: "nd", 3: "rd", 21: "st", 22: "nd", 23: "rd", 31: "st"}
 
@@ -91,7 +91,7 @@ def _times() -> Iterator[str]:
 def _numbers() -> Iterator[str]:
     yield from _NUMBERS.split()
     yield from map(str, (*range(101), *range(110, 1000, 10), *range(1000, 10_001, 500)))
-    yield from _chinese_numbers(31)
+    yield from _chinese_numbers(99)
     yield from (f"{number}{measure}" for number in f"{_DIGITS}十两半" for measure in _MEASURES.split())
 
 

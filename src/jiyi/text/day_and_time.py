@@ -28,8 +28,14 @@ _NO_UNITS: Final = frozenset(
 ) | frozenset("些样起下直定般是在的了和就都点點月号號日时周")
 
 
+_UNITS: Final = (
+    r"mg|ml|kg|km|cm|mm|gb|mb|kb|tb|ms|[gksm]|secs?|seconds?|mins?|minutes?|hrs?|hours?|days?|weeks?|months?|years?"
+    r"|euros?|pounds?|dollars?|quid|people|pages?|words?|miles?|kilos?|lbs?|degrees?|percent"
+)
 _FIGURE: Final = re.compile(
-    r"(?<![\w.])(?P<sign>[$€£]?)(?P<number>\d+(?:[.,]\d+)*)(?P<unit> ?(?:[a-z%]+|[\u3400-\u9fff])?)", re.IGNORECASE
+    rf"(?<![\w.])(?P<sign>[$€£]?)(?P<number>\d+(?:[.,]\d+)*)"
+    rf"(?P<unit> ?(?:(?:{_UNITS})\b|%|[\u3400-\u9fff])?)",
+    re.IGNORECASE,
 )
 _LONG: Final = 2
 _SIMILAR: Final = 3
