@@ -1,6 +1,7 @@
 """Background work: claimed by one, done in order, tried again, and never lost."""
 
 import multiprocessing
+import threading
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -260,3 +261,31 @@ def test_a_worker_does_what_is_announced(store: SqlJobStore) -> None:
     finally:
         worker.stop()
     assert store.counts() == {"done": 1}
+
+
+def test_what_another_thread_is_doing_is_done_when_the_call_returns(store: SqlJobStore, clock: FakeClock) -> None:
+    begun, may_end = threading.Event(), threading.Event()
+    done: list[str] = []
+
+    def work(job: Job) -> bool:
+        if not done:
+            begun.set()
+            assert may_end.wait(30)
+        done.append(job.id)
+        return False
+
+    runner = JobRunner(store, now=clock)
+    runner.handle({"work": work})
+    # Of one scope: the second is not due before the first is done.
+    ids = [add(store), add(store)]
+    first = threading.Thread(target=runner.run_one)
+    first.start()
+    assert begun.wait(30)
+    assert runner.run_due() == 0
+    waiting = threading.Timer(0.0, may_end.set)
+    waiting.start()
+    assert runner.run_due(waits=True) == 1
+    assert done == ids
+    first.join()
+    waiting.join()
+    assert runner.run_due(waits=True) == 0

@@ -30,7 +30,11 @@ class AdministrationInterface(Protocol):
         """Queue a dead job of the scope again; `False` when the scope has no such dead job."""
 
     async def run_jobs(self, limit: int = 1000) -> int:
-        """Run at most `limit` background jobs of any scope that are due; returns how many were started."""
+        """Run at most `limit` background jobs of any scope that are due; returns how many were started.
+
+        It also waits for those that the background thread of this process is doing: what was due is done when it
+        returns.
+        """
 
     async def maintain(self, *, scope: str | None = None, dry_run: bool = False) -> dict[str, Any]:
         """The regular maintenance, for cron: what has expired, due background jobs, forgetting, unused tags, dead jobs.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, TypeAlias
@@ -50,6 +51,11 @@ class JobRunner:
         self._store = store
         self._backoff = backoff or Backoff()
         self._handlers: dict[str, Handler] = {}
+        self._ended = threading.Condition()
+        self._busy = 0
+        """How many threads of this process look for a job or do one."""
+        self._ends = 0
+        """How often one of them was done with that."""
         self.learn: Callable[[], object] | None = None
         """Called when a job has a kind without a handler: rooms are made when they are needed."""
 
@@ -59,6 +65,17 @@ class JobRunner:
 
     def run_one(self, scopes: Sequence[str] | None = None) -> bool:
         """Do the next job (of these scopes) that is due; `False` when there is none."""
+        with self._ended:
+            self._busy += 1
+        try:
+            return self._run_one(scopes)
+        finally:
+            with self._ended:
+                self._busy -= 1
+                self._ends += 1
+                self._ended.notify_all()
+
+    def _run_one(self, scopes: Sequence[str] | None) -> bool:
         now = self.now()
         job = self._store.claim(self.worker, now=now, lease_until=now + self.lease, scopes=scopes)
         if job is None:
@@ -106,12 +123,30 @@ class JobRunner:
             return False
         return True
 
-    def run_due(self, most: int | None = None, scopes: Sequence[str] | None = None) -> int:
-        """Do everything (of these scopes) that is due now; returns how many jobs were begun."""
+    def run_due(self, most: int | None = None, scopes: Sequence[str] | None = None, *, waits: bool = False) -> int:
+        """Do everything (of these scopes) that is due now; returns how many jobs were begun.
+
+        With `waits` the jobs that other threads of this process are doing are done as well when it returns.
+        """
         done = 0
-        while (most is None or done < most) and self.run_one(scopes):
-            done += 1
+        while most is None or done < most:
+            if self.run_one(scopes):
+                done += 1
+            elif not waits or not self._wait_for_another():
+                break
         return done
+
+    def _wait_for_another(self) -> bool:
+        """Wait until a thread that is doing a job is done with it; `False` when none is.
+
+        The jobs of a scope are done one after the other: the next one is due only then.
+        """
+        with self._ended:
+            if not self._busy:
+                return False
+            seen = self._ends
+            self._ended.wait_for(lambda: self._ends != seen)
+        return True
 
 
 def _unknown_kind(job: Job) -> bool:

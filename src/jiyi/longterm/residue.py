@@ -14,9 +14,10 @@ from typing import Final
 from jiyi.longterm.claim_reading import attribute_of
 from jiyi.text.claims import pieces_of
 from jiyi.text.normalize import fold
+from jiyi.text.phrase import SPEAKER
 from jiyi.text.phrases_en import predicate_en
 from jiyi.text.phrases_zh import predicate_zh
-from jiyi.text.subject_phrases import subject_of_clause
+from jiyi.text.subject_phrases import phrases_of, subject_of_clause
 from jiyi.text.subjects import PRONOUN, starts_with_subject, subject_words
 
 __all__ = ["HEADING", "residue_without_attribute", "says_something", "without_pieces"]
@@ -24,6 +25,7 @@ __all__ = ["HEADING", "residue_without_attribute", "says_something", "without_pi
 HEADING: Final = re.compile(r"[:：]\s*$")
 _ONLY_SUBJECT: Final = re.compile(r"^(?:我们?|家里|and|my|our|i|i'm|we)\b\s*")
 _HAN: Final = re.compile(r"[\u3400-\u9fff]")
+_LISTED: Final = re.compile(r"(?:、|和|还有)\s*$")
 _FIRST_PERSON: Final = frozenset(
     ["i", "i'm", "im", "i've", "ive", "we", "we've", "we're", "我", "我们", "咱", "咱们", "俺"]
 )
@@ -56,19 +58,20 @@ def _readable(text: str, first: str) -> str:
     han = _HAN.search(text) is not None
     pronoun = PRONOUN.search(folded) is not None
     begins = (predicate_zh if han else predicate_en)(text)
-    if begins is not None and not pronoun and (starts_with_subject(folded) or subject_of_clause(text)):
+    named = subject_of_clause(text)
+    if not pronoun and ((han and named) or (begins is not None and (named or starts_with_subject(folded)))):
         return text
     who = subject_words(first)
     if who and who.lower() not in _FIRST_PERSON:
         return f"{who}：{text}" if han else f"{who}: {text}"
     verb = (predicate_zh if han else predicate_en)(first)
     if not who:
-        # It goes on about what is gone.
-        return ""
+        # Of the speaker it reads alone; otherwise it goes on about what is gone.
+        return text if phrases_of(first) == (SPEAKER,) else ""
     if begins == "" and not pronoun:
         # It begins with a verb: (I hate mushrooms and) cook on gas.
         return f"{who}{text}" if han else f"{'We' if who.lower().startswith('we') else 'I'} {text}"
-    if verb and begins is None and not pronoun:
+    if verb and begins is None and not pronoun and (not han or _LISTED.search(first)):
         # One more of a list: (I've got a cat,) a dog and a parrot.
         return f"{verb}{text}" if han else f"{verb} {text}"
     return f"{who}{text}" if han and not pronoun else text

@@ -54,8 +54,12 @@ class Administration(MemoryBase):
         return requeued
 
     async def run_jobs(self, limit: int = 1_000) -> int:
-        """Run at most `limit` background jobs of any scope that are due; returns how many were started."""
-        return await self._run(self._lt.runner.run_due, self._limits.check_limit(limit))
+        """Run at most `limit` background jobs of any scope that are due; returns how many were started.
+
+        It also waits for those that the background thread of this process is doing: what was due is done when it
+        returns.
+        """
+        return await self._run(self._lt.runner.run_due, self._limits.check_limit(limit), waits=True)
 
     async def maintain(self, *, scope: str | None = None, dry_run: bool = False) -> dict[str, Any]:
         """The regular maintenance, for cron: what has expired, due background jobs, forgetting, unused tags, dead jobs.

@@ -7,6 +7,7 @@ from typing import Final
 
 __all__ = [
     "ADVERB_EN",
+    "ATTRIBUTES",
     "CHANGE_VERB_EN",
     "CHANGE_VERB_ZH",
     "COMMENT",
@@ -104,11 +105,15 @@ GENERIC: Final = _words(
     "appointment appt time date thing things stuff one ones version number details plan update part side"
     " place situation"
     " 预约 时间 日期 事 事情 安排 计划 东西 号码 地方 情况 那边 这边 那个 这个"
-    " 版本 个 位 只 条 家 辆 台 部 间 套 那 这 本 名字 名"
+    " 时刻 时刻表 日程 日子 版本 个 位 只 条 家 辆 台 部 间 套 那 这 本 名字 名"
+)
+# What is said of a thing under its own name: the deadline of an essay is told of the essay as well.
+ATTRIBUTES: Final = _words(
+    "deadline due price cost costs fee size length address colour color name age weight height status level rate code"
 )
 NO_WORDS_EN: Final = _words(
     "the a an my our his her their its your this that these those of for to with at in on from by about and new old own"
-    " next last same actual real little dear good whole usual"
+    " today tomorrow week weeks month months year onwards as next last same actual real little dear good whole usual"
 )
 # Words that may name one thing.
 ONE_THING: Final = tuple(

@@ -54,6 +54,9 @@ def read_en(clause: str) -> Phrase | None:  # noqa: PLR0911
         return SPEAKER if _FIRST_EN.match(first) else None
     if verb is None or verb == 0 or verb > _MOST_TOKENS or REPORTS_EN.fullmatch(tokens[verb].lower()):
         return None
+    if any(_FIRST_EN.match(token.lower()) for token in tokens[:verb]):
+        # "At work I report to …".
+        return SPEAKER
     if VERB_EN.fullmatch(first) or (first.endswith("ing") and verb > 1):
         # "Ditched keto", "doing keto since …": the speaker is left out.
         return None
@@ -73,11 +76,9 @@ def _verb_place(tokens: Sequence[str]) -> int | None:
         lower = token.lower()
         if noun and (VERB_EN.fullmatch(lower) or ADVERB_EN.fullmatch(lower)):
             return place
-        if noun and lower.endswith("'s") and _contracted(tokens, place):
+        if lower.endswith("'s") and _contracted(tokens, place):
             return place + 1
         noun = noun or lower not in NO_WORDS_EN
-        if place == 0 and lower.endswith("'s") and _contracted(tokens, place):
-            return 1
     return None
 
 

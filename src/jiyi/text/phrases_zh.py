@@ -117,7 +117,7 @@ def _is_verb_zh(word: str, tag: str, following: tuple[str, str], place: int) -> 
     if tag[0] == "m":
         return not (following[1][:1] in {"p", "d", "v", "n"} and _NUMBERED_ZH.match(word))
     noun = len(word) > 1 and NO_NOUN_ZH.match(word) is None
-    event = word in _NOUNS_ZH if place else changed and noun
+    event = word in _NOUNS_ZH and (place > 0 or following[1].startswith("m"))
     belongs = noun and not place and (following[1].startswith("n") or following[0] in _NOUNS_ZH)
     return tag == "v" and not event and not belongs and not (changed and noun)
 

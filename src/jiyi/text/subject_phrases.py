@@ -15,7 +15,7 @@ from jiyi.text.change_words import changes, ends
 from jiyi.text.claims import clauses_of
 from jiyi.text.normalize import fold
 from jiyi.text.phrase import SPEAKER, UNKNOWN, Phrase
-from jiyi.text.phrase_words import COMMENT, ONE_THING
+from jiyi.text.phrase_words import ATTRIBUTES, COMMENT, ONE_THING
 from jiyi.text.phrases_en import PRONOUN_EN, noun_phrase, read_en
 from jiyi.text.phrases_zh import INTRODUCES, PRONOUN_ZH, phrase_zh, read_zh
 from jiyi.text.subjects import USER, may_be_one, relations_in
@@ -104,11 +104,16 @@ def _differ(mine: Phrase, theirs: Phrase, said: _Words, known: _Words) -> bool:
     if mine.person != theirs.person and USER in {mine.owner, theirs.owner} and not (mine.words & theirs.words):
         # People change things of the speaker: "the landlord wants 950 now".
         return False
-    if {mine.owner, theirs.owner} >= {USER} and mine.owner != theirs.owner and mine.owner and theirs.owner:
+    owners = {mine.owner, theirs.owner}
+    if USER in owners and "" not in owners and len(owners) > 1 and not owners & (mine.words & theirs.words):
         return not said.has_any(theirs.words - mine.words)
     latin = mine.head.isascii() and theirs.head.isascii()
     if latin and mine.head != theirs.head and mine.words < theirs.words and not said.has(theirs.head):
         # Python and Python functions, Tom and Tom's birthday.
+        return not _one_thing(mine, theirs)
+    other = mine.head != theirs.head and mine.head not in ATTRIBUTES and not known.has(mine.head)
+    if latin and other and theirs.words < mine.words:
+        # A boiler and the boiler service.
         return not _one_thing(mine, theirs)
     return bool(said.missing(theirs.words)) and bool(known.missing(mine.words)) and not _one_thing(mine, theirs)
 
