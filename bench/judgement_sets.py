@@ -14,7 +14,7 @@ from jiyi.text import fold
 SETS = Path(__file__).parent / "sets" / "judgement"
 WRITERS = ("a", "b", "c", "d", "e", "eq", "f")
 LANGUAGES = ("zh", "en")
-TRAINING = ("t", "t2", "t3")
+TRAINING = ("t", "t2", "t3", "t4")
 """The sets that were written to learn from: they are never measured with."""
 _DOMAINS = {
     "p": "user_preferences",

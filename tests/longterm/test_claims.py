@@ -76,6 +76,8 @@ def test_a_correction_replaces_one_claim_of_a_message_and_leaves_the_others(
         ("我老婆在银行上班", "我姐离婚了"),
         ("Ines thinks we should move to Otley.", "Boxes everywhere in Otley."),
         ("我约了周四上午九点看牙", "牙医打电话来了"),
+        ("My knee's been playing up today.", "I've stopped running"),
+        ("我一月四号去中信上班", "我提离职了"),
     ],
 )
 def test_another_attribute_another_person_an_addition_or_an_exception_replaces_nothing(
@@ -151,6 +153,47 @@ def test_by_meaning_too_another_attribute_or_one_more_replaces_nothing(
     before = known(room)
     say(room, second)
     assert set(before) <= set(known(room))
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("My dog Rex is afraid of storms and eats only fish", "We lost Rex on Sunday, he was 14"),
+        ("Our dog is called Juno and she loves the beach", "The vet couldn't save her. Juno is gone."),
+        ("Pip, our cat, sleeps on the router", "We had to say goodbye to Pip last night"),
+        ("We've got a beagle, Otto", "our beagle passed away in March"),
+        ("我家狗叫豆豆，每天遛两次", "豆豆没了，昨天埋在老家院子里"),
+        ("家里养了一只猫叫年糕", "猫上个月去喵星了"),
+    ],
+)
+def test_what_was_said_of_an_animal_that_is_gone_is_no_longer_current(
+    room: AgentMemory, first: str, second: str
+) -> None:
+    say(room, first, second)
+    assert first not in known(room)
+    assert any(replaced.entry.content == first for replaced in room.longterm.superseded("alice"))
+
+
+def test_of_two_cats_the_one_that_is_meant_must_be_named(room: AgentMemory) -> None:
+    say(room, "Pip, our cat, sleeps on the router", "My other cat Mustard bites", "The cat died")
+    assert says(known(room), "pip")
+    assert says(known(room), "mustard")
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "stays"),
+    [
+        ("I'm majoring in economics at Purdue", "my major is now linguistics", "Purdue"),
+        ("I live in Leeds with my partner Jo", "We finally moved, our place is in York now", "my partner Jo"),
+    ],
+)
+def test_a_place_or_company_that_a_correction_does_not_change_stays_known(
+    open_room: OpenMemory, bundled_embedder: Embedder, first: str, second: str, stays: str
+) -> None:
+    room = open_room(embedder=bundled_embedder)
+    say(room, first, second)
+    assert first not in known(room)
+    assert says(known(room), stays)
 
 
 def test_what_was_replaced_can_be_listed_explained_and_restored(room: AgentMemory) -> None:

@@ -14,25 +14,25 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from jiyi.longterm.duplicates import Gist
-from jiyi.longterm.replacement import WEAK_TOPICS, Compared, mentions, only_describes
+from jiyi.longterm.endings import PARTNERS, ended, subject_of_fact
+from jiyi.longterm.replacement import WEAK_TOPICS, Compared, closest, mentions, only_describes, shared_words
 from jiyi.longterm.residue import HEADING, says_something, without_pieces
 from jiyi.model.entry import MemoryEntry
 from jiyi.text.change_words import (
     adds,
     changes,
     ends,
-    ends_life,
-    ends_love,
-    hints_at_change,
+    ends_pregnancy,
     is_bygone,
     is_exception,
     is_mistake,
     is_strong_change,
     is_temporary,
+    is_wish,
     without_unchanged,
 )
-from jiyi.text.claims import clauses_of, only_asks, pieces_of, stated_part
-from jiyi.text.day_and_time import units_in, with_new_value
+from jiyi.text.claims import only_asks, pieces_of, stated_part
+from jiyi.text.day_and_time import age_in, unchanged_place, units_in, with_new_value
 from jiyi.text.normalize import fold
 from jiyi.text.own_words import own_words
 from jiyi.text.sentences import sentences
@@ -44,7 +44,6 @@ from jiyi.text.subjects import (
     SUBJECT_WORDS,
     USER,
     mentions_subject,
-    named_subject,
     names_in,
     starts_with_subject,
     subject_of,
@@ -61,8 +60,8 @@ CERTAIN: Final = 0.6
 """From this probability on a message replaces the claim that it fits best."""
 SAID: Final = 0.5
 """The same for a message that says plainly that something has changed; both chosen by cross-validation over writers."""
-OUTWEIGHS: Final = 0.8
-"""From this probability on a message replaces a claim on another topic, and one of which people have several."""
+OUTWEIGHS: Final = 0.9
+"""From this probability on a message replaces a claim on another topic."""
 POSSIBLE: Final = 0.12
 """From this probability on both stay and are linked."""
 _BEYOND_DOUBT: Final = 0.9
@@ -74,12 +73,19 @@ SAME_MEASURE: Final = 0.75
 _MEASURED: Final = frozenset({"weight", "height", "age"})
 _MEASURES: Final = re.compile(r"\b(?:weigh\w*|scales?|tall|years? old)\b|体重|上秤|称[了的]|身高|岁")
 _NO_CHANGE: Final = 0.05
+_NEAR: Final = 0.4
 _GOES_ALONG: Final = {True: 0.3, False: 0.5}
 """From this probability on a part of a fact goes with the replaced part, where something ends and elsewhere."""
-_PARTNERS: Final = frozenset({"girlfriend", "boyfriend", "partner", "wife", "husband"})
+_PREGNANT: Final = re.compile(r"怀孕|怀上|\bpregnan|\bexpecting\b")
+_RESIGNS: Final = re.compile(r"离职|辞职|辞了|\b(?:resign\w*|(?:my|in) notice|quit (?:my|the) job)\b")
+_TO_START: Final = re.compile(
+    r"(?:[月号日]|下周|下个?月|年后|明年|明天).{0,6}(?:去|到|入职|报到)|入职|报到"
+    r"|\b(?:i start|starting|i'm joining|joining)\b"
+)
+_ABOUT_WORK: Final = frozenset({"上班", "工作", "公司", "job", "work", "start"})
 _KIN: Final = (
     frozenset({"child", "son", "daughter", "first child", "second child", "kids"}),
-    _PARTNERS,
+    PARTNERS,
     frozenset({"sister", "elder sister", "younger sister"}),
     frozenset({"brother", "elder brother", "younger brother"}),
     frozenset({"dog", "cat", "pet"}),
@@ -92,11 +98,6 @@ _ROLES: Final = frozenset({"boss", "teacher", "landlord", "roommate", "childmind
 _REPORTS: Final = re.compile(r"汇报|匯報|\breport(?:s|ing)? to\b|\bwork(?:s|ing)? for an? ")
 _SINGLE: Final = frozenset(topic.name for topic in TOPICS if topic.single)
 _MANY: Final = frozenset(topic.name for topic in TOPICS if not topic.single) - {"appointment", "plan", "answer style"}
-_WEDDING: Final = re.compile(
-    r"婚礼|领证|蜜月|婚纱|\bhoneymoon\b|\b(?:my|our|the|spring|summer|autumn|winter|church) wedding\b"
-    r"|^(?:about me: )?wedding"
-)
-_TOGETHER: Final = re.compile(r"我(?:俩|们)|我[跟和同]|[跟和同]我|\b(?:we|us|and i|with me|me)\b")
 # "Dr Moss is my GP, has been for years": it says nothing without the part before.
 _CONTINUES: Final = re.compile(r"^(?:(?:has|have|had|been) |since\b)|^(?:一直|已经)[^，]{0,4}(?:年|个月)")
 
@@ -133,24 +134,23 @@ def judge(message: str, olds: Sequence[Known], model: ReplacementModel) -> list[
     if not message or all(map(is_small_talk, sentences(message))):
         return []
     folded = fold(message)
-    if ends_life(folded) and (over := _ended(message, olds)):
-        return over
-    if ends_love(folded) and (partners := [old for old in olds if _of_partners(message, old)]):
-        return [Finding(old, REPLACES, 1.0, reason="they have parted") for old in partners]
+    over, reason = ended(message, [old.entry for old in olds])
+    if over:
+        return [Finding(olds[place], REPLACES, 1.0, reason=reason) for place in over]
     new = model.read_message(message)
     if not olds or model.change(new) < _NO_CHANGE:
         return []
     texts = model.read([old.entry.content for old in olds])
     apart = other_things(message, [text.text for text in texts])
     same = [
-        not other and same_subject(new, text, _subject(old), newest=place == 0)
+        not other and same_subject(new, text, subject_of_fact(old.entry), newest=place == 0)
         for place, (old, text, other) in enumerate(zip(olds, texts, apart, strict=True))
     ]
     values = [
         max(value, SAME_MEASURE) if agrees and _measured_anew(new, text) else value
         for value, agrees, text in zip(model.replaces(new, texts, same), same, texts, strict=True)
     ]
-    if is_exception(folded) and not is_mistake(folded):
+    if (is_exception(folded) or is_wish(folded)) and not is_mistake(folded):
         # An exception replaces nothing, however probable a replacement is by the other features.
         values = [
             value if _same_measure(new, text) and _SINGLE & new.topics.keys() & text.topics.keys() else _unsure(value)
@@ -158,10 +158,10 @@ def judge(message: str, olds: Sequence[Known], model: ReplacementModel) -> list[
         ]
     elif not is_mistake(folded):
         values = [
-            value if value >= OUTWEIGHS or not _leaves_alone(new, text) else _unsure(value)
+            _unsure(value) if _never_replaces(new, text) or (value < OUTWEIGHS and _leaves_alone(new, text)) else value
             for value, text in zip(values, texts, strict=True)
         ]
-    said = any(told(folded) for told in (is_mistake, is_strong_change, ends, changes, hints_at_change))
+    said = any(told(folded) for told in (is_mistake, is_strong_change, ends, changes))
     enough = SAID if said else CERTAIN
     ordered = sorted(range(len(olds)), key=lambda place: (-values[place], place))
     findings: list[Finding] = []
@@ -180,18 +180,34 @@ def _unsure(value: float) -> float:
     return min(value, SAID - 0.01)
 
 
-def _leaves_alone(new: Compared, old: Compared) -> bool:
+def _never_replaces(new: Compared, old: Compared) -> bool:
     """Whether a rule keeps a message from replacing an older fact, whatever the model says."""
     if is_bygone(old.folded) and not is_bygone(new.folded):
         return True
+    # Who resigns leaves the job that there is, not the one that is to begin.
+    resigns = _RESIGNS.search(new.folded) is not None and _TO_START.search(old.folded) is not None
+    if resigns and not shared_words(new, old) - _ABOUT_WORK:
+        return True
+    # Of what people have several of, one more replaces none.
+    several = "pet" in new.topics.keys() & old.topics.keys() or (bool(old.topics) and old.topics.keys() <= _MANY)
+    return several and _only_adds(new.folded)
+
+
+def _leaves_alone(new: Compared, old: Compared) -> bool:
+    """Whether a message and an older fact are hardly about the same thing."""
+    if ends(new.folded) and not _names_the_same(new, old):
+        return True
     if not _only_adds(new.folded):
         return False
-    # Of what people have several of, one more replaces none; and nothing is replaced by something on another topic.
-    shared = new.topics.keys() & old.topics.keys()
-    figures = _same_measure(new, old)
     # That both name the same person or a plan says nothing about what is said of them.
-    other_topic = bool(old.topics.keys() - WEAK_TOPICS) and not shared - WEAK_TOPICS and not figures
-    return other_topic or "pet" in shared or (bool(old.topics) and old.topics.keys() <= _MANY)
+    shared = new.topics.keys() & old.topics.keys() - WEAK_TOPICS
+    return bool(old.topics.keys() - WEAK_TOPICS) and not shared and not _same_measure(new, old)
+
+
+def _names_the_same(new: Compared, old: Compared) -> bool:
+    """Whether an end may be that of an older fact: not where both are plainly about different things."""
+    told, said = old.topics.keys() - WEAK_TOPICS, new.topics.keys() - WEAK_TOPICS
+    return not told or not said or bool(told & said) or bool(shared_words(new, old)) or closest(new, old) >= _NEAR
 
 
 def _same_measure(new: Compared, old: Compared) -> bool:
@@ -201,6 +217,9 @@ def _same_measure(new: Compared, old: Compared) -> bool:
 
 def _measured_anew(new: Compared, old: Compared) -> bool:
     """Whether both say how heavy, tall or old somebody is: the newer figure is the one that holds."""
+    if age_in(new.folded) and age_in(old.folded):
+        named = any(mentions(new.folded, name) for name in names_in(old.text))
+        return named or subject_of(new.folded) == subject_of(old.folded)
     attributes = _MEASURED & new.topics.keys() & old.topics.keys()
     return bool(attributes) and _same_measure(new, old) and _MEASURES.search(new.folded) is not None
 
@@ -222,7 +241,8 @@ def supports(message: str, old: Known, model: ReplacementModel) -> Finding | Non
     ):
         return None
     new, (other,) = model.read_message(message), model.read([old.entry.content])
-    if not same_subject(new, other, _subject(old), newest=False) or about_different_things(message, other.text):
+    theirs = subject_of_fact(old.entry)
+    if not same_subject(new, other, theirs, newest=False) or about_different_things(message, other.text):
         return None
     (value,) = model.replaces(new, [other], [True])
     if value >= _PROPOSED:
@@ -236,7 +256,7 @@ def _residue(new: Compared, old: Known, model: ReplacementModel) -> str:
     pieces = pieces_of(old.entry.content)
     said = new.text
     if len(pieces) < 2:
-        return with_new_value(said, old.entry.content)
+        return with_new_value(said, old.entry.content) or unchanged_place(said, old.entry.content)
     message, bare = anonymous(without_unchanged(said), pieces)
     parts = model.read(bare)
     new = model.read_message(message)
@@ -250,6 +270,9 @@ def _residue(new: Compared, old: Known, model: ReplacementModel) -> str:
     ):
         going.add(gone + 1)
     rest = with_new_value(said, pieces[gone]) if going == {gone} and not ending else ""
+    if not rest and gone == 0 and not ending and (place := unchanged_place(said, pieces[0])):
+        left = "".join(piece for number, piece in enumerate(pieces) if number not in going)
+        return f"{place}, {left}" if left else place
     if rest:
         # "a 2-bed in Bristol for 1450 a month": only the figure is replaced.
         return "".join([*pieces[:gone], rest, *pieces[gone + 1 :]])
@@ -283,41 +306,6 @@ def anonymous(message: str, pieces: Sequence[str]) -> tuple[str, list[str]]:
     return kept[0], kept[1:]
 
 
-def _of_partners(message: str, old: Known) -> bool:
-    """Whether an older fact tells of the couple that has parted: the speaker's, unless the message names another."""
-    text = fold(old.entry.content)
-    subject = _subject(old)
-    said = next((clause for clause in clauses_of(message) if ends_love(fold(clause))), message)
-    parted = USER if _TOGETHER.search(fold(said)) else named_subject(said) or subject_of(fold(said))
-    named = any(mentions(fold(message), name) for name in names_in(old.entry.content))
-    if parted not in {USER, *_PARTNERS}:
-        return (named or subject == parted) and ("relationship" in topics_of(text) or _WEDDING.search(text) is not None)
-    if subject in _PARTNERS:
-        return True
-    return subject == USER and ("relationship" in topics_of(text) or _WEDDING.search(text) is not None)
-
-
-def _ended(message: str, olds: Sequence[Known]) -> list[Finding]:
-    """What was said about somebody who has died has ended; only the clause that says so tells who it was."""
-    found = []
-    folded = next((clause for clause in map(fold, clauses_of(message)) if ends_life(clause)), fold(message))
-    for old in olds:
-        names = names_in(old.entry.content)
-        text = fold(old.entry.content)
-        named = any(mentions(folded, name) for name in names)
-        first = re.match(
-            r"[\u3400-\u9fff]{2,3}(?=上|昨|今|前|没|走|去|已)|[a-z][\w'-]+(?= (?:died|passed|didn|is|was))", folded
-        )
-        if named or (first is not None and mentions(text, first[0])):
-            found.append(Finding(old, REPLACES, 1.0, reason="it has died"))
-    return found
-
-
-def _subject(old: Known) -> str:
-    claim = old.entry.source.claim
-    return claim.subject if claim is not None else subject_of(fold(old.entry.content))
-
-
 def same_subject(message: Compared, old: Compared, theirs: str, *, newest: bool) -> bool:  # noqa: PLR0911
     """Whether a message may be about the subject (`theirs`) of an older fact."""
     folded = message.folded
@@ -328,7 +316,7 @@ def same_subject(message: Compared, old: Compared, theirs: str, *, newest: bool)
     ours, bare = _subjects(folded)
     if theirs in ours or any(theirs in kin and ours & kin for kin in _KIN):
         return True
-    if theirs != USER and mentions_subject(folded, theirs):
+    if theirs != USER and (mentions_subject(folded, theirs) or mentions(folded, theirs)):
         return True
     if theirs == USER and bare and ours <= _ROLES and message.gist.numbers and old.gist.numbers:
         # "房东涨价，从这个月开始3600了": a new figure, and nobody who has it.
@@ -339,8 +327,15 @@ def same_subject(message: Compared, old: Compared, theirs: str, *, newest: bool)
     if "" in ours and theirs != USER and (message.gist.terms & old.gist.terms) - SUBJECT_WORDS:
         # Nobody else is named, and both speak of the same thing: "Elsie's lot have moved to Wednesdays".
         return True
-    if theirs == USER and ours & _ROLES and _REPORTS.search(old.folded):
+    roles = ours & _ROLES
+    if (
+        theirs == USER
+        and roles
+        and (_REPORTS.search(old.folded) or any(mentions_subject(old.folded, r) for r in roles))
+    ):
         # The other way round: "I report to Hendrik", "My manager is Folasade".
+        return True
+    if _PREGNANT.search(old.folded) and ends_pregnancy(folded):
         return True
     if theirs in _ROLES and ours <= {USER, ""} and names_in(old.text):
         # Who holds a role is said of the user as well: "My manager is Colm", "I report to Sunita".
@@ -348,6 +343,10 @@ def same_subject(message: Compared, old: Compared, theirs: str, *, newest: bool)
     if re.search(r"[他她佢]|\b(?:he|she|her|him|they)\b", folded):
         return theirs != USER or newest
     return newest and theirs != USER and "" in ours
+
+
+def _mentions_any(folded: str, subjects: AbstractSet[str]) -> bool:
+    return any(mentions_subject(folded, subject) for subject in subjects)
 
 
 def _subjects(folded: str) -> tuple[set[str], str]:

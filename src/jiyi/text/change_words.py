@@ -14,12 +14,15 @@ __all__ = [
     "ends",
     "ends_life",
     "ends_love",
+    "ends_pregnancy",
     "hints_at_change",
     "is_bygone",
     "is_exception",
     "is_mistake",
     "is_strong_change",
     "is_temporary",
+    "is_wish",
+    "lost_by_name",
     "without_unchanged",
 ]
 
@@ -76,7 +79,7 @@ _ENDS: Final = _any(
     r"|不(?:学|拉|去|练|吃|喝|用|打|做|干|玩|养|考|订|续|跑|写|弹|跳|教|碰|戴|追|抽|看|信|报|办"
     r"|租|想)了|再也不|退(?:了|掉|订|出|社|役|会|群)|走了|没救回来|去世|过世|死了|病死|没了|分手|分了|离婚"
     r"|取消了?|卸任|关(?:店|门|了|张)|不在了|送(?:人|走)了|卖了|卖掉|辞了|停了|停掉|丢了|解散|散了|黄了|泡汤"
-    r"|作废|不算数|卸(?:载|了)|没再|不再|吹了|倒闭|停产|停刊|断了|离了|下架|退休了|转让|盘(?:了|给|出)|关张|歇业"
+    r"|作废|不算数|卸(?:载|了)|没再|不再|吹了|倒闭|停产|停刊|断了|离了|下架|没保住|流产|退休了|转让|盘(?:了|给|出)|关张|歇业"
     r"|封笔|不(?!得|好|错|少|早|小|是|会|能|太|要|知|行).{1,3}[了啦](?!$)|不(?!得|好|错|少|早|小|是|行)[^，。不]{1,3}[了啦]$"
     r"|不用.{0,6}[了啦]|撤了|注销|没续|散咗|弃(?:考|了|坑)|退(?:保|伍)"
     r"|打消|死心|清仓|[^，。不]不(?:了|成)了|没戏",
@@ -107,6 +110,10 @@ _ENDS_LOVE: Final = _any(
     r"\b(?:broke up|split up|broken up|called it off|divorc\w+|separated|that'?s over|dumped (?:me|him|her)"
     r"|we'?re done|ended things|it'?s over (?:with|between)|back the ring|ring back|wedding'?s off|no wedding)\b",
 )
+_ENDS_PREGNANCY: Final = _any(
+    r"没保住|流产|孩子没了|生了|出生|落地",
+    r"\b(?:miscarr\w+|lost (?:the|our|my) baby|gave birth|is here|was born|arrived)\b",
+)
 _ADDS: Final = _any(
     r"也(?:不行|不能|碰不得|过敏)|现在(?:能|会)|最近(?:又|也|迷|发现|开始)"
     r"|也(?!没|不|好|行|许|就|是|罢)|(?<![改换搬])又(?!改|换|搬|推)|还(?:有|会|养|喜|爱|对|学|打|想|能)(?!是)"
@@ -114,7 +121,8 @@ _ADDS: Final = _any(
     r"|新添|领养了|添了|出生|我也",
     r"^and (?!i'm done|that's)|\b(?:too|also|another|a pair of|as well|a second|on top of|plus"
     r"|second (?:cat|dog|kid|child|one)|other (?:brother"
-    r"|sister|friend|cat|dog)|inherited|adopted|meet|picked up|added|additionally|oh and|and also"
+    r"|sister|friend|cat|dog)|inherited|adopted|meet|picked up|added"
+    r"|joined (?:the|our) (?:household|family|gang)|additionally|oh and|and also"
     r"|joined .{0,30} too|born)\b",
 )
 _TEMPORARY: Final = _any(
@@ -145,14 +153,25 @@ _UNCHANGED: Final = re.compile(
     r"|(?:the )?rest (?:is|of it|stays|stands)|everything else|otherwise the same)\b"
 )
 _ONLY_ONCE: Final = _any(
-    r"[就只仅]?(?:这|這|此)一?(?:次|回)(?:而已)?[。！!]*$|只此一次|仅此一次|就(?:这|這)一?次|下(?:周|次)(?:照旧|照常|恢复)",
-    r"\b(?:just (?:this|the) (?:once|one time)|one-?off|only this (?:once|week|time)|back to normal (?:after|next))\b",
+    r"[就只仅]?(?:这|這|此)一?(?:次|回)(?:而已)?[。！!]*$|只此一次|仅此一次|就(?:这|這)一?次|下(?:周|次)(?:照旧|照常|恢复)"
+    r"|请假|放假|住[一两三几]晚|顺延.{0,8}(?:一次|后天|明天)",
+    r"\b(?:just (?:this|the) (?:once|one time)|one-?off|only this (?:once|week|time)|back to normal (?:after|next)"
+    r"|for (?:one|two|three|a few|a couple of) (?:days?|nights?|weeks?)|the (?:day|weekend) off"
+    r"|while we'?re away)\b",
 )
 # Where somebody comes from and where somebody has been: no later home or journey changes that.
 _BYGONE: Final = _any(
     r"老家|祖籍|籍贯|家乡|出生(?:在|于)|生在|生于|(?:在|从小).{1,8}长大|去过|(?:走|跑)(?:了)?(?:一)?[趟遍]|玩过|爬过",
     r"\b(?:born (?:and raised )?in|born on|grew up|raised in|hometown|originally from|i come from|i'?m from"
     r"|(?:i'?ve|we'?ve|have|has) been to|visited|backpacked|i went to \w+ (?:in|last|once))\b",
+)
+# What somebody would like, considers or imagines is not so yet.
+_WISH: Final = _any(
+    r"好想|真想|要是.{0,10}(?:就|立马|的话)|如果|假如|(?<!不)考虑|立个?flag|心动|说不定|哪天|将来|再说吧|还没定",
+    r"\b(?:thinking (?:of|about)|tempted|might|may (?:well )?(?:move|switch|change|replace|sell|quit)"
+    r"|i'?d (?:like|love)"
+    r"|would (?:like|love)|one day|some ?day|considering|hoping to|i wish|if (?:i|we) (?:ever|win|won|had|could|get)"
+    r"|told myself|dream of|keep meaning to)\b",
 )
 _PAST_DAY: Final = re.compile(r"昨天|昨晚|前天|\b(?:yesterday|last night)\b")
 _STRONG: Final = _any(
@@ -195,6 +214,21 @@ def ends_love(folded: str) -> bool:
     return _ENDS_LOVE.search(folded) is not None
 
 
+def ends_pregnancy(folded: str) -> bool:
+    """Whether a pregnancy is over: by a loss, or because the child is there."""
+    return _ENDS_PREGNANCY.search(folded) is not None
+
+
+def lost_by_name(folded: str, name: str) -> bool:
+    """Whether a statement says of an animal with this name that it is gone: "We lost Rex", "Juno is gone", 豆豆没了."""
+    this = re.escape(name)
+    pattern = (
+        rf"\b(?:lost|buried) {this}\b|\b{this}(?:'s| is| has| was)? (?:gone|passed)\b|\b(?:have|had) {this} put down\b"
+        rf"|\bput {this} down\b|\bgoodbye to {this}\b|{this}.{{0,5}}(?:没了|走了|不在了|没救)"
+    )
+    return re.search(pattern, folded) is not None
+
+
 def adds(folded: str) -> bool:
     """Whether a statement adds to what there is."""
     return _ADDS.search(folded) is not None
@@ -209,6 +243,11 @@ def is_temporary(folded: str) -> bool:
 def is_exception(folded: str) -> bool:
     """Whether a statement is plainly an exception: not only because it tells of yesterday."""
     return is_temporary(_PAST_DAY.sub(" ", folded)) or _ONLY_ONCE.search(folded) is not None
+
+
+def is_wish(folded: str) -> bool:
+    """Whether a statement only wishes, considers or imagines a change."""
+    return _WISH.search(folded) is not None
 
 
 def is_bygone(folded: str) -> bool:

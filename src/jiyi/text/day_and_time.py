@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-__all__ = ["units_in", "with_new_value"]
+__all__ = ["age_in", "unchanged_place", "units_in", "with_new_value"]
 
 _ZH: Final = "[\\d一二两三四五六七八九十]"
 _MONTHS: Final = "(?:jan|feb|mar|apr|may|june?|july?|aug|sept?|oct|nov|dec)[a-z]*"
@@ -44,6 +44,54 @@ _SAYS_LITTLE: Final = re.compile(
     r"(?:about|costs?|have|with|from|been|just|only|weighs?|each|every|months?|weeks?|years?|hours?|days?|pounds?|euros?"
     r"|dollars?|seconds?|minutes?|kilos?|grams?|that|this|which|currently|will|pays?|paid|takes?)$"
 )
+
+
+_ZH_AGE: Final = "(?:[二三四五六七八九]?十[一二三四五六七八九]?|[一二两三四五六七八九]|\\d{1,3})"
+_EN_AGE: Final = (
+    "(?:(?:twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety)(?:-(?:one|two|three|four|five|six|seven|eight|nine))?"
+    "|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|(?:thir|four|fif|six|seven|eigh|nine)teen|\\d{1,3})"
+)
+_NO_THING: Final = (
+    r"(?!(?:number|room|code|size|flat|unit|line|limit|score|gate|version|level|grade|floor|pin|locker|seat|table|bus"
+    r"|platform|it|that|this|there|one|which|what|price|rent|budget|total|time|count|team|rate|max|port)\b)"
+)
+_AGE: Final = re.compile(
+    rf"(?:今年|都|满|刚){_ZH_AGE}(?:[岁歲了啦喽咯]|$)|{_ZH_AGE}[岁歲](?!的?时)|{_ZH_AGE}[喽咯]"
+    rf"|\b(?:turned|turns|aged) {_EN_AGE}\b(?! o'clock)|\b{_EN_AGE} years? old\b"
+    rf"|\b(?:i'm|i am|he's|she's|{_NO_THING}[a-z]+ is) (?:now |already |just |only )?{_EN_AGE}(?= and\b|[,.!;]|$)"
+)
+# Where somebody works, studies or lives together with somebody is not changed by another job, subject or town.
+_PLACE: Final = re.compile(r"\b(?:at|in) (?:(?:the|a|an) (?:[a-z]+ )*in )?(?:the )?[A-Z][\w'&-]*(?: [A-Z][\w'&-]*)*")
+_COMPANY: Final = re.compile(r"\bwith (?:my|our) [a-z]+(?:,? [A-Z]\w+)?")
+_AT_WORK: Final = re.compile(
+    r"\b(?:stud(?:y|ying|ent)|major(?:ing)?|degree|engineer(?:ing)?|nurse|teacher|paralegal|clerk|assistant|junior"
+    r"|trainee|manager|analyst|developer|apprentice|intern|waiter|barista|chef|cook|receptionist|technician)\b"
+)
+_ELSEWHERE: Final = re.compile(
+    r"\b(?:at|in|for|with|to|joined) (?:the |a |an )?[A-Z]"
+    r"|\b(?:left|leave|leaving|quit|new (?:job|place|company|school)|moved|moving|transferred|joined|elsewhere)\b"
+)
+_LIVES: Final = re.compile(r"\b(?:live|living|rent|renting|stay)\b")
+
+
+def age_in(folded: str) -> bool:
+    """Whether a folded text says how old somebody is."""
+    return _AGE.search(folded) is not None
+
+
+def unchanged_place(message: str, fact: str) -> str:
+    """What a fact still says of a place or of company after a message that changes something else; empty if nothing.
+
+    "I'm majoring in economics at Purdue" and another subject: still at Purdue. "I live in Leeds with my partner Jo" and
+    another town: still with Jo.
+    """
+    company = _COMPANY.search(fact)
+    place = _PLACE.search(fact)
+    if company is not None and _LIVES.search(fact) and not _COMPANY.search(message):
+        return " ".join((fact[: place.start()] + fact[place.end() :]).split()) if place is not None else ""
+    if place is not None and place.start() and _AT_WORK.search(fact.lower()) and not _ELSEWHERE.search(message):
+        return f"About me: {place[0]}"
+    return ""
 
 
 def units_in(folded: str) -> frozenset[str]:

@@ -67,7 +67,7 @@ QUESTION: Final = _any(
     r"|部|一)|能不能|是不是|有没有|会不会|算不算|点解|點搬"
     r"|好不好|可不可以|真的假的|有招没|谁",
     r"^(?:(?:so|and|ok|hey|quick q|but|wait|hang on|um|hmm),? )*(?:what|whats|what's|who|whos|whose|which|when|where"
-    r"|why|how|hows|is"
+    r"|why|how|hows|is|am (?:i|we)|ought|shall|may (?:i|we)|might (?:i|we)|ha(?:ve|d) (?:i|we|you)"
     r"|are|was|were|do|does|did|can|could"
     r"|would|will|should (?:i|we|he|she|they|it|the|my)|has|any|anyone)\b",
     r"\b(?:what'?s|how (?:do|can|should|would|many|much|long|early|old)|which (?:one|of)|can (?:i|you|we)"

@@ -1,0 +1,84 @@
+"""What is over when somebody has died, an animal is gone, or a couple has parted: all that was said about it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from jiyi.longterm.replacement import mentions
+from jiyi.model.entry import MemoryEntry
+from jiyi.text.change_words import ends_life, ends_love, lost_by_name
+from jiyi.text.claims import clauses_of
+from jiyi.text.normalize import fold
+from jiyi.text.subjects import USER, mentions_subject, named_subject, names_in, subject_of
+from jiyi.text.topics import topics_of
+
+PARTNERS: Final = frozenset({"girlfriend", "boyfriend", "partner", "wife", "husband"})
+_ANIMALS: Final = frozenset({"dog", "cat", "pet"})
+_FIRST_WORD: Final = re.compile(
+    r"[\u3400-\u9fff]{2,3}(?=上|昨|今|前|没|走|去|已)|[a-z][\w'-]+(?= (?:died|passed|didn|is|was))"
+)
+_WEDDING: Final = re.compile(
+    r"婚礼|领证|蜜月|婚纱|\bhoneymoon\b|\b(?:my|our|the|spring|summer|autumn|winter|church) wedding\b"
+    r"|^(?:about me: )?wedding"
+)
+_TOGETHER: Final = re.compile(r"我(?:俩|们)|我[跟和同]|[跟和同]我|\b(?:we|us|and i|with me|me)\b")
+
+
+def ended(message: str, facts: Sequence[MemoryEntry]) -> tuple[list[int], str]:
+    """The places of the facts that a message ends, and why."""
+    folded = fold(message)
+    dead = ends_life(folded)
+    if dead:
+        # Only the clause that says so tells who it was.
+        folded = next((clause for clause in map(fold, clauses_of(message)) if ends_life(clause)), folded)
+    gone = [place for place, fact in enumerate(facts) if _is_gone(folded, fact, dead=dead)]
+    if not gone and dead:
+        # "The cat died": only where there is no doubt which one is meant.
+        gone = [place for place, fact in enumerate(facts) if _same_animal(folded, fact)]
+        if len({name for place in gone for name in names_in(facts[place].content)}) > 1:
+            gone = []
+    if gone:
+        return gone, "it has died"
+    if ends_love(fold(message)):
+        return [n for n, fact in enumerate(facts) if _of_partners(message, fact)], "they have parted"
+    return [], ""
+
+
+def subject_of_fact(fact: MemoryEntry) -> str:
+    """Whom a fact is about."""
+    claim = fact.source.claim
+    return claim.subject if claim is not None else subject_of(fold(fact.content))
+
+
+def _is_gone(folded: str, fact: MemoryEntry, *, dead: bool) -> bool:
+    """Whether a message says that whoever a fact names has died, or that the animal is gone."""
+    names = [name for name in names_in(fact.content) if mentions(folded, name)]
+    if dead:
+        first = _FIRST_WORD.match(folded)
+        return bool(names) or (first is not None and mentions(fold(fact.content), first[0]))
+    return _is_animal(fact) and any(lost_by_name(folded, fold(name)) for name in names)
+
+
+def _is_animal(fact: MemoryEntry) -> bool:
+    return subject_of_fact(fact) in _ANIMALS or "pet" in topics_of(fold(fact.content))
+
+
+def _same_animal(folded: str, fact: MemoryEntry) -> bool:
+    text = fold(fact.content)
+    kinds = [kind for kind in _ANIMALS if mentions_subject(folded, kind)]
+    return _is_animal(fact) and any(mentions_subject(text, kind) for kind in kinds)
+
+
+def _of_partners(message: str, fact: MemoryEntry) -> bool:
+    """Whether a fact tells of the couple that has parted: the speaker's, unless the message names another."""
+    text = fold(fact.content)
+    subject = subject_of_fact(fact)
+    said = next((clause for clause in clauses_of(message) if ends_love(fold(clause))), message)
+    parted = USER if _TOGETHER.search(fold(said)) else named_subject(said) or subject_of(fold(said))
+    named = any(mentions(fold(message), name) for name in names_in(fact.content))
+    of_couple = "relationship" in topics_of(text) or _WEDDING.search(text) is not None
+    if parted not in {USER, *PARTNERS}:
+        return (named or subject == parted) and of_couple
+    return subject in PARTNERS or (subject == USER and of_couple) or (named and of_couple)
