@@ -118,7 +118,7 @@ class Settings:
     )
     rerank_candidates: int = setting(30, parse.whole(1, 1_000), "how many of the best hits are reranked")
     enable_simple_memory: bool = setting(
-        False, parse.flag, "records and tags only: no embedder, no text index, no vectors"
+        False, parse.flag, "records and tags only: no index, no vectors; an embedder only to judge long-term facts"
     )
     llm: str = setting(
         "none",

@@ -66,8 +66,8 @@ def _readable(text: str, first: str) -> str:
         return f"{who}：{text}" if han else f"{who}: {text}"
     verb = (predicate_zh if han else predicate_en)(first)
     if not who:
-        # Of the speaker it reads alone; otherwise it goes on about what is gone.
-        return text if phrases_of(first) == (SPEAKER,) else ""
+        # What begins with a verb goes on about what is gone (改成下周四), unless that was told of the speaker.
+        return text if begins != "" or phrases_of(first) == (SPEAKER,) else ""
     if begins == "" and not pronoun:
         # It begins with a verb: (I hate mushrooms and) cook on gas.
         return f"{who}{text}" if han else f"{'We' if who.lower().startswith('we') else 'I'} {text}"

@@ -43,4 +43,5 @@ UNKNOWN: Final = Phrase()
 def relation(word: str) -> str:
     """The relation that a word names, where all its words mean the same: 妈 and 母亲; but 表弟 is not 堂妹."""
     found = canonical(word)
-    return word if found in _COARSE else found
+    # 小女儿 is not 大女儿.
+    return word if found in _COARSE or (found and word[0] in "大小二三") else found
