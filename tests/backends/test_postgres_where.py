@@ -129,7 +129,7 @@ def test_the_round_trips_do_not_grow_with_what_a_condition_leaves_out(
     for question in QUESTIONS:
         plain = trips_of(question, make_filters(SCOPES))
         for name, where in (MANY | FEW).items():
-            # The log once or twice, what passes of words, pairs of characters, vectors and neighbours; and one or two of
+            # The log once or twice, what passes of words, pairs of characters, vectors and neighbours; one or two of
             # them once more where the sample, of ids that differ in each run, promised too much.
             assert trips_of(question, make_filters(SCOPES, where=where)) <= plain + 8, (question, name)
 
