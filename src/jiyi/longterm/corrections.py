@@ -56,11 +56,11 @@ if TYPE_CHECKING:
 REPLACES: Final = "replaces"
 CONFLICTS: Final = "conflicts"
 
-CERTAIN: Final = 0.6
+CERTAIN: Final = 0.5
 """From this probability on a message replaces the claim that it fits best."""
-SAID: Final = 0.5
+SAID: Final = 0.4
 """The same for a message that says plainly that something has changed; both chosen by cross-validation over writers."""
-OUTWEIGHS: Final = 0.9
+OUTWEIGHS: Final = 0.8
 """From this probability on a message replaces a claim on another topic."""
 POSSIBLE: Final = 0.12
 """From this probability on both stay and are linked."""
