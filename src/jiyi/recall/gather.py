@@ -112,6 +112,7 @@ def gather(search: Search, proposals: Sequence[str], statistics: TermStatistics,
             answers=(_answers(question.answer_terms, words, text) * ~threads.timed)[scored]
             if question.answer_terms
             else None,
+            states=_answers(question.attributes, words, text)[scored] if question.attributes else None,
             personal=vectors.personal if vectors is not None else 0.0,
             day=_days(times, threads, search.offset)[scored],
         ),
@@ -148,6 +149,7 @@ def gather_without_text(search: Search, ids: Sequence[str]) -> Gathered:
             outer=np.zeros(0, dtype=np.bool_),
             related=np.zeros((count, 0)),
             answers=None,
+            states=None,
             personal=vectors.personal,
             day=np.full(count, NOBODY),
         ),
