@@ -23,9 +23,11 @@ from jiyi.model.identity import text_hash
 from jiyi.model.job import Job, JobDraft
 from jiyi.model.message import Message
 from jiyi.ports import Amendment, TokenCounter
+from jiyi.ports.longterm import MessagesDeletedError
 
 ROUND_JOB = "longterm.round"
 _CANDIDATE_TAKER = "longterm"
+_DELETED = "forgotten"
 REFLECTION_TYPES = ("reflection",)
 _MAX_LINKED = 1_000
 _MAX_WAITING = 1_000_000
@@ -109,20 +111,47 @@ class LongtermService:
 
     def _keep(self, job: Job) -> list[MemoryEntry] | None:
         session = str(job.payload["conversation_id"])
-        messages = self._deps.store.messages(job.scope, job.payload["messages"])
-        stored = self._ingestor.keep_round(job.scope, session, messages, job)
+        while True:
+            messages = self._undeleted(job.scope, job.payload["messages"])
+            try:
+                stored = self._ingestor.keep_round(job.scope, session, messages, job)
+            except MessagesDeletedError:
+                continue
+            break
         if stored:
             self._written()
             if self.reflector.announce(job.scope, session):
                 self._queued()
         return stored
 
+    def _undeleted(self, scope: str, ids: Sequence[str]) -> list[tuple[str, Message, datetime]]:
+        """The messages that were not deleted since. A reply to one that was is left out: it may repeat it."""
+        store = self._deps.store
+        there = {found[0]: found for found in store.undeleted_messages(scope, ids)}
+        if len(there) == len(ids):
+            return list(there.values())
+        roles = {message_id: message.role for message_id, message, _ in store.messages(scope, ids)}
+        left: list[tuple[str, Message, datetime]] = []
+        answers_deleted = False
+        for each in ids:
+            # Of one that was erased nothing is known any more.
+            role = roles.get(each, "user")
+            if role == "user":
+                answers_deleted = each not in there
+            if each in there and not answers_deleted:
+                left.append(there[each])
+        return left
+
     def take_candidates(self, scope: str, session: str | None, limit: int) -> list[MemoryEntry]:
         """Store the candidates of conversations that are worth keeping; returns what was stored."""
         chats = self._deps.chats
         stored: list[MemoryEntry] = []
         for candidate in chats.candidates(scope, session_id=session, state="new", limit=limit):
-            kept = self._ingestor.keep_candidate(candidate)
+            try:
+                kept = self._ingestor.keep_candidate(candidate)
+            except MessagesDeletedError:
+                chats.settle_candidate(scope, candidate.id, state="rejected", by=_DELETED)
+                continue
             if kept is None:
                 continue
             chats.settle_candidate(scope, candidate.id, state="taken", by=_CANDIDATE_TAKER)
