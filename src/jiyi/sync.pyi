@@ -1152,6 +1152,10 @@ class Turn:
     def reply(self) -> str | None:
         """The stored reply; `None` until the turn is finished."""
 
+    @property
+    def broken_off(self) -> str | None:
+        """Why the stored reply is only a part of one, or empty ("the reader stopped"); `None` when it is whole."""
+
     def call(self, tool_call: Any) -> str:
         """Do what the model asked for, in the form in which its client gives it; returns the text for the model.
 
@@ -1205,7 +1209,8 @@ class Agent:
         """Store what the user said, and put the prompt for the answer together.
 
         `name` says who speaks, in a group. With the same `request_id` again, for 30 days, nothing is stored twice: the
-        turn goes on where it stood, and `turn.reply` is set if it was answered.
+        turn goes on where it stood, and `turn.reply` is set if it was answered. `turn.broken_off` says why that reply
+        is only a part of one.
         """
 
     def resume(self) -> Turn | None:
