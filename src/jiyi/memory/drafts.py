@@ -124,7 +124,7 @@ _CHECKS: dict[str, Callable[[Limits, Any], Any]] = {
 
 _PATCHED = frozenset(
     {"category", "tags", "importance_score", "memory_type", "domain", "conversation_id"}
-    | {"occurred_at", "position", "metadata", "namespace", "expires_at"}
+    | {"occurred_at", "position", "metadata", "namespace", "expires_at", "strength"}
 )
 """What an existing entry keeps where nothing is said about it."""
 _CLEARABLE: dict[str, Any] = {
