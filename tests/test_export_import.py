@@ -74,7 +74,6 @@ def assert_sound(memory: AgentMemory) -> None:
 # --- without loss -------------------------------------------------------------------------------------------------
 
 
-
 def test_an_entry_with_the_last_possible_position_is_imported_again(open_memory: OpenMemory, tmp_path: Path) -> None:
     memory, other = open_memory(), open_memory("other")
     memory.store("end", "the end", conversation_id="talk", position=2**31 - 1)
