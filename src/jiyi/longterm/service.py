@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -70,6 +70,15 @@ class LongtermService:
         )
         self._written()
         return ids
+
+    def schedule_conversation(self, scope: str, session: str, messages: Sequence[Message]) -> list[str]:
+        """Put messages on disk with a job for each of their rounds; returns the ids of the jobs."""
+        jobs = [(JobDraft(ROUND_JOB, scope, {"conversation_id": session}), places) for places in _rounds(messages)]
+        self._deps.store.append_messages(
+            scope, session, messages, actor=self._deps.actor, recallable=self._deps.recallable, rounds=jobs
+        )
+        self._written()
+        return [job.id for job, _ in jobs]
 
     def schedule_messages(self, scope: str, session: str, ids: Sequence[str]) -> str:
         """Queue a round of messages that are stored already."""
@@ -238,3 +247,15 @@ class LongtermService:
             "forgettable": not exempt,
             "versions": [version.to_dict() for version in versions],
         }
+
+
+def _rounds(messages: Sequence[Message]) -> Iterator[range]:
+    """The places of what the user said and what was answered, round by round."""
+    first, answered = 0, False
+    for place, message in enumerate(messages):
+        if message.role == "user" and answered:
+            yield range(first, place)
+            first, answered = place, False
+        answered = answered or message.role == "assistant"
+    if messages:
+        yield range(first, len(messages))

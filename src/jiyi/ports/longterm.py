@@ -66,11 +66,12 @@ class LongtermStore(Protocol):
         actor: str,
         recallable: bool,
         job: JobDraft | None = None,
+        rounds: Sequence[tuple[JobDraft, range]] = (),
         said_at: datetime | None = None,
     ) -> list[str]:
         """Add messages to a session, and the job that is about them; returns the message ids.
 
-        They were said at `said_at`, or now.
+        `rounds` are jobs about some of the messages, by their places. They were said at `said_at`, or now.
         """
         ...
 

@@ -102,9 +102,10 @@ class SqlLongtermStore:
         actor: str,
         recallable: bool,
         job: JobDraft | None = None,
+        rounds: Sequence[tuple[JobDraft, range]] = (),
         said_at: datetime | None = None,
     ) -> list[str]:
-        """Add messages to a session, and the job that is about them, in one transaction; returns the message ids."""
+        """Add messages to a session, and the jobs that are about them, in one transaction; returns the message ids."""
         with self._database.write((scope,) if job is None else (scope, job.scope)) as connection:
             saved = history.append(connection, scope, session_id, messages, self._now(), said_at=said_at)
             remember_messages(connection, saved, actor, recallable=recallable)
@@ -112,6 +113,9 @@ class SqlLongtermStore:
                 # What the job is about may have been said before, such as the question to this reply.
                 payload = {**job.payload, "messages": [*job.payload.get("messages", ()), *saved.ids]}
                 insert_job(connection, replace(job, payload=payload), self._now())
+            for each, places in rounds:
+                payload = {**each.payload, "messages": [saved.ids[place] for place in places]}
+                insert_job(connection, replace(each, payload=payload), self._now())
         return saved.ids
 
     def messages(self, scope: str, ids: Sequence[str]) -> list[tuple[str, Message, datetime]]:
