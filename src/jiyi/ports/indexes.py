@@ -230,6 +230,17 @@ class VectorScan(Protocol):
         ...
 
 
+@runtime_checkable
+class ComparesLists(Protocol):
+    """A `VectorScan` that may keep the vectors of a list of entries, which many questions ask for, in memory."""
+
+    def best_listed(
+        self, limit: int, listed: frozenset[str], *, periods: Sequence[tuple[datetime, datetime]] = ()
+    ) -> list[str] | None:
+        """Ids of the most similar of these, inside one of the periods if any; `None` if they are not in memory."""
+        ...
+
+
 class VectorIndex(DerivedIndex, Protocol):
     """Finds entries by meaning, exactly, inside the visible scopes."""
 

@@ -285,8 +285,12 @@ class Merge:
         if self._scope_of(values["memory_id"]) != PUBLIC:
             return _UNCHANGED
         front = values["superseded_by"]
-        if front is not None and self._scope_of(front) != values["scope"]:
-            raise InvalidInputError(f"memory {front} is none of the scope that it should stand in front for")
+        if front is not None:
+            # Not asked of the entries: one that was forgotten stands in front again when it is restored.
+            known = self._connection.scalar(_SCOPE_OF, {"id": front})
+            if known not in {values["scope"], ERASED_SCOPE}:
+                raise InvalidInputError(f"memory {front} is none of the scope that it should stand in front for")
+            values["superseded_by"] = front if known == values["scope"] else None
         changed = merge_overlay(self._connection, values, update=self._update_known)
         return ImportCounts() if changed else _UNCHANGED
 
