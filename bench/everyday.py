@@ -1,10 +1,11 @@
 """Everyday questions of a person about themselves: where do I live, what is my wife called, what can't I eat?
 
-    python -m bench.everyday FOLDER [--half first|second|all] [--show] [--out FOLDER]
+    python -m bench.everyday [--sets FOLDER] [--half first|second|all] [--show] [--out FOLDER]
 
-FOLDER has people.{en,zh}.jsonl: what each person told an assistant over months, and questions with the numbers of the
-messages that answer now. Most questions share no word with their answer, and a fifth of them have none. Each person has
-a store of their own. The messages are kept once as messages of one conversation, once as records on their own.
+The sets in bench/sets/everyday were written by people who had not seen the rules: what each person told an assistant
+over months, and questions with the numbers of the messages that answer now; some have no answer. `plain` is how people
+tell and ask; in `indirect` the answer has to be guessed ("property taxes in Bellevue went up" for "where do I live").
+Each person has a store of their own, once with messages of one conversation, once with records on their own.
 
 AUC is the chance that the best hit of an answerable question has a higher relevance than that of an unanswerable one.
 """
@@ -19,14 +20,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-from rich.table import Table
-
 from bench.recall import RememberingEmbedder
+from bench.support import Report, console
+from jiyi.model.relevance import CONFIDENT
 from jiyi.providers.bundled import BundledEmbedder
 from jiyi.sync import AgentMemory
 
+SETS = Path(__file__).parent / "sets" / "everyday"
+RESULTS = Path(__file__).parent / "results"
 LIMIT = 5
+CUTS = (1, 3, 5)
 KINDS = ("messages", "records")
 
 
@@ -86,42 +89,51 @@ def auc(right: Sequence[float], wrong: Sequence[float]) -> float:
     return sum(pairs) / len(pairs) if pairs else float("nan")
 
 
-def row(answers: Sequence[Answer]) -> list[str]:
-    """Questions, R@1, R@3, R@5, confident and right, confident without an answer, AUC."""
+def tell(report: Report, name: str, answers: Sequence[Answer]) -> None:
+    """One row: which answers were found, which with confidence, and whether it is known where there is none."""
     answerable, others = [a for a in answers if a.gold], [a for a in answers if not a.gold]
     count = max(1, len(answerable))
-    at = [f"{100 * sum(a.place < k for a in answerable) / count:.1f}" for k in (1, 3, 5)]
+    at = " / ".join(f"{100 * sum(a.place < k for a in answerable) / count:.1f}" for k in CUTS)
     sure = sum(a.place == 0 and a.found[0][2] for a in answerable)
     wrong = sum(bool(a.found) and a.found[0][2] for a in others)
     chance = auc([a.best for a in answerable], [a.best for a in others])
-    return [str(count), *at, f"{100 * sure / count:.1f}", f"{wrong} of {len(others)}", f"{chance:.3f}"]
+    report.fact(
+        name,
+        f"R@1/3/5 {at} of {len(answerable)}",
+        f"confident and right {100 * sure / count:.0f} %, without an answer {wrong} of {len(others)}",
+        f"AUC {chance:.3f}",
+    )
+
+
+def show(answers: Sequence[Answer]) -> None:
+    """The questions whose first hit is wrong."""
+    for answer in answers:
+        if answer.place or (not answer.gold and answer.best >= CONFIDENT):
+            console.print(answer.question, sorted(answer.gold), markup=False)
+            for key, relevance, sure, text in answer.found[:3]:
+                console.print(f"    {relevance:.2f}{'*' if sure else ' '} {key} {text[:90]}", markup=False)
 
 
 def main() -> None:
-    """Print the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--half", choices=("first", "second", "all"), default="all")
-    parser.add_argument("--show", action="store_true", help="print each question whose first hit is wrong")
-    arguments = parser.parse_args()
-    console = Console(width=140)
-    columns = ("", "questions", "R@1", "R@3", "R@5", "confident and right", "confident, no answer", "AUC")
-    table = Table(*columns, title=f"Everyday questions, {arguments.half}")
+    """Measure the sets."""
+    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments.add_argument("--sets", type=Path, default=SETS)
+    arguments.add_argument("--half", choices=("first", "second", "all"), default="all")
+    arguments.add_argument("--show", action="store_true", help="print each question whose first hit is wrong")
+    arguments.add_argument("--out", type=Path, default=RESULTS)
+    options = arguments.parse_args()
+    report = Report("everyday", f"Everyday questions of a person about themselves ({options.half})")
     embedder = RememberingEmbedder(BundledEmbedder())
-    for kind in KINDS:
-        for language in ("en", "zh"):
-            answers = [
-                answer
-                for person in people(arguments.folder, language, arguments.half)
-                for answer in ask(person, kind, embedder)
-            ]
-            table.add_row(f"{kind} {language}", *row(answers))
-            for answer in answers if arguments.show else ():
-                if answer.place or (not answer.gold and answer.best >= 0.2):
-                    console.print(answer.question, sorted(answer.gold), markup=False)
-                    for key, relevance, sure, text in answer.found[:3]:
-                        console.print(f"    {relevance:.2f}{'*' if sure else ' '} {key} {text[:90]}", markup=False)
-    console.print(table)
+    for folder in sorted(each for each in options.sets.iterdir() if each.is_dir()):
+        for kind in KINDS:
+            for language in ("en", "zh"):
+                asked = people(folder, language, options.half)
+                answers = [answer for person in asked for answer in ask(person, kind, embedder)]
+                tell(report, f"{folder.name}, {kind}, {language}", answers)
+                if options.show:
+                    show(answers)
+    report.note("AUC: the best hit of an answerable question against that of one without an answer.")
+    report.finish(options.out)
 
 
 if __name__ == "__main__":

@@ -329,7 +329,8 @@ def _relevance(
         # What has the words of the question answers it, whatever kind of question it is.
         logit += known.personal * candidates.personal * (1.0 - information)
     if candidates.states is not None:
-        logit += known.attribute * candidates.states
+        # Of many texts that state it, each is less likely to be the one that was meant.
+        logit += known.attribute * candidates.states / np.sqrt(max(1.0, float(candidates.states.sum())))
     found = 1.0 / (1.0 + np.exp(-logit))
     # Equal scores are equally relevant, whatever order they come in: each gets the least of its group.
     ascending = np.argsort(compared := total.round(DECIMALS))

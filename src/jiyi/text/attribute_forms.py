@@ -24,7 +24,7 @@ ATTRIBUTES: Final[dict[str, AttributeForms]] = {
         r"\b(?:whats?|do you (?:know|remember)|remember|tell me)\b.{0,24}\b(?:name|called)\b|\bwho am i\b"
         r"|(?:叫|姓|名字是?|称呼)(?:什么|啥|谁)|(?:什么|啥)名字?|(?:知道|记得).{0,4}(?:名字|叫)|我是谁|名字呢"
         r"|(?:怎么|如何)称呼",
-        ("name", "call", "i'm ", "i am ", "go by", "叫", "姓", "名"),
+        ("name", "call", "i'm ", "i am ", "go by", "my ", "our ", "叫", "姓", "名"),
         r"\bname(?:'s| is| was)\b|\bcall me\b|\bgo by\b|\b(?:named|called) \w"
         r"|(?:名字)?(?:叫|名叫|改名|取名|起名)(?!你|他|她|我|人|车|了?外卖|醒|停)|姓(?!名)|叫我|名字是",
     ),
