@@ -120,7 +120,9 @@ class ChatMerge:
         if not positions or table is chat_epochs:
             return False
         span = range(values["first_position"], values["last_position"] + 1)
-        return any(each in positions for each in span) if len(span) < len(positions) else any(map(span.count, positions))
+        if len(span) < len(positions):
+            return any(each in positions for each in span)
+        return any(each in span for each in positions)
 
     def _mark_replaced(self, scope: str, session_id: str) -> None:
         """Mark as replaced what was derived from messages that the import has replaced."""
