@@ -304,6 +304,7 @@ class Merge:
         """Take in one row of a conversation."""
         values = self._schema.message(data)
         if values["message_id"] in self._erased_messages:
+            self.chat.erased(values["scope"], values["session_id"], values["position"])
             return _UNCHANGED
         if values["message_id"] in self._message_ids:
             self._write_batch()
