@@ -42,13 +42,14 @@ _LINE_COLUMNS = """l.entry_id, l.version, l.changed_at,
     (SELECT c.sequence FROM memory_changes c WHERE c.sequence > s.sequence AND (c.scope || '') = ANY ($1)
      ORDER BY c.sequence LIMIT 1) IS NOT NULL"""
 _LINE_WIDTH = 4
+# LATERAL with a limit: the planner expects hundreds of states, and would read a log of some thousand lines as a whole.
+_JOIN_LINE = "LEFT JOIN LATERAL (SELECT * FROM memory_changes WHERE sequence = s.sequence LIMIT 1) l ON true"
 _TEXT_STATE = Statement(
-    f"SELECT s.*, {_LINE_COLUMNS} FROM ({STATE_QUERY}) s LEFT JOIN memory_changes l ON l.sequence = s.sequence",
+    f"SELECT s.*, {_LINE_COLUMNS} FROM ({STATE_QUERY}) s {_JOIN_LINE}",
     (TEXT_ARRAY,),
 )
 _VECTOR_STATE = Statement(
-    f"SELECT s.sequence, s.fingerprint, {_LINE_COLUMNS} FROM {META} s "
-    "LEFT JOIN memory_changes l ON l.sequence = s.sequence "
+    f"SELECT s.sequence, s.fingerprint, {_LINE_COLUMNS} FROM {META} s {_JOIN_LINE} "
     f"WHERE s.generation = '{CURRENT}' AND s.identity = $2",
     (TEXT_ARRAY, TEXT),
 )
