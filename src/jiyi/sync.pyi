@@ -831,6 +831,12 @@ class Longterm:
     ) -> str:
         """Put the round on disk and do the rest in the background, across restarts; returns the id of the job."""
 
+    def schedule_conversation(self, user_id: str, conversation_id: str, messages: Sequence[MessageLike]) -> list[str]:
+        """Add messages to a conversation and look through their rounds in the background; returns the ids of the jobs.
+
+        Messages and jobs are one transaction: whatever happens, none is there without the other.
+        """
+
     def schedule_messages(self, user_id: str, conversation_id: str, message_ids: Sequence[str]) -> str:
         """Look for facts in messages that are stored already, one round, in the background; returns the id of the job.
 
