@@ -119,7 +119,7 @@ def verify(
 
 def is_built(description: Mapping[str, Any]) -> bool:
     """Whether an index that describes itself so is there at all, in whatever state."""
-    return bool(description.get("bytes"))
+    return bool(description.get("built", description.get("bytes")))
 
 
 def _count(store: RecordStore, progress: Progress | None) -> int:
