@@ -263,9 +263,7 @@ def test_a_worker_does_what_is_announced(store: SqlJobStore) -> None:
     assert store.counts() == {"done": 1}
 
 
-def test_a_worker_goes_on_whatever_is_raised_in_its_thread(
-    store: SqlJobStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_worker_goes_on_whatever_is_raised_in_its_thread(store: SqlJobStore, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("jiyi.jobs.worker._AFTER_TROUBLE_SECONDS", 0.0)
     raised, seen = threading.Event(), threading.Event()
     run = JobRunner(store)
