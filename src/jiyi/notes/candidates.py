@@ -92,7 +92,8 @@ def _write_all(
     noted = [words_of(text) for text in _recent_texts(service, kind)]
     for candidate in candidates:
         text = words_of(candidate.content)
-        repeated = text in known or (len(text.replace(" ", "")) >= _MIN_CONTAINED and any(text in other for other in noted))
+        long = len(text.replace(" ", "")) >= _MIN_CONTAINED
+        repeated = text in known or (long and any(text in other for other in noted))
         found = _find_entry(service, candidate, kind)
         if repeated and found is None:
             _settle(service, candidate, "rejected", _BY_DUPLICATE)

@@ -209,7 +209,8 @@ def _by_rules(
             continue
         for kind, statement in _statements(note):
             plain = words_of(statement)
-            if comparable(statement) and plain not in everything and plain not in found and len(statement) <= _MAX_CHARACTERS:
+            new = plain not in everything and plain not in found
+            if new and comparable(statement) and len(statement) <= _MAX_CHARACTERS:
                 whole = words_of(note.text) == plain and not note.by_hand
                 section = section_for(kind, headings, otherwise)
                 entry_id = note.entry_id if whole else ""
