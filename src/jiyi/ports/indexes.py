@@ -303,6 +303,13 @@ class ScopeReader(Protocol):
         """
         ...
 
+    def last_read(self, filters: Filters) -> TextSource | None:
+        """The texts of these scopes as they were read last, perhaps not the current ones; `None` if they are unknown.
+
+        They tell how the question will be worded, so that its vector can be compared in the round trip that reads them.
+        """
+        ...
+
     def compare(self, filters: Filters, vector: Vectors) -> Comparison | None:
         """The same scopes, compared with another vector: nothing else is read again. `None` as for `read`."""
         ...
