@@ -75,7 +75,7 @@ def ask(person: dict[str, Any], kind: str, embedder: Any) -> list[Answer]:
                 line["question"],
                 frozenset(map(str, line["gold"])),
                 tuple(
-                    (hit.key or "", hit.relevance_score, hit.confident, hit.content)
+                    (hit.key or "", hit.relevance_score or 0.0, bool(hit.confident), hit.content)
                     for hit in memory.recall(line["question"], limit=LIMIT)
                 ),
             )

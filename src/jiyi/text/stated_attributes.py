@@ -100,12 +100,12 @@ def _stated(text: str, names: Sequence[str]) -> Iterator[tuple[str, str]]:
             if _NOT_SO.search(clause) or (len(folded) == len(sentence) and named_subject(sentence[start:end])):
                 continue
             for name in names:
-                match = _stating(name).search(clause)
-                if match is None:
+                said = _stating(name).search(clause)
+                if said is None:
                     continue
-                before = [person for place, person in anchors if place < start + match.start()]
+                before = [person for place, person in anchors if place < start + said.start()]
                 person = before[-1] if before else USER
-                if person and not (person == USER and match[0].startswith(_OF_SOMETHING)):
+                if person and not (person == USER and said[0].startswith(_OF_SOMETHING)):
                     yield name, person
 
 
