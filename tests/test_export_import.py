@@ -74,6 +74,14 @@ def assert_sound(memory: AgentMemory) -> None:
 # --- without loss -------------------------------------------------------------------------------------------------
 
 
+def test_an_entry_with_the_last_possible_position_is_imported_again(open_memory: OpenMemory, tmp_path: Path) -> None:
+    memory, other = open_memory(), open_memory("other")
+    memory.store("end", "the end", conversation_id="talk", position=2**31 - 1)
+    memory.export_jsonl(tmp_path / "export.jsonl")
+    other.import_jsonl(tmp_path / "export.jsonl")
+    assert contents_of(other) == contents_of(memory)
+
+
 def test_everything_comes_through(open_memory: OpenMemory) -> None:
     source, target = open_memory("source"), open_memory("target")
     fill(source)

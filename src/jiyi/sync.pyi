@@ -831,6 +831,12 @@ class Longterm:
     ) -> str:
         """Put the round on disk and do the rest in the background, across restarts; returns the id of the job."""
 
+    def schedule_conversation(self, user_id: str, conversation_id: str, messages: Sequence[MessageLike]) -> list[str]:
+        """Add messages to a conversation and look through their rounds in the background; returns the ids of the jobs.
+
+        Messages and jobs are one transaction: whatever happens, none is there without the other.
+        """
+
     def schedule_messages(self, user_id: str, conversation_id: str, message_ids: Sequence[str]) -> str:
         """Look for facts in messages that are stored already, one round, in the background; returns the id of the job.
 
@@ -1152,6 +1158,10 @@ class Turn:
     def reply(self) -> str | None:
         """The stored reply; `None` until the turn is finished."""
 
+    @property
+    def broken_off(self) -> str | None:
+        """Why the stored reply is only a part of one, or empty ("the reader stopped"); `None` when it is whole."""
+
     def call(self, tool_call: Any) -> str:
         """Do what the model asked for, in the form in which its client gives it; returns the text for the model.
 
@@ -1205,7 +1215,8 @@ class Agent:
         """Store what the user said, and put the prompt for the answer together.
 
         `name` says who speaks, in a group. With the same `request_id` again, for 30 days, nothing is stored twice: the
-        turn goes on where it stood, and `turn.reply` is set if it was answered.
+        turn goes on where it stood, and `turn.reply` is set if it was answered. `turn.broken_off` says why that reply
+        is only a part of one.
         """
 
     def resume(self) -> Turn | None:

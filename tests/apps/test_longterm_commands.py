@@ -83,6 +83,7 @@ def test_a_round_for_later_is_done_by_maintain(jiyi: CommandLine) -> None:
 
 
 def test_small_talk_finds_nothing_and_says_why(jiyi: CommandLine) -> None:
+    jiyi.make_memory()
     found = jiyi("longterm", "recall", "你好")
     assert found.code == 1
     assert "small talk" in found.out

@@ -176,6 +176,7 @@ LONGTERM = {
     "pin",
     "restore",
     "retrieve_relevant_memories",
+    "schedule_conversation",
     "schedule_messages",
     "schedule_round",
     "take_candidates",

@@ -6,7 +6,7 @@ import asyncio
 import os
 import sqlite3
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Self
 
@@ -86,7 +86,8 @@ async def import_from(
     the scope of the memory. What was imported before is left as it is, so an import that broke off is simply run again.
     Everything that is imported has `trust="import"` in its source.
     With `extract` the imported conversations are looked through for facts in the background, as
-    `longterm.schedule_messages` does. `progress` is called with the number of memories and conversations read so far.
+    `longterm.schedule_conversation` does. `progress` is called with the number of memories and conversations read so
+    far.
     """
     report = ImportReport(format, os.fspath(path), dry_run)
     stream = read(format, Source(path), mapping or {})
@@ -245,10 +246,12 @@ class _Import:
             new[0] = {**new[0], "conversation_title": found.title}
         taken = _Taken(scope, found, new)
         if new and not self.report.dry_run:
-            ids = await chat.put_many(new)
-            for said_together in _rounds(ids, new) if self.extract else ():
-                await self.memory.longterm.schedule_messages(scope, found.session_id, said_together)
-                taken.scheduled += 1
+            if self.extract:
+                # In one transaction: an import that is run again leaves alone what is here already.
+                jobs = await self.memory.longterm.schedule_conversation(scope, found.session_id, new)
+                taken.scheduled = len(jobs)
+            else:
+                await chat.put_many(new)
         return taken
 
     def _count(self, taken: _Taken) -> None:
@@ -282,20 +285,6 @@ def _storable(arguments: dict[str, Any], report: ImportReport) -> dict[str, Any]
         report.left_out["metadata that are too large or have odd names"] += 1
         arguments["metadata"] = {"import": arguments["metadata"].get("import", {})}
     return arguments
-
-
-def _rounds(ids: Sequence[str], messages: Sequence[Mapping[str, Any]]) -> Iterator[list[str]]:
-    """The ids of what the user said and what was answered, round by round."""
-    together: list[str] = []
-    answered = False
-    for message_id, message in zip(ids, messages, strict=False):
-        if message["role"] == "user" and answered:
-            yield together
-            together, answered = [], False
-        answered = answered or message["role"] == "assistant"
-        together.append(message_id)
-    if together:
-        yield together
 
 
 def _sample(report: ImportReport, text: str) -> None:

@@ -228,6 +228,17 @@ class VectorScan(Protocol):
         ...
 
 
+@runtime_checkable
+class ComparesLists(Protocol):
+    """A `VectorScan` that may keep the vectors of a list of entries, which many questions ask for, in memory."""
+
+    def best_listed(
+        self, limit: int, listed: frozenset[str], *, periods: Sequence[tuple[datetime, datetime]] = ()
+    ) -> list[str] | None:
+        """Ids of the most similar of these, inside one of the periods if any; `None` if they are not in memory."""
+        ...
+
+
 class VectorIndex(DerivedIndex, Protocol):
     """Finds entries by meaning, exactly, inside the visible scopes."""
 
@@ -287,6 +298,13 @@ class ScopeReader(Protocol):
 
         `None` when they are too large for that, or the text index is behind in them, or an index is missing or not to
         be trusted: then each index has to be brought up to date and asked by itself.
+        """
+        ...
+
+    def last_read(self, filters: Filters) -> TextSource | None:
+        """The texts of these scopes as they were read last, perhaps not the current ones; `None` if they are unknown.
+
+        They tell how the question will be worded, so that its vector can be compared in the round trip that reads them.
         """
         ...
 

@@ -214,14 +214,16 @@ class RecallEngine:
         Beside it the question's vector, if it was embedded: that may have taken longer than everything else.
         """
         vector_coverage: list[IndexCoverage] = []
-        vector: Vectors | ModelError | None = None
+        asked: Vectors | ModelError | None = None
+        search = self._begin(request, now)
+        expected = request.query
         if self._asks_vectors(request, vector_coverage) and self.vectors is not None and self.embedder is not None:
-            vector = self._embedded(self.embedder, request, request.query)
+            expected = self._expected_wording(reader, search)
+            asked = self._embedded(self.embedder, request, expected)
             vector_coverage.append(IndexCoverage(self.vectors.name, answered=True))
-        asked = vector
+        vector = asked if expected == request.query else None
         if isinstance(asked, ModelError):
             vector_coverage[-1], asked = not_answered(vector_coverage[-1], asked), None
-        search = self._begin(request, now)
         reading = reader.read(request.filters, asked, bigrams=bool(search.question.bigrams))
         if reading is None or (reading.compared is None and request.mode == "semantic"):
             return None, vector
@@ -229,7 +231,7 @@ class RecallEngine:
         text = self._count_words(_TextAnswer(search.with_text(self._as_of(reading.text, request)), coverage))
         compared = reading.compared
         wording = self._wording(text)
-        if compared is not None and self.embedder is not None and wording != request.query:
+        if compared is not None and self.embedder is not None and wording != expected:
             # Only the counted words say how to word the question, so that the similarities are read once more.
             reworded = self._embedded(self.embedder, request, wording)
             compared = None if isinstance(reworded, ModelError) else reader.compare(request.filters, reworded)
@@ -426,6 +428,11 @@ class RecallEngine:
         if found.statistics is None or request.by_similarity or not asks(request.query):
             return request.query
         return text_to_embed(found.search.question, found.statistics, self.analyzer, self.settings.common_share)
+
+    def _expected_wording(self, reader: ScopeReader, search: Search) -> str:
+        """The text to embed by the words of the texts that were read last, which as a rule are those that will be."""
+        text = reader.last_read(search.request.filters) if asks(search.request.query) else None
+        return self._wording(self._count_words(_TextAnswer(search.with_text(text), [])))
 
     def _ask_text(self, found: _TextAnswer) -> _TextAnswer:
         """With the proposals of the text source."""

@@ -89,7 +89,7 @@ def add_round(
     return Code.OK
 
 
-@command("take-candidates", into=longterm, examples=["jiyi longterm take-candidates"])
+@command("take-candidates", needs_memory=True, into=longterm, examples=["jiyi longterm take-candidates"])
 def take_candidates(
     session: Session,
     *,
@@ -111,6 +111,7 @@ def take_candidates(
 
 @command(
     "recall",
+    needs_memory=True,
     into=longterm,
     examples=[
         "jiyi longterm recall 我对什么过敏",
@@ -174,7 +175,7 @@ def recall(
     return Code.OK if found else Code.NOTHING
 
 
-@command("reflect", into=longterm, examples=["jiyi longterm reflect --threshold 0.5 --cooldown 0"])
+@command("reflect", needs_memory=True, into=longterm, examples=["jiyi longterm reflect --threshold 0.5 --cooldown 0"])
 def reflect(
     session: Session,
     *,
@@ -199,6 +200,7 @@ def reflect(
 
 @command(
     "forget",
+    needs_memory=True,
     into=longterm,
     examples=["jiyi longterm forget --dry-run", "jiyi longterm forget --threshold 0.05 --json"],
 )
@@ -228,7 +230,7 @@ def forget(
     return Code.OK
 
 
-@command("restore", into=longterm, examples=["jiyi longterm restore"])
+@command("restore", needs_memory=True, into=longterm, examples=["jiyi longterm restore"])
 def restore(
     session: Session,
     *,
@@ -248,7 +250,7 @@ def restore(
     return Code.OK
 
 
-@command("pin", into=longterm, examples=["jiyi longterm pin stack", "jiyi longterm pin stack --off"])
+@command("pin", needs_memory=True, into=longterm, examples=["jiyi longterm pin stack", "jiyi longterm pin stack --off"])
 def pin(
     session: Session,
     *,
@@ -267,7 +269,7 @@ def pin(
     return Code.OK if done else Code.NOTHING
 
 
-@command("explain", into=longterm, examples=["jiyi longterm explain stack"])
+@command("explain", needs_memory=True, into=longterm, examples=["jiyi longterm explain stack"])
 def explain(session: Session, name: IdArgument) -> Code:
     """Show where a memory came from, what became of it and how well it is retained. Exit code 1 when there is none."""
 

@@ -60,6 +60,7 @@ FormatOption = Annotated[
 
 @command(
     "export",
+    needs_memory=True,
     examples=[
         "jiyi export memories.jsonl",
         "jiyi export mine.jsonl --scope main",
@@ -69,7 +70,6 @@ FormatOption = Annotated[
 def export(session: Session, file: FileArgument, form: FormatOption = None) -> Code:
     """Write everything to FILE: memories, every version, tags, conversations. With --scope, only that scope."""
     _named(file)
-    session.note_if_new()
     if form is not None:
         return _export_to(session, file, form)
     with progress(session.output, "exporting") as advance:

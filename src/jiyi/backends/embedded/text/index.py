@@ -339,6 +339,7 @@ class TantivyIndex:
         return {
             "engine": "tantivy",
             "engine_version": version("tantivy"),
+            "built": self._generations.was_published(),
             "bytes": 0 if folder is None else generation_bytes(folder),
             "analyzer": self._analyzer.identity,
         }

@@ -103,7 +103,7 @@ def best_of(
     if not rows:
         return []
     terms_of, counts_of = [row[3] for row in rows], [row[4] for row in rows]
-    tf = count_terms(terms_of, counts_of, [term_id(term) for term in terms], [0] * len(rows)).tf
+    tf = count_terms(terms_of, counts_of, [term_id(term) for term in terms])
     lengths = np.asarray([row[2] for row in rows], dtype=np.int64)
     ids = [str(row[0]) for row in rows]
     return [ids[place] for place in bm25_order(tf, lengths, [row[1] for row in rows], ids, limit, collection)]

@@ -14,10 +14,14 @@ from psycopg.abc import Params, QueryNoTemplate
 from jiyi.backends.postgres.session import Settings
 from jiyi.backends.postgres.vectors.halfvec import Floats, Reals
 from jiyi.backends.postgres.vectors.tables import VectorTables
+from jiyi.backends.shared.vector_matrix import MatrixScan
 from jiyi.model import clock
 
 Fetch: TypeAlias = Callable[[QueryNoTemplate, Params, Settings], list[tuple[Any, ...]]]
 """Returns the rows of a statement with parameters, under settings that hold for it alone."""
+
+CompareListed: TypeAlias = Callable[[Floats, frozenset[str]], MatrixScan | None]
+"""Compares a vector with those of a list of entries, if they are in memory."""
 
 _EF_SEARCH, _EF_SEARCH_ROWS, _EF_SEARCH_POWER = 400, 50, 0.27
 """`hnsw.ef_search` for 50 rows, and by which power it grows with the rows: then about the same share of them is found.
@@ -53,11 +57,14 @@ class PostgresScan:
         vector: Floats,
         small: Iterable[tuple[Sequence[str], Sequence[float], Sequence[int]]],
         large: Sequence[LargeScope],
+        compare_listed: CompareListed | None = None,
     ) -> None:
         self._fetch = fetch
         self._tables = tables
         self._vector = vector
         self._large = large
+        self._compare_listed = compare_listed
+        self._listed: tuple[frozenset[str], MatrixScan | None] = (frozenset(), None)
         self._ids, self._similarities, self._times = _joined(small)
         self._ordinals = {entry_id: place for place, entry_id in enumerate(self._ids)}
         self._known: dict[str, float] = {}
@@ -81,6 +88,20 @@ class PostgresScan:
             found += more
         found.sort(key=lambda pair: (-pair[0], pair[1]))
         return [entry_id for _, entry_id in found[:limit]]
+
+    def best_listed(
+        self, limit: int, listed: frozenset[str], *, periods: Sequence[tuple[datetime, datetime]] = ()
+    ) -> list[str] | None:
+        """Ids of the most similar of a list that other questions share; `None` if its vectors are not in memory.
+
+        Their similarities are not kept for `of`: they may differ in the last digit from those of pgvector.
+        """
+        if not self._large or self._compare_listed is None:
+            return None
+        if self._listed[0] is not listed:
+            self._listed = (listed, self._compare_listed(self._vector, listed))
+        scan = self._listed[1]
+        return None if scan is None else scan.best(limit, periods=periods)
 
     def of(self, ids: Sequence[str], *, rough: bool = False) -> Floats:  # noqa: ARG002 - always exact
         """The similarity of each id, the same for equal texts; NaN if there is no vector."""

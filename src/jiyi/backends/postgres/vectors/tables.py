@@ -104,13 +104,14 @@ class VectorTables:
     # --- reading ---------------------------------------------------------------------------------------------------
 
     def _scopes_and_similarities(self) -> QueryNoTemplate:
-        """The totals of the scopes, and all similarities of the small ones.
+        """The totals of the scopes, all similarities of the small ones, and the state of the vectors.
 
         Parameters: vector, scopes, exact_rows, identity. The aggregates keep the planner from using an HNSW index, so
         the similarities are exact.
         """
         return sql.SQL(
-            "SELECT s.scope, s.entries, s.mean, s.has_hnsw, a.ids, a.similarities, a.times "
+            "SELECT s.scope, s.entries, s.mean, s.has_hnsw, a.ids, a.similarities, a.times, "
+            "to_regclass({table})::oid::bigint, m.sequence, m.fingerprint "
             "FROM {meta} m "
             "LEFT JOIN (SELECT scope, entries, held, has_hnsw, "
             "-(center OPERATOR({schema}.<#>) %(vector)s::real[]::{schema}.vector) AS mean "
@@ -126,6 +127,7 @@ class VectorTables:
             schema=self._schema,
             similarity=self._similarity,
             current=sql.Literal(CURRENT),
+            table=sql.Literal(vectors_table()),
         )
 
     def _all_similarities(self) -> Statement:
