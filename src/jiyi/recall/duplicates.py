@@ -6,10 +6,12 @@ from array import array
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import date
+from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from jiyi.model.entry import MESSAGE_TYPE
 from jiyi.text.stopwords import CHINESE, ENGLISH
+from jiyi.text.term_ids import term_id
 
 if TYPE_CHECKING:
     from jiyi.model.entry import MemoryEntry
@@ -28,7 +30,6 @@ _MIN_TERMS: Final = 2
 class Folding:
     """Decides for hits, best first, which of them say what a better one says."""
 
-    term_ids: Callable[[Sequence[str]], list[int]]
     matched: Callable[[int], Sequence[str]]
     """The question's words that a candidate has, by its place."""
     terms: Sequence[bytes]
@@ -37,7 +38,6 @@ class Folding:
     _without_key: int = 0
     _messages: int = 0
     """How many of those that are kept have no key, and how many are messages."""
-    _empty: frozenset[int] | None = None
 
     def better(self, entry: MemoryEntry, place: int) -> str | None:
         """The id of the better hit that says the same; `None` when there is none, and the entry is kept."""
@@ -67,12 +67,12 @@ class Folding:
         if entry.content.casefold() == other.content.casefold():
             return True
         own, others = frozenset(array("I", self.terms[place])), frozenset(array("I", self.terms[other_place]))
-        return len(own & others) >= _MIN_TERMS and (own ^ others) <= self._says_nothing()
+        return len(own & others) >= _MIN_TERMS and (own ^ others) <= _says_nothing()
 
-    def _says_nothing(self) -> frozenset[int]:
-        if self._empty is None:
-            self._empty = frozenset(self.term_ids(sorted((ENGLISH | CHINESE) - _NEGATIONS)))
-        return self._empty
+
+@cache
+def _says_nothing() -> frozenset[int]:
+    return frozenset(map(term_id, (ENGLISH | CHINESE) - _NEGATIONS))
 
 
 def _is_made_of(one: MemoryEntry, other: MemoryEntry) -> bool:
