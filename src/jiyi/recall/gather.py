@@ -118,7 +118,7 @@ def gather(search: Search, proposals: Sequence[str], statistics: TermStatistics,
             answers=(_answers(question.answer_terms, words) * ~threads.timed)[scored]
             if question.answer_terms
             else None,
-            states=_answers(question.attributes, words, text)[scored] if question.attributes else None,
+            states=_answers(question.attributes, words)[scored] if question.attributes else None,
             personal=vectors.personal if vectors is not None else 0.0,
             day=_days(times, threads, search.offset)[scored],
         ),
