@@ -8,10 +8,12 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import date
+from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from jiyi.model.entry import MESSAGE_TYPE
 from jiyi.text.stopwords import CHINESE, ENGLISH
+from jiyi.text.term_ids import term_id
 
 if TYPE_CHECKING:
     from jiyi.model.entry import MemoryEntry
@@ -39,7 +41,6 @@ _MIN_TERMS: Final = 2
 class Folding:
     """Decides for hits, best first, which of them say what a better one says."""
 
-    term_ids: Callable[[Sequence[str]], list[int]]
     matched: Callable[[int], Sequence[str]]
     """The question's words that a candidate has, by its place."""
     terms: Sequence[bytes]
@@ -48,7 +49,6 @@ class Folding:
     _without_key: int = 0
     _messages: int = 0
     """How many of those that are kept have no key, and how many are messages."""
-    _empty: frozenset[int] | None = None
 
     def better(self, entry: MemoryEntry, place: int) -> str | None:
         """The id of the better hit that says the same; `None` when there is none, and the entry is kept."""
@@ -78,13 +78,13 @@ class Folding:
         if entry.content.casefold() == other.content.casefold():
             return True
         own, others = frozenset(array("I", self.terms[place])), frozenset(array("I", self.terms[other_place]))
-        same_words = len(own & others) >= _MIN_TERMS and (own ^ others) <= self._says_nothing()
+        same_words = len(own & others) >= _MIN_TERMS and (own ^ others) <= _says_nothing()
         return same_words and _in_same_order(entry.content, other.content)
 
-    def _says_nothing(self) -> frozenset[int]:
-        if self._empty is None:
-            self._empty = frozenset(self.term_ids(sorted((ENGLISH | CHINESE) - _TELLING)))
-        return self._empty
+
+@cache
+def _says_nothing() -> frozenset[int]:
+    return frozenset(map(term_id, (ENGLISH | CHINESE) - _TELLING))
 
 
 def _in_same_order(one: str, other: str) -> bool:
