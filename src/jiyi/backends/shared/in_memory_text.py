@@ -21,11 +21,12 @@ from jiyi.backends.shared.filters import (
     Word,
     conditions,
 )
-from jiyi.backends.shared.term_rows import UNIT, mean_length, term_id
+from jiyi.backends.shared.term_rows import UNIT, mean_length
 from jiyi.model import clock
 from jiyi.model.bm25 import LENGTH_FLOOR
 from jiyi.model.filters import Filters
 from jiyi.ports import ALONE, CONVERSATION, TermRow, TermStatistics
+from jiyi.text.term_ids import term_id
 
 Row: TypeAlias = tuple[Any, ...]
 Conversations: TypeAlias = dict[tuple[str, str], list[int]]
@@ -178,10 +179,6 @@ class InMemoryTextIndex:
             found[thread] = (int(self._lengths["words"][places].sum()), tuple(frequencies))
         return found
 
-    def term_ids(self, terms: Sequence[str]) -> list[int]:
-        """The numbers under which `windows` shows these terms."""
-        return [term_id(term) for term in terms]
-
     # --- statistics -----------------------------------------------------------------------------------------------
 
     def _counted(self, field: str, terms: tuple[str, ...]) -> TermCounts:
@@ -191,7 +188,7 @@ class InMemoryTextIndex:
             if packed is None:
                 self._packed[field] = packed = self._pack(field)
             unique = tuple(dict.fromkeys(terms))
-            found = packed.count(self.term_ids(unique))
+            found = packed.count([term_id(term) for term in unique])
             if len(unique) < len(terms):
                 places = [unique.index(term) for term in terms]
                 found = TermCounts(found.tf[:, places], found.counted[:, places])
