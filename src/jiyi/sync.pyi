@@ -935,8 +935,11 @@ class Longterm:
         The other one is superseded: `superseded` lists it and `restore` brings it back.
         """
 
-    def superseded(self, user_id: str, *, limit: int = 100) -> list[Replaced]:
-        """Facts that were replaced, the last first, each with the one that took its place."""
+    def superseded(self, user_id: str, *, limit: int = 100, reflections: bool = False) -> list[Replaced]:
+        """Facts that were replaced, the last first, each with the one that took its place.
+
+        With `reflections` also the summaries that went because one of their facts was replaced.
+        """
 
     def try_generate_reflection(
         self,

@@ -307,10 +307,15 @@ class Longterm:
         self._written()
         return done
 
-    async def superseded(self, user_id: str, *, limit: int = 100) -> list[Replaced]:
-        """Facts that were replaced, the last first, each with the one that took its place."""
+    async def superseded(self, user_id: str, *, limit: int = 100, reflections: bool = False) -> list[Replaced]:
+        """Facts that were replaced, the last first, each with the one that took its place.
+
+        With `reflections` also the summaries that went because one of their facts was replaced.
+        """
         most = check_whole(limit, "limit", 1, 1_000_000)
-        return await self._run(self._service.conflicts.replaced, check_scope(user_id), most)
+        return await self._run(
+            self._service.conflicts.replaced, check_scope(user_id), most, reflections=bool(reflections)
+        )
 
     # --- reflection ---------------------------------------------------------------------------------------------------
 

@@ -10,8 +10,6 @@ from array import array
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
-from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jiyi.model import clock
@@ -19,6 +17,7 @@ from jiyi.model.bm25 import LENGTH_FLOOR
 from jiyi.model.entry import MemoryEntry
 from jiyi.ports import ALONE, CONVERSATION, TIMED, TermRow
 from jiyi.text import question_share
+from jiyi.text.term_ids import term_id
 
 if TYPE_CHECKING:
     from jiyi.text import Analysis, Analyzer
@@ -30,12 +29,6 @@ WORDS, BIGRAMS, CONVERSATIONS = 0, 1, 2
 
 _MAX_COUNT = 255
 _NO_POSITION = -1
-
-
-@lru_cache(maxsize=1 << 17)
-def term_id(term: str) -> int:
-    """A 32-bit hash of a term. A collision with a term of the question is expected in one of some 10^8 texts."""
-    return int.from_bytes(blake2b(term.encode("utf-8", "surrogatepass"), digest_size=4).digest(), "little")
 
 
 class CollectionStatistics(NamedTuple):

@@ -35,7 +35,6 @@ from jiyi.backends.shared.term_rows import (
     Analysed,
     CollectionStatistics,
     analyse,
-    term_id,
     text_fingerprint,
 )
 from jiyi.cleanup import on_error
@@ -302,10 +301,6 @@ class TantivyIndex:
     def _analysed(self, entry: MemoryEntry) -> Analysed:
         """The terms of an entry, which an overlay may have found before."""
         return self._recent.get(_version(entry)) or analyse(self._analyzer, entry)
-
-    def term_ids(self, terms: Sequence[str]) -> list[int]:
-        """The numbers under which `windows` shows these terms."""
-        return [term_id(term) for term in terms]
 
     def contents(self) -> Iterator[tuple[str, str]]:
         """(id, hash) of every document; a wrong hash where the term store does not agree."""
