@@ -11,8 +11,8 @@ language, questions that share no content word with their answer, keyword questi
 stored (near the topics, and far from them), letters that are no words, and conversations in which a question gets its
 answer late. Each answerable question is asked a second time with its answers taken out of the store.
 
-The shipped map of questions (`bench.make_question_map`) has learned from these sets. So each is measured with a map that
-is fitted without it; only sets from elsewhere are measured with the shipped one.
+The shipped map of questions (`bench.make_question_map`) has learned from these sets. So each is measured with a map
+that is fitted without it; only sets from elsewhere are measured with the shipped one.
 
 AUC is the chance that the best hit of an answerable question has a higher relevance than that of an unanswerable one.
 """

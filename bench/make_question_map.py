@@ -85,7 +85,8 @@ def _pairs(language: str) -> Pool:
 
 def mean_of_questions(embedder: Embedder) -> Any:
     """What general questions have in common."""
-    texts = [line for each in LANGUAGES for line in (SETS / "questions" / f"{each}.txt").read_text("utf-8").splitlines()]
+    files = [SETS / "questions" / f"{language}.txt" for language in LANGUAGES]
+    texts = [line for path in files for line in path.read_text("utf-8").splitlines()]
     return _embedded(texts, embedder).mean(axis=0)
 
 
