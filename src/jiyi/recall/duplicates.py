@@ -31,9 +31,6 @@ _TELLING: Final = frozenset((_NEGATING + _OTHER_PEOPLE).split())
 _UNIT: Final = re.compile(r"[\u3400-\u9fff]|[^\W\u3400-\u9fff]+")
 _BEGINNING: Final = 4
 """So much of a word is compared: endings make no difference."""
-_FILLING: Final = re.compile(
-    rf"\b(?:{'|'.join(sorted(ENGLISH - _TELLING))})\b|{'|'.join(sorted(CHINESE - _TELLING, key=len, reverse=True))}"
-)
 _MIN_TERMS: Final = 2
 
 
@@ -97,7 +94,13 @@ def _in_same_order(one: str, other: str) -> bool:
 
 def _units(text: str) -> list[str]:
     """The beginnings of words, and Chinese characters."""
-    return [unit[:_BEGINNING] for unit in _UNIT.findall(_FILLING.sub(" ", text.casefold()))]
+    return [unit[:_BEGINNING] for unit in _UNIT.findall(_filling().sub(" ", text.casefold()))]
+
+
+@cache
+def _filling() -> re.Pattern[str]:
+    english, chinese = (sorted(words - _TELLING, key=len, reverse=True) for words in (ENGLISH, CHINESE))
+    return re.compile(rf"\b(?:{'|'.join(english)})\b|{'|'.join(chinese)}")
 
 
 def _is_made_of(one: MemoryEntry, other: MemoryEntry) -> bool:

@@ -123,7 +123,10 @@ class RecallEngine:
             return answer
         hits = mark_corrected(answer.hits, self.store, self.analyzer)
         # Where a formula or the similarity itself gives the order, it stays.
-        return answer._replace(hits=hits if request.weights or request.by_similarity else current_first(hits))
+        if not request.weights and not request.by_similarity:
+            hits = current_first(hits, request.query, lambda ids: self.store.admitted(ids, request.filters))
+            hits = hits[: request.limit]
+        return answer._replace(hits=hits)
 
     def _answer_safely(self, request: Request) -> Answer:
         try:
