@@ -276,6 +276,19 @@ def test_a_prompt_shows_the_newer_one_first_and_marks_the_older_one_as_possibly_
     ]
 
 
+def test_a_prompt_that_finds_only_the_older_one_shows_the_newer_one_before_it(open_room: OpenMemory) -> None:
+    room = uncertain(open_room)
+    block = room.longterm.get_memory_context_for_prompt("alice", "coffee", top_k_final=1)
+    lines = [line for line in block.splitlines() if line.startswith("- ")]
+    assert [("may be outdated" in line, line.rsplit("] ", 1)[1]) for line in lines] == [
+        (False, "The user drinks tea in the morning"),
+        (True, "The user drinks coffee"),
+    ]
+    (conflict,) = room.longterm.conflicts("alice")
+    room.longterm.settle_conflict("alice", conflict.newer, conflict.older, keep="both")
+    assert "outdated" not in room.longterm.get_memory_context_for_prompt("alice", "coffee", top_k_final=1)
+
+
 @pytest.mark.parametrize("keep", ["older", "both"])
 def test_a_conflict_can_be_settled_the_other_way(open_room: OpenMemory, keep: Any) -> None:
     room = uncertain(open_room)
