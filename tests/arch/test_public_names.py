@@ -60,6 +60,7 @@ METHODS = {
     "forget_many",
     "forget_scope",
     "forget_session",
+    "forgotten_sessions",
     "gauges",
     "get",
     "history",

@@ -27,6 +27,7 @@ _BATCH_CHARACTERS: Final = 2_000_000
 _CALLERS: Final = 16
 """How many conversations are written at the same time."""
 _SAMPLES: Final = 3
+_FORGOTTEN: Final = "messages of conversations that were forgotten here (restore_forgotten takes them in again)"
 _SAMPLE_CHARACTERS: Final = 120
 
 
@@ -78,12 +79,14 @@ async def import_from(
     mapping: Mapping[str, str] | None = None,
     dry_run: bool = False,
     extract: bool = False,
+    restore_forgotten: bool = False,
     progress: Callable[[int, int | None], None] | None = None,
 ) -> ImportReport:
     """Take in what another program has exported, and return what was done.
 
     Everything goes into `scope`; without one, what names its user goes into the scope of that user, and the rest into
     the scope of the memory. What was imported before is left as it is, so an import that broke off is simply run again.
+    Memories and conversations that were forgotten here stay so, unless `restore_forgotten` brings them back.
     Everything that is imported has `trust="import"` in its source.
     With `extract` the imported conversations are looked through for facts in the background, as
     `longterm.schedule_conversation` does. `progress` is called with the number of memories and conversations read so
@@ -93,7 +96,7 @@ async def import_from(
     stream = read(format, Source(path), mapping or {})
     read_so_far = 0
     with _Seen() as seen:
-        work = _Import(memory, scope, report, seen, extract)
+        work = _Import(memory, scope, report, seen, extract, restore_forgotten)
         error: ImportFormatError | None = None
         while error is None:
             # Decoding a large file takes long; the event loop stays free.
@@ -167,6 +170,7 @@ class _Import:
     report: ImportReport
     seen: _Seen
     extract: bool
+    restore_forgotten: bool
 
     async def take(self, batch: Sequence[Imported]) -> None:
         """Take in a part of a file: the memories of it, then the conversations."""
@@ -199,6 +203,8 @@ class _Import:
     async def _entries(self, scope: str, by_key: Mapping[str, ImportedEntry]) -> None:
         # A key that was forgotten here is known, and stays forgotten.
         known = await self.memory.known_keys(by_key, scope=scope)
+        if self.restore_forgotten:
+            known = {key for key in known if await self.memory.get(key, scope=scope) is not None}
         new = []
         for key, entry in by_key.items():
             if key in known or (self.report.dry_run and not self.seen.is_new("entry", scope, key)):
@@ -215,7 +221,7 @@ class _Import:
 
     async def _conversations(self, found: Mapping[tuple[str, str], Sequence[ImportedConversation]]) -> None:
         """Several conversations at once, so that one commit serves many of them."""
-        groups = list(found.items())
+        groups = list((await self._without_forgotten(found)).items())
         for start in range(0, len(groups), _CALLERS):
             work = [self._session(scope, parts) for (scope, _), parts in groups[start : start + _CALLERS]]
             for done in await asyncio.gather(*work, return_exceptions=True):
@@ -223,6 +229,23 @@ class _Import:
                     raise done
                 for one in done:
                     self._count(one)
+
+    async def _without_forgotten(
+        self, found: Mapping[tuple[str, str], Sequence[ImportedConversation]]
+    ) -> dict[tuple[str, str], Sequence[ImportedConversation]]:
+        """The conversations without those that were deleted here."""
+        if self.restore_forgotten:
+            return dict(found)
+        kept: dict[tuple[str, str], Sequence[ImportedConversation]] = {}
+        for scope in dict.fromkeys(scope for scope, _ in found):
+            names = [session_id for own, session_id in found if own == scope]
+            forgotten = await self.memory.forgotten_sessions(names, scope=scope)
+            for name in names:
+                if name not in forgotten:
+                    kept[scope, name] = found[scope, name]
+                    continue
+                self.report.left_out[_FORGOTTEN] += sum(len(part.messages) for part in found[scope, name])
+        return kept
 
     async def _session(self, scope: str, parts: Sequence[ImportedConversation]) -> list[_Taken]:
         return [await self._conversation(scope, found) for found in parts]

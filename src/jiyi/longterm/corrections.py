@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from jiyi.longterm.duplicates import Gist
-from jiyi.longterm.endings import PARTNERS, ended, subject_of_fact
+from jiyi.longterm.endings import PARTNERS, ended, left_of_ended, subject_of_fact
 from jiyi.longterm.replacement import WEAK_TOPICS, Compared, closest, mentions, only_describes, shared_words
 from jiyi.longterm.residue import HEADING, says_something, without_pieces
 from jiyi.model.entry import MemoryEntry
@@ -136,7 +136,8 @@ def judge(message: str, olds: Sequence[Known], model: ReplacementModel) -> list[
     folded = fold(message)
     over, reason = ended(message, [old.entry for old in olds])
     if over:
-        return [Finding(olds[place], REPLACES, 1.0, reason=reason) for place in over]
+        ends_all = [(olds[place], left_of_ended(message, olds[place].entry.content)) for place in over]
+        return [Finding(old, REPLACES, 1.0, left, reason) for old, left in ends_all]
     new = model.read_message(message)
     if not olds or model.change(new) < _NO_CHANGE:
         return []

@@ -340,7 +340,7 @@ class FactIngestor:
         if key is None:
             return None
         now = self._deps.now()
-        said_at = max((moment for _, _, moment in work.messages), default=now)
+        said_at = _said_at(work.messages, by_user=by_user) or now
         imported = any(imported_from(message) for _, message, _ in work.messages)
         trust = "import" if imported else "user" if by_user else "agent"
         return MemoryEntry(
@@ -419,6 +419,13 @@ def _may_be_replaced(entry: MemoryEntry, scope: str) -> bool:
 
 def _said_by_user(source: Source) -> bool:
     return source.trust == "user" if source.claim is None else source.claim.said_by != "assistant"
+
+
+def _said_at(messages: Sequence[tuple[str, Message, datetime]], *, by_user: bool) -> datetime | None:
+    """When a fact was said: the reply to what the user said may have come much later."""
+    role = "user" if by_user else "assistant"
+    own = [moment for _, message, moment in messages if message.role == role]
+    return max(own or [moment for _, _, moment in messages], default=None)
 
 
 def _of(messages: Sequence[tuple[str, Message, datetime]], role: str) -> str:

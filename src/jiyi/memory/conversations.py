@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from jiyi.errors import InvalidInputError
 from jiyi.memory.base import MemoryBase
 from jiyi.model import clock
 from jiyi.model.message import Message, MessageLike, check_messages
@@ -58,16 +59,27 @@ class Conversations(MemoryBase):
         """Ids of the scope's sessions, the one last written to first."""
         return await self._run(self._store.sessions, self._scope(scope))
 
-    async def forget_session(self, session_id: str, *, scope: str | None = None) -> Erased:
+    async def forget_session(self, session_id: str, *, scope: str | None = None, facts: bool = False) -> Erased:
         """Delete a conversation permanently: messages, their index entries, summaries, candidates; returns a receipt.
 
-        Memories that were made from it stay.
+        Facts that were made of it stay, and the receipt says how many; with `facts` those that were made of nothing
+        else are deleted for good as well.
         """
         session = self._limits.check_session_id(session_id)
         own = self._scope(scope)
-        receipt = await self._write(self._components.chats.forget_session, own, session, actor=self._settings.actor)
+        receipt = await self._write(
+            self._components.chats.forget_session, own, session, actor=self._settings.actor, facts=bool(facts)
+        )
         self._written()
         return receipt
+
+    async def forgotten_sessions(self, session_ids: Iterable[str], *, scope: str | None = None) -> set[str]:
+        """Which of these sessions of the scope were deleted by `forget_session` and have no message now."""
+        if isinstance(session_ids, str | bytes) or not isinstance(session_ids, Iterable):
+            raise InvalidInputError(f"session_ids must be a list of ids, not {type(session_ids).__name__}")
+        checked = [self._limits.check_session_id(each) for each in session_ids]
+        found: set[str] = await self._run(self._components.chats.forgotten_sessions, self._scope(scope), checked)
+        return found
 
     def chat(
         self,

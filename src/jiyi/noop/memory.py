@@ -101,9 +101,13 @@ class NoopMemory:
         """Returns the session id; the messages are dropped."""
         return session_id or ""
 
-    async def forget_session(self, session_id: str, *, scope: str | None = None) -> Erased:
+    async def forget_session(self, session_id: str, *, scope: str | None = None, facts: bool = False) -> Erased:
         """A receipt for nothing."""
         return Erased(session_id, None)
+
+    async def forgotten_sessions(self, session_ids: Iterable[str], *, scope: str | None = None) -> set[str]:
+        """Nothing was ever kept."""
+        return set()
 
     async def forget_scope(self, scope: str, *, erase: bool = True) -> ScopeReceipt:
         """A receipt for nothing."""

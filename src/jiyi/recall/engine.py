@@ -123,7 +123,10 @@ class RecallEngine:
             return answer
         hits = mark_corrected(answer.hits, self.store, self.analyzer)
         # Where a formula or the similarity itself gives the order, it stays.
-        return answer._replace(hits=hits if request.weights or request.by_similarity else current_first(hits))
+        if not request.weights and not request.by_similarity:
+            hits = current_first(hits, request.query, lambda ids: self.store.admitted(ids, request.filters))
+            hits = hits[: request.limit]
+        return answer._replace(hits=hits)
 
     def _answer_safely(self, request: Request) -> Answer:
         try:
@@ -216,9 +219,10 @@ class RecallEngine:
         vector_coverage: list[IndexCoverage] = []
         asked: Vectors | ModelError | None = None
         search = self._begin(request, now)
-        expected = request.query
+        # As a rule these are the texts that will be read, and tell how to word the question.
+        known = self._count_words(_TextAnswer(search.with_text(reader.last_read(request.filters)), []))
+        expected = self._wording(known)
         if self._asks_vectors(request, vector_coverage) and self.vectors is not None and self.embedder is not None:
-            expected = self._expected_wording(reader, search)
             asked = self._embedded(self.embedder, request, expected)
             vector_coverage.append(IndexCoverage(self.vectors.name, answered=True))
         vector = asked if expected == request.query else None
@@ -228,9 +232,13 @@ class RecallEngine:
         if reading is None or (reading.compared is None and request.mode == "semantic"):
             return None, vector
         coverage = [IndexCoverage(self.text.name, answered=True, note=reading.mode)]
-        text = self._count_words(_TextAnswer(search.with_text(self._as_of(reading.text, request)), coverage))
+        source = self._as_of(reading.text, request)
+        if source is known.search.sources.text:
+            text, wording = known._replace(coverage=coverage), expected
+        else:
+            text = self._count_words(_TextAnswer(search.with_text(source), coverage))
+            wording = self._wording(text)
         compared = reading.compared
-        wording = self._wording(text)
         if compared is not None and self.embedder is not None and wording != expected:
             # Only the counted words say how to word the question, so that the similarities are read once more.
             reworded = self._embedded(self.embedder, request, wording)
@@ -428,11 +436,6 @@ class RecallEngine:
         if found.statistics is None or request.by_similarity or not asks(request.query):
             return request.query
         return text_to_embed(found.search.question, found.statistics, self.analyzer, self.settings.common_share)
-
-    def _expected_wording(self, reader: ScopeReader, search: Search) -> str:
-        """The text to embed by the words of the texts that were read last, which as a rule are those that will be."""
-        text = reader.last_read(search.request.filters) if asks(search.request.query) else None
-        return self._wording(self._count_words(_TextAnswer(search.with_text(text), [])))
 
     def _ask_text(self, found: _TextAnswer) -> _TextAnswer:
         """With the proposals of the text source."""

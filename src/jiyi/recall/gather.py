@@ -118,6 +118,7 @@ def gather(search: Search, proposals: Sequence[str], statistics: TermStatistics,
             answers=(_answers(question.answer_terms, words) * ~threads.timed)[scored]
             if question.answer_terms
             else None,
+            states=_answers(question.attributes, words)[scored] if question.attributes else None,
             personal=vectors.personal if vectors is not None else 0.0,
             day=_days(times, threads, search.offset)[scored],
         ),
@@ -154,6 +155,7 @@ def gather_without_text(search: Search, ids: Sequence[str]) -> Gathered:
             outer=np.zeros(0, dtype=np.bool_),
             related=np.zeros((count, 0)),
             answers=None,
+            states=None,
             personal=vectors.personal,
             day=np.full(count, NOBODY),
         ),

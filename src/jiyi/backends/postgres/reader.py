@@ -136,7 +136,7 @@ class PostgresReader:
 
     def compare(self, filters: Filters, vector: Floats) -> Comparison | None:
         """The same scopes, compared with another vector: nothing else is read again."""
-        answers = self._fetch(self._vector_statements(filters, vector))
+        answers = self._fetch(self._vector_statements(text_array(filters.scopes), vector))
         return None if not answers else self._compared(filters, vector, *answers)
 
     def _fetch(self, statements: Sequence[BoundStatement]) -> list[list[Any]] | None:
@@ -163,18 +163,19 @@ class PostgresReader:
     def _statements(
         self, filters: Filters, vector: Floats | None, columns: Columns, at: ReadAt
     ) -> list[BoundStatement]:
-        scopes = filters.scopes
+        scopes = text_array(filters.scopes)
+        changed = changed_values(scopes, at)
         return [
-            BoundStatement(_TEXT_STATE, changed_values(scopes, at)),
-            self._texts.statement(scopes, columns, at),
-            BoundStatement(_CORRECTED, [text_array(scopes)]),
-            *(self._vector_statements(filters, vector) if vector is not None else ()),
+            BoundStatement(_TEXT_STATE, changed),
+            self._texts.statement(columns, changed),
+            BoundStatement(_CORRECTED, [scopes]),
+            *(self._vector_statements(scopes, vector) if vector is not None else ()),
         ]
 
-    def _vector_statements(self, filters: Filters, vector: Floats) -> list[BoundStatement]:
+    def _vector_statements(self, scopes: bytes, vector: Floats) -> list[BoundStatement]:
         if self._vectors is None:
             return []
-        scopes, identity = text_array(filters.scopes), text_parameter(self._vectors.identity)
+        identity = text_parameter(self._vectors.identity)
         similarities = [scopes, real_array(vector), identity]
         return [
             BoundStatement(_VECTOR_STATE, [scopes, identity]),

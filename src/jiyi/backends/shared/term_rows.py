@@ -17,6 +17,7 @@ from jiyi.model.bm25 import LENGTH_FLOOR
 from jiyi.model.entry import MemoryEntry
 from jiyi.ports import ALONE, CONVERSATION, TIMED, TermRow
 from jiyi.text import question_share
+from jiyi.text.stated_attributes import stated_attributes
 from jiyi.text.term_ids import term_id
 
 if TYPE_CHECKING:
@@ -47,14 +48,18 @@ class Analysed:
     entry: MemoryEntry
     analysis: Analysis
     labels: tuple[str, ...]
-    """Terms of the key and the tags. They match like words of the text and do not count for its length."""
+    """Terms of the key, the tags and the attributes that the text states. They match like words of the text and do not
+    count for its length."""
     digest: str
 
 
 def analyse(analyzer: Analyzer, entry: MemoryEntry) -> Analysed:
-    """The terms of an entry: of its searched text, and of its key and tags."""
+    """The terms of an entry: of its searched text, of its key and tags, and of the attributes that it states."""
     entry = analyzer.searched.entry(entry)
-    labels = (word for label in entry.labels for word in analyzer.analyze(label).words)
+    labels = [word for label in entry.labels for word in analyzer.analyze(label).words]
+    if entry.role != "assistant" and entry.memory_type != "reflection":
+        # What an assistant says of itself is nothing about the user, and a reflection states everything at once.
+        labels += stated_attributes(entry.content)
     return Analysed(entry, analyzer.analyze(entry.content), tuple(labels), entry.index_hash())
 
 

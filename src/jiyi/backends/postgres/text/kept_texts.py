@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from jiyi.backends.postgres.text.small_scopes import texts_sql
 from jiyi.backends.postgres.text.tables import STATE, TEXTS
-from jiyi.backends.postgres.wire import INT8, TEXT, TEXT_ARRAY, BoundStatement, Statement, text_array, text_parameter
+from jiyi.backends.postgres.wire import INT8, TEXT, TEXT_ARRAY, BoundStatement, Statement, text_parameter
 from jiyi.backends.shared.in_memory_text import InMemoryTextIndex
 
 MAX_KEPT_TEXTS: Final = 20_000
@@ -105,15 +106,15 @@ class ChangedTexts:
             for columns in (Columns(bigrams, filtered) for bigrams in (False, True) for filtered in (False, True))
         }
 
-    def statement(self, scopes: tuple[str, ...], columns: Columns, at: ReadAt) -> BoundStatement:
-        """The texts with these columns, if they have changed since."""
-        return BoundStatement(self._statements[columns], changed_values(scopes, at))
+    def statement(self, columns: Columns, changed: Sequence[bytes | None]) -> BoundStatement:
+        """The texts with these columns, if they have changed since; the parameters are those of `CHANGED`."""
+        return BoundStatement(self._statements[columns], changed)
 
 
-def changed_values(scopes: tuple[str, ...], at: ReadAt) -> list[bytes | None]:
+def changed_values(scopes: bytes, at: ReadAt) -> list[bytes | None]:
     """The parameters of `CHANGED`."""
     return [
-        text_array(scopes),
+        scopes,
         b"%d" % at.sequence,
         None if at.entry_id is None else text_parameter(at.entry_id),
         b"%d" % at.table,

@@ -22,6 +22,7 @@ from psycopg.abc import QueryNoTemplate
 from jiyi.backends.postgres.database import PostgresDatabase
 from jiyi.backends.postgres.errors import storage_error
 from jiyi.backends.postgres.session import SCHEMA, Connection, IndexConnections
+from jiyi.backends.postgres.vectors.dated import DatedEntries
 from jiyi.backends.postgres.vectors.halfvec import Floats, Reals
 from jiyi.backends.postgres.vectors.hnsw import HnswIndexes
 from jiyi.backends.postgres.vectors.listed import ListedVectors, VectorState
@@ -102,6 +103,7 @@ class PostgresVectors:
         self._lock_timeout = lock_timeout
         self._prepared = PreparedVectors(embedder)
         self._connections = IndexConnections(database, self.name, self._translated, lock_timeout=lock_timeout)
+        self._dated = DatedEntries(database)
         self._listed = ListedVectors(database, self._connections.fetch, self._dimension, cache_bytes)
         self._hnsw = HnswIndexes(self._connections.driver, database.key(SCHEMA, "hnsw"), exact_rows, lock_timeout)
         self._tables: VectorTables | None = None
@@ -266,7 +268,7 @@ class PostgresVectors:
         def compare_listed(vector: Floats, listed: frozenset[str]) -> MatrixScan | None:
             return self._listed.scan(vector, scopes, listed, state)
 
-        return PostgresScan(self._connections.fetch, tables, vector, small, large, compare_listed)
+        return PostgresScan(self._connections.fetch, tables, vector, small, large, compare_listed, self._dated)
 
     def similarities(self, vector: Floats, entries: Sequence[MemoryEntry]) -> Floats:
         """The similarity of each entry, as a scan will tell it when the entries are written."""

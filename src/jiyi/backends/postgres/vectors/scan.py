@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from psycopg.abc import Params, QueryNoTemplate
 
 from jiyi.backends.postgres.session import Settings
+from jiyi.backends.postgres.vectors.dated import MAX_NAMED, MIN_SHARE, DatedEntries
 from jiyi.backends.postgres.vectors.halfvec import Floats, Reals
 from jiyi.backends.postgres.vectors.tables import VectorTables
 from jiyi.backends.shared.vector_matrix import MatrixScan
@@ -58,12 +59,14 @@ class PostgresScan:
         small: Iterable[tuple[Sequence[str], Sequence[float], Sequence[int]]],
         large: Sequence[LargeScope],
         compare_listed: CompareListed | None = None,
+        dated: DatedEntries | None = None,
     ) -> None:
         self._fetch = fetch
         self._tables = tables
         self._vector = vector
         self._large = large
         self._compare_listed = compare_listed
+        self._dated = dated
         self._listed: tuple[frozenset[str], MatrixScan | None] = (frozenset(), None)
         self._ids, self._similarities, self._times = _joined(small)
         self._ordinals = {entry_id: place for place, entry_id in enumerate(self._ids)}
@@ -83,7 +86,7 @@ class PostgresScan:
         bounds = [(clock.microseconds(start), clock.microseconds(end)) for start, end in periods]
         found = self._best_small(limit, allowed, bounds)
         if self._large and limit > 0 and (allowed is None or allowed):
-            more = self._best_large(limit, allowed, bounds)
+            more = self._best_large(limit, allowed, bounds, periods)
             self._known.update((entry_id, similarity) for similarity, entry_id in more)
             found += more
         found.sort(key=lambda pair: (-pair[0], pair[1]))
@@ -148,33 +151,65 @@ class PostgresScan:
     # --- large scopes --------------------------------------------------------------------------------
 
     def _best_large(
-        self, limit: int, allowed: Sequence[str] | None, bounds: Sequence[tuple[int, int]]
+        self,
+        limit: int,
+        allowed: Sequence[str] | None,
+        bounds: Sequence[tuple[int, int]],
+        periods: Sequence[tuple[datetime, datetime]],
     ) -> list[tuple[float, str]]:
-        filtered = allowed is not None or bool(bounds)
-        by_hnsw = [
-            part
-            for part in self._large
-            if part.has_hnsw and not filtered and limit * _MIN_ENTRIES_FACTOR <= part.entries
-        ]
         found: list[tuple[float, str]] = []
-        scanned = [part.scope for part in self._large if part not in by_hnsw]
-        for part in by_hnsw:
-            nearest = self._nearest(part.scope, limit)
-            if len(nearest) < limit:
-                # The index returned too few; the scope has more.
+        scanned: list[str] = []
+        for part in self._large:
+            nearest = None
+            if allowed is None and bounds:
+                nearest = self._best_dated(part, limit, bounds, periods)
+            elif allowed is None and part.has_hnsw and limit * _MIN_ENTRIES_FACTOR <= part.entries:
+                nearest = self._nearest(part.scope, limit)
+                if len(nearest) < limit:
+                    # The index returned too few; the scope has more.
+                    nearest = None
+            if nearest is None:
                 scanned.append(part.scope)
             else:
                 found += nearest
         return found + self._exact(scanned, limit, allowed, bounds) if scanned else found
 
-    def _nearest(self, scope: str, limit: int) -> list[tuple[float, str]]:
-        """By the HNSW index. An entry of several chunks may occur several times, first with its greatest similarity."""
+    def _best_dated(
+        self,
+        part: LargeScope,
+        limit: int,
+        bounds: Sequence[tuple[int, int]],
+        periods: Sequence[tuple[datetime, datetime]],
+    ) -> list[tuple[float, str]] | None:
+        """The nearest inside the periods, where that is found without a scan of the whole scope."""
+        if self._dated is None:
+            return None
+        many = max(part.entries // MIN_SHARE, MAX_NAMED + 1)
+        # Half of the scope and all of it are searched alike.
+        inside = self._dated.count(part.scope, periods, max(many, part.entries // 2))
+        if inside is None:
+            return None
+        if inside <= MAX_NAMED:
+            ids = self._dated.ids(part.scope, periods)
+            return self._exact([part.scope], limit, ids, bounds) if ids else []
+        if inside < many or not part.has_hnsw or not self._tables.extension.iterative:
+            return None
+        found = self._nearest(part.scope, limit, bounds, part.entries / inside)
+        return found if len(found) == limit else None
+
+    def _nearest(
+        self, scope: str, limit: int, bounds: Sequence[tuple[int, int]] = (), wider: float = 1.0
+    ) -> list[tuple[float, str]]:
+        """By the HNSW index. An entry of several chunks may occur several times, first with its greatest similarity.
+
+        `wider`: so many times the rows are searched, because most of them are not inside the bounds.
+        """
         rows = limit
         while True:
             answered = self._fetch(
-                self._tables.nearest(scope, rows),
+                self._tables.nearest(scope, rows, bounds),
                 {"vector": Reals(self._vector)},
-                hnsw_settings(rows, iterative=self._tables.extension.iterative),
+                hnsw_settings(round(rows * wider), iterative=self._tables.extension.iterative),
             )
             found: dict[str, float] = {}
             for entry_id, similarity in answered:
