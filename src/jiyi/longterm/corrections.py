@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from jiyi.longterm.duplicates import Gist
-from jiyi.longterm.endings import PARTNERS, ended, left_of_ended, subject_of_fact
+from jiyi.longterm.endings import PARTNERS, ended, left_of_ended, one_of_several, subject_of_fact
 from jiyi.longterm.replacement import WEAK_TOPICS, Compared, closest, mentions, only_describes, shared_words
 from jiyi.longterm.residue import HEADING, says_something, without_pieces
-from jiyi.longterm.vetoes import forbidden, forbids
+from jiyi.longterm.vetoes import forbidden, forbids, only_differs
 from jiyi.model.entry import MemoryEntry
 from jiyi.text.change_words import (
     adds,
@@ -185,7 +185,9 @@ def _unsure(value: float) -> float:
 
 def _never_replaces(new: Compared, old: Compared) -> bool:
     """Whether a rule keeps a message from replacing an older fact, whatever the model says."""
-    if is_bygone(old.folded) and not is_bygone(new.folded):
+    if (is_bygone(old.folded) and not is_bygone(new.folded)) or only_differs(new.text):
+        return True
+    if one_of_several(new.text, old.text):
         return True
     # Who resigns leaves the job that there is, not the one that is to begin.
     resigns = _RESIGNS.search(new.folded) is not None and _TO_START.search(old.folded) is not None
